@@ -1,0 +1,11 @@
+/* Files compiled into a program by build-aux/embed. */
+#ifndef COMMON_EMBEDDED_H
+#define COMMON_EMBEDDED_H
+#include <stddef.h>
+
+struct embedded {
+    const char *name; /* base name of the file; NULL ends the table */
+    const char *data; /* its bytes, followed by one NUL that `size` does not count */
+    size_t size;
+};
+#endif

@@ -1,0 +1,51 @@
+#include "common/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fill(struct error *err, const char *code, const char *pointer, const char *fmt, va_list ap)
+{
+    char text[sizeof err->text];
+
+    vsnprintf(text, sizeof text, fmt, ap); /* apart, so that an error may quote itself */
+    snprintf(err->code, sizeof err->code, "%s", code);
+    snprintf(err->pointer, sizeof err->pointer, "%s", pointer);
+    memcpy(err->text, text, sizeof text);
+}
+
+int error_set(struct error *err, const char *code, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fill(err, code, "", fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int error_at(struct error *err, const char *code, const char *pointer, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fill(err, code, pointer, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int error_errno(struct error *err, const char *code, const char *fmt, ...)
+{
+    int saved = errno;
+    size_t len;
+    va_list ap;
+
+    va_start(ap, fmt);
+    fill(err, code, "", fmt, ap);
+    va_end(ap);
+    len = strlen(err->text);
+    snprintf(err->text + len, sizeof err->text - len, ": %s", strerror(saved));
+    errno = saved;
+    return -1;
+}

@@ -1,0 +1,238 @@
+#include "common/files.h"
+
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define JSON_FILE_MAX ((size_t)64 << 20)
+
+static int write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, data, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* A flushed temporary file beside `path`; its name in *tmp, to be freed. */
+static int write_temporary(const char *path, const void *data, size_t size, unsigned mode, char **tmp,
+                           struct error *err)
+{
+    static atomic_uint serial;
+    int fd, saved;
+
+    *tmp = xasprintf("%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
+    fd = open(*tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0) {
+        error_errno(err, "file_write", "cannot create %s", *tmp);
+        free(*tmp);
+        return -1;
+    }
+    if (write_all(fd, data, size) < 0 || fsync(fd) < 0) {
+        error_errno(err, "file_write", "cannot write %s", *tmp);
+        saved = errno;
+        close(fd);
+        unlink(*tmp);
+        free(*tmp);
+        errno = saved;
+        return -1;
+    }
+    close(fd);
+    return 0;
+}
+
+int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err)
+{
+    char *tmp;
+    int rc = 0;
+
+    if (write_temporary(path, data, size, mode, &tmp, err) < 0)
+        return -1;
+    if (rename(tmp, path) < 0) {
+        rc = error_errno(err, "file_write", "cannot rename %s to %s", tmp, path);
+        unlink(tmp);
+    }
+    free(tmp);
+    return rc;
+}
+
+static char *dump_line(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), *line = xasprintf("%s\n", text ? text : "null");
+
+    free(text);
+    return line;
+}
+
+int file_write_json(const char *path, const json_t *value, unsigned mode, struct error *err)
+{
+    char *line = dump_line(value);
+    int rc = file_write_whole(path, line, strlen(line), mode, err);
+
+    free(line);
+    return rc;
+}
+
+int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err)
+{
+    char *line = dump_line(value), *tmp;
+    int rc = 0, saved;
+
+    if (write_temporary(path, line, strlen(line), mode, &tmp, err) < 0) {
+        free(line);
+        return -1;
+    }
+    free(line);
+    if (link(tmp, path) < 0)
+        rc = error_errno(err, errno == EEXIST ? "file_exists" : "file_write", "cannot create %s", path);
+    saved = errno;
+    unlink(tmp);
+    free(tmp);
+    errno = saved;
+    return rc;
+}
+
+int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err)
+{
+    struct stat st;
+    size_t len = 0;
+    char *buf;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_errno(err, "file_read", "cannot open %s", path);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        errno = EINVAL;
+        return error_errno(err, "file_read", "%s is not a regular file", path);
+    }
+    if ((uintmax_t)st.st_size > max) {
+        close(fd);
+        errno = EFBIG;
+        return error_errno(err, "file_read", "%s", path);
+    }
+    buf = malloc((size_t)st.st_size + 1);
+    if (buf == NULL) {
+        close(fd);
+        errno = ENOMEM;
+        return error_errno(err, "file_read", "%s", path);
+    }
+    while (len < (size_t)st.st_size) {
+        ssize_t n = read(fd, buf + len, (size_t)st.st_size - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            error_errno(err, "file_read", "cannot read %s", path);
+            free(buf);
+            close(fd);
+            return -1;
+        }
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    close(fd);
+    buf[len] = '\0';
+    *out = buf;
+    *size = len;
+    return 0;
+}
+
+json_t *file_read_json(const char *path, struct error *err)
+{
+    json_error_t jerr;
+    json_t *value;
+    char *text;
+    size_t size;
+
+    if (file_read(path, JSON_FILE_MAX, &text, &size, err) < 0)
+        return NULL;
+    value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
+    free(text);
+    if (value == NULL || !json_is_object(value)) {
+        error_set(err, "file_json", "%s is not a JSON object: %s", path, value ? "another type" : jerr.text);
+        json_decref(value);
+        errno = EBADMSG;
+        return NULL;
+    }
+    return value;
+}
+
+int dir_make(const char *path, struct error *err)
+{
+    char *copy = xstrdup(path);
+    int rc = 0;
+
+    for (char *p = copy + 1;; p++) {
+        char c = *p;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
+            rc = error_errno(err, "dir_make", "cannot make the directory %s", copy);
+            break;
+        }
+        *p = c;
+        if (c == '\0')
+            break;
+    }
+    free(copy);
+    if (rc == 0) {
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+            return error_errno(err, "dir_make", "%s", path);
+        if (!S_ISDIR(st.st_mode)) {
+            errno = ENOTDIR;
+            return error_errno(err, "dir_make", "%s", path);
+        }
+    }
+    return rc;
+}
+
+void file_last_line(const char *path, char *out, size_t size)
+{
+    char tail[4096];
+    ssize_t n = 0;
+    off_t end;
+    size_t stop, start;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    out[0] = '\0';
+    if (fd < 0)
+        return;
+    end = lseek(fd, 0, SEEK_END);
+    if (end > 0)
+        n = pread(fd, tail, sizeof tail, end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0);
+    close(fd);
+    if (n <= 0)
+        return;
+    for (stop = (size_t)n; stop > 0 && (unsigned char)tail[stop - 1] <= ' '; stop--)
+        ;
+    for (start = stop; start > 0 && tail[start - 1] != '\n'; start--)
+        ;
+    if (stop - start > size - 1)
+        stop = start + size - 1;
+    memcpy(out, tail + start, stop - start);
+    out[stop - start] = '\0';
+    for (char *p = out; *p; p++)
+        if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
+            *p = '?'; /* it goes into JSON and terminals: no control bytes, no broken UTF-8 */
+}

@@ -1,0 +1,30 @@
+/* Files of the run directory and the state directory: written whole or not at all. */
+#ifndef COMMON_FILES_H
+#define COMMON_FILES_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Write to a temporary name beside `path`, flush to disk, rename. mode e.g. 0600. */
+int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err);
+
+/* The same with a JSON value (borrowed), compact, ended by a newline. */
+int file_write_json(const char *path, const json_t *value, unsigned mode, struct error *err);
+
+/* As file_write_whole(), but fails with errno EEXIST (code "file_exists") where the path is taken: link(2). */
+int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err);
+
+/* Read a file of at most `max` bytes; *out is NUL-terminated, to be freed. errno is set: ENOENT where there is none,
+ * EFBIG beyond max. */
+int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
+
+/* Parse a JSON object from a file (at most 64 MiB); NULL on failure, errno ENOENT where there is none. */
+json_t *file_read_json(const char *path, struct error *err);
+
+/* mkdir -p with mode 0700 for what is made. */
+int dir_make(const char *path, struct error *err);
+
+/* The file's last non-blank line, printable, at most size-1 bytes, into out; "" where there is none. */
+void file_last_line(const char *path, char *out, size_t size);
+#endif

@@ -1,0 +1,236 @@
+#include "common/jsonx.h"
+
+#include "common/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WRONG_TYPE "spec_wrong_type"
+#define WRONG_VALUE "spec_impossible_value"
+
+char *jsonx_pointer(char *buf, size_t size, const char *at, const char *key)
+{
+    size_t n = (size_t)snprintf(buf, size, "%s/", at);
+
+    for (; *key && n + 2 < size; key++) {
+        if (*key == '~' || *key == '/') {
+            buf[n++] = '~';
+            buf[n++] = *key == '~' ? '0' : '1';
+        } else {
+            buf[n++] = *key;
+        }
+    }
+    if (n < size)
+        buf[n] = '\0';
+    return buf;
+}
+
+const char *jsonx_type_name(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_STRING: return "a string";
+    case JSON_INTEGER: return "an integer";
+    case JSON_REAL: return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE: return "true or false";
+    case JSON_NULL: break;
+    }
+    return "null";
+}
+
+#define POINTER(at, key) jsonx_pointer((char[256]){0}, 256, at, key)
+
+/* 1 with *value where the key is there, 0 where it may be missing and is, -1 with err otherwise. */
+static int look(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **value,
+                struct error *err)
+{
+    *value = json_object_get(obj, key);
+    if (*value != NULL && !json_is_null(*value))
+        return 1;
+    if (need == JSONX_OPTIONAL)
+        return 0;
+    return error_at(err, "spec_missing_key", POINTER(at, key), "\"%s\" is required", key);
+}
+
+static int wrong_type(const json_t *value, const char *at, const char *key, const char *wanted, struct error *err)
+{
+    return error_at(err, WRONG_TYPE, POINTER(at, key), "\"%s\" must be %s, not %s", key, wanted,
+                    jsonx_type_name(value));
+}
+
+int jsonx_string(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const char **out,
+                 struct error *err)
+{
+    const json_t *value;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_string(value))
+        return wrong_type(value, at, key, "a string", err);
+    if (json_string_length(value) == 0)
+        return error_at(err, WRONG_VALUE, POINTER(at, key), "\"%s\" must not be empty", key);
+    *out = json_string_value(value);
+    return 0;
+}
+
+int jsonx_int(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t min, int64_t max,
+              int64_t *out, struct error *err)
+{
+    const json_t *value;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_integer(value))
+        return wrong_type(value, at, key, "an integer", err);
+    if (json_integer_value(value) < min || json_integer_value(value) > max)
+        return error_at(err, WRONG_VALUE, POINTER(at, key), "\"%s\" must be between %lld and %lld, not %lld", key,
+                        (long long)min, (long long)max, (long long)json_integer_value(value));
+    *out = json_integer_value(value);
+    return 0;
+}
+
+int jsonx_bool(const json_t *obj, const char *at, const char *key, enum jsonx_need need, bool *out, struct error *err)
+{
+    const json_t *value;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_boolean(value))
+        return wrong_type(value, at, key, "true or false", err);
+    *out = json_is_true(value);
+    return 0;
+}
+
+int jsonx_number(const json_t *obj, const char *at, const char *key, enum jsonx_need need, double *out,
+                 struct error *err)
+{
+    const json_t *value;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_number(value))
+        return wrong_type(value, at, key, "a number", err);
+    if (!isfinite(json_number_value(value)))
+        return error_at(err, WRONG_VALUE, POINTER(at, key), "\"%s\" must be finite", key);
+    *out = json_number_value(value);
+    return 0;
+}
+
+int jsonx_duration(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t min_ms,
+                   int64_t *out_ms, struct error *err)
+{
+    const json_t *value;
+    int64_t ms;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_string(value))
+        return wrong_type(value, at, key, "a duration such as \"90s\", \"10m\", \"2h\" or \"01:30:00\"", err);
+    if (duration_parse(json_string_value(value), &ms) < 0)
+        return error_at(err, WRONG_VALUE, POINTER(at, key),
+                        "\"%s\" is no duration; write \"90s\", \"10m\", \"2h\" or \"01:30:00\"",
+                        json_string_value(value));
+    if (ms < min_ms)
+        return error_at(err, WRONG_VALUE, POINTER(at, key), "\"%s\" must be at least %lld ms", key, (long long)min_ms);
+    *out_ms = ms;
+    return 0;
+}
+
+int jsonx_size(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t *out_bytes,
+               struct error *err)
+{
+    const json_t *value;
+    int64_t bytes;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_string(value))
+        return wrong_type(value, at, key, "a size such as \"512MiB\" or \"2GiB\"", err);
+    if (size_parse(json_string_value(value), &bytes) < 0)
+        return error_at(err, WRONG_VALUE, POINTER(at, key), "\"%s\" is no size; write \"512MiB\" or \"2GiB\"",
+                        json_string_value(value));
+    *out_bytes = bytes;
+    return 0;
+}
+
+int jsonx_object(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **out,
+                 struct error *err)
+{
+    const json_t *value;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_object(value))
+        return wrong_type(value, at, key, "an object", err);
+    *out = value;
+    return 0;
+}
+
+int jsonx_array(const json_t *obj, const char *at, const char *key, enum jsonx_need need, size_t min_items,
+                const json_t **out, struct error *err)
+{
+    const json_t *value;
+    int rc = look(obj, at, key, need, &value, err);
+
+    if (rc <= 0)
+        return rc;
+    if (!json_is_array(value))
+        return wrong_type(value, at, key, "an array", err);
+    if (json_array_size(value) < min_items)
+        return error_at(err, WRONG_VALUE, POINTER(at, key), "\"%s\" must have at least %zu item%s", key, min_items,
+                        min_items == 1 ? "" : "s");
+    *out = value;
+    return 0;
+}
+
+int jsonx_strings(const json_t *obj, const char *at, const char *key, enum jsonx_need need, size_t min_items,
+                  const json_t **out, struct error *err)
+{
+    const json_t *list = NULL, *item;
+    char place[256];
+    size_t i;
+
+    if (jsonx_array(obj, at, key, need, min_items, &list, err) < 0)
+        return -1;
+    if (list == NULL)
+        return 0;
+    json_array_foreach (list, i, item) {
+        if (!json_is_string(item)) {
+            snprintf(place, sizeof place, "%.200s/%zu", POINTER(at, key), i);
+            return error_at(err, WRONG_TYPE, place, "each item of \"%s\" must be a string, not %s", key,
+                            jsonx_type_name(item));
+        }
+    }
+    *out = list;
+    return 0;
+}
+
+int jsonx_only(const json_t *obj, const char *at, const char *const *known, struct error *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach ((json_t *)obj, key, value) {
+        char list[400] = "";
+        size_t i;
+
+        for (i = 0; known[i] != NULL && strcmp(known[i], key) != 0; i++)
+            ;
+        if (known[i] != NULL)
+            continue;
+        for (i = 0; known[i] != NULL; i++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", known[i]);
+        return error_at(err, "spec_unknown_key", POINTER(at, key), "unknown key \"%.100s\"; known here: %s", key, list);
+    }
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* Strict reading of JSON objects that people wrote: each reader fetches one key, checks type and range, and names the
+ * place by a JSON pointer on failure. jsonx_only() then refuses the keys that nobody asked for.
+ *
+ * `at` is the pointer of the object itself ("" for the root). A missing or null optional key leaves *out untouched. */
+#ifndef COMMON_JSONX_H
+#define COMMON_JSONX_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum jsonx_need { JSONX_OPTIONAL, JSONX_REQUIRED };
+
+/* `at`/`key` with ~ and / escaped (RFC 6901), cut to size; returns buf. */
+char *jsonx_pointer(char *buf, size_t size, const char *at, const char *key);
+
+/* Strings are borrowed from the object, and refused where empty. */
+int jsonx_string(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const char **out,
+                 struct error *err);
+int jsonx_int(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t min, int64_t max,
+              int64_t *out, struct error *err);
+int jsonx_bool(const json_t *obj, const char *at, const char *key, enum jsonx_need need, bool *out, struct error *err);
+/* Finite numbers, integer or real. */
+int jsonx_number(const json_t *obj, const char *at, const char *key, enum jsonx_need need, double *out,
+                 struct error *err);
+/* A duration string (common/units.h) of at least min_ms. */
+int jsonx_duration(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t min_ms,
+                   int64_t *out_ms, struct error *err);
+/* A size string. */
+int jsonx_size(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t *out_bytes,
+               struct error *err);
+/* Borrowed object, or array (of at least min_items). */
+int jsonx_object(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **out,
+                 struct error *err);
+int jsonx_array(const json_t *obj, const char *at, const char *key, enum jsonx_need need, size_t min_items,
+                const json_t **out, struct error *err);
+/* A borrowed array whose items are all strings. */
+int jsonx_strings(const json_t *obj, const char *at, const char *key, enum jsonx_need need, size_t min_items,
+                  const json_t **out, struct error *err);
+
+/* Refuse every key of obj that is not in the list (ended by NULL), saying which are known. */
+int jsonx_only(const json_t *obj, const char *at, const char *const *known, struct error *err);
+
+/* "a string", "an integer", … */
+const char *jsonx_type_name(const json_t *value);
+#endif

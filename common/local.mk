@@ -1,0 +1,23 @@
+noinst_LTLIBRARIES += libcommon.la
+libcommon_la_SOURCES = \
+	common/embedded.h \
+	common/error.c common/error.h \
+	common/files.c common/files.h \
+	common/jsonx.c common/jsonx.h \
+	common/log.c common/log.h \
+	common/process.c common/process.h \
+	common/timefmt.c common/timefmt.h \
+	common/units.c common/units.h \
+	common/xalloc.c common/xalloc.h
+libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+libcommon_la_LIBADD = $(JANSSON_LIBS)
+
+if HAVE_CMOCKA
+unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files
+tests_unit_test_units_CFLAGS = $(unit_cflags)
+tests_unit_test_units_LDADD = $(unit_libs)
+tests_unit_test_jsonx_CFLAGS = $(unit_cflags)
+tests_unit_test_jsonx_LDADD = $(unit_libs)
+tests_unit_test_files_CFLAGS = $(unit_cflags)
+tests_unit_test_files_LDADD = $(unit_libs)
+endif

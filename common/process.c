@@ -1,0 +1,111 @@
+#include "common/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The state letter and start time from /proc/PID/stat; the command name in it may hold blanks and parentheses. */
+static int read_stat(pid_t pid, char *state, unsigned long long *start)
+{
+    char path[64], buf[1024], *p;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    n = read(fd, buf, sizeof buf - 1);
+    close(fd);
+    if (n <= 0)
+        return -1;
+    buf[n] = '\0';
+    p = strrchr(buf, ')');
+    if (p == NULL || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                            state, start) != 2)
+        return -1;
+    return 0;
+}
+
+unsigned long long process_start_time(pid_t pid)
+{
+    unsigned long long start;
+    char state;
+
+    if (pid <= 0 || read_stat(pid, &state, &start) < 0 || state == 'Z' || state == 'X')
+        return 0;
+    return start;
+}
+
+char *process_boot_id(char buf[BOOT_ID_SIZE])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, buf, BOOT_ID_SIZE - 1);
+
+    if (fd >= 0)
+        close(fd);
+    buf[n > 0 ? n : 0] = '\0';
+    buf[strcspn(buf, "\n")] = '\0';
+    return buf;
+}
+
+static int environ_has(int dirfd, const char *pid, const char *name, const char *value)
+{
+    char path[300], *line = NULL;
+    size_t cap = 0, name_len = strlen(name);
+    int fd, found = 0;
+    ssize_t n;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/environ", pid);
+    fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    f = fdopen(fd, "r");
+    if (f == NULL) {
+        close(fd);
+        return 0;
+    }
+    while (!found && (n = getdelim(&line, &cap, '\0', f)) > 0)
+        found = strncmp(line, name, name_len) == 0 && line[name_len] == '=' && strcmp(line + name_len + 1, value) == 0;
+    free(line);
+    fclose(f);
+    return found;
+}
+
+int process_signal_marked(const char *name, const char *value, int sig)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    int count = 0;
+
+    if (proc == NULL)
+        return 0;
+    while ((entry = readdir(proc)) != NULL) {
+        struct stat st;
+        unsigned long long before;
+        char state;
+        pid_t pid;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        pid = (pid_t)atoi(entry->d_name);
+        if (pid == getpid() || fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 || st.st_uid != geteuid())
+            continue;
+        before = process_start_time(pid);
+        if (before == 0 || !environ_has(dirfd(proc), entry->d_name, name, value))
+            continue;
+        /* the pid may have passed to another process while its environment was read */
+        if (read_stat(pid, &state, &(unsigned long long){0}) < 0 || process_start_time(pid) != before)
+            continue;
+        if (sig == 0 || kill(pid, sig) == 0)
+            count++;
+    }
+    closedir(proc);
+    return count;
+}

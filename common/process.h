@@ -1,0 +1,20 @@
+/* Who a process is: a pid alone may have been given to another program since. */
+#ifndef COMMON_PROCESS_H
+#define COMMON_PROCESS_H
+#include <signal.h>
+#include <sys/types.h>
+
+#define BOOT_ID_SIZE 40
+
+/* Start time in clock ticks since boot (field 22 of /proc/PID/stat), or 0 where there is no such process, or it is a
+ * zombie. */
+unsigned long long process_start_time(pid_t pid);
+
+/* The kernel's boot id; "" where unknown. Returns buf. */
+char *process_boot_id(char buf[BOOT_ID_SIZE]);
+
+/* Send `sig` to every process of this user that carries NAME=VALUE in the environment it was started with, the caller
+ * excepted; with sig 0 only count them. Returns their number. This finds whole process trees, also those that left
+ * their session or whose parents died. */
+int process_signal_marked(const char *name, const char *value, int sig);
+#endif

@@ -1,0 +1,13 @@
+/* Times are int64_t milliseconds since the Unix epoch inside the daemon, RFC 3339 in UTC outside. */
+#ifndef COMMON_TIMEFMT_H
+#define COMMON_TIMEFMT_H
+#include <stdint.h>
+
+#define TIMEFMT_SIZE 32
+
+int64_t time_now_ms(void);       /* wall clock */
+int64_t time_monotonic_ms(void); /* for measuring */
+
+/* "2026-01-31T12:00:00.123Z"; returns buf. */
+char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms);
+#endif

@@ -1,0 +1,42 @@
+#include "common/xalloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *p)
+{
+    if (p == NULL) {
+        fputs("stretto: out of memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+    return must(calloc(n ? n : 1, size ? size : 1));
+}
+
+void *xrealloc(void *p, size_t n, size_t size)
+{
+    return must(reallocarray(p, n ? n : 1, size ? size : 1));
+}
+
+char *xstrdup(const char *s)
+{
+    return must(strdup(s));
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+    char *out = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&out, fmt, ap) < 0)
+        out = NULL;
+    va_end(ap);
+    return must(out);
+}

@@ -1,0 +1,11 @@
+/* Allocation that cannot fail: a daemon that has no memory for a few bytes ends at once, with a message, and is
+ * recovered from its database like after any crash. Not for sizes that come from input. */
+#ifndef COMMON_XALLOC_H
+#define COMMON_XALLOC_H
+#include <stddef.h>
+
+void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
+void *xrealloc(void *p, size_t n, size_t size) __attribute__((returns_nonnull));
+char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
+char *xasprintf(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+#endif

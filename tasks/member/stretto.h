@@ -1,0 +1,66 @@
+/* stretto.h — libstretto: sends the fields of a running simulation to the training ranks of its ensemble.
+ *
+ * A simulation that is an ensemble member opens a stream, declares its fields, sends them as its time goes on, and
+ * closes. What the stream is (ranks, key, declared fields) comes from the environment that the runner has set
+ * (docs/run-directory.md), so the program itself has no options for it. A program that is not run under stretto still
+ * runs: the stream is then idle, every call succeeds and does nothing, and that is said once on stderr.
+ *
+ * One thread uses a stream at a time. In an MPI program only rank 0 opens one. The library starts no process, installs
+ * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error().
+ */
+#ifndef STRETTO_H
+#define STRETTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct stretto;
+
+enum stretto_dtype {
+    STRETTO_FLOAT32 = 1,
+    STRETTO_FLOAT64 = 2,
+    STRETTO_INT32 = 3,
+    STRETTO_INT64 = 4,
+    STRETTO_UINT8 = 5,
+};
+
+/* Open the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
+ * there is none. On success *out is the stream, to be ended by stretto_close(). On failure *out is still a handle,
+ * good only for stretto_error() and stretto_close(). */
+int stretto_open(struct stretto **out);
+
+/* 1 where the stream leads to a training, 0 where it is idle. */
+int stretto_active(const struct stretto *s);
+
+/* Declare a field by the name it has in the spec's training.fields, with the type and the shape (C order, `ndim`
+ * extents) in which stretto_send() will be given it. Returns its number (>= 0), or -1 where the spec has no such field
+ * or another shape. The element type may differ from the spec's: float64 is narrowed to float32 on the way; no other
+ * conversion is made. */
+int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape);
+
+/* Send one field of one time step; `data` holds the declared number of elements, contiguous, and may be reused at
+ * once. `step` >= 0; a step sent twice counts once. Blocks while the rank's buffers are full (back-pressure). */
+int stretto_send(struct stretto *s, int field, int64_t step, const void *data);
+
+/* Seconds until the member's walltime ends; a huge value where there is no limit. */
+double stretto_time_left(const struct stretto *s);
+
+/* Wait until the ranks hold everything that was sent, tell them that this member has finished, and free the stream.
+ * Returns 0 only if all of it has been acknowledged: a member must not report success otherwise. The stream is freed
+ * in either case, with a message on stderr on failure. NULL is taken. */
+int stretto_close(struct stretto *s);
+
+/* End the stream without finishing: nothing more is sent, and the ranks do not take the member for finished. */
+void stretto_abort(struct stretto *s);
+
+/* The reason of the last failure on this stream, as one sentence; "" where there was none. */
+const char *stretto_error(const struct stretto *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

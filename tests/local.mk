@@ -1,0 +1,20 @@
+# Unit tests are cmocka programs, tests/unit/test_*.c, listed in the local.mk of the room that they test.
+# End-to-end tests are tests/t/NNNN-*.t, shell with curl and jq against the real daemon. Both speak TAP.
+TEST_EXTENSIONS = .t
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' CMOCKA_MESSAGE_OUTPUT=TAP $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+# Where a test finds the build: sources, build tree, and what configure found.
+AM_TESTS_ENVIRONMENT = \
+	srcdir='$(abs_top_srcdir)'; export srcdir; \
+	builddir='$(abs_top_builddir)'; export builddir; \
+	STRETTO_SANITIZE='$(SANITIZE_LIST)'; export STRETTO_SANITIZE; \
+	STRETTO_MPIEXEC='$(MPIEXEC)'; export STRETTO_MPIEXEC; \
+	STRETTO_PYTHON='$(STRETTO_PYTHON)'; export STRETTO_PYTHON;
+
+unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) -Wno-missing-prototypes
+unit_libs = libcommon.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
+if HAVE_CMOCKA
+unit_tests =
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+endif

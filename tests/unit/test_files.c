@@ -1,0 +1,108 @@
+#include "common/files.h"
+#include "common/process.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static const char *in_dir(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void creating_twice_keeps_the_first(void **state)
+{
+    json_t *one = json_pack("{s:i}", "n", 1), *two = json_pack("{s:i}", "n", 2), *back;
+    struct error err;
+
+    assert_int_equal(file_create_json(in_dir("claim"), one, 0600, &err), 0);
+    assert_int_equal(file_create_json(in_dir("claim"), two, 0600, &err), -1);
+    assert_int_equal(errno, EEXIST);
+    back = file_read_json(in_dir("claim"), &err);
+    assert_int_equal(json_integer_value(json_object_get(back, "n")), 1);
+    assert_int_equal(file_write_json(in_dir("claim"), two, 0600, &err), 0);
+    json_decref(back);
+    back = file_read_json(in_dir("claim"), &err);
+    assert_int_equal(json_integer_value(json_object_get(back, "n")), 2);
+    json_decref(back);
+    json_decref(one);
+    json_decref(two);
+}
+
+static void broken_and_missing_files_are_told_apart(void **state)
+{
+    struct error err;
+
+    assert_null(file_read_json(in_dir("nowhere"), &err));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(file_write_whole(in_dir("half"), "{\"a\":", 5, 0600, &err), 0);
+    assert_null(file_read_json(in_dir("half"), &err));
+    assert_string_equal(err.code, "file_json");
+}
+
+static void last_line_is_printable(void **state)
+{
+    struct error err;
+    char line[16];
+
+    assert_int_equal(file_write_whole(in_dir("log"), "one\ntw\001o\xff\n\n \n", 14, 0600, &err), 0);
+    file_last_line(in_dir("log"), line, sizeof line);
+    assert_string_equal(line, "tw?o?");
+    file_last_line(in_dir("nowhere"), line, sizeof line);
+    assert_string_equal(line, "");
+}
+
+static void marked_processes_are_found_in_other_sessions(void **state)
+{
+    int ready[2], status;
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        setsid();
+        setenv("STRETTO_TEST_MARK", dir, 1);
+        dup2(ready[1], 1);
+        execl("/bin/sh", "sh", "-c", "echo; exec sleep 60", (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_true(process_start_time(pid) > 0);
+    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", "/another", 0), 0);
+    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", dir, SIGKILL), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(process_start_time(pid), 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(creating_twice_keeps_the_first),
+        cmocka_unit_test(broken_and_missing_files_are_told_apart),
+        cmocka_unit_test(last_line_is_printable),
+        cmocka_unit_test(marked_processes_are_found_in_other_sessions),
+    };
+    char rm[128];
+    int rc;
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm) == 0 ? rc : 1;
+}

@@ -1,0 +1,54 @@
+#include "common/units.h"
+#include "tests/unit/unit.h"
+
+static void accepts_what_people_write(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } good[] = {{"90s", 90000},      {"10m", 600000},        {"2h", 7200000},       {"1d", 86400000}, {"250ms", 250},
+                {"1h30m", 5400000}, {"01:30:00", 5400000}, {"100:00:01", 360001000}, {"0s", 0}};
+    int64_t ms;
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(duration_parse(good[i].text, &ms), 0);
+        assert_int_equal(ms, good[i].ms);
+    }
+}
+
+static void refuses_what_is_ambiguous_or_absurd(void **state)
+{
+    static const char *const bad[] = {"",    "10",    "-5s",   "5 s",       "m",     "1m1h", "1m1m",
+                                      "1.5h", "01:30", "1:60:00", "00:00:61", "1:2:3:4", "9999999999999999999s", "200000d"};
+    int64_t ms;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (duration_parse(bad[i], &ms) == 0)
+            fail_msg("accepted \"%s\"", bad[i]);
+}
+
+static void sizes(void **state)
+{
+    int64_t n;
+
+    assert_int_equal(size_parse("2GiB", &n), 0);
+    assert_int_equal(n, INT64_C(2) << 30);
+    assert_int_equal(size_parse("4096", &n), 0);
+    assert_int_equal(n, 4096);
+    assert_int_equal(size_parse("3kB", &n), 0);
+    assert_int_equal(n, 3000);
+    assert_int_equal(size_parse("1K", &n), -1);
+    assert_int_equal(size_parse("-1B", &n), -1);
+    assert_int_equal(size_parse("99999999TiB", &n), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepts_what_people_write),
+        cmocka_unit_test(refuses_what_is_ambiguous_or_absurd),
+        cmocka_unit_test(sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
