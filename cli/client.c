@@ -1,0 +1,302 @@
+#include "cli/client.h"
+
+#include "cli/url.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <curl/curl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define RETRY_FOR_MS 20000 /* a daemon that is being restarted is back by then */
+#define ANSWER_MAX ((size_t)256 << 20)
+
+struct client {
+    struct url url;
+    char *authorization; /* "Authorization: Bearer …" or NULL */
+    CURL *curl;
+    const volatile int *interrupt;
+    char reason[CURL_ERROR_SIZE];
+};
+
+struct answer {
+    struct client *client;
+    FILE *to; /* where 2xx bodies go, or NULL: into text */
+    char *text;
+    size_t size;
+    size_t passed_on; /* bytes given to `to`: a call that printed something is not tried again */
+};
+
+struct client *client_create(const char *url, const char *token, struct error *err)
+{
+    struct client *client = xcalloc(1, sizeof *client);
+
+    if (url_parse(&client->url, url, err) < 0)
+        goto fail;
+    if (token && token[0] != '\0') {
+        if (!url_is_private(&client->url)) {
+            error_set(err, CLIENT_BAD_URL, "the token would travel unencrypted to %s: use https://", client->url.base);
+            goto fail;
+        }
+        client->authorization = xasprintf("Authorization: Bearer %s", token);
+    }
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    client->curl = curl_easy_init();
+    if (client->curl == NULL) {
+        error_set(err, CLIENT_BAD_URL, "libcurl cannot be initialised");
+        goto fail;
+    }
+    return client;
+fail:
+    client_destroy(client);
+    return NULL;
+}
+
+void client_destroy(struct client *client)
+{
+    if (client == NULL)
+        return;
+    if (client->curl) {
+        curl_easy_cleanup(client->curl);
+        curl_global_cleanup();
+    }
+    url_fini(&client->url);
+    free(client->authorization);
+    free(client);
+}
+
+void client_interrupt(struct client *client, const volatile int *flag)
+{
+    client->interrupt = flag;
+}
+
+static int is_interrupted(const struct client *client)
+{
+    return client->interrupt && *client->interrupt;
+}
+
+static size_t on_data(char *data, size_t size, size_t count, void *arg)
+{
+    struct answer *answer = arg;
+    size_t n = size * count;
+    long status = 0;
+
+    curl_easy_getinfo(answer->client->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (answer->to && status / 100 == 2) {
+        answer->passed_on += n;
+        return fwrite(data, 1, n, answer->to);
+    }
+    if (answer->size + n > ANSWER_MAX)
+        return 0;
+    answer->text = xrealloc(answer->text, answer->size + n + 1, 1);
+    memcpy(answer->text + answer->size, data, n);
+    answer->size += n;
+    answer->text[answer->size] = '\0';
+    return n;
+}
+
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    return is_interrupted(arg);
+}
+
+static CURLcode perform(struct client *client, const char *url, const char *body, struct curl_slist *headers,
+                        struct answer *answer)
+{
+    CURL *curl = client->curl;
+
+    curl_easy_reset(curl); /* keeps the connection */
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    if (client->url.socket) {
+        curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->url.socket);
+        curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network */
+    }
+    if (body) {
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+    }
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "stretto");
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* bytes a second, over 30 s: a daemon that hangs */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->reason);
+    client->reason[0] = '\0';
+    return curl_easy_perform(curl);
+}
+
+static int was_connected(CURLcode rc)
+{
+    return rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR || rc == CURLE_GOT_NOTHING || rc == CURLE_PARTIAL_FILE;
+}
+
+/* perform(), and again where the connection was lost after it had been made. */
+static CURLcode perform_surely(struct client *client, const char *url, const char *body, struct curl_slist *headers,
+                               struct answer *answer)
+{
+    int64_t until = time_monotonic_ms() + RETRY_FOR_MS;
+    struct timespec pause = {0, 100 * 1000 * 1000};
+    bool lost = false;
+    CURLcode rc;
+
+    for (;;) {
+        rc = perform(client, url, body, headers, answer);
+        lost = lost || was_connected(rc);
+        if (!(was_connected(rc) || (lost && rc == CURLE_COULDNT_CONNECT)) || answer->passed_on > 0)
+            return rc;
+        if (is_interrupted(client) || time_monotonic_ms() > until)
+            return rc;
+        free(answer->text);
+        answer->text = NULL;
+        answer->size = 0;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 800 * 1000 * 1000)
+            pause.tv_nsec *= 2;
+    }
+}
+
+static int no_daemon(const struct client *client, CURLcode rc, struct error *err)
+{
+    const char *why = client->reason[0] ? client->reason : curl_easy_strerror(rc);
+
+    if (is_interrupted(client))
+        return error_set(err, CLIENT_INTERRUPTED, "interrupted");
+    if (rc == CURLE_WRITE_ERROR)
+        return error_set(err, CLIENT_BAD_ANSWER, "the answer could not be written");
+    if (client->url.socket)
+        return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at unix:%s: start one with `strettod`, or say with --url or "
+                         "STRETTO_URL where it is (%s)", client->url.socket, why);
+    return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at %s (%s)", client->url.base, why);
+}
+
+/* The daemon's refusal, a problem document, as an error. */
+static int refusal(const struct client *client, long status, const char *text, struct error *err)
+{
+    json_t *problem = text ? json_loads(text, 0, NULL) : NULL;
+    const char *code = json_string_value(json_object_get(problem, "code"));
+    const char *detail = json_string_value(json_object_get(problem, "detail"));
+    const char *pointer = json_string_value(json_object_get(problem, "pointer"));
+
+    if (status == 503) /* it is starting or ending: the same as not being there, but it can say why */
+        error_set(err, CLIENT_NO_DAEMON, "the daemon is not ready: %s", detail ? detail : "no reason given");
+    else if (code && detail)
+        error_at(err, code, pointer ? pointer : "", "%s", detail);
+    else
+        error_set(err, CLIENT_BAD_ANSWER, "%s answered HTTP status %ld without saying why: is it strettod?",
+                  client->url.socket ? client->url.socket : client->url.base, status);
+    json_decref(problem);
+    return -1;
+}
+
+static struct curl_slist *make_headers(const struct client *client, bool post)
+{
+    struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json, text/plain;q=0.5");
+    unsigned char random[16];
+    char key[64] = "Idempotency-Key: ";
+
+    if (client->authorization)
+        headers = curl_slist_append(headers, client->authorization);
+    if (!post)
+        return headers;
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        abort(); /* cannot happen for 16 bytes, says getrandom(2) */
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(key + strlen(key), 3, "%02x", random[i]);
+    headers = curl_slist_append(headers, key);
+    headers = curl_slist_append(headers, "Content-Type: application/json");
+    return curl_slist_append(headers, "Expect:"); /* no round trip for large specs */
+}
+
+static int call(struct client *client, const char *path, const char *body, struct answer *answer, struct error *err)
+{
+    struct curl_slist *headers = make_headers(client, body != NULL);
+    char *url = xasprintf("%s%s", client->url.base, path);
+    long status = 0;
+    CURLcode rc = perform_surely(client, url, body, headers, answer);
+
+    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+    free(url);
+    curl_slist_free_all(headers);
+    if (rc != CURLE_OK)
+        return no_daemon(client, rc, err);
+    if (status / 100 != 2)
+        return refusal(client, status, answer->text, err);
+    return 0;
+}
+
+static int call_json(struct client *client, const char *path, const char *body, json_t **out, char **text,
+                     struct error *err)
+{
+    struct answer answer = {.client = client};
+    json_error_t where;
+    json_t *document = NULL;
+    int rc = call(client, path, body, &answer, err);
+
+    if (rc == 0) {
+        document = json_loads(answer.text ? answer.text : "", 0, &where);
+        if (document == NULL)
+            rc = error_set(err, CLIENT_BAD_ANSWER, "the answer to %s is not JSON: %s", path, where.text);
+    }
+    if (rc == 0 && text) {
+        *text = answer.text;
+        answer.text = NULL;
+    }
+    if (rc == 0 && out)
+        *out = json_incref(document);
+    json_decref(document);
+    free(answer.text);
+    return rc;
+}
+
+int client_get(struct client *client, const char *path, json_t **out, char **text, struct error *err)
+{
+    return call_json(client, path, NULL, out, text, err);
+}
+
+int client_post(struct client *client, const char *path, const char *body, json_t **out, char **text,
+                struct error *err)
+{
+    return call_json(client, path, body ? body : "", out, text, err);
+}
+
+int client_get_text(struct client *client, const char *path, FILE *to, struct error *err)
+{
+    struct answer answer = {.client = client, .to = to};
+    int rc = call(client, path, NULL, &answer, err);
+
+    free(answer.text);
+    return rc;
+}
+
+char *client_curl_line(const struct client *client, const char *path)
+{
+    const char *quote = strpbrk(path, "?&") ? "'" : "";
+
+    if (client->url.socket)
+        return xasprintf("curl --unix-socket %s %s%s%s%s", client->url.socket, quote, client->url.base, path, quote);
+    return xasprintf("curl %s%s%s%s%s", client->authorization ? "-H \"Authorization: Bearer $STRETTO_TOKEN\" " : "",
+                     quote, client->url.base, path, quote);
+}
+
+char *client_escape(const char *text)
+{
+    char *escaped = xcalloc(3 * strlen(text) + 1, 1), *to = escaped;
+
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~", *c))
+            *to++ = (char)*c;
+        else
+            to += sprintf(to, "%%%02X", *c);
+    }
+    return escaped;
+}

@@ -1,0 +1,46 @@
+/* The engine: takes ensembles, dispatches their members up to their width, follows jobs and trainings to their end.
+ *
+ * It runs on the loop thread and is driven from outside: by calls from the API, by answers of adapters, by control
+ * messages and by its wake-up time. All it must remember is in the store; its memory is a cache of what is under way,
+ * rebuilt by engine_load() at start and after a failed commit. */
+#ifndef DAEMON_ENGINE_ENGINE_H
+#define DAEMON_ENGINE_ENGINE_H
+#include "daemon/engine/ports.h"
+#include "daemon/spec/spec.h"
+#include "daemon/store/ensemble.h"
+
+struct engine;
+
+struct engine *engine_create(const struct engine_ports *ports, struct store *store, struct turn *turn);
+void engine_destroy(struct engine *engine);
+
+/* Make an adapter known; specs name it. Borrowed. */
+void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter);
+
+/* (Re)build memory from the store and look up every job that had not ended. */
+int engine_load(struct engine *engine, struct error *err);
+
+/* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
+ * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. */
+int engine_submit(struct engine *engine, const json_t *spec, int64_t *id, struct error *err);
+
+/* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
+ * "ensemble_not_found" where there is none. */
+int engine_cancel(struct engine *engine, int64_t id, struct error *err);
+
+/* The wake-up time has come (ports->wake_at). */
+void engine_tick(struct engine *engine);
+/* A job may have changed: look at its files. `name` comes from outside and may be anything. */
+void engine_look(struct engine *engine, const char *name);
+/* An adapter has news: poll it soon. */
+void engine_poke(struct engine *engine, const struct adapter *adapter);
+
+/* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL where
+ * there is none. */
+const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err);
+
+/* Paths of the run directory, new strings. */
+char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble);
+char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number);
+char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
+#endif

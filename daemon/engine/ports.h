@@ -1,0 +1,46 @@
+/* What the engine is given from outside, so that a test can run it in virtual time on a simulated cluster. */
+#ifndef DAEMON_ENGINE_PORTS_H
+#define DAEMON_ENGINE_PORTS_H
+#include "daemon/turn.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* A JSON file to write whole. */
+struct rundir_file {
+    char *path;
+    json_t *json;
+    unsigned mode;
+};
+
+/* Access to the run directory, which may be a slow or hanging parallel file system: never on the loop thread. Every
+ * callback comes later, once. */
+struct rundir_ops {
+    /* Make the directories, then write the files, in this order. Both arrays are taken over with all they hold. */
+    void (*write)(void *rundir, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n_files,
+                  void (*cb)(void *arg, const struct error *err), void *arg);
+    /* Read JSON files: json[i] is NULL where paths[i] is not there (or broken); borrowed for the callback. `paths` is
+     * taken over. err is not NULL where one could not be read for another reason than absence. */
+    void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
+                 void *arg);
+    /* Whole lines of a file from a byte offset on, at most about 1 MiB; `text` is NUL-terminated, "" where there is
+     * nothing new. `path` is taken over. */
+    void (*tail)(void *rundir, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size), void *arg);
+};
+
+struct engine_ports {
+    int64_t (*now_ms)(void *arg);
+    void (*wake_at)(void *arg, int64_t when_ms); /* call engine_tick() at that time; replaces the former; INT64_MAX never */
+    void (*random)(void *arg, void *out, size_t size);
+    void *arg;
+    const struct rundir_ops *rundir_ops;
+    void *rundir;
+
+    /* Settings */
+    const char *run_dir;          /* absolute */
+    const char *control_endpoint; /* for runners and ranks */
+    const char *python;           /* what "python3" means in a training's command; "" leave it to PATH */
+    const char *python_path;      /* the stretto package, put before PYTHONPATH */
+    const char *examples_dir;     /* put before PATH */
+};
+#endif

@@ -1,0 +1,35 @@
+/* A spec, checked: DESIGN's JSON object as C. */
+#ifndef DAEMON_SPEC_SPEC_H
+#define DAEMON_SPEC_SPEC_H
+#include "daemon/spec/params.h"
+#include "scheduler-adapters/adapter.h"
+
+struct spec_task {
+    const json_t *command; /* array of strings */
+    const json_t *env;     /* object of strings, or NULL */
+    struct adapter_resources resources;
+    const char *launcher;     /* NULL: none */
+    int64_t grace_ms;
+};
+
+struct spec {
+    json_t *json; /* owns every borrowed pointer below */
+    const char *name;
+    const char *adapter;
+    struct spec_task members;
+    struct params *params;
+    const char *success_file; /* NULL: exit status alone */
+    int64_t retries;
+    int64_t width;
+    int64_t pack;
+    bool has_training;
+    struct spec_task training;
+    int64_t ranks;
+    const json_t *fields;
+    const json_t *buffer; /* with every default filled in */
+};
+
+/* Check a spec; `json` is borrowed and copied. NULL with code, pointer and reason. */
+struct spec *spec_parse(const json_t *json, struct error *err);
+void spec_destroy(struct spec *spec);
+#endif

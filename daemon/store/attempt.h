@@ -1,0 +1,37 @@
+/* Attempts: every execution of a member, kept for good. */
+#ifndef DAEMON_STORE_ATTEMPT_H
+#define DAEMON_STORE_ATTEMPT_H
+#include "daemon/store/store.h"
+
+enum attempt_outcome {
+    ATTEMPT_OPEN,
+    ATTEMPT_SUCCEEDED,
+    ATTEMPT_FAILED,
+    ATTEMPT_TIMEOUT,
+    ATTEMPT_CANCELLED,
+    ATTEMPT_LOST, /* ended through no fault of the program: node failure, killed runner, preemption */
+};
+
+struct attempt_row {
+    int64_t ensemble, index, number;
+    int64_t job;
+    char job_name[64]; /* read only */
+    enum attempt_outcome outcome;
+    int exit_code; /* -1: none */
+    int signal;    /* 0: none */
+    char reason[512];
+    char host[64];
+    int64_t submitted_ms, started_ms, ended_ms; /* 0: not yet */
+};
+
+const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTEMPT_OPEN */
+
+int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
+int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
+/* All attempts of a member, by number. */
+int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
+                       int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
+/* The open attempts of a job, by index. */
+int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
+                            void *arg, struct error *err);
+#endif

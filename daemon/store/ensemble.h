@@ -1,0 +1,44 @@
+/* Ensembles as stored. */
+#ifndef DAEMON_STORE_ENSEMBLE_H
+#define DAEMON_STORE_ENSEMBLE_H
+#include "daemon/store/member.h"
+#include "daemon/store/store.h"
+
+enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED };
+
+struct ensemble_row {
+    int64_t id;
+    char name[256];
+    enum ensemble_state state;
+    char reason[512]; /* "" none */
+    char adapter[64];
+    char stream_key[17];
+    int64_t count, width, next_index;
+    int64_t created_ms, ended_ms; /* ended 0: not yet */
+};
+
+const char *ensemble_state_name(enum ensemble_state state);
+
+/* Insert; row->id is set. `spec` is the JSON text as accepted. */
+int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err);
+int store_ensemble_update(struct store *store, const struct ensemble_row *row, struct error *err);
+/* 1 found, 0 none, -1 error. */
+int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err);
+/* The spec's text, to be freed; NULL where there is none or on error. */
+char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
+
+/* Newest first, ids below `before` (0: from the newest), at most `limit`. `each` returning non-zero stops. */
+int store_ensemble_each(struct store *store, int64_t before, int limit,
+                        int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
+/* Those that still have something to do (running, paused, or with live jobs), oldest first. */
+int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
+                             struct error *err);
+
+/* Members by state. */
+int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
+/* Members without a row, and pending ones with a row, become cancelled. */
+int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err);
+/* Members that succeeded since a time, for the rate. */
+int store_ensemble_succeeded_since(struct store *store, int64_t ensemble, int64_t since_ms, int64_t *n,
+                                   struct error *err);
+#endif

@@ -1,0 +1,42 @@
+/* Members to which something has happened. The others have no row: they are pending (cancelled in a cancelled
+ * ensemble), with indices from the ensemble's next_index on. */
+#ifndef DAEMON_STORE_MEMBER_H
+#define DAEMON_STORE_MEMBER_H
+#include "daemon/store/store.h"
+
+enum member_state {
+    MEMBER_PENDING,
+    MEMBER_SUBMITTED,
+    MEMBER_RUNNING,
+    MEMBER_SUCCEEDED,
+    MEMBER_FAILED,
+    MEMBER_UNFINISHED,
+    MEMBER_CANCELLED,
+    MEMBER_STATE_COUNT
+};
+
+struct member_row {
+    int64_t ensemble, index;
+    enum member_state state;
+    int64_t attempts; /* made so far */
+    int64_t failures; /* that cost a retry */
+    int64_t losses;   /* that did not: node failures and the like */
+    int64_t not_before_ms;
+    char reason[512];
+};
+
+const char *member_state_name(enum member_state state);
+int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
+
+int store_member_put(struct store *store, const struct member_row *row, struct error *err);
+/* 1 found, 0 no row, -1 error. */
+int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err);
+/* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */
+int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
+                      int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
+/* Earliest time at which a pending row may go, INT64_MAX where there is none. */
+int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
+/* Pending rows that may go at `now`, by index. */
+int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
+                          int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
+#endif

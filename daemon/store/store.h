@@ -1,0 +1,44 @@
+/* The database of a state directory: opening, migrating, transactions, statements.
+ *
+ * One thread (the loop) uses it. A first write opens a transaction, which stays open until store_commit() at the end
+ * of the loop turn; so all changes of a turn are on disk together or not at all. An error in any write dooms the
+ * transaction: the commit then fails and rolls everything back, whatever callers did with the return value. */
+#ifndef DAEMON_STORE_STORE_H
+#define DAEMON_STORE_STORE_H
+#include "common/error.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+/* Open STATE_DIR/stretto.db (made where missing), take the directory's lock, migrate. Codes: "store_locked" (another
+ * daemon runs there), "store_newer" (made by a later version), "store_io". */
+int store_open(struct store **out, const char *state_dir, struct error *err);
+void store_close(struct store *store);
+
+bool store_dirty(const struct store *store); /* something waits for a commit */
+
+/* Commit what is open. 0 also where nothing was. -1: all of the turn's changes are rolled back; code "store_full"
+ * (no room on the disk) or "store_io". */
+int store_commit(struct store *store, struct error *err);
+
+/* This database's random name, 8 hex digits: the part that makes job names unique over all daemons. */
+const char *store_instance(const struct store *store);
+
+/* Statements for the entity files. `sql` is a string literal: its address is the key of the prepared statement.
+ * `types` has a letter for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int,
+ * m int64_t milliseconds of which 0 binds null. */
+int store_exec(struct store *store, struct error *err, const char *sql, const char *types, ...);
+/* Start a query; NULL with err on failure. Then store_row() until it is not 1, or store_done() to stop before. */
+sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...);
+int store_row(struct store *store, sqlite3_stmt *stmt, struct error *err); /* 1 a row, 0 no more, -1 */
+void store_done(sqlite3_stmt *stmt);
+int64_t store_last_id(const struct store *store);
+int64_t store_changes(const struct store *store);
+
+/* Column readers: text copied (cut) into a fixed buffer; null gives "" or 0. */
+void store_text(sqlite3_stmt *stmt, int column, char *out, size_t size);
+
+#endif

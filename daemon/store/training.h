@@ -1,0 +1,61 @@
+/* Trainings, their ranks, and their metric points. */
+#ifndef DAEMON_STORE_TRAINING_H
+#define DAEMON_STORE_TRAINING_H
+#include "daemon/store/store.h"
+
+enum training_state {
+    TRAINING_PENDING,
+    TRAINING_SUBMITTED,
+    TRAINING_RUNNING, /* every rank can be reached */
+    TRAINING_DONE,
+    TRAINING_FAILED,
+    TRAINING_CANCELLED
+};
+
+struct training_row {
+    int64_t id, ensemble;
+    enum training_state state;
+    char reason[512];
+    int64_t ranks, generation;
+    int64_t created_ms, started_ms, ended_ms;
+};
+
+/* Counters of a rank, or summed over the ranks of a training's generation. */
+struct rank_row {
+    int64_t training, generation, rank;
+    bool ready, done;
+    int64_t received, unique, duplicates, drawn, batches;
+    double samples_per_second;
+    int64_t metrics_offset;
+};
+
+const char *training_state_name(enum training_state state);
+
+int store_training_insert(struct store *store, struct training_row *row, struct error *err); /* sets id */
+int store_training_update(struct store *store, const struct training_row *row, struct error *err);
+int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err);
+int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err);
+
+int store_rank_put(struct store *store, const struct rank_row *row, struct error *err);
+int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
+                   struct error *err);
+/* Sums over the ranks of the training's current generation; `ready` and `done` where all ranks are. */
+int store_rank_sum(struct store *store, const struct training_row *training, struct rank_row *sum, struct error *err);
+
+struct metric_point {
+    int64_t step, time_ms, rank;
+    double value; /* NaN: not a finite number */
+};
+
+/* A point with the same name, step and rank replaces the former: reading a file twice changes nothing. */
+int store_metric_put(struct store *store, int64_t training, const char *name, const struct metric_point *point,
+                     struct error *err);
+/* Names, in alphabetical order, with the number of points. */
+int store_metric_each_name(struct store *store, int64_t training,
+                           int (*each)(void *arg, const char *name, int64_t points), void *arg, struct error *err);
+/* Points by step and rank; every `stride`-th, and always the first and the last. */
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t stride,
+                      int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
+/* The last point's value; 1 found, 0 none. */
+int store_metric_last(struct store *store, int64_t training, const char *name, double *value, struct error *err);
+#endif

@@ -1,0 +1,21 @@
+/* A loop turn: whatever the callbacks of one turn changed is committed once, before the loop waits again; what depends
+ * on it (replies, submissions) runs after that. */
+#ifndef DAEMON_TURN_H
+#define DAEMON_TURN_H
+#include "daemon/store/store.h"
+
+#include <uv.h>
+
+struct turn;
+
+/* `rolled_back` is called when a commit failed, after the callbacks were told: what memory says must then be read
+ * again from the store. */
+struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_back)(void *arg), void *arg);
+void turn_destroy(struct turn *turn); /* commits what is open */
+
+/* Call cb once the turn's changes are on disk (err NULL), or are rolled back (err says why). Never from inside. */
+void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg);
+
+/* NULL while the last commit went well, else why it did not: for /readyz. */
+const struct error *turn_trouble(const struct turn *turn);
+#endif

@@ -1,0 +1,128 @@
+/* The contract between the engine and a batch system.
+ *
+ * An adapter submits jobs, says what became of them, and ends them. It knows nobody above: no store, no ensembles, only
+ * jobs with unique names. It runs on the daemon's loop thread and never blocks it: scheduler commands are child
+ * processes with a time limit, files of the run directory are read on worker threads. Every call that takes a callback
+ * answers exactly once, never from inside the call itself, also when the adapter is destroyed (with ADAPTER_UNSURE).
+ *
+ * Rules that engines before us broke: an adapter that cannot find out says so (ADAPTER_UNSURE) instead of guessing; a
+ * job is known by its name, and an id alone proves nothing, since schedulers reuse ids. */
+#ifndef SCHEDULER_ADAPTERS_ADAPTER_H
+#define SCHEDULER_ADAPTERS_ADAPTER_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define ADAPTER_ABI 1
+
+/* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
+struct adapter_resources {
+    int nodes;           /* >= 1 */
+    int tasks;           /* processes of one member, >= 1 */
+    int cpus_per_task;   /* >= 1 */
+    int gpus;            /* per member or rank, >= 0 */
+    int copies;          /* members or ranks that share the job, >= 1; CPUs wanted: copies * tasks * cpus_per_task */
+    int64_t memory;      /* bytes per member, 0: not said */
+    int64_t walltime_ms; /* 0: no limit */
+    const char *queue;   /* NULL: not said; likewise account */
+    const char *account;
+    const json_t *extra; /* array of strings passed through, or NULL */
+};
+
+/* A job as an adapter is given it. All pointers are borrowed for the call. */
+struct adapter_job {
+    const char *name;         /* unique over all daemons and all time; [A-Za-z0-9._-], at most 63 */
+    const char *scheduler_id; /* what submit answered; NULL where the answer never came */
+    const char *dir;          /* the job's directory (docs/run-directory.md); job.json lies in it, already on disk */
+    struct adapter_resources resources;
+    int64_t submitted_ms; /* when it was submitted, Unix ms; 0 before */
+    int64_t grace_ms;     /* between SIGTERM and SIGKILL when it is ended */
+};
+
+enum adapter_answer {
+    ADAPTER_OK,
+    ADAPTER_REFUSED, /* for good: the scheduler's own words are in the error */
+    ADAPTER_UNSURE,  /* could not find out: nothing is known, ask again */
+};
+
+enum adapter_state {
+    ADAPTER_JOB_QUEUED,
+    ADAPTER_JOB_RUNNING,
+    ADAPTER_JOB_ENDED,   /* the scheduler says so; how each task ended stands in its exit record */
+    ADAPTER_JOB_UNKNOWN, /* the scheduler answered, and knows no such job */
+};
+
+/* What the scheduler says of one job. */
+struct adapter_status {
+    enum adapter_state state;
+    int64_t started_ms;    /* 0: not known */
+    char scheduler_id[64]; /* "" where not known */
+    char host[64];         /* "" where not known */
+    /* Only with ADAPTER_JOB_ENDED, and only as a hint where a task left no exit record: why, in the scheduler's words. */
+    char reason[256];
+    bool node_lost; /* node failure or preemption: not the program's fault */
+};
+
+/* answer ADAPTER_OK: scheduler_id is set (valid during the callback). */
+typedef void adapter_submit_cb(void *arg, enum adapter_answer answer, const char *scheduler_id,
+                               const struct error *err);
+/* answer ADAPTER_OK: statuses[i] belongs to jobs[i] of the call. Otherwise statuses is NULL and nothing is known. */
+typedef void adapter_poll_cb(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
+                             const struct error *err);
+typedef void adapter_done_cb(void *arg, enum adapter_answer answer, const struct error *err);
+
+/* What the daemon lends an adapter; outlives it. */
+struct adapter_host {
+    uv_loop_t *loop;
+    const char *runner; /* absolute path of stretto-run */
+    const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
+    /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
+    void (*poke)(void *arg);
+    void *arg;
+};
+
+struct adapter;
+
+struct adapter_ops {
+    int abi; /* ADAPTER_ABI */
+    const char *name;
+
+    /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
+    struct adapter *(*create)(const struct adapter_host *host, struct error *err);
+
+    /* End it; jobs go on. Calls under way are answered with ADAPTER_UNSURE before done(arg) is called, once. */
+    void (*destroy)(struct adapter *a, void (*done)(void *arg), void *arg);
+
+    /* Could a job like this ever run here? Immediate, from what is known; -1 with code "resources_impossible" and the
+     * limits in the text. err->pointer is relative to the resources object, e.g. "/tasks". */
+    int (*check)(struct adapter *a, const struct adapter_resources *want, struct error *err);
+
+    /* How many CPU slots the adapter has in all, 0 where unknown or unlimited. */
+    int (*slots)(struct adapter *a);
+
+    /* Start, or queue, `runner job->dir` under job->name. Submitting a name again is allowed after find() did not see
+     * it: the runner's claim makes the second one harmless. */
+    void (*submit)(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
+
+    /* One question for all the jobs, however many (one scheduler command). */
+    void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
+
+    /* Look jobs up by name, after a restart or a lost answer; reports like poll. May be slower than poll. */
+    void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
+
+    /* End the job with its whole process tree: SIGTERM, grace, SIGKILL; of a queued one nothing ever starts. Ending a
+     * job that is gone is ADAPTER_OK. Poll tells when it has ended. */
+    void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
+
+    /* Send a signal to the job's tasks. */
+    void (*signal)(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
+};
+
+/* registry.c */
+const struct adapter_ops *adapter_registry_find(const char *name); /* NULL where there is none */
+extern const struct adapter_ops *const adapter_registry[];         /* ended by NULL */
+
+#endif
