@@ -168,15 +168,20 @@ static CURLcode perform_surely(struct client *client, const char *url, const cha
 static int no_daemon(const struct client *client, CURLcode rc, struct error *err)
 {
     const char *why = client->reason[0] ? client->reason : curl_easy_strerror(rc);
+    long number = 0;
 
     if (is_interrupted(client))
         return error_set(err, CLIENT_INTERRUPTED, "interrupted");
     if (rc == CURLE_WRITE_ERROR)
         return error_set(err, CLIENT_BAD_ANSWER, "the answer could not be written");
-    if (client->url.socket)
-        return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at unix:%s: start one with `strettod`, or say with --url or "
-                         "STRETTO_URL where it is (%s)", client->url.socket, why);
-    return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at %s (%s)", client->url.base, why);
+    if (client->url.socket == NULL)
+        return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at %s: %s", client->url.base, why);
+    curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number);
+    if (rc == CURLE_COULDNT_CONNECT && number != 0)
+        why = strerror((int)number); /* curl talks of a port */
+    return error_set(err, CLIENT_NO_DAEMON,
+                     "no daemon answers at unix:%s: %s. Start one with `strettod`, or say by --url or STRETTO_URL where it is",
+                     client->url.socket, why);
 }
 
 /* The daemon's refusal, a problem document, as an error. */

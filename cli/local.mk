@@ -1,0 +1,38 @@
+# libcli.la is what cli/main.c and its unit tests share.
+noinst_LTLIBRARIES += libcli.la
+libcli_la_SOURCES = \
+	cli/args.c cli/args.h \
+	cli/cli.h \
+	cli/client.c cli/client.h \
+	cli/cmd_cancel.c \
+	cli/cmd_logs.c \
+	cli/cmd_members.c \
+	cli/cmd_status.c \
+	cli/cmd_submit.c \
+	cli/cmd_wait.c \
+	cli/ensemble.c cli/ensemble.h \
+	cli/pages.c cli/pages.h \
+	cli/parse.c \
+	cli/problem.c \
+	cli/progress.c cli/progress.h \
+	cli/render.c cli/render.h \
+	cli/report.c cli/report.h \
+	cli/spec_file.c cli/spec_file.h \
+	cli/url.c cli/url.h \
+	cli/watch.c cli/watch.h
+libcli_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
+libcli_la_LIBADD = libcommon.la $(CURL_LIBS) $(JANSSON_LIBS) -lm
+
+bin_PROGRAMS += stretto
+stretto_SOURCES = cli/main.c
+stretto_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+stretto_LDFLAGS = $(AM_LDFLAGS) -static
+stretto_LDADD = libcli.la
+
+if HAVE_CMOCKA
+unit_tests += tests/unit/test_cli tests/unit/test_client
+tests_unit_test_cli_CFLAGS = $(unit_cflags)
+tests_unit_test_cli_LDADD = libcli.la $(unit_libs)
+tests_unit_test_client_CFLAGS = $(unit_cflags)
+tests_unit_test_client_LDADD = libcli.la $(unit_libs) -lpthread
+endif

@@ -29,18 +29,27 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* A flushed temporary file beside `path`; its name in *tmp, to be freed. */
+/* A flushed temporary file beside `path`; its name in *tmp, to be freed. Never one that is there already: another
+ * host's process may have the same pid, and be writing it. */
 static int write_temporary(const char *path, const void *data, size_t size, unsigned mode, char **tmp,
                            struct error *err)
 {
     static atomic_uint serial;
     int fd, saved;
 
-    *tmp = xasprintf("%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
-    fd = open(*tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0) {
+    for (int tries = 0;; tries++) {
+        *tmp = xasprintf("%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
+        fd = open(*tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (fd >= 0)
+            break;
+        if (errno == EEXIST && tries < 100) {
+            free(*tmp);
+            continue;
+        }
         error_errno(err, "file_write", "cannot create %s", *tmp);
+        saved = errno == EEXIST ? EIO : errno; /* EEXIST means that `path` itself is taken */
         free(*tmp);
+        errno = saved;
         return -1;
     }
     if (write_all(fd, data, size) < 0 || fsync(fd) < 0) {
@@ -64,8 +73,11 @@ int file_write_whole(const char *path, const void *data, size_t size, unsigned m
     if (write_temporary(path, data, size, mode, &tmp, err) < 0)
         return -1;
     if (rename(tmp, path) < 0) {
+        int saved = errno;
+
         rc = error_errno(err, "file_write", "cannot rename %s to %s", tmp, path);
         unlink(tmp);
+        errno = saved;
     }
     free(tmp);
     return rc;

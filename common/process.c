@@ -80,6 +80,11 @@ static int environ_has(int dirfd, const char *pid, const char *name, const char 
 
 int process_signal_marked(const char *name, const char *value, int sig)
 {
+    return process_signal_marked_outside(name, value, sig, 0);
+}
+
+int process_signal_marked_outside(const char *name, const char *value, int sig, pid_t group)
+{
     DIR *proc = opendir("/proc");
     struct dirent *entry;
     int count = 0;
@@ -98,7 +103,8 @@ int process_signal_marked(const char *name, const char *value, int sig)
         if (pid == getpid() || fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 || st.st_uid != geteuid())
             continue;
         before = process_start_time(pid);
-        if (before == 0 || !environ_has(dirfd(proc), entry->d_name, name, value))
+        if (before == 0 || (group > 0 && getpgid(pid) == group) ||
+            !environ_has(dirfd(proc), entry->d_name, name, value))
             continue;
         /* the pid may have passed to another process while its environment was read */
         if (read_stat(pid, &state, &(unsigned long long){0}) < 0 || process_start_time(pid) != before)

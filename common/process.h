@@ -17,4 +17,7 @@ char *process_boot_id(char buf[BOOT_ID_SIZE]);
  * excepted; with sig 0 only count them. Returns their number. This finds whole process trees, also those that left
  * their session or whose parents died. */
 int process_signal_marked(const char *name, const char *value, int sig);
+
+/* The same but for the processes of one process group, which kill(-group) reaches better. 0: no group. */
+int process_signal_marked_outside(const char *name, const char *value, int sig, pid_t group);
 #endif

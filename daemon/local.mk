@@ -1,0 +1,51 @@
+noinst_LTLIBRARIES += libdaemon.la
+libdaemon_la_SOURCES = \
+	daemon/config.c daemon/config.h \
+	daemon/control.c daemon/control.h \
+	daemon/engine/collect.c \
+	daemon/engine/dispatch.c \
+	daemon/engine/engine.c daemon/engine/engine.h \
+	daemon/engine/internal.h \
+	daemon/engine/job.c \
+	daemon/engine/load.c \
+	daemon/engine/outcome.c \
+	daemon/engine/paths.c \
+	daemon/engine/plan.c \
+	daemon/engine/poll.c \
+	daemon/engine/ports.h \
+	daemon/engine/ranks.c \
+	daemon/engine/training.c \
+	daemon/python.c daemon/python.h \
+	daemon/rundir/rundir.c daemon/rundir/rundir.h \
+	daemon/spec/draw.c daemon/spec/draw.h \
+	daemon/spec/internal.h \
+	daemon/spec/params.c daemon/spec/params.h \
+	daemon/spec/spec.c daemon/spec/spec.h \
+	daemon/spec/spec_task.c \
+	daemon/spec/spec_training.c \
+	daemon/spec/template.c daemon/spec/template.h \
+	daemon/store/attempt.c daemon/store/attempt.h \
+	daemon/store/ensemble.c daemon/store/ensemble.h \
+	daemon/store/event.c daemon/store/event.h \
+	daemon/store/idempotency.c daemon/store/idempotency.h \
+	daemon/store/internal.h \
+	daemon/store/job.c daemon/store/job.h \
+	daemon/store/member.c daemon/store/member.h \
+	daemon/store/metric.c \
+	daemon/store/migrate.c \
+	daemon/store/store.c daemon/store/store.h \
+	daemon/store/training.c daemon/store/training.h \
+	daemon/turn.c daemon/turn.h
+nodist_libdaemon_la_SOURCES = migrations/embedded.c
+libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"'
+daemon_cflags = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
+libdaemon_la_CFLAGS = $(daemon_cflags)
+libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS)
+
+# The program is put together here: api/ stands above daemon/, and only the composition root knows both.
+bin_PROGRAMS += strettod
+strettod_SOURCES = daemon/main.c daemon/app.c daemon/app.h
+strettod_CFLAGS = $(daemon_cflags) $(MHD_CFLAGS)
+strettod_LDADD = libapi.la libdaemon.la
+strettod_LDFLAGS = $(AM_LDFLAGS) -static

@@ -1,4 +1,127 @@
-int main(void)
+/* strettod: options, then the daemon. */
+#include "common/timefmt.h"
+#include <config.h>
+#include "daemon/app.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OPTION_HELP_CONFIG = 256, OPTION_PYTHON };
+
+struct options {
+    const char *config_file, *state_dir, *run_dir, *python;
+    const char *listen[16];
+    size_t n_listen;
+    bool verbose;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
+    struct options *o = state->input;
+
+    switch (key) {
+    case 'c':
+        o->config_file = arg;
+        break;
+    case 's':
+        o->state_dir = arg;
+        break;
+    case 'r':
+        o->run_dir = arg;
+        break;
+    case 'l':
+        if (o->n_listen == sizeof o->listen / sizeof *o->listen)
+            argp_error(state, "too many --listen");
+        o->listen[o->n_listen++] = arg;
+        break;
+    case 'v':
+        o->verbose = true;
+        break;
+    case OPTION_PYTHON:
+        o->python = arg;
+        break;
+    case OPTION_HELP_CONFIG:
+        config_print_keys();
+        exit(0);
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument: %s", arg);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
     return 0;
+}
+
+static const struct argp_option option_list[] = {
+    {"config", 'c', "FILE", 0, "Read settings from a JSON file (see --help-config)", 0},
+    {"state-dir", 's', "DIR", 0, "Database and sockets; default $XDG_STATE_HOME/stretto", 0},
+    {"run-dir", 'r', "DIR", 0, "Jobs and their output; default run, below the state directory", 0},
+    {"listen", 'l', "unix:PATH", 0, "Where to answer HTTP; default unix:STATE_DIR/stretto.sock; may be repeated", 0},
+    {"python", OPTION_PYTHON, "PATH", 0, "What \"python3\" means in a training's command", 0},
+    {"verbose", 'v', NULL, 0, "Log more", 0},
+    {"help-config", OPTION_HELP_CONFIG, NULL, 0, "Print every setting with its default and meaning", 0},
+    {0},
+};
+
+static int configure(struct config *config, const struct options *o, struct error *err)
+{
+    if (o->config_file != NULL && config_read(config, o->config_file, err) < 0)
+        return -1;
+    if (o->state_dir != NULL) {
+        free(config->state_dir);
+        config->state_dir = strdup(o->state_dir);
+    }
+    if (o->run_dir != NULL) {
+        free(config->run_dir);
+        config->run_dir = strdup(o->run_dir);
+    }
+    if (o->python != NULL) {
+        free(config->python);
+        config->python = strdup(o->python);
+    }
+    for (size_t i = 0; i < o->n_listen; i++)
+        config_add_listen(config, o->listen[i]);
+    if (o->verbose)
+        config->log_level = LOG_LEVEL_DEBUG;
+    return config_complete(config, err);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {option_list, parse_option, NULL,
+                                     "strettod -- runs ensembles of simulations that stream into trainings", NULL, NULL,
+                                     NULL};
+    struct options options = {0};
+    struct config config;
+    struct error err;
+    int rc;
+
+    argp_program_version = PACKAGE_STRING;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return 2;
+    umask(077);
+    signal(SIGPIPE, SIG_IGN);
+    /* a run directory on a parallel file system that hangs must not take all workers with it */
+    setenv("UV_THREADPOOL_SIZE", "16", 0);
+    log_init("strettod", LOG_LEVEL_INFO);
+    json_object_seed(0);
+    if (sodium_init() < 0) {
+        log_error("no source of randomness");
+        return 1;
+    }
+    config_init(&config);
+    rc = configure(&config, &options, &err);
+    log_init("strettod", config.log_level);
+    if (rc == 0)
+        rc = app_run(&config, &err);
+    if (rc < 0)
+        log_error("%s (%s)", err.text, err.code);
+    config_fini(&config);
+    return rc < 0 ? 1 : 0;
 }

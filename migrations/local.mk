@@ -1,0 +1,7 @@
+# Numbered migrations are built into the daemon, in order.
+migrations = migrations/0001-initial.sql
+EXTRA_DIST += $(migrations)
+
+migrations/embedded.c: $(migrations) build-aux/embed
+	$(AM_V_GEN)$(MKDIR_P) migrations && (cd $(srcdir) && sh build-aux/embed store_migrations $(migrations)) > $@.tmp && mv $@.tmp $@
+CLEANFILES += migrations/embedded.c

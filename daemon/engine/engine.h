@@ -12,6 +12,8 @@
 struct engine;
 
 struct engine *engine_create(const struct engine_ports *ports, struct store *store, struct turn *turn);
+/* Forget all memory, so that answers still under way change nothing: before the loop is run out at the end. */
+void engine_stop(struct engine *engine);
 void engine_destroy(struct engine *engine);
 
 /* Make an adapter known; specs name it. Borrowed. */
@@ -30,8 +32,14 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
 /* The wake-up time has come (ports->wake_at). */
 void engine_tick(struct engine *engine);
+
+enum engine_look {
+    ENGINE_LOOK_RECORDS, /* its claim and exit records */
+    ENGINE_LOOK_STREAM,  /* what the ranks of a training say of themselves */
+};
+
 /* A job may have changed: look at its files. `name` comes from outside and may be anything. */
-void engine_look(struct engine *engine, const char *name);
+void engine_look(struct engine *engine, const char *name, enum engine_look what);
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
 

@@ -1,0 +1,20 @@
+# libstretto, installed. Programs of this tree link libmember.la, the same code, so that they are real binaries in the build
+# tree and need no library path where they are installed.
+noinst_LTLIBRARIES += libmember.la
+libmember_la_SOURCES = \
+	tasks/member/convert.c tasks/member/convert.h \
+	tasks/member/discovery.c tasks/member/discovery.h \
+	tasks/member/environment.c tasks/member/environment.h \
+	tasks/member/link.c tasks/member/link.h \
+	tasks/member/sendbuf.c tasks/member/sendbuf.h \
+	tasks/member/steps.c tasks/member/steps.h \
+	tasks/member/stretto.c
+libmember_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
+libmember_la_LIBADD = libstreamproto.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS)
+
+lib_LTLIBRARIES += libstretto.la
+libstretto_la_SOURCES =
+libstretto_la_LIBADD = libmember.la
+libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_'
+include_HEADERS += tasks/member/stretto.h
+pkgconfig_DATA += tasks/member/stretto.pc

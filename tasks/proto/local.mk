@@ -1,0 +1,23 @@
+# Job descriptor, claim, exit records and control messages, between daemon, adapters, runner and ranks.
+noinst_LTLIBRARIES += libjobproto.la
+libjobproto_la_SOURCES = \
+	tasks/proto/claim.c tasks/proto/claim.h \
+	tasks/proto/control.c tasks/proto/control.h \
+	tasks/proto/exitrec.c tasks/proto/exitrec.h \
+	tasks/proto/jobdesc.c tasks/proto/jobdesc.h
+libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
+libjobproto_la_LIBADD = libcommon.la $(JANSSON_LIBS) $(ZMQ_LIBS)
+
+if HAVE_CMOCKA
+unit_tests += tests/unit/test_jobproto
+tests_unit_test_jobproto_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
+tests_unit_test_jobproto_LDADD = libjobproto.la $(unit_libs) $(ZMQ_LIBS)
+endif
+
+# Frames of the stream, between members and ranks. Not linked with libcommon.la: a shared library takes every member of its
+# convenience libraries, so each may be named once.
+noinst_LTLIBRARIES += libstreamproto.la
+libstreamproto_la_SOURCES = \
+	tasks/proto/fields.c tasks/proto/fields.h \
+	tasks/proto/frame.c tasks/proto/frame.h
+libstreamproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)

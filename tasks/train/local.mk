@@ -1,0 +1,66 @@
+# libstretto-train, installed, over libtrain.la, which unit tests and programs of this tree link.
+noinst_LTLIBRARIES += libtrain.la
+libtrain_la_SOURCES = \
+	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
+	tasks/train/config.c tasks/train/config.h \
+	tasks/train/endpoint.c tasks/train/endpoint.h \
+	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
+	tasks/train/intake.c tasks/train/intake.h \
+	tasks/train/peers.c tasks/train/peers.h \
+	tasks/train/pool.c tasks/train/pool.h \
+	tasks/train/random.c tasks/train/random.h \
+	tasks/train/receiver.c tasks/train/receiver.h \
+	tasks/train/report.c tasks/train/report.h \
+	tasks/train/sample.c tasks/train/sample.h \
+	tasks/train/stepset.c tasks/train/stepset.h \
+	tasks/train/train.c
+libtrain_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
+# libcommon.la comes with libjobproto.la
+libtrain_la_LIBADD = libstreamproto.la libjobproto.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
+
+lib_LTLIBRARIES += libstretto-train.la
+libstretto_train_la_SOURCES =
+libstretto_train_la_LIBADD = libtrain.la
+libstretto_train_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^st_train_'
+include_HEADERS += tasks/train/stretto-train.h
+
+# The Python package, installed, and as a tree of links in the build directory: PYTHONPATH=BUILD/python works.
+stretto_python = \
+	tasks/train/python/stretto/__init__.py \
+	tasks/train/python/stretto/_library.py \
+	tasks/train/python/stretto/torch.py \
+	tasks/train/python/stretto/train.py
+strettopythondir = $(pkgdatadir)/python/stretto
+dist_strettopython_DATA = $(stretto_python)
+nodist_strettopython_DATA = tasks/train/_config.py
+strettoexamplesdir = $(pkgdatadir)/python/stretto/examples
+dist_strettoexamples_DATA = tasks/train/python/stretto/examples/__init__.py
+
+tasks/train/_config.py: Makefile
+	$(AM_V_GEN)$(MKDIR_P) tasks/train && echo 'LIBRARY = "$(libdir)/libstretto-train.so.0"' > $@
+
+noinst_DATA = python/stretto/.stamp
+python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python)
+	$(AM_V_GEN)rm -rf python && $(MKDIR_P) python/stretto/examples && \
+	for f in $(stretto_python); do \
+		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/ || exit 1; \
+	done && \
+	for f in $(dist_strettoexamples_DATA) $(heat_python); do \
+		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/examples/ || exit 1; \
+	done && \
+	echo 'LIBRARY = "$(abs_top_builddir)/.libs/libstretto-train.so"' > python/stretto/_config.py && touch $@
+
+CLEANFILES += tasks/train/_config.py
+clean-local: clean-stretto-python
+.PHONY: clean-stretto-python
+clean-stretto-python:
+	rm -rf python
+
+if HAVE_CMOCKA
+stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
+stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
+unit_tests += tests/unit/test_stream
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_fixture.c tests/unit/stream_fixture.h
+tests_unit_test_stream_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_LDADD = $(stream_libs)
+endif

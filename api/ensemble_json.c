@@ -1,0 +1,80 @@
+#include "api/ensemble_json.h"
+
+#include "api/value.h"
+
+#include <stdlib.h>
+
+#define RATE_WINDOW_MS 60000
+
+/* Members that succeed a second, over the last minute at most, and when the last would be done at that rate. */
+static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
+                    struct error *err)
+{
+    int64_t now = request_now_ms(r), window = now - row->created_ms, done = 0;
+    int64_t left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
+    double rate = 0;
+    json_t *eta = NULL;
+
+    if (window > RATE_WINDOW_MS)
+        window = RATE_WINDOW_MS;
+    if (row->ended_ms == 0 && window > 0) {
+        if (store_ensemble_succeeded_since(request_store(r), row->id, now - window, &done, err) < 0)
+            return -1;
+        rate = (double)done * 1000 / (double)window;
+        /* beyond a century it is no estimate */
+        if (row->state == ENSEMBLE_RUNNING && left > 0 && rate > 0 && (double)left / rate < 3e9)
+            eta = value_time(now + (int64_t)((double)left / rate * 1000));
+    }
+    json_object_set_new(json, "rate", value_real(rate));
+    json_object_set_new(json, "eta", eta != NULL ? eta : json_null());
+    return 0;
+}
+
+static int add_training(const struct request *r, const struct ensemble_row *row, json_t *json, struct error *err)
+{
+    struct training_row training;
+    int rc = store_training_of(request_store(r), row->id, &training, err);
+    json_t *value;
+
+    if (rc < 0)
+        return -1;
+    value = rc > 0 ? training_json(r, &training, err) : json_null();
+    return json_object_set_new(json, "training", value); /* -1 also where value is NULL */
+}
+
+json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
+{
+    int64_t n[MEMBER_STATE_COUNT] = {0};
+    json_t *json, *members;
+    char *dir;
+
+    if (store_tally_get(request_store(r), row->id, n, err) < 0)
+        return NULL;
+    json = json_object();
+    json_object_set_new(json, "id", json_integer(row->id));
+    json_object_set_new(json, "name", value_text(row->name));
+    json_object_set_new(json, "state", value_text(ensemble_state_name(row->state)));
+    json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "adapter", value_text(row->adapter));
+    json_object_set_new(json, "count", json_integer(row->count));
+    json_object_set_new(json, "width", json_integer(row->width));
+    members = json_object();
+    for (int i = 0; i < MEMBER_STATE_COUNT; i++)
+        json_object_set_new(members, member_state_name((enum member_state)i), json_integer(n[i]));
+    json_object_set_new(json, "members", members);
+    if (add_rate(r, row, n, json, err) < 0)
+        goto fail;
+    json_object_set_new(json, "created", value_time(row->created_ms));
+    json_object_set_new(json, "ended", value_time(row->ended_ms));
+    json_object_set_new(json, "follow_up_of", json_null());
+    json_object_set_new(json, "follow_ups", json_array());
+    dir = engine_ensemble_dir(request_config(r)->engine, row->id);
+    json_object_set_new(json, "dir", value_text(dir));
+    free(dir);
+    if (add_training(r, row, json, err) < 0)
+        goto fail;
+    return json;
+fail:
+    json_decref(json);
+    return NULL;
+}

@@ -1,0 +1,11 @@
+/* An ensemble and a training as clients see them. */
+#ifndef API_ENSEMBLE_JSON_H
+#define API_ENSEMBLE_JSON_H
+#include "api/request.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/training.h"
+
+/* New references; NULL with err where the store cannot be read. */
+json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err);
+json_t *training_json(const struct request *r, const struct training_row *row, struct error *err);
+#endif

@@ -1,0 +1,60 @@
+#include "api/find.h"
+
+#include <inttypes.h>
+
+int find_ensemble(struct request *r, struct ensemble_row *row)
+{
+    struct error err;
+    int rc = store_ensemble_get(request_store(r), request_id(r, 0), row, &err);
+
+    if (rc > 0)
+        return 0;
+    if (rc < 0)
+        request_reply_problem(r, &err);
+    else
+        request_reply_error(r, "ensemble_not_found", "there is no ensemble %" PRId64, request_id(r, 0));
+    return -1;
+}
+
+enum member_state find_rowless_state(const struct ensemble_row *ensemble)
+{
+    return ensemble->state == ENSEMBLE_CANCELLED ? MEMBER_CANCELLED : MEMBER_PENDING;
+}
+
+int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row)
+{
+    int64_t index = request_id(r, 1);
+    struct error err;
+    int rc;
+
+    if (find_ensemble(r, ensemble) < 0)
+        return -1;
+    if (index >= ensemble->count) {
+        request_reply_error(r, "member_not_found",
+                            "ensemble %" PRId64 " has %" PRId64 " members, from 0 on: there is no %" PRId64,
+                            ensemble->id, ensemble->count, index);
+        return -1;
+    }
+    rc = store_member_get(request_store(r), ensemble->id, index, row, &err);
+    if (rc < 0) {
+        request_reply_problem(r, &err);
+        return -1;
+    }
+    if (rc == 0)
+        *row = (struct member_row){.ensemble = ensemble->id, .index = index, .state = find_rowless_state(ensemble)};
+    return 0;
+}
+
+int find_training(struct request *r, struct training_row *row)
+{
+    struct error err;
+    int rc = store_training_get(request_store(r), request_id(r, 0), row, &err);
+
+    if (rc > 0)
+        return 0;
+    if (rc < 0)
+        request_reply_problem(r, &err);
+    else
+        request_reply_error(r, "training_not_found", "there is no training %" PRId64, request_id(r, 0));
+    return -1;
+}

@@ -1,0 +1,12 @@
+/* What one client may ask of the daemon. */
+#ifndef API_LIMITS_H
+#define API_LIMITS_H
+
+#define LIMIT_BODY (16u << 20)       /* bytes of one request body */
+#define LIMIT_BODIES (256u << 20)    /* bytes of all bodies in memory at once */
+#define LIMIT_DISCARD (64u << 20)    /* bytes of a refused body that are read so that the client sees the answer */
+#define LIMIT_CONNECTIONS 400u       /* of one listener */
+#define LIMIT_IDLE_SECONDS 60u       /* without a byte in either direction */
+#define LIMIT_HEADERS (32u << 10)    /* bytes of memory of one connection: request line, headers, reply headers */
+
+#endif

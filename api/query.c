@@ -1,0 +1,85 @@
+#include "api/query.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    struct query *query;
+    const char *known;
+    struct error *err;
+    bool failed;
+};
+
+static bool is_known(const char *name, const char *known)
+{
+    size_t size = strlen(name);
+
+    for (; *known; known += strcspn(known, " "), known += strspn(known, " ")) {
+        if (strcspn(known, " ") == size && strncmp(known, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum MHD_Result read_one(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                const char *value, size_t value_size)
+{
+    struct reading *reading = arg;
+    struct query *query = reading->query;
+
+    reading->failed = true;
+    if (strlen(name) != name_size || !is_known(name, reading->known)) {
+        error_set(reading->err, "query_unknown_parameter", "unknown query parameter \"%.100s\"; known here: %s", name,
+                  *reading->known ? reading->known : "none");
+        return MHD_NO;
+    }
+    if (value == NULL || strlen(value) != value_size || value_size == 0) {
+        error_set(reading->err, "query_wrong_value", "query parameter \"%s\" has no usable value", name);
+        return MHD_NO;
+    }
+    if (query_get(query, name) != NULL) {
+        error_set(reading->err, "query_wrong_value", "query parameter \"%s\" is given twice", name);
+        return MHD_NO;
+    }
+    query->item[query->n].name = name;
+    query->item[query->n++].value = value;
+    reading->failed = false;
+    return query->n < QUERY_MAX ? MHD_YES : MHD_NO;
+}
+
+int query_read(struct query *query, struct MHD_Connection *connection, const char *known, struct error *err)
+{
+    struct reading reading = {query, known, err, false};
+
+    query->n = 0;
+    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_one, &reading);
+    return reading.failed ? -1 : 0;
+}
+
+const char *query_get(const struct query *query, const char *name)
+{
+    for (size_t i = 0; i < query->n; i++) {
+        if (strcmp(query->item[i].name, name) == 0)
+            return query->item[i].value;
+    }
+    return NULL;
+}
+
+int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value,
+              struct error *err)
+{
+    const char *text = query_get(query, name);
+    long long n;
+
+    if (text == NULL)
+        return 0;
+    errno = 0;
+    n = strtoll(text, NULL, 10);
+    if (text[strspn(text, "0123456789")] != '\0' || errno != 0 || n < min || n > max)
+        return error_set(err, "query_wrong_value", "query parameter \"%s\" must be a number from %lld to %lld, not "
+                         "\"%.60s\"", name, (long long)min, (long long)max, text);
+    *value = n;
+    return 0;
+}

@@ -1,0 +1,117 @@
+#include "api/stream.h"
+
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct stream {
+    unsigned refs; /* the response's, and that of a read under way */
+    struct request *r;
+    uv_loop_t *loop;
+    uv_work_t work;
+    int fd;
+    int64_t size;      /* bytes in all */
+    int64_t at;        /* place in the file of the next byte to read */
+    int64_t left;      /* bytes still to be read */
+    char *chunk;       /* what is read and not yet sent */
+    size_t used, have; /* of the chunk */
+    bool failed;
+};
+
+struct stream *stream_create(struct request *r, uv_loop_t *loop, int fd, int64_t first, int64_t end)
+{
+    struct stream *stream = xcalloc(1, sizeof *stream);
+
+    *stream = (struct stream){.refs = 1, .r = r, .loop = loop, .fd = fd};
+    stream->size = stream->left = end - first;
+    stream->at = first;
+    stream->chunk = xcalloc(1, STREAM_CHUNK);
+    return stream;
+}
+
+static void unref(struct stream *stream)
+{
+    if (--stream->refs > 0)
+        return;
+    close(stream->fd);
+    free(stream->chunk);
+    free(stream);
+}
+
+static void took(struct stream *stream, size_t n)
+{
+    stream->used = 0;
+    stream->have = (int64_t)n < stream->left ? n : (size_t)stream->left;
+    stream->at += (int64_t)stream->have;
+    stream->left -= (int64_t)stream->have;
+}
+
+void stream_prime(struct stream *stream, const void *data, size_t size)
+{
+    memcpy(stream->chunk, data, size);
+    took(stream, size);
+}
+
+static void read_chunk(uv_work_t *work)
+{
+    struct stream *stream = work->data;
+    size_t want = stream->left < (int64_t)STREAM_CHUNK ? (size_t)stream->left : STREAM_CHUNK;
+    ssize_t n;
+
+    do
+        n = pread(stream->fd, stream->chunk, want, stream->at);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        stream->failed = true;
+    else
+        took(stream, (size_t)n);
+}
+
+static void after_read(uv_work_t *work, int status)
+{
+    struct stream *stream = work->data;
+
+    stream->failed |= status != 0;
+    request_go_on(stream->r);
+    unref(stream);
+}
+
+static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    struct stream *stream = cls;
+    size_t n = stream->have - stream->used;
+
+    if (n > 0) {
+        n = n < max ? n : max;
+        memcpy(buf, stream->chunk + stream->used, n);
+        stream->used += n;
+        return (ssize_t)n;
+    }
+    if (stream->failed)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (stream->left == 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    stream->refs++;
+    request_pause(stream->r);
+    stream->work.data = stream;
+    uv_queue_work(stream->loop, &stream->work, read_chunk, after_read);
+    return 0;
+}
+
+static void release(void *cls)
+{
+    unref(cls);
+}
+
+struct MHD_Response *stream_response(struct stream *stream)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback((uint64_t)stream->size, 64u << 10, give, stream, release);
+
+    if (response == NULL)
+        unref(stream);
+    return response;
+}

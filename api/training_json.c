@@ -1,0 +1,66 @@
+#include "api/ensemble_json.h"
+#include "api/value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gathering {
+    struct store *store;
+    int64_t training;
+    json_t *metrics;
+    struct error *err;
+    bool failed;
+};
+
+static int add_last(void *arg, const char *name, int64_t points)
+{
+    struct gathering *g = arg;
+    double value = NAN;
+
+    if (store_metric_last(g->store, g->training, name, &value, g->err) < 0) {
+        g->failed = true;
+        return 1;
+    }
+    /* a name that is no UTF-8 cannot be a key */
+    json_object_set_new(g->metrics, name, value_real(value));
+    return 0;
+}
+
+json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
+{
+    struct gathering g = {request_store(r), row->id, json_object(), err, false};
+    struct rank_row sum;
+    json_t *json;
+    char *dir, *end;
+
+    if (store_rank_sum(g.store, row, &sum, err) < 0 ||
+        store_metric_each_name(g.store, row->id, add_last, &g, err) < 0 || g.failed) {
+        json_decref(g.metrics);
+        return NULL;
+    }
+    json = json_object();
+    json_object_set_new(json, "id", json_integer(row->id));
+    json_object_set_new(json, "ensemble", json_integer(row->ensemble));
+    json_object_set_new(json, "state", value_text(training_state_name(row->state)));
+    json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "ranks", json_integer(row->ranks));
+    json_object_set_new(json, "generation", json_integer(row->generation));
+    json_object_set_new(json, "received", json_integer(sum.received));
+    json_object_set_new(json, "unique", json_integer(sum.unique));
+    json_object_set_new(json, "duplicates", json_integer(sum.duplicates));
+    json_object_set_new(json, "drawn", json_integer(sum.drawn));
+    json_object_set_new(json, "batches", json_integer(sum.batches));
+    json_object_set_new(json, "samples_per_second", value_real(sum.samples_per_second));
+    json_object_set_new(json, "created", value_time(row->created_ms));
+    json_object_set_new(json, "started", value_time(row->started_ms));
+    json_object_set_new(json, "ended", value_time(row->ended_ms));
+    dir = engine_rank_dir(request_config(r)->engine, row->ensemble, row->generation, 0);
+    end = strrchr(dir, '/'); /* the generation's directory holds those of its ranks */
+    if (end != NULL)
+        *end = '\0';
+    json_object_set_new(json, "dir", value_text(dir));
+    free(dir);
+    json_object_set_new(json, "metrics", g.metrics);
+    return json;
+}

@@ -1,0 +1,16 @@
+/* JSON values made of what the daemon holds. Each returns a new reference, never NULL. */
+#ifndef API_VALUE_H
+#define API_VALUE_H
+#include <jansson.h>
+#include <stdint.h>
+
+/* Paths, reasons and error texts may hold any bytes: what is not UTF-8 becomes U+FFFD. */
+json_t *value_text(const char *text);
+json_t *value_text_or_null(const char *text); /* null where NULL or empty */
+
+json_t *value_time(int64_t ms); /* RFC 3339; null where 0 */
+json_t *value_real(double x);   /* null where not finite */
+
+/* The text of a reply: compact, one final newline. NULL where there is no memory. Does not take `value`. */
+char *value_dump(const json_t *value);
+#endif

@@ -1,0 +1,171 @@
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/pages.h"
+#include "cli/render.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct members {
+    struct ref ref;
+    bool said;
+    const char *state;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct members *members = state->input;
+
+    switch (key) {
+    case 's': members->state = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (members->said)
+            argp_error(state, "one ID at a time, please");
+        members->said = true;
+        if (ref_parse(arg, &members->ref) < 0 || members->ref.training)
+            argp_error(state, "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!members->said)
+            argp_error(state, "of which ensemble? `stretto status` lists them");
+        if (members->state && members->ref.index >= 0)
+            argp_error(state, "--state chooses among the members of an ensemble");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"state", 's', "STATE", 0, "only those that are pending, submitted, running, succeeded, failed, unfinished or "
+     "cancelled", 0},
+    {0}};
+static const struct argp argp = {
+    options, parse, "ID\nID.INDEX", "The members of ensemble ID, or member ID.INDEX with all its attempts.", 0, 0, 0};
+
+static void put_parameters(struct table *table, const json_t *parameters)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const char *name, *separator = "";
+    json_t *value;
+
+    json_object_foreach((json_t *)parameters, name, value) {
+        char number[RENDER_SIZE];
+
+        fprintf(out, "%s%s=", separator, name);
+        if (json_is_real(value))
+            fputs(render_number(number, value), out);
+        else if (json_is_string(value))
+            fputs(json_string_value(value), out);
+        else
+            json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY);
+        separator = " ";
+    }
+    fclose(out);
+    table_cell(table, text);
+    free(text);
+}
+
+static void print_page(void *arg, const json_t *items)
+{
+    struct table *table = arg;
+    json_t *member;
+    size_t i;
+
+    json_array_foreach(items, i, member) {
+        table_cellf(table, "%lld", (long long)get_int(member, "index"));
+        table_cell(table, get_string(member, "state"));
+        table_cellf(table, "%lld", (long long)get_int(member, "attempts"));
+        put_parameters(table, json_object_get(member, "parameters"));
+        table_cell(table, get_string(member, "reason"));
+    }
+    table_print(table, stdout);
+}
+
+static int list_members(struct cli *cli, const struct members *members, struct error *err)
+{
+    const char *headers[] = {">index", "state", ">attempts", "parameters", "reason", NULL};
+    struct table *table = table_create(headers);
+    char *state = members->state ? client_escape(members->state) : NULL;
+    char *path = xasprintf("/v1/ensembles/%lld/members?limit=500%s%s", (long long)members->ref.ensemble,
+                           state ? "&state=" : "", state ? state : "");
+    int rc = pages_each(cli, path, "members", print_page, table, err);
+
+    free(path);
+    free(state);
+    table_destroy(table);
+    return rc;
+}
+
+static void print_attempts(const json_t *attempts)
+{
+    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host", "submitted", "ended", "reason", NULL};
+    struct table *table = table_create(headers);
+    char number[RENDER_SIZE];
+    json_t *attempt;
+    size_t i;
+
+    json_array_foreach(attempts, i, attempt) {
+        const json_t *sig = json_object_get(attempt, "signal");
+
+        table_cellf(table, "%lld", (long long)get_int(attempt, "number"));
+        table_cell(table, get_string(attempt, "job"));
+        table_cell(table, get_string(attempt, "state"));
+        table_cell(table, get_string(attempt, "outcome"));
+        if (json_is_integer(sig))
+            table_cellf(table, "signal %lld", (long long)json_integer_value(sig));
+        else
+            table_cell(table, render_number(number, json_object_get(attempt, "exit_code")));
+        table_cell(table, get_string(attempt, "host"));
+        table_cell(table, get_string(attempt, "submitted"));
+        table_cell(table, get_string(attempt, "ended"));
+        table_cell(table, get_string(attempt, "reason"));
+    }
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
+static int show_member(struct cli *cli, const struct ref *ref, struct error *err)
+{
+    char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)ref->ensemble, (long long)ref->index);
+    json_t *member = NULL;
+    char *text = NULL, *parameters, *reason;
+
+    if (client_get(cli->client, path, &member, &text, err) < 0) {
+        free(path);
+        return -1;
+    }
+    free(path);
+    if (cli->json) {
+        render_document(text);
+    } else {
+        reason = render_text(get_string(member, "reason"));
+        parameters = json_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY);
+        printf("member %lld.%lld: %s%s%s\nparameters %s\n", (long long)ref->ensemble, (long long)ref->index,
+               get_string(member, "state"), reason[0] ? ": " : "", reason, parameters ? parameters : "-");
+        if (json_array_size(json_object_get(member, "attempts")) > 0) {
+            putchar('\n');
+            print_attempts(json_object_get(member, "attempts"));
+        }
+        free(parameters);
+        free(reason);
+    }
+    json_decref(member);
+    free(text);
+    return 0;
+}
+
+int cmd_members(struct cli *cli, int argc, char **argv)
+{
+    struct members members = {0};
+    struct error err;
+    int rc;
+
+    if (cli_parse(cli, &argp, argc, argv, &members, &err) < 0)
+        return cli_fail(&err);
+    rc = members.ref.index < 0 ? list_members(cli, &members, &err) : show_member(cli, &members.ref, &err);
+    return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
+}

@@ -1,0 +1,58 @@
+#include "cli/ensemble.h"
+
+#include "cli/render.h"
+#include "common/timefmt.h"
+
+#include <string.h>
+
+const char *const ensemble_member_states[] = {"pending",    "submitted", "running", "succeeded", "failed",
+                                              "unfinished", "cancelled", NULL};
+
+bool ensemble_ended(const json_t *ensemble)
+{
+    const char *state = get_string(ensemble, "state");
+
+    return strcmp(state, "complete") == 0 || strcmp(state, "cancelled") == 0;
+}
+
+bool ensemble_succeeded(const json_t *ensemble)
+{
+    const json_t *training = ensemble_training(ensemble);
+
+    return strcmp(get_string(ensemble, "state"), "complete") == 0 &&
+           ensemble_members(ensemble, "succeeded") == get_int(ensemble, "count") &&
+           (training == NULL || strcmp(get_string(training, "state"), "done") == 0);
+}
+
+int64_t ensemble_members(const json_t *ensemble, const char *state)
+{
+    return get_int(json_object_get(ensemble, "members"), state);
+}
+
+int64_t ensemble_finished(const json_t *ensemble)
+{
+    return ensemble_members(ensemble, "succeeded") + ensemble_members(ensemble, "failed") +
+           ensemble_members(ensemble, "unfinished") + ensemble_members(ensemble, "cancelled");
+}
+
+const json_t *ensemble_training(const json_t *ensemble)
+{
+    const json_t *training = json_object_get(ensemble, "training");
+
+    return json_is_object(training) ? training : NULL;
+}
+
+const json_t *ensemble_metric(const json_t *ensemble, const char *name)
+{
+    return json_object_get(json_object_get(ensemble_training(ensemble), "metrics"), name);
+}
+
+double ensemble_eta(const json_t *ensemble)
+{
+    double at = render_time_parse(get_string(ensemble, "eta")), left;
+
+    if (at < 0)
+        return -1;
+    left = at - (double)time_now_ms() / 1000;
+    return left > 0 ? left : 0;
+}

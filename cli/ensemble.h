@@ -1,0 +1,23 @@
+/* Reading an ensemble object as GET /v1/ensembles/ID gives it. */
+#ifndef CLI_ENSEMBLE_H
+#define CLI_ENSEMBLE_H
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+extern const char *const ensemble_member_states[]; /* in the order of a member's life; ended by NULL */
+
+/* Complete or cancelled: nothing more will happen. */
+bool ensemble_ended(const json_t *ensemble);
+/* Complete, every member succeeded, and the training, where there is one, done. */
+bool ensemble_succeeded(const json_t *ensemble);
+int64_t ensemble_members(const json_t *ensemble, const char *state);
+/* Members in a final state. */
+int64_t ensemble_finished(const json_t *ensemble);
+/* Borrowed; NULL where it has none. */
+const json_t *ensemble_training(const json_t *ensemble);
+/* The last value of a metric series of its training, or NULL. */
+const json_t *ensemble_metric(const json_t *ensemble, const char *name);
+/* Seconds until its estimated end, or -1 where unknown. */
+double ensemble_eta(const json_t *ensemble);
+#endif

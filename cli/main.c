@@ -1,0 +1,110 @@
+/* stretto: the command line of strettod. Each command is a file of its own, cli/cmd_NAME.c. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "common/xalloc.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+static const struct command commands[] = {
+    {"submit", "SPEC [--wait]", "run the ensemble that the file SPEC describes (- for standard input)", cmd_submit},
+    {"status", "[ID] [--watch]", "how one ensemble is doing, or all of them", cmd_status},
+    {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
+    {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
+    {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
+    {"cancel", "ID", "end an ensemble and all its jobs", cmd_cancel},
+    {0},
+};
+
+const char *argp_program_version = "stretto " PACKAGE_VERSION;
+
+/* Everything from the first argument that is no option belongs to the command. */
+struct line {
+    struct cli *cli;
+    int command_at;
+};
+
+static error_t parse_line(int key, char *arg, struct argp_state *state)
+{
+    struct line *line = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = line->cli; return 0;
+    case ARGP_KEY_ARG:
+        line->command_at = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The list of commands, for the end of --help; allocated, as argp wants it. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    char *list, *longer;
+
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    list = xstrdup("Commands:\n");
+    for (const struct command *c = commands; c->name; c++) {
+        longer = xasprintf("%s  %s %s\n      %s\n", list, c->name, c->arguments, c->summary);
+        free(list);
+        list = longer;
+    }
+    longer = xasprintf("%s\n`stretto COMMAND --help` tells a command's options; stretto(1) all of them.", list);
+    free(list);
+    return longer;
+}
+
+static const struct argp_child line_children[] = {{&cli_common_argp, 0, NULL, 10}, {0}};
+static const struct argp line_argp = {
+    .parser = parse_line,
+    .args_doc = "COMMAND [ARGUMENT...]",
+    .doc = "Ensembles that train models, run by strettod.\v ",
+    .children = line_children,
+    .help_filter = help_filter,
+};
+
+static int run_command(struct cli *cli, int argc, char **argv)
+{
+    char *name = argv[0];
+    int status;
+
+    for (const struct command *c = commands; c->name; c++) {
+        if (strcmp(name, c->name) != 0)
+            continue;
+        argv[0] = xasprintf("stretto %s", name); /* for argp's messages */
+        status = c->run(cli, argc, argv);
+        free(argv[0]);
+        argv[0] = name;
+        return status;
+    }
+    fprintf(stderr, "stretto: there is no command \"%s\"; `stretto --help` lists them\n", name);
+    return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {.url = getenv("STRETTO_URL")};
+    struct line line = {.cli = &cli};
+    char name[] = "stretto";
+    int status;
+
+    setlocale(LC_CTYPE, "");
+    argp_err_exit_status = CLI_USAGE;
+    argv[0] = name;
+    argp_parse(&line_argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
+    status = run_command(&cli, argc - line.command_at, argv + line.command_at);
+    client_destroy(cli.client);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "stretto: standard output cannot be written\n");
+        return CLI_NOT_SO;
+    }
+    return status;
+}

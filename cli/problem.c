@@ -1,0 +1,25 @@
+#include "cli/cli.h"
+#include "cli/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int cli_fail(const struct error *err)
+{
+    if (strcmp(err->code, CLIENT_INTERRUPTED) == 0)
+        return CLI_INTERRUPTED;
+    fprintf(stderr, "stretto: %s", err->text);
+    if (strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, CLIENT_BAD_URL) == 0 ||
+        strcmp(err->code, "spec_file") == 0)
+        fputc('\n', stderr);
+    else if (err->pointer[0])
+        fprintf(stderr, " (%s at %s)\n", err->code, err->pointer);
+    else
+        fprintf(stderr, " (%s)\n", err->code);
+
+    if (strcmp(err->code, CLIENT_NO_DAEMON) == 0)
+        return CLI_NO_DAEMON;
+    if (strcmp(err->code, CLIENT_BAD_URL) == 0 || strcmp(err->code, "spec_file") == 0)
+        return CLI_USAGE;
+    return CLI_REFUSED;
+}

@@ -1,0 +1,160 @@
+#include "cli/progress.h"
+
+#include "cli/ensemble.h"
+#include "cli/render.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define PLAIN_EVERY_MS 5000
+#define BAR_MAX 40
+#define RATE_OVER_S 3.0 /* the rate shown is smoothed over about this long */
+
+struct progress {
+    FILE *to;
+    bool terminal, drawn;
+    int64_t told_at; /* plain lines: when the last one was printed; -1: none yet */
+    int64_t looked_at, received;
+    double rate; /* samples received a second, -1: not known yet */
+};
+
+struct progress *progress_create(FILE *to)
+{
+    struct progress *progress = xcalloc(1, sizeof *progress);
+    const char *term = getenv("TERM");
+
+    progress->to = to;
+    progress->terminal = isatty(fileno(to)) && term && strcmp(term, "dumb") != 0;
+    progress->told_at = progress->looked_at = -1;
+    progress->rate = -1;
+    return progress;
+}
+
+void progress_destroy(struct progress *progress)
+{
+    free(progress);
+}
+
+static void measure_rate(struct progress *progress, const json_t *ensemble, int64_t now)
+{
+    int64_t received = get_int(ensemble_training(ensemble), "received");
+    double seconds = (double)(now - progress->looked_at) / 1000, rate, weight;
+
+    if (progress->looked_at >= 0 && seconds < 0.5)
+        return;
+    if (progress->looked_at >= 0 && received >= progress->received) {
+        rate = (double)(received - progress->received) / seconds;
+        weight = progress->rate < 0 ? 1 : 1 - exp(-seconds / RATE_OVER_S);
+        progress->rate = progress->rate < 0 ? rate : progress->rate + weight * (rate - progress->rate);
+    }
+    progress->looked_at = now;
+    progress->received = received;
+}
+
+static void put_bar(FILE *out, int64_t done, int64_t count, int cells)
+{
+    int64_t filled = count > 0 ? done * cells / count : 0;
+
+    fputc('[', out);
+    for (int i = 0; i < cells; i++)
+        fputc(i < filled ? '#' : '.', out);
+    fputs("] ", out);
+}
+
+/* The figures after the bar. */
+static void put_figures(FILE *out, const json_t *ensemble, double rate)
+{
+    char text[RENDER_SIZE];
+    const json_t *training = ensemble_training(ensemble), *loss;
+    int64_t count = get_int(ensemble, "count"), failed = ensemble_members(ensemble, "failed");
+    double eta = ensemble_eta(ensemble);
+
+    fprintf(out, "%lld/%lld members, %lld running", (long long)ensemble_finished(ensemble), (long long)count,
+            (long long)ensemble_members(ensemble, "running"));
+    if (failed > 0)
+        fprintf(out, ", %lld failed", (long long)failed);
+    if (strcmp(get_string(ensemble, "state"), "paused") == 0)
+        fputs(", paused", out);
+    if (training && ensemble_finished(ensemble) == count && get_int(training, "drawn") < get_int(training, "unique"))
+        fprintf(out, ", %lld samples left to train on",
+                (long long)(get_int(training, "unique") - get_int(training, "drawn")));
+    else if (training && rate >= 0)
+        fprintf(out, ", %.*f samples/s", rate < 10 ? 1 : 0, rate);
+    else if (training)
+        fputs(", - samples/s", out);
+    loss = ensemble_metric(ensemble, "train_loss");
+    if (loss)
+        fprintf(out, ", loss %s", render_number(text, loss));
+    loss = ensemble_metric(ensemble, "validation_loss");
+    if (loss)
+        fprintf(out, ", validation %s", render_number(text, loss));
+    if (eta >= 0)
+        fprintf(out, ", eta %s", render_duration(text, eta));
+}
+
+char *progress_line(const json_t *ensemble, double rate, int columns)
+{
+    char *figures = NULL, *line = NULL, *name = render_text(get_string(ensemble, "name"));
+    size_t size;
+    int cells;
+    FILE *out = open_memstream(&figures, &size);
+
+    put_figures(out, ensemble, rate);
+    fclose(out);
+    if (columns == 0) {
+        line = xasprintf("%lld %s: %s", (long long)get_int(ensemble, "id"), name, figures);
+    } else {
+        cells = columns - 4 - (int)strlen(figures);
+        out = open_memstream(&line, &size);
+        if (cells >= 8)
+            put_bar(out, ensemble_finished(ensemble), get_int(ensemble, "count"), cells < BAR_MAX ? cells : BAR_MAX);
+        fputs(figures, out);
+        fclose(out);
+        if ((int)strlen(line) >= columns) /* the last column stays free: some terminals wrap there */
+            line[columns - 1] = '\0';
+    }
+    free(name);
+    free(figures);
+    return line;
+}
+
+void progress_show(void *arg, const json_t *ensemble)
+{
+    struct progress *progress = arg;
+    struct winsize size = {0};
+    int64_t now = time_monotonic_ms();
+    char *line;
+
+    measure_rate(progress, ensemble, now);
+    if (!progress->terminal) {
+        if (progress->told_at >= 0 && now - progress->told_at < PLAIN_EVERY_MS)
+            return;
+        progress->told_at = now;
+        line = progress_line(ensemble, progress->rate, 0);
+        fprintf(progress->to, "%s\n", line);
+    } else {
+        if (ioctl(fileno(progress->to), TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+            size.ws_col = 80;
+        line = progress_line(ensemble, progress->rate, size.ws_col);
+        fprintf(progress->to, "\r%s\033[K", line);
+        progress->drawn = true;
+    }
+    fflush(progress->to);
+    free(line);
+}
+
+void progress_hide(void *arg)
+{
+    struct progress *progress = arg;
+
+    if (progress->drawn)
+        fputs("\r\033[K", progress->to);
+    fflush(progress->to);
+    progress->drawn = false;
+}

@@ -1,0 +1,38 @@
+/* Text for people: fields of the API's objects as table cells. */
+#ifndef CLI_RENDER_H
+#define CLI_RENDER_H
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RENDER_SIZE 64
+
+/* Left-aligned columns, except those whose header starts with >, which are right-aligned. Long lists come in pages: each
+ * page is printed as soon as it is there, under one header; a column never gets narrower. */
+struct table;
+struct table *table_create(const char *const *headers); /* ended by NULL, kept by the caller */
+void table_cell(struct table *table, const char *text);  /* cells row by row; copied, made printable */
+void table_cellf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_print(struct table *table, FILE *to);         /* prints what there is and forgets the rows; header once */
+void table_destroy(struct table *table);
+
+/* A text that came from elsewhere, with control characters replaced, for a terminal. To be freed. */
+char *render_text(const char *text);
+
+/* "2m13s"; "1h02m", "0.4s". Returns buf. */
+char *render_duration(char buf[RENDER_SIZE], double seconds);
+
+/* Unix seconds of "2026-01-31T12:00:00Z", or -1. */
+double render_time_parse(const char *iso);
+
+/* A number as short as it makes sense: "0.0131", "83.1", "12034". Returns buf. "-" for null or missing. */
+char *render_number(char buf[RENDER_SIZE], const json_t *value);
+
+/* A document of the API to stdout, unchanged, ended by a newline. */
+void render_document(const char *text);
+
+/* Whole number of a key, or 0. */
+int64_t get_int(const json_t *obj, const char *key);
+/* A string of a key, or "". */
+const char *get_string(const json_t *obj, const char *key);
+#endif

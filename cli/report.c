@@ -1,0 +1,223 @@
+#include "cli/report.h"
+
+#include "cli/client.h"
+#include "cli/ensemble.h"
+#include "cli/render.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAILED_SHOWN 5
+
+static double seconds_between(const json_t *obj, const char *from, const char *to)
+{
+    double begin = render_time_parse(get_string(obj, from)), end = render_time_parse(get_string(obj, to));
+
+    return begin < 0 || end < begin ? -1 : end - begin;
+}
+
+static void print_head(const json_t *ensemble, FILE *to)
+{
+    char text[RENDER_SIZE], *name = render_text(get_string(ensemble, "name"));
+    char *reason = render_text(get_string(ensemble, "reason"));
+    double took = seconds_between(ensemble, "created", "ended");
+
+    fprintf(to, "ensemble %lld %s: %s", (long long)get_int(ensemble, "id"), name, get_string(ensemble, "state"));
+    if (took >= 0)
+        fprintf(to, " in %s", render_duration(text, took));
+    fprintf(to, "%s%s\n", reason[0] ? ": " : "", reason);
+    free(reason);
+    free(name);
+}
+
+void report_status(const json_t *ensemble, FILE *to)
+{
+    const json_t *training = ensemble_training(ensemble), *rate = json_object_get(ensemble, "rate"), *value;
+    const char *name, *separator = "";
+    char text[RENDER_SIZE];
+    double eta = ensemble_eta(ensemble);
+
+    print_head(ensemble, to);
+    fprintf(to, "members    %lld:", (long long)get_int(ensemble, "count"));
+    for (const char *const *state = ensemble_member_states; *state; state++) {
+        if (ensemble_members(ensemble, *state) > 0) {
+            fprintf(to, "%s %lld %s", separator, (long long)ensemble_members(ensemble, *state), *state);
+            separator = ",";
+        }
+    }
+    fprintf(to, "\nwidth      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
+    if (!ensemble_ended(ensemble) && json_number_value(rate) > 0) {
+        fprintf(to, "rate       %s members/s", render_number(text, rate));
+        fprintf(to, eta >= 0 ? ", %s to go\n" : "\n", render_duration(text, eta));
+    }
+    if (training) {
+        char *reason = render_text(get_string(training, "reason"));
+
+        fprintf(to, "training   %lld: %s%s%s, ranks %lld, generation %lld\n", (long long)get_int(training, "id"),
+                get_string(training, "state"), reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"),
+                (long long)get_int(training, "generation"));
+        fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
+                (long long)get_int(training, "received"), (long long)get_int(training, "unique"),
+                (long long)get_int(training, "duplicates"), (long long)get_int(training, "drawn"));
+        fprintf(to, "batches    %lld, %s samples/s\n", (long long)get_int(training, "batches"),
+                render_number(text, json_object_get(training, "samples_per_second")));
+        free(reason);
+        json_object_foreach(json_object_get(training, "metrics"), name, value) {
+            char *shown = render_text(name);
+
+            fprintf(to, "%-10s %s\n", shown, render_number(text, value));
+            free(shown);
+        }
+    }
+    if (get_string(ensemble, "dir")[0])
+        fprintf(to, "directory  %s\n", get_string(ensemble, "dir"));
+}
+
+static void print_members(const json_t *ensemble)
+{
+    const char *headers[] = {"members", ">pending", ">submitted", ">running", ">succeeded", ">failed", ">unfinished",
+                             ">cancelled", NULL};
+    struct table *table = table_create(headers);
+
+    table_cellf(table, "%lld", (long long)get_int(ensemble, "count"));
+    for (const char *const *state = ensemble_member_states; *state; state++)
+        table_cellf(table, "%lld", (long long)ensemble_members(ensemble, *state));
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
+/* Samples that went into batches a second, over the whole training; "-" where the daemon does not tell enough. */
+static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)
+{
+    double seconds = seconds_between(training, "started", "ended");
+    json_t *rate;
+
+    if (seconds <= 0 || !json_is_integer(json_object_get(training, "repeats")))
+        return render_number(buf, NULL);
+    rate = json_real((double)(get_int(training, "drawn") + get_int(training, "repeats")) / seconds);
+    render_number(buf, rate);
+    json_decref(rate);
+    return buf;
+}
+
+static void print_samples(const json_t *training)
+{
+    const char *headers[] = {"training", ">samples received", ">unique", ">duplicates", ">drawn", ">batches",
+                             ">samples/s (mean)", NULL};
+    const char *keys[] = {"received", "unique", "duplicates", "drawn", "batches", NULL};
+    struct table *table = table_create(headers);
+    char text[RENDER_SIZE];
+
+    table_cell(table, get_string(training, "state"));
+    for (const char **key = keys; *key; key++)
+        table_cellf(table, "%lld", (long long)get_int(training, *key));
+    table_cell(table, mean_rate(text, training));
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
+static void add_series(struct table *table, const char *name, const json_t *points)
+{
+    const json_t *first = json_array_get(json_array_get(points, 0), 2);
+    const json_t *last = json_array_get(json_array_get(points, json_array_size(points) - 1), 2);
+    char text[RENDER_SIZE];
+
+    if (json_array_size(points) == 0)
+        return;
+    table_cell(table, name);
+    table_cell(table, render_number(text, first));
+    table_cell(table, render_number(text, last));
+    if (json_number_value(first) > 0 && json_number_value(last) > 0)
+        table_cellf(table, "%.3g", json_number_value(first) / json_number_value(last));
+    else
+        table_cell(table, "-");
+}
+
+/* First and last value of every metric series. */
+static void print_metrics(struct cli *cli, const json_t *training)
+{
+    const char *headers[] = {"metric", ">first", ">last", ">first/last", NULL};
+    struct table *table;
+    const char *name;
+    json_t *value;
+
+    if (json_object_size(json_object_get(training, "metrics")) == 0)
+        return;
+    table = table_create(headers);
+    json_object_foreach(json_object_get(training, "metrics"), name, value) {
+        char *escaped = client_escape(name);
+        char *path = xasprintf("/v1/trainings/%lld/metrics?name=%s&points=2", (long long)get_int(training, "id"), escaped);
+        json_t *reply = NULL;
+        struct error err;
+
+        if (client_get(cli->client, path, &reply, NULL, &err) == 0)
+            add_series(table, name, json_object_get(json_object_get(json_object_get(reply, "series"), name), "points"));
+        json_decref(reply);
+        free(path);
+        free(escaped);
+    }
+    putchar('\n');
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
+/* Why members failed: the first few. */
+static void print_failed(struct cli *cli, const json_t *ensemble)
+{
+    long long id = get_int(ensemble, "id"), failed = ensemble_members(ensemble, "failed");
+    char *path = xasprintf("/v1/ensembles/%lld/members?state=failed&limit=%d", id, FAILED_SHOWN);
+    json_t *reply = NULL, *member;
+    struct error err;
+    size_t i;
+
+    if (failed > 0 && client_get(cli->client, path, &reply, NULL, &err) == 0) {
+        putchar('\n');
+        json_array_foreach(json_object_get(reply, "members"), i, member) {
+            char *reason = render_text(get_string(member, "reason"));
+
+            printf("%lld.%lld failed: %s\n", id, (long long)get_int(member, "index"), reason);
+            free(reason);
+        }
+        if (failed > (long long)i)
+            printf("… and %lld more: stretto members %lld --state failed\n", failed - (long long)i, id);
+    }
+    json_decref(reply);
+    free(path);
+}
+
+/* Takes the path over. */
+static void print_curl(const struct cli *cli, char *path)
+{
+    char *line = client_curl_line(cli->client, path);
+
+    printf("  %s\n", line);
+    free(line);
+    free(path);
+}
+
+void report_final(struct cli *cli, const json_t *ensemble)
+{
+    const json_t *training = ensemble_training(ensemble);
+    long long id = get_int(ensemble, "id");
+
+    print_head(ensemble, stdout);
+    putchar('\n');
+    print_members(ensemble);
+    if (training) {
+        char *reason = render_text(get_string(training, "reason"));
+
+        putchar('\n');
+        print_samples(training);
+        print_metrics(cli, training);
+        if (reason[0])
+            printf("\ntraining %s: %s\n", get_string(training, "state"), reason);
+        free(reason);
+    }
+    print_failed(cli, ensemble);
+    printf("\nThe same over HTTP:\n");
+    print_curl(cli, xasprintf("/v1/ensembles/%lld", id));
+    print_curl(cli, xasprintf("/v1/ensembles/%lld/members", id));
+    if (training)
+        print_curl(cli, xasprintf("/v1/trainings/%lld/metrics?points=20", (long long)get_int(training, "id")));
+}

@@ -1,0 +1,76 @@
+#include "cli/spec_file.h"
+
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPEC_MAX ((size_t)64 << 20)
+#define CODE "spec_file"
+
+static char *read_all(FILE *in, const char *shown, size_t *size, struct error *err)
+{
+    size_t room = 1 << 16, n;
+    char *text = xcalloc(room, 1);
+
+    *size = 0;
+    while ((n = fread(text + *size, 1, room - 1 - *size, in)) > 0) {
+        *size += n;
+        if (*size > SPEC_MAX) {
+            error_set(err, CODE, "%s: larger than 64 MiB: no spec is", shown);
+            goto fail;
+        }
+        if (room - 1 - *size == 0) {
+            room *= 2;
+            text = xrealloc(text, room, 1);
+        }
+    }
+    if (ferror(in)) {
+        error_errno(err, CODE, "%s: cannot be read", shown);
+        goto fail;
+    }
+    text[*size] = '\0';
+    return text;
+fail:
+    free(text);
+    return NULL;
+}
+
+static int check_syntax(const char *text, size_t size, const char *shown, struct error *err)
+{
+    json_error_t where;
+    json_t *spec = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+    int rc = 0;
+
+    if (spec == NULL)
+        return error_set(err, CODE, "%s:%d:%d: %s", shown, where.line, where.column, where.text);
+    if (!json_is_object(spec))
+        rc = error_set(err, CODE, "%s:1:1: a spec is a JSON object, not %s", shown, jsonx_type_name(spec));
+    json_decref(spec);
+    return rc;
+}
+
+char *spec_file_read(const char *name, struct error *err)
+{
+    int standard_input = strcmp(name, "-") == 0;
+    const char *shown = standard_input ? "standard input" : name;
+    FILE *in = standard_input ? stdin : fopen(name, "re");
+    size_t size;
+    char *text;
+
+    if (in == NULL) {
+        error_errno(err, CODE, "%s: cannot be opened", shown);
+        return NULL;
+    }
+    text = read_all(in, shown, &size, err);
+    if (!standard_input)
+        fclose(in);
+    if (text && check_syntax(text, size, shown, err) < 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}

@@ -1,0 +1,127 @@
+#include "cli/watch.h"
+
+#include "cli/client.h"
+#include "cli/ensemble.h"
+#include "cli/progress.h"
+#include "cli/render.h"
+#include "cli/report.h"
+#include "common/xalloc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FIRST_PAUSE_MS 100
+#define LAST_PAUSE_MS 1000
+
+static volatile int interrupted;
+
+static void on_interrupt(int sig)
+{
+    interrupted = 1;
+}
+
+void watch_begin(struct cli *cli)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    client_interrupt(cli->client, &interrupted);
+}
+
+int watch_sleep(int64_t ms)
+{
+    struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+    if (!interrupted)
+        nanosleep(&pause, NULL);
+    return interrupted;
+}
+
+static int say_how_to_return(const struct cli *cli, int64_t id)
+{
+    const char *env = getenv("STRETTO_URL");
+    bool said = cli->url && (env == NULL || strcmp(cli->url, env) != 0); /* not by the environment */
+
+    fprintf(stderr, "stretto: no longer watching; the work goes on. To come back: stretto %s%s%swait %lld\n",
+            said ? "--url " : "", said ? cli->url : "", said ? " " : "", (long long)id);
+    return CLI_INTERRUPTED;
+}
+
+int watch_ensemble(struct cli *cli, int64_t id, const struct view *view, json_t **ensemble, char **text)
+{
+    char *path = xasprintf("/v1/ensembles/%lld", (long long)id);
+    int64_t pause = FIRST_PAUSE_MS;
+    bool seen = false, away = false;
+    int status = CLI_HOLDS;
+
+    watch_begin(cli);
+    *ensemble = NULL;
+    *text = NULL;
+    do {
+        struct error err = {0};
+
+        json_decref(*ensemble);
+        free(*text);
+        *ensemble = NULL;
+        *text = NULL;
+        if (client_get(cli->client, path, ensemble, text, &err) == 0) {
+            if (away)
+                fprintf(stderr, "stretto: the daemon is back\n");
+            seen = true;
+            away = false;
+            view->show(view->arg, *ensemble);
+            if (ensemble_ended(*ensemble))
+                goto out;
+        } else if (strcmp(err.code, CLIENT_INTERRUPTED) != 0 && (!seen || strcmp(err.code, CLIENT_NO_DAEMON) != 0)) {
+            view->hide(view->arg);
+            status = cli_fail(&err);
+            goto out;
+        } else if (!away && !interrupted) {
+            view->hide(view->arg);
+            fprintf(stderr, "stretto: the daemon does not answer; trying until it is back (Ctrl-C to stop trying)\n");
+            away = true;
+        }
+        if (watch_sleep(pause))
+            break;
+        if (pause < LAST_PAUSE_MS)
+            pause = pause * 3 / 2;
+    } while (!interrupted);
+    view->hide(view->arg);
+    status = say_how_to_return(cli, id);
+out:
+    if (status != CLI_HOLDS) {
+        json_decref(*ensemble);
+        free(*text);
+        *ensemble = NULL;
+        *text = NULL;
+    }
+    free(path);
+    return status;
+}
+
+int watch_and_report(struct cli *cli, int64_t id)
+{
+    struct progress *progress = progress_create(stderr);
+    struct view view = {progress_show, progress_hide, progress};
+    json_t *ensemble;
+    char *text;
+    int status;
+
+    status = watch_ensemble(cli, id, &view, &ensemble, &text);
+    progress_hide(progress);
+    if (status == CLI_HOLDS) {
+        if (cli->json)
+            render_document(text);
+        else
+            report_final(cli, ensemble);
+        status = ensemble_succeeded(ensemble) ? CLI_HOLDS : CLI_NOT_SO;
+        json_decref(ensemble);
+        free(text);
+    }
+    progress_destroy(progress);
+    return status;
+}

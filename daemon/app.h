@@ -1,0 +1,9 @@
+/* The composition root: every part of the daemon, made in order and ended in reverse. */
+#ifndef DAEMON_APP_H
+#define DAEMON_APP_H
+#include "daemon/config.h"
+
+/* Run until SIGTERM or SIGINT. 0, or -1 where it could not start; jobs under way go on in either case. */
+int app_run(const struct config *config, struct error *err);
+
+#endif

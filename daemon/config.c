@@ -1,0 +1,216 @@
+#include "daemon/config.h"
+
+#include "common/files.h"
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum key { KEY_STATE_DIR, KEY_RUN_DIR, KEY_LISTEN, KEY_PYTHON, KEY_LOG_LEVEL, KEY_ADAPTERS, KEY_COUNT };
+
+static const struct {
+    const char *name, *fallback, *meaning;
+} keys[KEY_COUNT] = {
+    [KEY_STATE_DIR] = {"state_dir", "$XDG_STATE_HOME/stretto, or ~/.local/state/stretto",
+                       "directory of the database and the sockets; on a local disk"},
+    [KEY_RUN_DIR] = {"run_dir", "run, below the state directory",
+                     "directory of jobs and their output; on a file system that compute nodes see"},
+    [KEY_LISTEN] = {"listen", "[\"unix:STATE_DIR/stretto.sock\"]", "where HTTP is answered, a list of unix:PATH"},
+    [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
+                    "what \"python3\" means in the command of a training"},
+    [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
+    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
+};
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+
+void config_print_keys(void)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        printf("%s\n    %s\n    default: %s\n", keys[i].name, keys[i].meaning, keys[i].fallback);
+}
+
+void config_init(struct config *config)
+{
+    *config = (struct config){.log_level = LOG_LEVEL_INFO};
+}
+
+static void clear_listen(struct config *config)
+{
+    for (size_t i = 0; i < config->n_listen; i++)
+        free(config->listen[i]);
+    free(config->listen);
+    config->listen = NULL;
+    config->n_listen = 0;
+}
+
+void config_fini(struct config *config)
+{
+    clear_listen(config);
+    free(config->state_dir);
+    free(config->run_dir);
+    free(config->python);
+    free(config->runner);
+    free(config->examples_dir);
+    free(config->python_path);
+    json_decref(config->adapters);
+}
+
+void config_add_listen(struct config *config, const char *listen)
+{
+    config->listen = xrealloc(config->listen, config->n_listen + 1, sizeof *config->listen);
+    config->listen[config->n_listen++] = xstrdup(listen);
+}
+
+static void replace(char **where, const char *text)
+{
+    if (text == NULL)
+        return;
+    free(*where);
+    *where = xstrdup(text);
+}
+
+static int take_log_level(struct config *config, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
+        if (strcmp(name, level_names[i]) == 0) {
+            config->log_level = (enum log_level)i;
+            return 0;
+        }
+    }
+    return error_at(err, "config_value", "/log_level", "\"%.40s\" is not one of error, warning, info, debug", name);
+}
+
+static int take(struct config *config, const json_t *json, struct error *err)
+{
+    const char *known[KEY_COUNT + 1] = {NULL};
+    const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL;
+    const json_t *listen = NULL, *adapters = NULL, *item;
+    size_t i;
+
+    for (i = 0; i < KEY_COUNT; i++)
+        known[i] = keys[i].name;
+    if (jsonx_only(json, "", known, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_STATE_DIR].name, JSONX_OPTIONAL, &state_dir, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_RUN_DIR].name, JSONX_OPTIONAL, &run_dir, err) < 0 ||
+        jsonx_strings(json, "", keys[KEY_LISTEN].name, JSONX_OPTIONAL, 1, &listen, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
+        jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
+        (level != NULL && take_log_level(config, level, err) < 0))
+        return -1;
+    replace(&config->state_dir, state_dir);
+    replace(&config->run_dir, run_dir);
+    replace(&config->python, python);
+    if (listen != NULL) {
+        clear_listen(config);
+        json_array_foreach (listen, i, item)
+            config_add_listen(config, json_string_value(item));
+    }
+    if (adapters != NULL)
+        config->adapters = json_deep_copy(adapters);
+    return 0;
+}
+
+int config_read(struct config *config, const char *path, struct error *err)
+{
+    json_t *json = file_read_json(path, err);
+    int rc;
+
+    if (json == NULL)
+        return -1;
+    rc = take(config, json, err);
+    json_decref(json);
+    if (rc < 0)
+        return error_at(err, err->code, err->pointer, "%s: %s (at %s)", path, err->text,
+                        err->pointer[0] ? err->pointer : "the top");
+    return 0;
+}
+
+static char *default_state_dir(void)
+{
+    const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (xdg != NULL && xdg[0] == '/')
+        return xasprintf("%s/stretto", xdg);
+    return home != NULL && home[0] == '/' ? xasprintf("%s/.local/state/stretto", home) : NULL;
+}
+
+/* An existing directory's absolute path, made where it is missing. */
+static int make_absolute(char **dir, struct error *err)
+{
+    char *absolute;
+
+    if (dir_make(*dir, err) < 0)
+        return -1;
+    absolute = realpath(*dir, NULL);
+    if (absolute == NULL)
+        return error_errno(err, "config_value", "%s", *dir);
+    free(*dir);
+    *dir = absolute;
+    return 0;
+}
+
+/* A directory that others can enter would give away names, output and keys. */
+static int keep_private(const char *dir, struct error *err)
+{
+    struct stat st;
+
+    if (stat(dir, &st) < 0)
+        return error_errno(err, "config_value", "%s", dir);
+    if (st.st_uid != geteuid())
+        return error_set(err, "config_value", "%s belongs to another user", dir);
+    if ((st.st_mode & 077) != 0 && chmod(dir, 0700) < 0)
+        return error_errno(err, "config_value", "%s is open to others, and cannot be closed", dir);
+    return 0;
+}
+
+/* In a build tree everything lies around the program; installed, under the prefix. */
+static int find_parts(struct config *config, struct error *err)
+{
+    char exe[PATH_MAX], *slash, *probe;
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    bool build_tree;
+
+    if (n < 0)
+        return error_errno(err, "config_value", "cannot find this program's own path");
+    exe[n] = '\0';
+    slash = strrchr(exe, '/');
+    *slash = '\0';
+    probe = xasprintf("%s/config.status", exe);
+    build_tree = access(probe, F_OK) == 0;
+    free(probe);
+    config->runner = build_tree ? xasprintf("%s/stretto-run", exe) : xasprintf("%s/stretto-run", STRETTO_BINDIR);
+    config->examples_dir = build_tree ? xasprintf("%s/examples/heat", exe) : xstrdup(STRETTO_EXAMPLEDIR);
+    config->python_path = build_tree ? xasprintf("%s/python", exe) : xstrdup(STRETTO_PYTHONDIR);
+    if (access(config->runner, X_OK) < 0)
+        return error_errno(err, "config_value", "the runner %s", config->runner);
+    return 0;
+}
+
+int config_complete(struct config *config, struct error *err)
+{
+    if (config->state_dir == NULL)
+        config->state_dir = default_state_dir();
+    if (config->state_dir == NULL)
+        return error_set(err, "config_value", "neither XDG_STATE_HOME nor HOME is set: give --state-dir");
+    if (make_absolute(&config->state_dir, err) < 0 || keep_private(config->state_dir, err) < 0)
+        return -1;
+    if (config->run_dir == NULL)
+        config->run_dir = xasprintf("%s/run", config->state_dir);
+    if (make_absolute(&config->run_dir, err) < 0 || keep_private(config->run_dir, err) < 0)
+        return -1;
+    if (config->n_listen == 0) {
+        char *listen = xasprintf("unix:%s/stretto.sock", config->state_dir);
+
+        config_add_listen(config, listen);
+        free(listen);
+    }
+    return find_parts(config, err);
+}

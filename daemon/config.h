@@ -1,0 +1,37 @@
+/* The daemon's configuration: built-in defaults, a JSON file over them, the command line over that. */
+#ifndef DAEMON_CONFIG_H
+#define DAEMON_CONFIG_H
+#include "common/error.h"
+#include "common/log.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct config {
+    char *state_dir; /* absolute once completed; likewise run_dir */
+    char *run_dir;
+    char **listen;
+    size_t n_listen;
+    char *python; /* NULL: look for one */
+    enum log_level log_level;
+    json_t *adapters; /* NULL, or an object with a section for each adapter */
+
+    /* Where this daemon's own parts lie, found by config_complete() */
+    char *runner;
+    char *examples_dir;
+    char *python_path;
+};
+
+void config_init(struct config *config);
+void config_fini(struct config *config);
+void config_add_listen(struct config *config, const char *listen);
+
+/* Read a JSON file over what is there; keys that the command line sets are set after it. */
+int config_read(struct config *config, const char *path, struct error *err);
+
+/* Fill in what is missing, make paths absolute, make the directories (mode 0700). */
+int config_complete(struct config *config, struct error *err);
+
+/* Every key with its default and meaning, for --help-config. */
+void config_print_keys(void);
+#endif

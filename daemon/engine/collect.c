@@ -1,0 +1,155 @@
+/* Learning how the tasks of a job ended, from the records in the run directory alone. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "tasks/proto/exitrec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The files of one collection, in this order: claim, ended, then one exit record for each open slot. */
+enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
+
+static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
+{
+    return job->row.kind == JOB_TRAINING
+               ? engine_rank_dir(engine, job->row.ensemble, slot->number, slot->index)
+               : engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
+}
+
+static void task_id(const struct live_job *job, const struct slot *slot, char out[64])
+{
+    snprintf(out, 64, job->row.kind == JOB_TRAINING ? "%lld.training.%lld" : "%lld.%lld", (long long)job->row.ensemble,
+             (long long)slot->index);
+}
+
+static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
+{
+    static const enum attempt_outcome outcomes[] = {
+        [EXITREC_SUCCEEDED] = ATTEMPT_SUCCEEDED,
+        [EXITREC_FAILED] = ATTEMPT_FAILED,
+        [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,
+        [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
+    };
+    struct exitrec rec;
+    struct outcome out;
+    struct error err;
+    char id[64];
+
+    task_id(job, slot, id);
+    if (exitrec_parse(json, &rec, &err) < 0) {
+        log_warn("job %s, task %s: %s", job->row.name, id, err.text);
+        return;
+    }
+    if (strcmp(rec.job, job->row.name) != 0 || strcmp(rec.id, id) != 0) {
+        log_warn("job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec.job, rec.id);
+        return;
+    }
+    out = (struct outcome){
+        .outcome = outcomes[rec.outcome],
+        .exit_code = rec.exit_code,
+        .signal = rec.signal,
+        .started_ms = (int64_t)(rec.started * 1000),
+        .ended_ms = (int64_t)(rec.ended * 1000),
+    };
+    snprintf(out.reason, sizeof out.reason, "%s", rec.reason);
+    snprintf(out.host, sizeof out.host, "%s", rec.host);
+    outcome_apply(engine, job, slot, &out);
+}
+
+/* The scheduler forgot a job before it started: the same job again. Were it to start after all, only one of the two
+ * runners could claim it. */
+static void submit_again(struct engine *engine, struct live_job *job)
+{
+    struct error err;
+
+    log_info("job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
+    job->row.state = JOB_INTENT;
+    job->gone = job->unknown = false;
+    store_job_update(engine->store, &job->row, &err);
+    job_start(engine, job);
+}
+
+/* No record where there should be one. Shared file systems show files late, so not at the first look. */
+static void missing(struct engine *engine, struct live_job *job, bool claimed)
+{
+    char reason[400];
+
+    if (!claimed && job->unknown && !job->row.cancel && job->row.submissions < SUBMISSIONS_MAX) {
+        submit_again(engine, job);
+        return;
+    }
+    if (job->collect_tries < COLLECT_TRIES) {
+        job->look = true;
+        job->retry_at = engine_now(engine) + ((int64_t)COLLECT_FIRST_MS << job->collect_tries++);
+        engine_wake_by(engine, job->retry_at);
+        return;
+    }
+    snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
+             claimed ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
+             job->gone_reason);
+    job_fail_open(engine, job, job->row.cancel ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
+    job_end(engine, job, reason);
+}
+
+static void collected(void *arg, json_t **json, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    size_t next = FILE_FIRST_EXIT;
+    bool ended, claimed;
+
+    if (job == NULL)
+        return;
+    job->business = BUSINESS_NONE;
+    if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
+        log_warn("job %s: %s", job->row.name, failed->text);
+        job->look = true;
+        job->retry_at = engine_now(engine) + FILE_RETRY_MS;
+        engine_wake_by(engine, job->retry_at);
+        return;
+    }
+    ended = json[FILE_ENDED] != NULL;
+    claimed = json[FILE_CLAIM] != NULL;
+    if (claimed)
+        job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(json[FILE_CLAIM], "time"))),
+                         json_string_value(json_object_get(json[FILE_CLAIM], "host")) ?: "");
+    for (size_t i = 0; i < job->n_slots; i++) {
+        /* slots are closed only here and in job_fail_open(), never while a collection is under way */
+        if (!job->slots[i].open)
+            continue;
+        if (json[next] != NULL)
+            apply_record(engine, job, &job->slots[i], json[next]);
+        next++;
+    }
+    if (job->open == 0 && (ended || job->gone))
+        job_end(engine, job, job->gone_reason);
+    else if (ended || job->gone)
+        missing(engine, job, claimed);
+    else if (job->look)
+        job_collect(engine, job);
+    engine_settle(engine);
+}
+
+void job_collect(struct engine *engine, struct live_job *job)
+{
+    char **paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths), *dir = plan_job_dir(engine, job);
+    size_t n = FILE_FIRST_EXIT;
+
+    paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
+    paths[FILE_ENDED] = xasprintf("%s/ended.json", dir);
+    free(dir);
+    for (size_t i = 0; i < job->n_slots; i++) {
+        if (!job->slots[i].open)
+            continue;
+        dir = slot_dir(engine, job, &job->slots[i]);
+        paths[n++] = xasprintf("%s/exit.json", dir);
+        free(dir);
+    }
+    job->look = false;
+    job->business = BUSINESS_COLLECTING;
+    engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, collected, ticket_new(engine, job->row.id));
+}

@@ -1,0 +1,368 @@
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct engine *engine_create(const struct engine_ports *ports, struct store *store, struct turn *turn)
+{
+    struct engine *engine = xcalloc(1, sizeof *engine);
+
+    engine->ports = *ports;
+    engine->store = store;
+    engine->turn = turn;
+    engine->wake_at = INT64_MAX;
+    return engine;
+}
+
+void engine_destroy(struct engine *engine)
+{
+    struct known_adapter *adapter, *next;
+
+    if (engine == NULL)
+        return;
+    engine_forget(engine);
+    HASH_ITER (hh, engine->adapters, adapter, next) {
+        HASH_DEL(engine->adapters, adapter);
+        free(adapter);
+    }
+    free(engine);
+}
+
+void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter)
+{
+    struct known_adapter *known = xcalloc(1, sizeof *known);
+
+    known->ops = ops;
+    known->adapter = adapter;
+    HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
+}
+
+struct ticket *ticket_new(struct engine *engine, int64_t id)
+{
+    struct ticket *ticket = xcalloc(1, sizeof *ticket);
+
+    *ticket = (struct ticket){engine, engine->epoch, id};
+    return ticket;
+}
+
+struct engine *ticket_redeem(void *arg, int64_t *id)
+{
+    struct ticket *ticket = arg;
+    struct engine *engine = ticket->engine->epoch == ticket->epoch ? ticket->engine : NULL;
+
+    *id = ticket->id;
+    free(ticket);
+    return engine;
+}
+
+int64_t engine_now(const struct engine *engine)
+{
+    return engine->ports.now_ms(engine->ports.arg);
+}
+
+void engine_wake_by(struct engine *engine, int64_t when_ms)
+{
+    if (when_ms >= engine->wake_at)
+        return;
+    engine->wake_at = when_ms;
+    engine->ports.wake_at(engine->ports.arg, when_ms);
+}
+
+struct live_job *engine_find_job(struct engine *engine, int64_t id)
+{
+    struct live_job *job;
+
+    HASH_FIND(hh, engine->jobs, &id, sizeof id, job);
+    return job;
+}
+
+struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id)
+{
+    struct live_ensemble *ens;
+
+    HASH_FIND(hh, engine->ensembles, &id, sizeof id, ens);
+    return ens;
+}
+
+void engine_touch(struct engine *engine, struct live_ensemble *ens)
+{
+    if (ens->dirty)
+        return;
+    ens->dirty = true;
+    ens->next_dirty = engine->dirty;
+    engine->dirty = ens;
+}
+
+void engine_settle(struct engine *engine)
+{
+    while (engine->dirty != NULL) {
+        struct live_ensemble *ens = engine->dirty;
+
+        engine->dirty = ens->next_dirty;
+        ens->dirty = false;
+        dispatch_ensemble(engine, ens);
+    }
+}
+
+void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail)
+{
+    struct error err;
+
+    store_event_add(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
+}
+
+/* An impossible job is refused before anything is stored, with the place in the spec. */
+static int check_task(struct known_adapter *adapter, const struct spec_task *task, const char *at, struct error *err)
+{
+    char pointer[sizeof err->pointer];
+
+    if (adapter->ops->check(adapter->adapter, &task->resources, err) == 0)
+        return 0;
+    snprintf(pointer, sizeof pointer, "%s/resources%.200s", at, err->pointer);
+    memcpy(err->pointer, pointer, sizeof pointer);
+    return -1;
+}
+
+static int cpus(const struct adapter_resources *r)
+{
+    int64_t n = (int64_t)r->copies * r->tasks * r->cpus_per_task;
+
+    return n > INT32_MAX ? INT32_MAX : (int)n;
+}
+
+/* A training holds its slots while its members run: both must fit at once, or nothing ever ends. */
+static int check_together(struct known_adapter *adapter, const struct spec *spec, struct error *err)
+{
+    int slots = adapter->ops->slots(adapter->adapter);
+    int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&spec->members.resources);
+
+    if (slots == 0 || wanted <= slots)
+        return 0;
+    return error_at(err, "resources_impossible", "/members/resources/tasks",
+                    "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
+                    cpus(&spec->members.resources), cpus(&spec->training.resources), spec->adapter, slots);
+}
+
+static int check_resources(struct engine *engine, const struct spec *spec, struct error *err)
+{
+    struct known_adapter *adapter;
+
+    HASH_FIND_STR(engine->adapters, spec->adapter, adapter);
+    if (adapter == NULL)
+        return error_at(err, "spec_unknown_adapter", "/adapter", "there is no adapter \"%.60s\" here", spec->adapter);
+    if (check_task(adapter, &spec->members, "/members", err) < 0)
+        return -1;
+    if (!spec->has_training)
+        return 0;
+    if (check_task(adapter, &spec->training, "/training", err) < 0)
+        return -1;
+    return check_together(adapter, spec, err);
+}
+
+int engine_submit(struct engine *engine, const json_t *json, int64_t *id, struct error *err)
+{
+    struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
+    struct spec *spec = spec_parse(json, err);
+    struct live_ensemble *ens;
+    uint64_t key;
+    char *text;
+    int rc;
+
+    if (spec == NULL)
+        return -1;
+    if (check_resources(engine, spec, err) < 0) {
+        spec_destroy(spec);
+        return -1;
+    }
+    engine->ports.random(engine->ports.arg, &key, sizeof key);
+    snprintf(row.stream_key, sizeof row.stream_key, "%016llx", (unsigned long long)key);
+    snprintf(row.name, sizeof row.name, "%s", spec->name);
+    snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
+    row.count = params_count(spec->params);
+    row.width = spec->width;
+    text = json_dumps(json, JSON_COMPACT);
+    rc = store_ensemble_insert(engine->store, &row, text, err);
+    free(text);
+    if (rc == 0 && spec->has_training) {
+        struct training_row training = {.ensemble = row.id, .ranks = spec->ranks, .generation = 1,
+                                        .created_ms = row.created_ms};
+
+        rc = store_training_insert(engine->store, &training, err);
+    }
+    if (rc < 0) {
+        spec_destroy(spec);
+        return -1;
+    }
+    ens = engine_adopt_ensemble(engine, &row, spec);
+    if (ens == NULL)
+        return error_set(err, "store_io", "the new ensemble cannot be read back");
+    engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
+    log_info("ensemble %lld \"%s\": %lld members, width %lld, adapter %s", (long long)row.id, row.name,
+             (long long)row.count, (long long)row.width, row.adapter);
+    *id = row.id;
+    engine_touch(engine, ens);
+    engine_settle(engine);
+    return 0;
+}
+
+void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
+{
+    struct live_job *job, *next;
+    struct error err;
+
+    if (ens->row.state == ENSEMBLE_CANCELLED || ens->row.state == ENSEMBLE_COMPLETE)
+        return;
+    ens->row.state = ENSEMBLE_CANCELLED;
+    ens->row.ended_ms = engine_now(engine);
+    snprintf(ens->row.reason, sizeof ens->row.reason, "%s", reason);
+    if (store_ensemble_update(engine->store, &ens->row, &err) < 0 ||
+        store_ensemble_cancel_pending(engine->store, ens->row.id, &err) < 0)
+        return; /* the turn is rolled back as a whole */
+    engine_event(engine, "ensemble.cancelled", ens->row.id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
+    log_info("ensemble %lld is cancelled%s%s", (long long)ens->row.id, reason[0] ? ": " : "", reason);
+    if (ens->training != NULL && ens->training->row.state == TRAINING_PENDING) {
+        ens->training->row.state = TRAINING_CANCELLED;
+        ens->training->row.ended_ms = ens->row.ended_ms;
+        store_training_update(engine->store, &ens->training->row, &err);
+    }
+    HASH_ITER (hh, engine->jobs, job, next)
+        if (job->ensemble == ens)
+            job_cancel(engine, job);
+    engine_touch(engine, ens);
+}
+
+int engine_cancel(struct engine *engine, int64_t id, struct error *err)
+{
+    struct live_ensemble *ens = engine_find_ensemble(engine, id);
+    struct ensemble_row row;
+    int rc;
+
+    if (ens != NULL) {
+        engine_end_ensemble(engine, ens, "");
+        engine_settle(engine);
+        return 0;
+    }
+    rc = store_ensemble_get(engine->store, id, &row, err);
+    if (rc == 0)
+        return error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
+    return rc < 0 ? -1 : 0;
+}
+
+const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)
+{
+    struct live_ensemble *ens = engine_find_ensemble(engine, ensemble);
+    json_t *json;
+    char *text;
+
+    *owned = NULL;
+    if (ens != NULL)
+        return ens->spec;
+    text = store_ensemble_spec(engine->store, ensemble, err);
+    if (text == NULL)
+        return NULL;
+    json = json_loads(text, 0, NULL);
+    free(text);
+    if (json == NULL) {
+        error_set(err, "store_io", "the spec of ensemble %lld is damaged", (long long)ensemble);
+        return NULL;
+    }
+    *owned = spec_parse(json, err);
+    json_decref(json);
+    return *owned;
+}
+
+/* Job names are st-INSTANCE-ID; anything else is nobody's. */
+static int64_t parse_job_name(struct engine *engine, const char *name)
+{
+    char prefix[16], *end;
+    long long id;
+    int len = snprintf(prefix, sizeof prefix, "st-%s-", store_instance(engine->store));
+
+    if (strncmp(name, prefix, (size_t)len) != 0 || name[len] < '0' || name[len] > '9')
+        return -1;
+    id = strtoll(name + len, &end, 10);
+    return *end == '\0' ? id : -1;
+}
+
+void engine_look(struct engine *engine, const char *name, enum engine_look what)
+{
+    struct live_job *job = engine_find_job(engine, parse_job_name(engine, name));
+
+    if (job == NULL)
+        return;
+    if (what == ENGINE_LOOK_RECORDS) {
+        job->look = true;
+        job_advance(engine, job);
+    } else if (job->row.kind == JOB_TRAINING) {
+        training_look(engine, job->ensemble);
+    }
+    engine_settle(engine);
+}
+
+void engine_stop(struct engine *engine)
+{
+    engine_forget(engine);
+    engine->ports.wake_at(engine->ports.arg, INT64_MAX);
+}
+
+void engine_poke(struct engine *engine, const struct adapter *adapter)
+{
+    struct known_adapter *known, *next;
+
+    HASH_ITER (hh, engine->adapters, known, next) {
+        if (known->adapter != adapter)
+            continue;
+        known->poll_at = engine_now(engine);
+        engine_wake_by(engine, known->poll_at);
+    }
+}
+
+/* What an ensemble has to do by the clock. */
+static void tick_ensemble(struct engine *engine, struct live_ensemble *ens, int64_t now)
+{
+    struct training *training = ens->training;
+
+    if (ens->due <= now || (training != NULL && training->reception_retry_at <= now))
+        engine_touch(engine, ens);
+    else
+        engine_wake_by(engine, ens->due);
+    if (training != NULL && (training->job != NULL || training->job_over) && training->row.state < TRAINING_DONE) {
+        if (training->look_at <= now)
+            training_look(engine, ens);
+        else
+            engine_wake_by(engine, training->look_at);
+    }
+}
+
+void engine_tick(struct engine *engine)
+{
+    int64_t now = engine_now(engine);
+    struct known_adapter *adapter, *next_adapter;
+    struct live_ensemble *ens, *next_ens;
+    struct live_job *job, *next_job;
+
+    engine->wake_at = INT64_MAX;
+    HASH_ITER (hh, engine->jobs, job, next_job) {
+        if (job->retry_at <= now) {
+            job->retry_at = INT64_MAX;
+            job_advance(engine, job);
+        } else {
+            engine_wake_by(engine, job->retry_at);
+        }
+    }
+    HASH_ITER (hh, engine->ensembles, ens, next_ens)
+        tick_ensemble(engine, ens, now);
+    engine_settle(engine);
+    if (engine->jobs != NULL) {
+        HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
+            if (adapter->poll_at <= now)
+                poll_adapter(engine, adapter);
+            else
+                engine_wake_by(engine, adapter->poll_at);
+        }
+    }
+}

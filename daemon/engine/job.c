@@ -1,0 +1,252 @@
+/* The life of a job: intent (committed) → files on disk → submitted → running → ended. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row)
+{
+    struct known_adapter *adapter;
+    struct live_job *job;
+
+    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
+    if (adapter == NULL) {
+        log_error("job %s: there is no adapter \"%s\" here; it is left alone", row->name, row->adapter);
+        return NULL;
+    }
+    job = xcalloc(1, sizeof *job);
+    job->row = *row;
+    job->ensemble = ens;
+    job->adapter = adapter;
+    job->retry_at = INT64_MAX;
+    HASH_ADD(hh, engine->jobs, row.id, sizeof job->row.id, job);
+    return job;
+}
+
+void job_destroy(struct engine *engine, struct live_job *job)
+{
+    HASH_DEL(engine->jobs, job);
+    free(job->slots);
+    free(job);
+}
+
+static void retry_in(struct engine *engine, struct live_job *job, int64_t ms)
+{
+    job->retry_at = engine_now(engine) + ms;
+    engine_wake_by(engine, job->retry_at);
+}
+
+void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
+{
+    int64_t now = engine_now(engine);
+
+    for (size_t i = 0; i < job->n_slots; i++) {
+        struct outcome out = {.outcome = outcome, .exit_code = -1, .started_ms = job->row.started_ms, .ended_ms = now,
+                              .final = outcome == ATTEMPT_FAILED};
+
+        snprintf(out.reason, sizeof out.reason, "%s", reason);
+        outcome_apply(engine, job, &job->slots[i], &out);
+    }
+}
+
+void job_end(struct engine *engine, struct live_job *job, const char *reason)
+{
+    struct live_ensemble *ens = job->ensemble;
+    struct error err;
+
+    job->row.state = JOB_ENDED;
+    job->row.ended_ms = engine_now(engine);
+    snprintf(job->row.reason, sizeof job->row.reason, "%s", reason);
+    store_job_update(engine->store, &job->row, &err);
+    if (job->row.kind == JOB_TRAINING && ens->training != NULL) {
+        ens->training->job = NULL;
+        training_job_over(engine, ens);
+    }
+    engine_touch(engine, ens);
+    job_destroy(engine, job);
+}
+
+static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct error err;
+
+    if (job == NULL)
+        return;
+    job->business = BUSINESS_NONE;
+    switch (answer) {
+    case ADAPTER_OK:
+        job->row.state = JOB_SUBMITTED;
+        job->row.submitted_ms = engine_now(engine);
+        job->row.submissions++;
+        snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
+        store_job_update(engine->store, &job->row, &err);
+        if (job->adapter->poll_at > engine_now(engine) + POLL_MS)
+            job->adapter->poll_at = engine_now(engine) + POLL_MS;
+        engine_wake_by(engine, job->adapter->poll_at);
+        job_advance(engine, job);
+        break;
+    case ADAPTER_REFUSED:
+        log_warn("job %s is refused: %s", job->row.name, why->text);
+        job_fail_open(engine, job, ATTEMPT_FAILED, why->text);
+        job_end(engine, job, why->text);
+        break;
+    case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
+        log_warn("job %s: it is not known whether it was submitted: %s", job->row.name, why->text);
+        job->asked = false;
+        retry_in(engine, job, POLL_MS);
+        break;
+    }
+    engine_settle(engine);
+}
+
+static void submit(struct engine *engine, struct live_job *job)
+{
+    char *dir = plan_job_dir(engine, job);
+    struct adapter_job ajob;
+
+    plan_adapter_job(job, dir, &ajob);
+    job->business = BUSINESS_SUBMITTING;
+    job->adapter->ops->submit(job->adapter->adapter, &ajob, submitted, ticket_new(engine, job->row.id));
+    free(dir);
+}
+
+static void written(void *arg, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+
+    if (job == NULL)
+        return;
+    job->business = BUSINESS_NONE;
+    if (failed != NULL) {
+        log_warn("job %s waits: %s", job->row.name, failed->text);
+        retry_in(engine, job, FILE_RETRY_MS);
+    } else {
+        job->written = true;
+        job_advance(engine, job);
+    }
+    engine_settle(engine);
+}
+
+void job_start(struct engine *engine, struct live_job *job)
+{
+    struct job_plan plan;
+
+    if (job->business != BUSINESS_NONE)
+        return;
+    if (job->row.cancel) {
+        job_fail_open(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
+        job_end(engine, job, "cancelled before it was submitted");
+        return;
+    }
+    if (job->written) {
+        submit(engine, job);
+        return;
+    }
+    plan_job(engine, job, &plan);
+    job->business = BUSINESS_WRITING;
+    engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
+                                    ticket_new(engine, job->row.id));
+}
+
+static void cancel_answered(void *arg, enum adapter_answer answer, const struct error *why)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+
+    if (job == NULL || answer == ADAPTER_OK)
+        return;
+    log_warn("job %s: it could not be cancelled: %s", job->row.name, why->text);
+    job->cancel_sent = false;
+    retry_in(engine, job, POLL_MS);
+}
+
+static void send_cancel(struct engine *engine, struct live_job *job)
+{
+    char *dir = plan_job_dir(engine, job);
+    struct adapter_job ajob;
+
+    plan_adapter_job(job, dir, &ajob);
+    job->cancel_sent = true;
+    job->adapter->ops->cancel(job->adapter->adapter, &ajob, cancel_answered, ticket_new(engine, job->row.id));
+    free(dir);
+}
+
+static void cancel_committed(void *arg, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
+
+    if (job != NULL) {
+        job_advance(engine, job);
+        engine_settle(engine);
+    }
+}
+
+void job_cancel(struct engine *engine, struct live_job *job)
+{
+    struct error err;
+
+    if (job->row.cancel)
+        return;
+    job->row.cancel = true;
+    store_job_update(engine->store, &job->row, &err);
+    turn_after_commit(engine->turn, cancel_committed, ticket_new(engine, job->row.id));
+}
+
+void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host)
+{
+    struct error err;
+
+    if (job->started || job->row.state == JOB_ENDED)
+        return;
+    job->started = true;
+    job->row.state = JOB_RUNNING;
+    job->row.started_ms = started_ms ? started_ms : engine_now(engine);
+    store_job_update(engine->store, &job->row, &err);
+    for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++) {
+        struct attempt_row attempt = {.ensemble = job->row.ensemble, .index = job->slots[i].index,
+                                      .number = job->slots[i].number, .exit_code = -1,
+                                      .started_ms = job->row.started_ms};
+        struct member_row member;
+
+        if (!job->slots[i].open ||
+            store_member_get(engine->store, job->row.ensemble, attempt.index, &member, &err) != 1)
+            continue;
+        snprintf(attempt.host, sizeof attempt.host, "%s", host);
+        member.state = MEMBER_RUNNING;
+        store_attempt_update(engine->store, &attempt, &err);
+        store_member_put(engine->store, &member, &err);
+        engine_event(engine, "member.running", member.ensemble, member.index,
+                     json_pack("{s:I}", "attempt", (json_int_t)attempt.number));
+    }
+}
+
+/* Do what the job needs next, unless something is under way. May end and free the job. */
+void job_advance(struct engine *engine, struct live_job *job)
+{
+    if (job->business != BUSINESS_NONE)
+        return;
+    if (!job->asked) { /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
+        poll_find(engine, job->adapter);
+        return;
+    }
+    if (job->row.state == JOB_INTENT) {
+        job_start(engine, job);
+        return;
+    }
+    if (job->row.cancel && !job->cancel_sent && !job->gone)
+        send_cancel(engine, job);
+    if (job->look || job->gone)
+        job_collect(engine, job);
+}

@@ -1,0 +1,177 @@
+/* Building the engine's memory from the store, and freeing it. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
+{
+    HASH_DEL(engine->ensembles, ens);
+    spec_destroy(ens->spec);
+    free(ens->training);
+    free(ens);
+}
+
+void engine_forget(struct engine *engine)
+{
+    struct live_ensemble *ens, *next_ens;
+    struct live_job *job, *next_job;
+    struct known_adapter *adapter, *next_adapter;
+
+    engine->epoch++;
+    engine->dirty = NULL;
+    HASH_ITER (hh, engine->jobs, job, next_job)
+        job_destroy(engine, job);
+    HASH_ITER (hh, engine->ensembles, ens, next_ens)
+        engine_drop_ensemble(engine, ens);
+    HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
+        adapter->polling = false;
+        adapter->poll_at = 0;
+    }
+}
+
+struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec)
+{
+    struct live_ensemble *ens = xcalloc(1, sizeof *ens);
+    struct error err;
+
+    ens->row = *row;
+    ens->spec = spec;
+    ens->due = INT64_MAX;
+    if (spec->has_training) {
+        ens->training = xcalloc(1, sizeof *ens->training);
+        ens->training->reception_retry_at = INT64_MAX;
+        if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
+            log_error("ensemble %lld: its training cannot be read", (long long)row->id);
+            free(ens->training);
+            spec_destroy(spec);
+            free(ens);
+            return NULL;
+        }
+    }
+    HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
+    return ens;
+}
+
+struct loading {
+    struct engine *engine;
+    struct ensemble_row *rows;
+    struct job_row *jobs;
+    size_t n_rows, n_jobs;
+};
+
+static int keep_ensemble(void *arg, const struct ensemble_row *row)
+{
+    struct loading *loading = arg;
+
+    loading->rows = xrealloc(loading->rows, loading->n_rows + 1, sizeof *row);
+    loading->rows[loading->n_rows++] = *row;
+    return 0;
+}
+
+static int keep_job(void *arg, const struct job_row *row)
+{
+    struct loading *loading = arg;
+
+    loading->jobs = xrealloc(loading->jobs, loading->n_jobs + 1, sizeof *row);
+    loading->jobs[loading->n_jobs++] = *row;
+    return 0;
+}
+
+static void adopt_ensembles(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->n_rows; i++) {
+        struct spec *spec = NULL;
+        struct live_ensemble *ens;
+        struct error err = {.text = ""};
+
+        if (engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
+            log_error("ensemble %lld is left alone: %s", (long long)loading->rows[i].id, err.text);
+            continue;
+        }
+        ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);
+        if (ens != NULL)
+            engine_touch(loading->engine, ens);
+    }
+}
+
+static int add_slot(void *arg, const struct attempt_row *row)
+{
+    struct live_job *job = arg;
+
+    job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
+    job->slots[job->n_slots++] = (struct slot){row->index, row->number, true};
+    job->open++;
+    job->started = job->started || row->started_ms != 0;
+    return 0;
+}
+
+static void adopt_jobs(struct loading *loading)
+{
+    struct engine *engine = loading->engine;
+
+    for (size_t i = 0; i < loading->n_jobs; i++) {
+        const struct job_row *row = &loading->jobs[i];
+        struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
+        struct live_job *job = ens ? job_new(engine, ens, row) : NULL;
+        struct error err;
+
+        if (job == NULL)
+            continue;
+        job->look = true;
+        if (row->kind == JOB_MEMBERS) {
+            store_attempt_each_open(engine->store, row->id, add_slot, job, &err);
+            ens->in_flight += (int64_t)job->open;
+            continue;
+        }
+        for (int64_t rank = 0; rank < row->size; rank++)
+            add_slot(job, &(struct attempt_row){.index = rank, .number = ens->training->row.generation});
+        job->started = row->state == JOB_RUNNING;
+        ens->training->job = job;
+        ens->training->ranks_succeeded = true;
+    }
+}
+
+/* A training whose job had ended, but that was not concluded when the daemon died. */
+static void resume_conclusions(struct engine *engine)
+{
+    struct live_ensemble *ens, *next;
+
+    HASH_ITER (hh, engine->ensembles, ens, next) {
+        if (ens->training == NULL || ens->training->job != NULL)
+            continue;
+        if (ens->training->row.state == TRAINING_SUBMITTED || ens->training->row.state == TRAINING_RUNNING) {
+            ens->training->ranks_succeeded = true; /* the done records decide */
+            training_job_over(engine, ens);
+        }
+    }
+}
+
+int engine_load(struct engine *engine, struct error *err)
+{
+    struct loading loading = {.engine = engine};
+    struct known_adapter *adapter, *next;
+    int rc;
+
+    engine_forget(engine);
+    rc = store_ensemble_each_live(engine->store, keep_ensemble, &loading, err);
+    if (rc == 0)
+        rc = store_job_each_live(engine->store, keep_job, &loading, err);
+    if (rc == 0) {
+        adopt_ensembles(&loading);
+        adopt_jobs(&loading);
+        resume_conclusions(engine);
+        if (loading.n_rows > 0)
+            log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
+        HASH_ITER (hh, engine->adapters, adapter, next)
+            poll_find(engine, adapter);
+        /* what was touched is dispatched at the first tick, not inside whoever asked for the load */
+        engine_wake_by(engine, engine_now(engine));
+    }
+    free(loading.rows);
+    free(loading.jobs);
+    return rc;
+}

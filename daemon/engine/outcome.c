@@ -1,0 +1,97 @@
+/* How an attempt ended, and what becomes of its member. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int64_t backoff(int64_t failures)
+{
+    int64_t ms = BACKOFF_FIRST_MS;
+
+    for (int64_t i = 1; i < failures && ms < BACKOFF_MAX_MS; i++)
+        ms *= 2;
+    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+}
+
+/* The member's next state by the attempt's outcome. Losses cost no retry, but are not endless; a member that ran out
+ * of its walltime without a checkpoint would do so again, so that does cost one. */
+static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
+                       bool cancelled, int64_t now)
+{
+    snprintf(member->reason, sizeof member->reason, "%s", out->reason);
+    member->not_before_ms = 0;
+    switch (out->outcome) {
+    case ATTEMPT_SUCCEEDED:
+        member->state = MEMBER_SUCCEEDED;
+        member->reason[0] = '\0';
+        return;
+    case ATTEMPT_FAILED:
+    case ATTEMPT_TIMEOUT:
+        member->failures++;
+        member->losses = 0;
+        member->state = out->final || member->failures > ens->spec->retries ? MEMBER_FAILED : MEMBER_PENDING;
+        member->not_before_ms = now + backoff(member->failures);
+        break;
+    case ATTEMPT_CANCELLED: /* by us where the ensemble is; else somebody ended the runner: preemption, a drain */
+    case ATTEMPT_LOST:
+        member->losses++;
+        member->state = member->losses > LOSSES_MAX ? MEMBER_FAILED : MEMBER_PENDING;
+        member->not_before_ms = now + backoff(member->losses);
+        break;
+    case ATTEMPT_OPEN:
+        break;
+    }
+    if (cancelled)
+        member->state = MEMBER_CANCELLED;
+}
+
+static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
+{
+    struct live_ensemble *ens = job->ensemble;
+    struct attempt_row attempt = {
+        .ensemble = ens->row.id,
+        .index = slot->index,
+        .number = slot->number,
+        .outcome = out->outcome,
+        .exit_code = out->exit_code,
+        .signal = out->signal,
+        .started_ms = out->started_ms,
+        .ended_ms = out->ended_ms,
+    };
+    struct member_row member;
+    struct error err;
+
+    memcpy(attempt.reason, out->reason, sizeof attempt.reason);
+    memcpy(attempt.host, out->host, sizeof attempt.host);
+    if (store_member_get(engine->store, ens->row.id, slot->index, &member, &err) != 1) {
+        log_error("member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
+        return;
+    }
+    next_state(ens, &member, out, ens->row.state == ENSEMBLE_CANCELLED, engine_now(engine));
+    if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
+        return;
+    ens->in_flight--;
+    engine_event(engine, "attempt.ended", ens->row.id, slot->index,
+                 json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
+                           attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",
+                           out->reason));
+    if (out->outcome != ATTEMPT_SUCCEEDED)
+        log_warn("member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
+                 (long long)slot->index, (long long)slot->number, job->row.name, attempt_outcome_name(out->outcome),
+                 out->reason, member_state_name(member.state));
+}
+
+void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
+{
+    if (!slot->open)
+        return;
+    slot->open = false;
+    job->open--;
+    if (job->row.kind == JOB_TRAINING)
+        training_rank_ended(engine, job, slot, out);
+    else
+        apply_to_member(engine, job, slot, out);
+    engine_touch(engine, job->ensemble);
+}

@@ -1,0 +1,227 @@
+/* Reading what the ranks of a training say of themselves: endpoints, counters, metric points, the end. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files read for each rank, in this order. */
+enum { FILE_ENDPOINT, FILE_STATUS, FILE_DONE, FILES_PER_RANK };
+
+static int64_t integer(const json_t *json, const char *key)
+{
+    return json_integer_value(json_object_get(json, key));
+}
+
+static void read_counters(struct rank_row *row, const json_t *status)
+{
+    row->received = integer(status, "received");
+    row->unique = integer(status, "unique");
+    row->duplicates = integer(status, "duplicates");
+    row->drawn = integer(status, "drawn");
+    row->batches = integer(status, "batches");
+    row->samples_per_second = json_number_value(json_object_get(status, "samples_per_second"));
+}
+
+static int get_rank(struct engine *engine, const struct training_row *training, int64_t rank, struct rank_row *row)
+{
+    struct error err;
+    int rc = store_rank_get(engine->store, training->id, training->generation, rank, row, &err);
+
+    if (rc == 0)
+        *row = (struct rank_row){.training = training->id, .generation = training->generation, .rank = rank};
+    return rc < 0 ? -1 : 0;
+}
+
+static void take_rank(struct engine *engine, const struct training_row *training, int64_t rank, json_t **json)
+{
+    const json_t *status = json[FILE_DONE] ? json[FILE_DONE] : json[FILE_STATUS];
+    struct rank_row row, before;
+    struct error err;
+
+    if (get_rank(engine, training, rank, &row) < 0)
+        return;
+    before = row;
+    row.ready = row.ready || json[FILE_ENDPOINT] != NULL;
+    row.done = row.done || json[FILE_DONE] != NULL;
+    if (status != NULL)
+        read_counters(&row, status);
+    if (memcmp(&row, &before, sizeof row) != 0)
+        store_rank_put(engine->store, &row, &err);
+}
+
+static void mark_ready(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+    struct rank_row sum;
+    struct error err;
+
+    if (training->row.state != TRAINING_SUBMITTED || training->job_over ||
+        store_rank_sum(engine->store, &training->row, &sum, &err) < 0 || !sum.ready)
+        return;
+    training->row.state = TRAINING_RUNNING;
+    training->row.started_ms = engine_now(engine);
+    store_training_update(engine->store, &training->row, &err);
+    engine_event(engine, "training.running", ens->row.id, -1, NULL);
+    log_info("training %lld: %lld rank(s) can be reached", (long long)training->row.id, (long long)training->row.ranks);
+    engine_touch(engine, ens);
+}
+
+/* All that the ranks will ever write has been read, and their job is over. */
+static void conclude(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+    int64_t tally[MEMBER_STATE_COUNT];
+    char reason[600] = "";
+    struct rank_row sum;
+    struct error err;
+
+    if (training->row.state >= TRAINING_DONE || store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
+        store_tally_get(engine->store, ens->row.id, tally, &err) < 0)
+        return;
+    if (!training->ranks_succeeded)
+        snprintf(reason, sizeof reason, "%s", training->failure);
+    else if (!sum.done)
+        snprintf(reason, sizeof reason, "a rank exited without saying that it was done (%s)", "no done record");
+    else if (tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_RUNNING] > 0)
+        snprintf(reason, sizeof reason, "it ended before its members had");
+    training->row.state = reason[0] == '\0'                         ? TRAINING_DONE
+                          : ens->row.state == ENSEMBLE_CANCELLED ? TRAINING_CANCELLED
+                                                                     : TRAINING_FAILED;
+    training->row.ended_ms = engine_now(engine);
+    snprintf(training->row.reason, sizeof training->row.reason, "%.500s", reason);
+    store_training_update(engine->store, &training->row, &err);
+    engine_event(engine, "training.ended", ens->row.id, -1,
+                 json_pack("{s:s, s:s}", "state", training_state_name(training->row.state), "reason", reason));
+    if (training->row.state == TRAINING_FAILED) {
+        char whole[700];
+
+        snprintf(whole, sizeof whole, "the training failed: %.600s", reason);
+        engine_end_ensemble(engine, ens, whole);
+    }
+    engine_touch(engine, ens);
+}
+
+/* One metric line; a damaged one is skipped. */
+static void take_point(struct engine *engine, const struct training_row *training, int64_t rank, const char *line,
+                       size_t size)
+{
+    json_t *json = json_loadb(line, size, 0, NULL);
+    const char *name = json_string_value(json_object_get(json, "name"));
+    const json_t *value = json_object_get(json, "value");
+    struct metric_point point = {.step = integer(json, "step"), .rank = rank};
+    struct error err;
+
+    point.time_ms = (int64_t)(1000 * json_number_value(json_object_get(json, "time")));
+    point.value = json_is_number(value) ? json_number_value(value) : NAN;
+    if (name != NULL)
+        store_metric_put(engine->store, training->id, name, &point, &err);
+    json_decref(json);
+}
+
+struct tailing {
+    struct ticket *ticket;
+    int64_t rank;
+};
+
+static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank);
+
+static void tailed(void *arg, const char *text, size_t size)
+{
+    struct tailing *tailing = arg;
+    int64_t id, rank = tailing->rank;
+    struct engine *engine = ticket_redeem(tailing->ticket, &id);
+    struct live_ensemble *ens = engine ? engine_find_ensemble(engine, id) : NULL;
+    struct rank_row row;
+    struct error err;
+
+    free(tailing);
+    if (ens == NULL)
+        return;
+    if (size > 0 && get_rank(engine, &ens->training->row, rank, &row) == 0) {
+        for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+            take_point(engine, &ens->training->row, rank, line, (size_t)(end - line));
+        row.metrics_offset += (int64_t)size;
+        store_rank_put(engine->store, &row, &err);
+        tail_rank(engine, ens, rank); /* until there is no more */
+        return;
+    }
+    tail_rank(engine, ens, rank + 1);
+    engine_settle(engine);
+}
+
+/* Read on in the metric file of a rank, then of the next ones; after the last, the reading is over. */
+static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank)
+{
+    struct training *training = ens->training;
+    struct tailing *tailing;
+    struct rank_row row;
+
+    if (rank >= training->row.ranks || get_rank(engine, &training->row, rank, &row) < 0) {
+        training->reading = false;
+        if (training->again)
+            training_look(engine, ens);
+        else if (training->job_over)
+            conclude(engine, ens);
+        return;
+    }
+    tailing = xcalloc(1, sizeof *tailing);
+    tailing->ticket = ticket_new(engine, ens->row.id);
+    tailing->rank = rank;
+    engine->ports.rundir_ops->tail(engine->ports.rundir,
+                                   xasprintf("%s/e%lld/training/g%lld/metrics-rank%lld.jsonl", engine->ports.run_dir,
+                                             (long long)ens->row.id, (long long)training->row.generation,
+                                             (long long)rank),
+                                   row.metrics_offset, tailed, tailing);
+}
+
+static void ranks_read(void *arg, json_t **json, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_ensemble *ens = engine ? engine_find_ensemble(engine, id) : NULL;
+
+    if (ens == NULL)
+        return;
+    if (failed != NULL) { /* look again later; the training itself is none the worse */
+        log_warn("training %lld: %s", (long long)ens->training->row.id, failed->text);
+        ens->training->reading = false;
+        ens->training->look_at = engine_now(engine) + FILE_RETRY_MS;
+        engine_wake_by(engine, ens->training->look_at);
+        return;
+    }
+    for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
+        take_rank(engine, &ens->training->row, rank, json + rank * FILES_PER_RANK);
+    mark_ready(engine, ens);
+    tail_rank(engine, ens, 0);
+    engine_settle(engine);
+}
+
+void training_look(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+    size_t n = FILES_PER_RANK * (size_t)training->row.ranks;
+    long long e = ens->row.id, g = training->row.generation;
+    char **paths;
+
+    training->look_at = engine_now(engine) + TRAINING_POLL_MS;
+    engine_wake_by(engine, training->look_at);
+    training->again = training->reading;
+    if (training->reading)
+        return;
+    training->reading = true;
+    paths = xcalloc(n, sizeof *paths);
+    for (long long rank = 0; rank < training->row.ranks; rank++) {
+        char **of_rank = paths + rank * FILES_PER_RANK;
+        const char *run = engine->ports.run_dir;
+
+        of_rank[FILE_ENDPOINT] = xasprintf("%s/e%lld/training/stream/g%lld-rank%lld.json", run, e, g, rank);
+        of_rank[FILE_STATUS] = xasprintf("%s/e%lld/training/g%lld/status-rank%lld.json", run, e, g, rank);
+        of_rank[FILE_DONE] = xasprintf("%s/e%lld/training/g%lld/done-rank%lld.json", run, e, g, rank);
+    }
+    engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, ranks_read, ticket_new(engine, ens->row.id));
+}

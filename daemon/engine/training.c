@@ -1,0 +1,109 @@
+/* The life of a training: its job, and how it ends. What its ranks say on the way is read in ranks.c. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void committed(void *arg, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
+
+    if (job != NULL) {
+        job_start(engine, job);
+        engine_settle(engine);
+    }
+}
+
+void training_start(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+    struct job_row row = {.ensemble = ens->row.id, .kind = JOB_TRAINING, .size = training->row.ranks,
+                          .created_ms = engine_now(engine)};
+    struct live_job *job;
+    struct error err;
+
+    memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
+    training->row.state = TRAINING_SUBMITTED;
+    if (store_job_insert(engine->store, &row, &err) < 0 ||
+        store_training_update(engine->store, &training->row, &err) < 0)
+        return;
+    job = job_new(engine, ens, &row);
+    if (job == NULL)
+        return;
+    job->asked = true;
+    job->slots = xcalloc((size_t)row.size, sizeof *job->slots);
+    for (int64_t rank = 0; rank < row.size; rank++)
+        job->slots[job->n_slots++] = (struct slot){rank, training->row.generation, true};
+    job->open = job->n_slots;
+    training->job = job;
+    training->ranks_succeeded = true;
+    training->look_at = engine_now(engine) + TRAINING_POLL_MS;
+    engine_wake_by(engine, training->look_at);
+    engine_event(engine, "training.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
+    turn_after_commit(engine->turn, committed, ticket_new(engine, row.id));
+}
+
+void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
+{
+    struct training *training = job->ensemble->training;
+
+    log_info("training %lld rank %lld (job %s) %s%s%s", (long long)training->row.id, (long long)slot->index,
+             job->row.name, attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
+    if (out->outcome == ATTEMPT_SUCCEEDED)
+        return;
+    if (training->ranks_succeeded)
+        snprintf(training->failure, sizeof training->failure, "rank %lld %s: %.400s", (long long)slot->index,
+                 attempt_outcome_name(out->outcome), out->reason);
+    training->ranks_succeeded = false;
+}
+
+void training_job_over(struct engine *engine, struct live_ensemble *ens)
+{
+    ens->training->job_over = true; /* concluded once the last that the ranks wrote has been read */
+    training_look(engine, ens);
+}
+
+static void reception_written(void *arg, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_ensemble *ens = engine ? engine_find_ensemble(engine, id) : NULL;
+
+    if (ens == NULL)
+        return;
+    ens->training->reception_writing = false;
+    if (failed == NULL) {
+        ens->training->reception_written = true;
+        return;
+    }
+    log_warn("ensemble %lld: the end of reception cannot be told yet: %s", (long long)id, failed->text);
+    ens->training->reception_retry_at = engine_now(engine) + FILE_RETRY_MS;
+    engine_wake_by(engine, ens->training->reception_retry_at);
+}
+
+/* Every member is final: tell the ranks that no more will come. Done again after a restart, which changes nothing. */
+void training_members_over(struct engine *engine, struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT])
+{
+    struct training *training = ens->training;
+    struct rundir_file *file;
+
+    if (training->reception_written || training->reception_writing || training->job == NULL)
+        return;
+    file = xcalloc(1, sizeof *file);
+    file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)ens->row.id,
+                           (long long)training->row.generation);
+    file->json = json_pack("{s:i, s:b, s:I, s:I}", "version", 1, "over", 1, "succeeded",
+                           (json_int_t)tally[MEMBER_SUCCEEDED], "other",
+                           (json_int_t)(ens->row.count - tally[MEMBER_SUCCEEDED]));
+    file->mode = 0600;
+    training->reception_retry_at = INT64_MAX;
+    training->reception_writing = true;
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written,
+                                    ticket_new(engine, ens->row.id));
+}

@@ -1,0 +1,182 @@
+#include "daemon/rundir/rundir.h"
+
+#include "common/files.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAIL_MAX ((size_t)1 << 20)
+
+/* One request; the worker thread owns it between queueing and its callback. */
+struct work {
+    uv_work_t req;
+    bool failed;
+    struct error err;
+    char **paths; /* read: files; write: directories; tail: one file */
+    size_t n_paths;
+    struct rundir_file *files;
+    size_t n_files;
+    json_t **json;
+    int64_t offset;
+    char *text;
+    size_t size;
+    union {
+        void (*written)(void *arg, const struct error *err);
+        void (*read)(void *arg, json_t **json, const struct error *err);
+        void (*tailed)(void *arg, const char *text, size_t size);
+    } cb;
+    void *arg;
+};
+
+static struct work *work_new(char **paths, size_t n, void *arg)
+{
+    struct work *work = xcalloc(1, sizeof *work);
+
+    work->req.data = work;
+    work->paths = paths;
+    work->n_paths = n;
+    work->arg = arg;
+    return work;
+}
+
+static void work_free(struct work *work)
+{
+    for (size_t i = 0; i < work->n_paths; i++) {
+        free(work->paths[i]);
+        if (work->json != NULL)
+            json_decref(work->json[i]);
+    }
+    for (size_t i = 0; i < work->n_files; i++) {
+        free(work->files[i].path);
+        json_decref(work->files[i].json);
+    }
+    free(work->paths);
+    free(work->files);
+    free(work->json);
+    free(work->text);
+    free(work);
+}
+
+static void queue(uv_loop_t *loop, struct work *work, uv_work_cb run, uv_after_work_cb after)
+{
+    if (uv_queue_work(loop, &work->req, run, after) != 0)
+        abort(); /* only for wrong arguments */
+}
+
+static void check_cancelled(struct work *work, int status)
+{
+    if (status != 0) {
+        work->failed = true;
+        error_set(&work->err, "run_dir", "the daemon is ending");
+    }
+}
+
+static void run_write(uv_work_t *req)
+{
+    struct work *work = req->data;
+
+    for (size_t i = 0; i < work->n_paths && !work->failed; i++)
+        work->failed = dir_make(work->paths[i], &work->err) < 0;
+    for (size_t i = 0; i < work->n_files && !work->failed; i++)
+        work->failed =
+            file_write_json(work->files[i].path, work->files[i].json, work->files[i].mode, &work->err) < 0;
+}
+
+static void after_write(uv_work_t *req, int status)
+{
+    struct work *work = req->data;
+
+    check_cancelled(work, status);
+    work->cb.written(work->arg, work->failed ? &work->err : NULL);
+    work_free(work);
+}
+
+static void rundir_write(void *loop, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n_files,
+                         void (*cb)(void *arg, const struct error *err), void *arg)
+{
+    struct work *work = work_new(dirs, n_dirs, arg);
+
+    work->files = files;
+    work->n_files = n_files;
+    work->cb.written = cb;
+    queue(loop, work, run_write, after_write);
+}
+
+static void run_read(uv_work_t *req)
+{
+    struct work *work = req->data;
+
+    for (size_t i = 0; i < work->n_paths; i++) {
+        work->json[i] = file_read_json(work->paths[i], &work->err);
+        /* absent, or something else that is no record: there is nothing to learn; other errors are the file system's */
+        if (work->json[i] == NULL && errno != ENOENT && errno != ENOTDIR && errno != EBADMSG && errno != EINVAL &&
+            errno != EFBIG) {
+            work->failed = true;
+            return;
+        }
+    }
+}
+
+static void after_read(uv_work_t *req, int status)
+{
+    struct work *work = req->data;
+
+    check_cancelled(work, status);
+    work->cb.read(work->arg, work->json, work->failed ? &work->err : NULL);
+    work_free(work);
+}
+
+static void rundir_read(void *loop, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
+                        void *arg)
+{
+    struct work *work = work_new(paths, n, arg);
+
+    work->json = xcalloc(n, sizeof *work->json);
+    work->cb.read = cb;
+    queue(loop, work, run_read, after_read);
+}
+
+static void run_tail(uv_work_t *req)
+{
+    struct work *work = req->data;
+    int fd = open(work->paths[0], O_RDONLY | O_CLOEXEC);
+    ssize_t n = 0;
+    char *last;
+
+    work->text = xcalloc(TAIL_MAX + 1, 1);
+    if (fd >= 0) {
+        n = pread(fd, work->text, TAIL_MAX, work->offset);
+        close(fd);
+    }
+    last = n > 0 ? memrchr(work->text, '\n', (size_t)n) : NULL; /* a line that is still being written waits */
+    work->size = last ? (size_t)(last - work->text) + 1 : 0;
+    work->text[work->size] = '\0';
+}
+
+static void after_tail(uv_work_t *req, int status)
+{
+    struct work *work = req->data;
+
+    work->cb.tailed(work->arg, status == 0 ? work->text : "", status == 0 ? work->size : 0);
+    work_free(work);
+}
+
+static void rundir_tail(void *loop, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size),
+                        void *arg)
+{
+    char **paths = xcalloc(1, sizeof *paths);
+    struct work *work;
+
+    paths[0] = path;
+    work = work_new(paths, 1, arg);
+    work->offset = offset;
+    work->cb.tailed = cb;
+    queue(loop, work, run_tail, after_tail);
+}
+
+const struct rundir_ops rundir_ops = {.write = rundir_write, .read = rundir_read, .tail = rundir_tail};

@@ -1,0 +1,13 @@
+/* Shared by the files that check a spec. */
+#ifndef DAEMON_SPEC_INTERNAL_H
+#define DAEMON_SPEC_INTERNAL_H
+#include "daemon/spec/spec.h"
+
+/* `resources` of obj (at `at`) into task, defaults where it is missing. */
+int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, struct error *err);
+/* `command` and `env` of obj; placeholders are checked against params (NULL: none are known). */
+int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
+                       struct error *err);
+/* The training object at /training. Fills in the buffer's defaults in the object itself. */
+int spec_parse_training(struct spec *spec, json_t *obj, struct error *err);
+#endif

@@ -1,0 +1,217 @@
+#include "daemon/spec/params.h"
+
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+#include "daemon/spec/draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_MAX INT64_C(1000000000)
+#define SIZE_MAX_PARAMS 256
+
+enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID };
+static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "halton"};
+
+struct param {
+    const char *name;
+    double low, high;
+    const json_t *values; /* grid */
+};
+
+struct params {
+    enum method method;
+    uint64_t seed;
+    int64_t count;
+    size_t n;
+    struct param list[];
+};
+
+/* Names become {placeholders}, and may not shadow the built-in ones. */
+static int check_name(const char *name, const char *at, struct error *err)
+{
+    static const char *const taken[] = {"index", "seed", "ensemble", "attempt", "checkpoint"};
+    char place[256];
+
+    jsonx_pointer(place, sizeof place, at, name);
+    if (name[0] == '\0' || strlen(name) > 63 || strpbrk(name, "{} \t\n=") != NULL)
+        return error_at(err, "spec_impossible_value", place,
+                        "a parameter's name has 1 to 63 characters and no blank, brace or =");
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(name, taken[i]) == 0)
+            return error_at(err, "spec_impossible_value", place, "\"%s\" is a placeholder of its own: choose another name",
+                            name);
+    return 0;
+}
+
+static int parse_range(struct param *param, const json_t *value, const char *at, struct error *err)
+{
+    char place[256];
+    const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
+
+    jsonx_pointer(place, sizeof place, at, param->name);
+    if (!json_is_array(value) || json_array_size(value) != 2 || !json_is_number(low) || !json_is_number(high))
+        return error_at(err, "spec_wrong_type", place, "\"%s\" must be a pair of numbers, [low, high]", param->name);
+    param->low = json_number_value(low);
+    param->high = json_number_value(high);
+    if (!(param->low < param->high))
+        return error_at(err, "spec_impossible_value", place, "the low end of \"%s\" must be below the high end",
+                        param->name);
+    return 0;
+}
+
+static int parse_values(struct param *param, const json_t *value, const char *at, struct error *err)
+{
+    char place[256];
+    const json_t *item;
+    size_t i;
+
+    jsonx_pointer(place, sizeof place, at, param->name);
+    if (!json_is_array(value) || json_array_size(value) == 0)
+        return error_at(err, "spec_wrong_type", place, "\"%s\" must be a list of values", param->name);
+    json_array_foreach (value, i, item)
+        if (json_is_object(item) || json_is_array(item) || json_is_null(item))
+            return error_at(err, "spec_wrong_type", place, "item %zu of \"%s\" must be a number, a string or a boolean",
+                            i, param->name);
+    param->values = value;
+    return 0;
+}
+
+/* The named parameters of `space` or `grid` into p->list. */
+static int parse_list(struct params *p, const json_t *obj, const char *at, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach ((json_t *)obj, name, value) {
+        struct param *param = &p->list[p->n++];
+
+        param->name = name;
+        if (check_name(name, at, err) < 0)
+            return -1;
+        if ((p->method == METHOD_GRID ? parse_values : parse_range)(param, value, at, err) < 0)
+            return -1;
+        if (p->method == METHOD_GRID && (__builtin_mul_overflow(p->count, (int64_t)json_array_size(value), &p->count) ||
+                                         p->count > COUNT_MAX))
+            return error_at(err, "spec_impossible_value", at, "the grid has more than %lld points",
+                            (long long)COUNT_MAX);
+    }
+    return 0;
+}
+
+static int parse_method(struct params *p, const json_t *obj, const char *at, struct error *err)
+{
+    const char *method = NULL;
+    char place[256];
+
+    if (jsonx_string(obj, at, "method", JSONX_REQUIRED, &method, err) < 0 ||
+        jsonx_int(obj, at, "count", JSONX_REQUIRED, 1, COUNT_MAX, &p->count, err) < 0)
+        return -1;
+    for (p->method = METHOD_MONTE_CARLO; p->method < METHOD_GRID; p->method++)
+        if (strcmp(method, method_names[p->method]) == 0)
+            return 0;
+    return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "method"),
+                    "unknown method \"%.60s\"; known: monte-carlo, latin-hypercube, halton", method);
+}
+
+struct params *params_parse(const json_t *obj, const char *at, struct error *err)
+{
+    static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
+    static const char *const grid_keys[] = {"grid", "seed", NULL};
+    const json_t *space = json_object_get(obj, "grid");
+    bool grid = space != NULL;
+    const char *key = grid ? "grid" : "space";
+    struct params *p;
+    char place[256];
+    int64_t seed = 0;
+
+    if (json_object_get(obj, "file") != NULL) {
+        error_at(err, "spec_unsupported", jsonx_pointer(place, sizeof place, at, "file"),
+                 "parameters from a file are not built yet; use \"grid\" or a method");
+        return NULL;
+    }
+    if (jsonx_only(obj, at, grid ? grid_keys : drawn_keys, err) < 0 ||
+        jsonx_object(obj, at, key, JSONX_REQUIRED, &space, err) < 0 ||
+        jsonx_int(obj, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0)
+        return NULL;
+    jsonx_pointer(place, sizeof place, at, key);
+    if (json_object_size(space) == 0 || json_object_size(space) > SIZE_MAX_PARAMS) {
+        error_at(err, "spec_impossible_value", place, "\"%s\" must name 1 to %d parameters", key, SIZE_MAX_PARAMS);
+        return NULL;
+    }
+    p = xcalloc(1, sizeof *p + json_object_size(space) * sizeof p->list[0]);
+    p->seed = (uint64_t)seed;
+    p->count = 1;
+    p->method = METHOD_GRID;
+    if (!grid && parse_method(p, obj, at, err) < 0)
+        goto fail;
+    if (p->method == METHOD_HALTON && json_object_size(space) > DRAW_HALTON_DIMENSIONS) {
+        error_at(err, "spec_impossible_value", place, "halton takes at most %d parameters", DRAW_HALTON_DIMENSIONS);
+        goto fail;
+    }
+    if (parse_list(p, space, place, err) < 0)
+        goto fail;
+    return p;
+fail:
+    params_destroy(p);
+    return NULL;
+}
+
+void params_destroy(struct params *p)
+{
+    free(p);
+}
+
+int64_t params_count(const struct params *p)
+{
+    return p->count;
+}
+
+size_t params_size(const struct params *p)
+{
+    return p->n;
+}
+
+const char *params_name(const struct params *p, size_t i)
+{
+    return p->list[i].name;
+}
+
+static double draw(const struct params *p, int64_t index, size_t dim)
+{
+    switch (p->method) {
+    case METHOD_HALTON:
+        return draw_halton(p->seed, (uint64_t)index, (unsigned)dim);
+    case METHOD_LATIN_HYPERCUBE:
+        return draw_latin_hypercube(p->seed, (uint64_t)index, (uint64_t)p->count, (unsigned)dim);
+    default:
+        return draw_monte_carlo(p->seed, (uint64_t)index, (unsigned)dim);
+    }
+}
+
+json_t *params_at(const struct params *p, int64_t index)
+{
+    json_t *out = json_object();
+    int64_t rest = p->count;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const struct param *param = &p->list[i];
+
+        if (p->method == METHOD_GRID) { /* the last named varies fastest */
+            size_t n = json_array_size(param->values);
+
+            rest /= (int64_t)n;
+            json_object_set(out, param->name, json_array_get(param->values, (size_t)(index / rest) % n));
+        } else {
+            json_object_set_new(out, param->name,
+                                json_real(param->low + (param->high - param->low) * draw(p, index, i)));
+        }
+    }
+    return out;
+}
+
+uint64_t params_seed(const struct params *p, int64_t index)
+{
+    return draw_bits(p->seed, UINT64_C(0x6d656d626572), (uint64_t)index);
+}

@@ -1,0 +1,112 @@
+#include "daemon/spec/spec.h"
+
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+#include "daemon/spec/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int check_name(const char *name, struct error *err)
+{
+    if (strlen(name) > 200)
+        return error_at(err, "spec_impossible_value", "/name", "a name has at most 200 characters");
+    for (const char *p = name; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return error_at(err, "spec_impossible_value", "/name", "a name has no control characters");
+    return 0;
+}
+
+/* A path below the member's directory: not absolute, and not leaving it. */
+static int check_relative(const char *path, const char *pointer, struct error *err)
+{
+    const char *p = path;
+
+    if (*p == '/')
+        return error_at(err, "spec_impossible_value", pointer, "the path must be relative to the member's directory");
+    while (p != NULL) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
+            return error_at(err, "spec_impossible_value", pointer, "the path must not leave the member's directory");
+        p = strchr(p, '/');
+    }
+    return 0;
+}
+
+static int parse_success(struct spec *spec, const json_t *members, struct error *err)
+{
+    static const char *const keys[] = {"file", NULL};
+    const json_t *success = NULL;
+
+    if (jsonx_object(members, "/members", "success", JSONX_OPTIONAL, &success, err) < 0)
+        return -1;
+    if (success == NULL)
+        return 0;
+    if (jsonx_only(success, "/members/success", keys, err) < 0 ||
+        jsonx_string(success, "/members/success", "file", JSONX_REQUIRED, &spec->success_file, err) < 0)
+        return -1;
+    return check_relative(spec->success_file, "/members/success/file", err);
+}
+
+static int parse_members(struct spec *spec, const json_t *members, struct error *err)
+{
+    static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint",
+                                       "success", "retries", NULL};
+    const json_t *parameters = NULL;
+
+    if (jsonx_only(members, "/members", keys, err) < 0 ||
+        jsonx_object(members, "/members", "parameters", JSONX_REQUIRED, &parameters, err) < 0)
+        return -1;
+    spec->params = params_parse(parameters, "/members/parameters", err);
+    if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
+        spec_parse_resources(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0)
+        return -1;
+    if (json_object_get(members, "checkpoint") != NULL)
+        return error_at(err, "spec_unsupported", "/members/checkpoint", "checkpoints of members are not built yet");
+    spec->retries = 3;
+    return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
+}
+
+static int parse(struct spec *spec, struct error *err)
+{
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "training", NULL};
+    const json_t *members = NULL, *training = NULL;
+
+    spec->adapter = "local";
+    spec->pack = 1;
+    if (!json_is_object(spec->json))
+        return error_at(err, "spec_wrong_type", "", "a spec is a JSON object, not %s", jsonx_type_name(spec->json));
+    if (jsonx_only(spec->json, "", keys, err) < 0 ||
+        jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 || check_name(spec->name, err) < 0 ||
+        jsonx_string(spec->json, "", "adapter", JSONX_OPTIONAL, &spec->adapter, err) < 0 ||
+        jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
+        parse_members(spec, members, err) < 0)
+        return -1;
+    spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
+    if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, 1000000, &spec->width, err) < 0 ||
+        jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
+        jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
+        return -1;
+    spec->members.resources.copies = (int)spec->pack;
+    return training == NULL ? 0 : spec_parse_training(spec, (json_t *)training, err);
+}
+
+struct spec *spec_parse(const json_t *json, struct error *err)
+{
+    struct spec *spec = xcalloc(1, sizeof *spec);
+
+    spec->json = json_deep_copy(json);
+    if (parse(spec, err) == 0)
+        return spec;
+    spec_destroy(spec);
+    return NULL;
+}
+
+void spec_destroy(struct spec *spec)
+{
+    if (spec == NULL)
+        return;
+    params_destroy(spec->params);
+    json_decref(spec->json);
+    free(spec);
+}

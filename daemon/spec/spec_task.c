@@ -1,0 +1,103 @@
+/* What members and trainings have in common: a command, its environment, its resources. */
+#include "daemon/spec/internal.h"
+
+#include "common/jsonx.h"
+#include "daemon/spec/template.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, struct error *err)
+{
+    static const char *const keys[] = {"nodes",    "tasks", "cpus_per_task", "gpus",     "memory", "walltime",
+                                       "queue", "account",       "launcher", "extra",  NULL};
+    int64_t nodes = 1, tasks = 1, cpus = 1, gpus = 0;
+    struct adapter_resources *r = &task->resources;
+    const json_t *res = NULL;
+    char place[256];
+
+    *r = (struct adapter_resources){.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1};
+    task->grace_ms = 10000;
+    if (jsonx_object(obj, at, "resources", JSONX_OPTIONAL, &res, err) < 0)
+        return -1;
+    if (res == NULL)
+        return 0;
+    jsonx_pointer(place, sizeof place, at, "resources");
+    if (jsonx_only(res, place, keys, err) < 0 ||
+        jsonx_int(res, place, "nodes", JSONX_OPTIONAL, 1, 1000000, &nodes, err) < 0 ||
+        jsonx_int(res, place, "tasks", JSONX_OPTIONAL, 1, 100000, &tasks, err) < 0 ||
+        jsonx_int(res, place, "cpus_per_task", JSONX_OPTIONAL, 1, 10000, &cpus, err) < 0 ||
+        jsonx_int(res, place, "gpus", JSONX_OPTIONAL, 0, 10000, &gpus, err) < 0 ||
+        jsonx_size(res, place, "memory", JSONX_OPTIONAL, &r->memory, err) < 0 ||
+        jsonx_duration(res, place, "walltime", JSONX_OPTIONAL, 1000, &r->walltime_ms, err) < 0 ||
+        jsonx_string(res, place, "queue", JSONX_OPTIONAL, &r->queue, err) < 0 ||
+        jsonx_string(res, place, "account", JSONX_OPTIONAL, &r->account, err) < 0 ||
+        jsonx_string(res, place, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
+        jsonx_strings(res, place, "extra", JSONX_OPTIONAL, 0, &r->extra, err) < 0)
+        return -1;
+    r->nodes = (int)nodes;
+    r->tasks = (int)tasks;
+    r->cpus_per_task = (int)cpus;
+    r->gpus = (int)gpus;
+    return 0;
+}
+
+static bool known_placeholder(void *arg, const char *name)
+{
+    static const char *const built_in[] = {"index", "seed", "ensemble", "attempt"};
+    const struct params *params = arg;
+
+    if (params == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+        if (strcmp(built_in[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < params_size(params); i++)
+        if (strcmp(params_name(params, i), name) == 0)
+            return true;
+    return false;
+}
+
+static int check_env(const json_t *env, const char *at, const struct params *params, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    char place[256];
+
+    json_object_foreach ((json_t *)env, name, value) {
+        jsonx_pointer(place, sizeof place, at, name);
+        if (!json_is_string(value))
+            return error_at(err, "spec_wrong_type", place, "the variable \"%s\" must be a string, not %s", name,
+                            jsonx_type_name(value));
+        if (name[0] == '\0' || strchr(name, '=') != NULL || strncmp(name, "STRETTO_", 8) == 0)
+            return error_at(err, "spec_impossible_value", place,
+                            "\"%s\" cannot be set: names are not empty, have no =, and STRETTO_ is stretto's own", name);
+        if (template_check(json_string_value(value), known_placeholder, (void *)params, place, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
+                       struct error *err)
+{
+    char place[256], item_place[256];
+    const json_t *item;
+    size_t i;
+
+    if (jsonx_strings(obj, at, "command", JSONX_REQUIRED, 1, &task->command, err) < 0 ||
+        jsonx_object(obj, at, "env", JSONX_OPTIONAL, &task->env, err) < 0)
+        return -1;
+    jsonx_pointer(place, sizeof place, at, "command");
+    json_array_foreach (task->command, i, item) {
+        snprintf(item_place, sizeof item_place, "%.200s/%zu", place, i);
+        if (i == 0 && json_string_length(item) == 0)
+            return error_at(err, "spec_impossible_value", item_place, "the program's name must not be empty");
+        if (template_check(json_string_value(item), known_placeholder, (void *)params, item_place, err) < 0)
+            return -1;
+    }
+    if (task->env == NULL)
+        return 0;
+    jsonx_pointer(place, sizeof place, at, "env");
+    return check_env(task->env, place, params, err);
+}

@@ -1,0 +1,140 @@
+#include "daemon/spec/internal.h"
+
+#include "common/jsonx.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SAMPLE_BYTES_MAX (INT64_C(1) << 31)
+#define DIMENSIONS_MAX 4
+#define FIELDS_MAX 64
+
+static int64_t dtype_size(const char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t size;
+    } known[] = {{"float32", 4}, {"float64", 8}, {"int32", 4}, {"int64", 8}, {"uint8", 1}};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].size;
+    return 0;
+}
+
+static bool is_identifier(const char *name)
+{
+    if (!isalpha((unsigned char)*name) && *name != '_')
+        return false;
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && *p != '_')
+            return false;
+    return strlen(name) <= 63;
+}
+
+static int check_field(const json_t *field, const char *at, struct error *err)
+{
+    static const char *const keys[] = {"dtype", "shape", NULL};
+    const char *dtype = NULL;
+    const json_t *shape = NULL, *extent;
+    char place[256];
+    int64_t bytes;
+    size_t i;
+
+    if (!json_is_object(field))
+        return error_at(err, "spec_wrong_type", at, "a field must be an object with \"dtype\" and \"shape\"");
+    if (jsonx_only(field, at, keys, err) < 0 || jsonx_string(field, at, "dtype", JSONX_REQUIRED, &dtype, err) < 0 ||
+        jsonx_array(field, at, "shape", JSONX_REQUIRED, 1, &shape, err) < 0)
+        return -1;
+    bytes = dtype_size(dtype);
+    if (bytes == 0)
+        return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "dtype"),
+                        "unknown dtype \"%.60s\"; known: float32, float64, int32, int64, uint8", dtype);
+    jsonx_pointer(place, sizeof place, at, "shape");
+    if (json_array_size(shape) > DIMENSIONS_MAX)
+        return error_at(err, "spec_impossible_value", place, "a field has at most %d dimensions", DIMENSIONS_MAX);
+    json_array_foreach (shape, i, extent) {
+        if (!json_is_integer(extent) || json_integer_value(extent) < 1)
+            return error_at(err, json_is_integer(extent) ? "spec_impossible_value" : "spec_wrong_type", place,
+                            "extent %zu of \"shape\" must be a positive integer", i);
+        if (__builtin_mul_overflow(bytes, (int64_t)json_integer_value(extent), &bytes) || bytes > SAMPLE_BYTES_MAX)
+            return error_at(err, "spec_impossible_value", place, "a field has at most 2 GiB a time step");
+    }
+    return 0;
+}
+
+static int check_fields(const json_t *fields, struct error *err)
+{
+    const char *name;
+    json_t *field;
+    char place[256];
+
+    if (json_object_size(fields) == 0 || json_object_size(fields) > FIELDS_MAX)
+        return error_at(err, "spec_impossible_value", "/training/fields", "1 to %d fields must be named", FIELDS_MAX);
+    json_object_foreach ((json_t *)fields, name, field) {
+        jsonx_pointer(place, sizeof place, "/training/fields", name);
+        if (!is_identifier(name))
+            return error_at(err, "spec_impossible_value", place,
+                            "a field's name is a word of letters, digits and _ (at most 63)");
+        if (check_field(field, place, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Check the buffer and write the defaults into it: everyone below reads a complete object. */
+static int complete_buffer(json_t *training, struct error *err)
+{
+    static const char *const keys[] = {"policy", "capacity", "threshold", "batch", "seed", NULL};
+    static const char at[] = "/training/buffer";
+    int64_t capacity = 1000, threshold = -1, batch = 10, seed = 0;
+    const char *policy = "reservoir";
+    const json_t *given = NULL;
+    json_t *buffer;
+
+    if (jsonx_object(training, "/training", "buffer", JSONX_OPTIONAL, &given, err) < 0)
+        return -1;
+    if (given != NULL &&
+        (jsonx_only(given, at, keys, err) < 0 || jsonx_string(given, at, "policy", JSONX_OPTIONAL, &policy, err) < 0 ||
+         jsonx_int(given, at, "capacity", JSONX_OPTIONAL, 1, INT32_MAX, &capacity, err) < 0 ||
+         jsonx_int(given, at, "threshold", JSONX_OPTIONAL, 0, INT32_MAX, &threshold, err) < 0 ||
+         jsonx_int(given, at, "batch", JSONX_OPTIONAL, 1, 1000000, &batch, err) < 0 ||
+         jsonx_int(given, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0))
+        return -1;
+    if (strcmp(policy, "fifo") == 0 || strcmp(policy, "firo") == 0)
+        return error_at(err, "spec_unsupported", "/training/buffer/policy", "the policy \"%s\" is not built yet", policy);
+    if (strcmp(policy, "reservoir") != 0)
+        return error_at(err, "spec_impossible_value", "/training/buffer/policy",
+                        "unknown policy \"%.60s\"; known: reservoir", policy);
+    if (threshold < 0)
+        threshold = capacity / 6; /* the proportion that the Reservoir was published with */
+    if (threshold > capacity)
+        return error_at(err, "spec_impossible_value", "/training/buffer/threshold",
+                        "the threshold (%lld) is above the capacity (%lld): nothing would ever be drawn",
+                        (long long)threshold, (long long)capacity);
+    buffer = json_pack("{s:s, s:I, s:I, s:I, s:I}", "policy", policy, "capacity", (json_int_t)capacity, "threshold",
+                       (json_int_t)threshold, "batch", (json_int_t)batch, "seed", (json_int_t)seed);
+    json_object_set_new(training, "buffer", buffer);
+    return 0;
+}
+
+int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
+{
+    static const char *const keys[] = {"command", "env", "ranks", "resources", "fields", "buffer", "checkpoint", NULL};
+
+    spec->ranks = 1;
+    if (jsonx_only(obj, "/training", keys, err) < 0 ||
+        spec_parse_command(&spec->training, obj, "/training", NULL, err) < 0 ||
+        jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, 1024, &spec->ranks, err) < 0 ||
+        spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||
+        jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
+        check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0)
+        return -1;
+    if (json_object_get(obj, "checkpoint") != NULL)
+        return error_at(err, "spec_unsupported", "/training/checkpoint", "checkpoints of trainings are not built yet");
+    spec->training.resources.copies = (int)spec->ranks;
+    spec->buffer = json_object_get(obj, "buffer");
+    spec->has_training = true;
+    return 0;
+}

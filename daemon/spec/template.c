@@ -1,0 +1,115 @@
+#include "daemon/spec/template.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_LEN 63
+
+/* One piece of a template at *p, which moves on: 1 a literal run of *len at *start, 2 a placeholder's name, 0 the end,
+ * -1 a brace that is neither doubled nor a placeholder. */
+static int next_piece(const char **p, const char **start, size_t *len)
+{
+    const char *s = *p, *end;
+
+    if (*s == '\0')
+        return 0;
+    if (*s == '{' && s[1] != '{') {
+        end = strchr(s, '}');
+        if (end == NULL || end == s + 1 || end - s - 1 > NAME_MAX_LEN)
+            return -1;
+        *start = s + 1;
+        *len = (size_t)(end - s - 1);
+        if (memchr(*start, '{', *len) != NULL)
+            return -1;
+        *p = end + 1;
+        return 2;
+    }
+    if (*s == '{' || *s == '}') {
+        if (s[1] != *s)
+            return -1;
+        *start = s;
+        *len = 1;
+        *p = s + 2;
+        return 1;
+    }
+    *start = s;
+    *len = strcspn(s, "{}");
+    *p = s + *len;
+    return 1;
+}
+
+int template_check(const char *text, bool (*known)(void *arg, const char *name), void *arg, const char *pointer,
+                   struct error *err)
+{
+    char name[NAME_MAX_LEN + 1];
+    const char *start;
+    size_t len;
+    int piece;
+
+    while ((piece = next_piece(&text, &start, &len)) > 0) {
+        if (piece != 2)
+            continue;
+        memcpy(name, start, len);
+        name[len] = '\0';
+        if (!known(arg, name))
+            return error_at(err, "spec_unfilled_placeholder", pointer, "nothing fills the placeholder {%s}", name);
+    }
+    if (piece < 0)
+        return error_at(err, "spec_bad_placeholder", pointer, "a lone brace: write {{ and }} for braces that are meant");
+    return 0;
+}
+
+char *template_value(const json_t *value)
+{
+    char buf[40];
+
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        return xstrdup(json_string_value(value));
+    case JSON_REAL:
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(buf, sizeof buf, "%.*g", digits, json_real_value(value));
+            if (strtod(buf, NULL) == json_real_value(value))
+                break;
+        }
+        return xstrdup(buf);
+    case JSON_INTEGER:
+        return xasprintf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    case JSON_TRUE:
+        return xstrdup("true");
+    default:
+        return xstrdup("false");
+    }
+}
+
+char *template_fill(const char *text, const json_t *values)
+{
+    char name[NAME_MAX_LEN + 1], *out = NULL;
+    size_t size = 0, len;
+    FILE *f = open_memstream(&out, &size);
+    const char *start;
+    int piece;
+
+    if (f == NULL)
+        abort();
+    while ((piece = next_piece(&text, &start, &len)) > 0) {
+        if (piece == 1) {
+            fwrite(start, 1, len, f);
+        } else {
+            char *value;
+            const json_t *found;
+
+            memcpy(name, start, len);
+            name[len] = '\0';
+            found = json_object_get(values, name);
+            value = found ? template_value(found) : xstrdup("");
+            fputs(value, f);
+            free(value);
+        }
+    }
+    fclose(f);
+    return out;
+}

@@ -1,0 +1,91 @@
+#include "daemon/store/attempt.h"
+
+#include <string.h>
+
+static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "lost"};
+
+#define COLUMNS                                                                                                        \
+    "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
+    "a.started, a.ended FROM attempt a JOIN job j ON j.id = a.job"
+
+const char *attempt_outcome_name(enum attempt_outcome outcome)
+{
+    return names[outcome];
+}
+
+static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
+{
+    char outcome[16];
+
+    row->ensemble = sqlite3_column_int64(stmt, 0);
+    row->index = sqlite3_column_int64(stmt, 1);
+    row->number = sqlite3_column_int64(stmt, 2);
+    row->job = sqlite3_column_int64(stmt, 3);
+    store_text(stmt, 4, row->job_name, sizeof row->job_name);
+    store_text(stmt, 5, outcome, sizeof outcome);
+    row->outcome = ATTEMPT_OPEN;
+    for (int i = ATTEMPT_SUCCEEDED; i <= ATTEMPT_LOST; i++)
+        if (strcmp(names[i], outcome) == 0)
+            row->outcome = (enum attempt_outcome)i;
+    row->exit_code = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? -1 : sqlite3_column_int(stmt, 6);
+    row->signal = sqlite3_column_int(stmt, 7);
+    store_text(stmt, 8, row->reason, sizeof row->reason);
+    store_text(stmt, 9, row->host, sizeof row->host);
+    row->submitted_ms = sqlite3_column_int64(stmt, 10);
+    row->started_ms = sqlite3_column_int64(stmt, 11);
+    row->ended_ms = sqlite3_column_int64(stmt, 12);
+}
+
+int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "INSERT INTO attempt (ensemble, idx, number, job, submitted) VALUES (?1, ?2, ?3, ?4, ?5)",
+                      "iiiii", row->ensemble, row->index, row->number, row->job, row->submitted_ms);
+}
+
+int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE attempt SET outcome = ?4, exit_code = nullif(?5, -1), signal = nullif(?6, 0), "
+                      "reason = ?7, host = ?8, started = ?9, ended = ?10 "
+                      "WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
+                      "iiitiittmm", row->ensemble, row->index, row->number, names[row->outcome],
+                      (int64_t)row->exit_code, (int64_t)row->signal, row->reason[0] ? row->reason : NULL,
+                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms);
+}
+
+static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
+                    struct error *err)
+{
+    struct attempt_row row;
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        read_row(stmt, &row);
+        if (each(arg, &row)) {
+            store_done(stmt);
+            return 0;
+        }
+    }
+    return rc;
+}
+
+int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
+                       int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err, "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx = ?2 ORDER BY a.number",
+                                "ii", ensemble, index),
+                    each, arg, err);
+}
+
+int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
+                            void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " WHERE a.job = ?1 AND a.outcome IS NULL ORDER BY a.idx", "i", job),
+                    each, arg, err);
+}

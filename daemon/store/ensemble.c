@@ -1,0 +1,173 @@
+#include "daemon/store/ensemble.h"
+
+#include "common/xalloc.h"
+
+#include <string.h>
+
+static const char *const names[] = {"running", "paused", "complete", "cancelled"};
+
+#define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended"
+
+const char *ensemble_state_name(enum ensemble_state state)
+{
+    return names[state];
+}
+
+static void read_row(sqlite3_stmt *stmt, struct ensemble_row *row)
+{
+    char state[16];
+
+    row->id = sqlite3_column_int64(stmt, 0);
+    store_text(stmt, 1, row->name, sizeof row->name);
+    store_text(stmt, 2, state, sizeof state);
+    for (row->state = ENSEMBLE_RUNNING; row->state < ENSEMBLE_CANCELLED && strcmp(names[row->state], state); row->state++)
+        ;
+    store_text(stmt, 3, row->reason, sizeof row->reason);
+    store_text(stmt, 4, row->adapter, sizeof row->adapter);
+    store_text(stmt, 5, row->stream_key, sizeof row->stream_key);
+    row->count = sqlite3_column_int64(stmt, 6);
+    row->width = sqlite3_column_int64(stmt, 7);
+    row->next_index = sqlite3_column_int64(stmt, 8);
+    row->created_ms = sqlite3_column_int64(stmt, 9);
+    row->ended_ms = sqlite3_column_int64(stmt, 10);
+}
+
+int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)
+{
+    if (store_exec(store, err,
+                   "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created) "
+                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                   "tttttiiii", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count,
+                   row->width, row->next_index, row->created_ms) < 0)
+        return -1;
+    row->id = store_last_id(store);
+    return 0;
+}
+
+int store_ensemble_update(struct store *store, const struct ensemble_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE ensemble SET state = ?2, reason = ?3, width = ?4, next_index = ?5, ended = ?6 "
+                      "WHERE id = ?1",
+                      "ittiim", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
+                      row->next_index, row->ended_ms);
+}
+
+int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM ensemble WHERE id = ?1", "i", id);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        read_row(stmt, row);
+        store_done(stmt);
+    }
+    return rc;
+}
+
+char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT spec FROM ensemble WHERE id = ?1", "i", id);
+    char *spec = NULL;
+
+    if (stmt == NULL)
+        return NULL;
+    switch (store_row(store, stmt, err)) {
+    case 1:
+        spec = xstrdup((const char *)sqlite3_column_text(stmt, 0));
+        store_done(stmt);
+        break;
+    case 0:
+        error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
+        break;
+    }
+    return spec;
+}
+
+static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *),
+                    void *arg, struct error *err)
+{
+    struct ensemble_row row;
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        read_row(stmt, &row);
+        if (each(arg, &row)) {
+            store_done(stmt);
+            return 0;
+        }
+    }
+    return rc;
+}
+
+int store_ensemble_each(struct store *store, int64_t before, int limit,
+                        int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM ensemble WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2",
+                                "ii", before, (int64_t)limit),
+                    each, arg, err);
+}
+
+int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
+                             struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
+                                "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM training "
+                                "WHERE state IN ('submitted', 'running')) ORDER BY id",
+                                ""),
+                    each, arg, err);
+}
+
+int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble);
+    int rc;
+
+    memset(n, 0, sizeof *n * MEMBER_STATE_COUNT);
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        enum member_state state;
+        char name[16];
+
+        store_text(stmt, 0, name, sizeof name);
+        if (member_state_parse(name, &state) == 0)
+            n[state] = sqlite3_column_int64(stmt, 1);
+    }
+    return rc;
+}
+
+int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err)
+{
+    if (store_exec(store, err,
+                   "UPDATE member SET state = 'cancelled' WHERE ensemble = ?1 AND state = 'pending'", "i",
+                   ensemble) < 0 ||
+        store_exec(store, err,
+                   "UPDATE tally SET n = n + (SELECT n FROM tally WHERE ensemble = ?1 AND state = 'pending') "
+                   "WHERE ensemble = ?1 AND state = 'cancelled'",
+                   "i", ensemble) < 0)
+        return -1;
+    return store_exec(store, err, "UPDATE tally SET n = 0 WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
+}
+
+int store_ensemble_succeeded_since(struct store *store, int64_t ensemble, int64_t since_ms, int64_t *n,
+                                   struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT count(*) FROM attempt WHERE ensemble = ?1 AND outcome = 'succeeded' "
+                                     "AND ended >= ?2",
+                                     "ii", ensemble, since_ms);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc != 1)
+        return -1;
+    *n = sqlite3_column_int64(stmt, 0);
+    store_done(stmt);
+    return 0;
+}

@@ -1,0 +1,31 @@
+#include "daemon/store/idempotency.h"
+
+#include "common/xalloc.h"
+
+#define DAY_MS (INT64_C(86400) * 1000)
+
+int store_idempotency_get(struct store *store, const char *key, char digest[65], int *status, char **body,
+                          struct error *err)
+{
+    sqlite3_stmt *stmt =
+        store_query(store, err, "SELECT digest, status, body FROM idempotency WHERE key = ?1", "t", key);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        store_text(stmt, 0, digest, 65);
+        *status = sqlite3_column_int(stmt, 1);
+        *body = xstrdup((const char *)sqlite3_column_text(stmt, 2));
+        store_done(stmt);
+    }
+    return rc;
+}
+
+int store_idempotency_put(struct store *store, const char *key, const char *digest, int status, const char *body,
+                          int64_t now_ms, struct error *err)
+{
+    if (store_exec(store, err, "DELETE FROM idempotency WHERE created < ?1", "i", now_ms - DAY_MS) < 0)
+        return -1;
+    return store_exec(store, err,
+                      "INSERT INTO idempotency (key, digest, status, body, created) VALUES (?1, ?2, ?3, ?4, ?5)",
+                      "ttiti", key, digest, (int64_t)status, body, now_ms);
+}

@@ -1,0 +1,27 @@
+/* Shared by the files of the store. */
+#ifndef DAEMON_STORE_INTERNAL_H
+#define DAEMON_STORE_INTERNAL_H
+#include "daemon/store/store.h"
+
+#define STORE_STATEMENTS 128 /* slots of the table; a power of two, far above the number of statements */
+
+struct store {
+    sqlite3 *db;
+    int lock_fd;
+    char *path;
+    char instance[9];
+    bool in_transaction;
+    bool doomed; /* a write failed: the transaction can only be rolled back */
+    struct error why;
+    struct {
+        const char *sql;
+        sqlite3_stmt *stmt;
+    } statements[STORE_STATEMENTS];
+};
+
+/* Bring the database to this program's schema, after a copy where there was something before. */
+int store_migrate(struct store *store, struct error *err);
+
+/* err from SQLite's last failure; code store_full or store_io. Returns -1. */
+int store_error(struct store *store, const char *doing, struct error *err);
+#endif

@@ -1,0 +1,124 @@
+#include "daemon/store/member.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "running", "succeeded",
+                                                      "failed",  "unfinished", "cancelled"};
+
+#define COLUMNS "ensemble, idx, state, attempts, failures, losses, not_before, reason"
+
+const char *member_state_name(enum member_state state)
+{
+    return names[state];
+}
+
+int member_state_parse(const char *name, enum member_state *state)
+{
+    for (int i = 0; i < MEMBER_STATE_COUNT; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *state = (enum member_state)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static void read_row(sqlite3_stmt *stmt, struct member_row *row)
+{
+    char state[16];
+
+    row->ensemble = sqlite3_column_int64(stmt, 0);
+    row->index = sqlite3_column_int64(stmt, 1);
+    store_text(stmt, 2, state, sizeof state);
+    if (member_state_parse(state, &row->state) < 0)
+        row->state = MEMBER_FAILED; /* cannot be: the column refers to tally's states */
+    row->attempts = sqlite3_column_int64(stmt, 3);
+    row->failures = sqlite3_column_int64(stmt, 4);
+    row->losses = sqlite3_column_int64(stmt, 5);
+    row->not_before_ms = sqlite3_column_int64(stmt, 6);
+    store_text(stmt, 7, row->reason, sizeof row->reason);
+}
+
+int store_member_put(struct store *store, const struct member_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "INSERT INTO member (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+                      "ON CONFLICT (ensemble, idx) DO UPDATE SET state = ?3, attempts = ?4, failures = ?5, "
+                      "losses = ?6, not_before = ?7, reason = ?8",
+                      "iitiiiit", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
+                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL);
+}
+
+int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND idx = ?2",
+                                     "ii", ensemble, index);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        read_row(stmt, row);
+        store_done(stmt);
+    }
+    return rc;
+}
+
+static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct member_row *), void *arg,
+                    struct error *err)
+{
+    struct member_row row;
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        read_row(stmt, &row);
+        if (each(arg, &row)) {
+            store_done(stmt);
+            return 0;
+        }
+    }
+    return rc;
+}
+
+int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
+                      int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
+{
+    sqlite3_stmt *stmt;
+
+    if (state == MEMBER_STATE_COUNT)
+        stmt = store_query(store, err,
+                           "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND idx >= ?2 ORDER BY idx LIMIT ?3",
+                           "iii", ensemble, from, (int64_t)limit);
+    else
+        stmt = store_query(store, err,
+                           "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND state = ?2 AND idx >= ?3 "
+                           "ORDER BY idx LIMIT ?4",
+                           "itii", ensemble, names[state], from, (int64_t)limit);
+    return each_row(store, stmt, each, arg, err);
+}
+
+int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT min(not_before) FROM member WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc < 0)
+        return -1;
+    *when_ms = rc == 1 && sqlite3_column_type(stmt, 0) != SQLITE_NULL ? sqlite3_column_int64(stmt, 0) : INT64_MAX;
+    if (rc == 1)
+        store_done(stmt);
+    return 0;
+}
+
+int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
+                          int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND state = 'pending' "
+                                "AND not_before <= ?2 ORDER BY idx LIMIT ?3",
+                                "iii", ensemble, now_ms, (int64_t)limit),
+                    each, arg, err);
+}

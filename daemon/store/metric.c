@@ -1,0 +1,81 @@
+#include "daemon/store/training.h"
+
+#include <math.h>
+#include <stdio.h>
+
+int store_metric_put(struct store *store, int64_t training, const char *name, const struct metric_point *point,
+                     struct error *err)
+{
+    return store_exec(store, err,
+                      "INSERT OR REPLACE INTO metric (training, name, step, rank, time, value) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                      "itiiid", training, name, point->step, point->rank, point->time_ms, point->value);
+}
+
+int store_metric_each_name(struct store *store, int64_t training,
+                           int (*each)(void *arg, const char *name, int64_t points), void *arg, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT name, count(*) FROM metric WHERE training = ?1 GROUP BY name ORDER BY name", "i", training);
+    char name[256];
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        store_text(stmt, 0, name, sizeof name);
+        if (each(arg, name, sqlite3_column_int64(stmt, 1))) {
+            store_done(stmt);
+            return 0;
+        }
+    }
+    return rc;
+}
+
+static double value_of(sqlite3_stmt *stmt, int column)
+{
+    return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
+}
+
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t stride,
+                      int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT step, time, rank, value FROM metric WHERE training = ?1 AND name = ?2 "
+                                     "ORDER BY step, rank",
+                                     "it", training, name);
+    struct metric_point point;
+    int64_t n = 0;
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    if (stride < 1)
+        stride = 1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        point = (struct metric_point){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+                                      sqlite3_column_int64(stmt, 2), value_of(stmt, 3)};
+        if (n++ % stride == 0 && each(arg, &point)) {
+            store_done(stmt);
+            return 0;
+        }
+    }
+    if (rc == 0 && n > 0 && (n - 1) % stride != 0)
+        each(arg, &point);
+    return rc;
+}
+
+int store_metric_last(struct store *store, int64_t training, const char *name, double *value, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT value FROM metric WHERE training = ?1 AND name = ?2 "
+                                     "ORDER BY step DESC, rank DESC LIMIT 1",
+                                     "it", training, name);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        *value = value_of(stmt, 0);
+        store_done(stmt);
+    }
+    return rc;
+}

@@ -1,0 +1,77 @@
+#include "daemon/store/internal.h"
+
+#include "common/embedded.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+extern const struct embedded store_migrations[]; /* migrations/NNNN-*.sql, in order: the N-th leads to version N */
+
+static int version_get(struct store *store, int *version, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    int rc;
+
+    if (sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK)
+        return store_error(store, "PRAGMA user_version", err);
+    rc = sqlite3_step(stmt) == SQLITE_ROW ? 0 : store_error(store, "PRAGMA user_version", err);
+    *version = sqlite3_column_int(stmt, 0);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* A consistent copy beside the database, so that a migration gone wrong can be undone by hand. */
+static int copy_before(struct store *store, int version, struct error *err)
+{
+    char *sql = sqlite3_mprintf("VACUUM INTO '%q.v%d'", store->path, version);
+    char *path = xasprintf("%s.v%d", store->path, version);
+    int rc = 0;
+
+    remove(path); /* left by an earlier try */
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        rc = store_error(store, "cannot copy the database before migrating it", err);
+    else
+        log_info("the database is kept as %s before it is migrated", path);
+    chmod(path, 0600);
+    free(path);
+    sqlite3_free(sql);
+    return rc;
+}
+
+static int apply(struct store *store, const struct embedded *migration, int version, struct error *err)
+{
+    char *script = xasprintf("BEGIN IMMEDIATE;\n%s;\nPRAGMA user_version = %d;\nCOMMIT;", migration->data, version);
+    int rc = 0;
+
+    if (sqlite3_exec(store->db, script, NULL, NULL, NULL) != SQLITE_OK) {
+        rc = store_error(store, migration->name, err);
+        if (!sqlite3_get_autocommit(store->db))
+            sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    free(script);
+    return rc;
+}
+
+int store_migrate(struct store *store, struct error *err)
+{
+    int version, newest = 0;
+
+    while (store_migrations[newest].name != NULL)
+        newest++;
+    if (version_get(store, &version, err) < 0)
+        return -1;
+    if (version > newest)
+        return error_set(err, "store_newer",
+                         "%s has schema version %d, and this strettod knows only up to %d: it was written by a later "
+                         "release, which must be used",
+                         store->path, version, newest);
+    if (version > 0 && version < newest && copy_before(store, version, err) < 0)
+        return -1;
+    for (; version < newest; version++)
+        if (apply(store, &store_migrations[version], version + 1, err) < 0)
+            return -1;
+    return 0;
+}

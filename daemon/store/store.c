@@ -1,0 +1,289 @@
+#include "daemon/store/internal.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+int store_error(struct store *store, const char *doing, struct error *err)
+{
+    int rc = sqlite3_errcode(store->db);
+
+    return error_set(err, rc == SQLITE_FULL ? "store_full" : "store_io", "%s: %s (%s)", doing,
+                     sqlite3_errmsg(store->db), store->path);
+}
+
+/* One daemon per state directory. The lock is on a file of its own: SQLite's locks come and go. */
+static int take_lock(struct store *store, const char *state_dir, struct error *err)
+{
+    char *path = xasprintf("%s/lock", state_dir);
+    int rc = 0;
+
+    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (store->lock_fd < 0)
+        rc = error_errno(err, "store_io", "cannot open %s", path);
+    else if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        rc = errno == EWOULDBLOCK
+                 ? error_set(err, "store_locked", "another strettod is running on the state directory %s", state_dir)
+                 : error_errno(err, "store_io", "cannot lock %s", path);
+    free(path);
+    return rc;
+}
+
+static int pragma(struct store *store, const char *sql, struct error *err)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_error(store, sql, err);
+}
+
+/* The random name of this database, made once. */
+static int load_instance(struct store *store, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT value FROM meta WHERE key = 'instance'", "");
+    uint32_t random;
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    rc = store_row(store, stmt, err);
+    if (rc == 1) {
+        store_text(stmt, 0, store->instance, sizeof store->instance);
+        store_done(stmt);
+        return 0;
+    }
+    if (rc < 0)
+        return -1;
+    random = randombytes_random();
+    snprintf(store->instance, sizeof store->instance, "%08x", random);
+    if (store_exec(store, err, "INSERT INTO meta (key, value) VALUES ('instance', ?1)", "t", store->instance) < 0)
+        return -1;
+    return store_commit(store, err);
+}
+
+int store_open(struct store **out, const char *state_dir, struct error *err)
+{
+    struct store *store = xcalloc(1, sizeof *store);
+
+    store->lock_fd = -1;
+    store->path = xasprintf("%s/stretto.db", state_dir);
+    if (take_lock(store, state_dir, err) < 0)
+        goto fail;
+    if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
+        store_error(store, "cannot open the database", err);
+        goto fail;
+    }
+    sqlite3_extended_result_codes(store->db, 0);
+    sqlite3_busy_timeout(store->db, 5000); /* somebody may look with the sqlite3 shell */
+    if (pragma(store, "PRAGMA journal_mode = WAL", err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
+        pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
+        load_instance(store, err) < 0)
+        goto fail;
+    *out = store;
+    return 0;
+fail:
+    store_close(store);
+    return -1;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    for (size_t i = 0; i < STORE_STATEMENTS; i++)
+        sqlite3_finalize(store->statements[i].stmt);
+    if (store->db != NULL && sqlite3_close(store->db) != SQLITE_OK)
+        log_error("store: %s", sqlite3_errmsg(store->db));
+    if (store->lock_fd >= 0)
+        close(store->lock_fd);
+    free(store->path);
+    free(store);
+}
+
+const char *store_instance(const struct store *store)
+{
+    return store->instance;
+}
+
+bool store_dirty(const struct store *store)
+{
+    return store->in_transaction;
+}
+
+int64_t store_last_id(const struct store *store)
+{
+    return sqlite3_last_insert_rowid(store->db);
+}
+
+int64_t store_changes(const struct store *store)
+{
+    return sqlite3_changes(store->db);
+}
+
+/* The prepared statement of a literal, found by its address. */
+static sqlite3_stmt *prepared(struct store *store, const char *sql, struct error *err)
+{
+    size_t i = ((uintptr_t)sql * UINT64_C(0x9e3779b97f4a7c15)) >> 57;
+
+    for (size_t n = 0; n < STORE_STATEMENTS; n++, i = (i + 1) % STORE_STATEMENTS) {
+        if (store->statements[i].sql == sql)
+            return store->statements[i].stmt;
+        if (store->statements[i].sql == NULL) {
+            if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i].stmt, NULL) !=
+                SQLITE_OK) {
+                store_error(store, sql, err);
+                return NULL;
+            }
+            store->statements[i].sql = sql;
+            return store->statements[i].stmt;
+        }
+    }
+    abort(); /* more statements than slots: a bug that the first test shows */
+}
+
+static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap, struct error *err)
+{
+    int rc = SQLITE_OK;
+
+    for (int i = 1; *types && rc == SQLITE_OK; types++, i++) {
+        const char *text;
+        int64_t n;
+
+        switch (*types) {
+        case 'i':
+            rc = sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t));
+            break;
+        case 'b':
+            rc = sqlite3_bind_int(stmt, i, va_arg(ap, int));
+            break;
+        case 'd':
+            rc = sqlite3_bind_double(stmt, i, va_arg(ap, double)); /* NaN becomes null */
+            break;
+        case 'm':
+            n = va_arg(ap, int64_t);
+            rc = n ? sqlite3_bind_int64(stmt, i, n) : sqlite3_bind_null(stmt, i);
+            break;
+        case 't':
+            text = va_arg(ap, const char *);
+            rc = text ? sqlite3_bind_text(stmt, i, text, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(stmt, i);
+            break;
+        default:
+            abort();
+        }
+    }
+    return rc == SQLITE_OK ? 0 : store_error(store, sqlite3_sql(stmt), err);
+}
+
+/* From here on nothing of this transaction may be kept. */
+static int doom(struct store *store, const struct error *err)
+{
+    if (!store->doomed) {
+        store->doomed = true;
+        store->why = *err;
+        log_error("store: %s", err->text);
+    }
+    return -1;
+}
+
+static int begin(struct store *store, struct error *err)
+{
+    if (store->in_transaction)
+        return 0;
+    store->in_transaction = true; /* also where BEGIN fails: the turn must learn of it at its commit */
+    if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
+        store_error(store, "BEGIN", err);
+        return doom(store, err);
+    }
+    return 0;
+}
+
+int store_exec(struct store *store, struct error *err, const char *sql, const char *types, ...)
+{
+    sqlite3_stmt *stmt;
+    va_list ap;
+    int rc;
+
+    if (begin(store, err) < 0)
+        return -1;
+    if (store->doomed) {
+        *err = store->why;
+        return -1;
+    }
+    stmt = prepared(store, sql, err);
+    if (stmt == NULL)
+        return doom(store, err);
+    va_start(ap, types);
+    rc = bind(store, stmt, types, ap, err);
+    va_end(ap);
+    if (rc == 0 && sqlite3_step(stmt) != SQLITE_DONE)
+        rc = store_error(store, sql, err);
+    store_done(stmt);
+    return rc == 0 ? 0 : doom(store, err);
+}
+
+sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...)
+{
+    sqlite3_stmt *stmt = prepared(store, sql, err);
+    va_list ap;
+    int rc;
+
+    if (stmt == NULL)
+        return NULL;
+    va_start(ap, types);
+    rc = bind(store, stmt, types, ap, err);
+    va_end(ap);
+    if (rc < 0) {
+        store_done(stmt);
+        return NULL;
+    }
+    return stmt;
+}
+
+int store_row(struct store *store, sqlite3_stmt *stmt, struct error *err)
+{
+    int rc = sqlite3_step(stmt);
+
+    if (rc == SQLITE_ROW)
+        return 1;
+    if (rc != SQLITE_DONE)
+        store_error(store, sqlite3_sql(stmt), err);
+    store_done(stmt);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
+void store_done(sqlite3_stmt *stmt)
+{
+    sqlite3_reset(stmt);
+    sqlite3_clear_bindings(stmt);
+}
+
+void store_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
+{
+    const unsigned char *text = sqlite3_column_text(stmt, column);
+
+    snprintf(out, size, "%s", text ? (const char *)text : "");
+}
+
+int store_commit(struct store *store, struct error *err)
+{
+    if (!store->in_transaction)
+        return 0;
+    store->in_transaction = false;
+    if (!store->doomed && sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    if (!store->doomed)
+        store_error(store, "COMMIT", &store->why);
+    *err = store->why;
+    store->doomed = false;
+    if (!sqlite3_get_autocommit(store->db)) /* a full disk may have rolled it back already */
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}

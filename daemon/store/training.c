@@ -1,0 +1,136 @@
+#include "daemon/store/training.h"
+
+#include <string.h>
+
+static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
+
+#define COLUMNS "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended FROM training "
+
+const char *training_state_name(enum training_state state)
+{
+    return names[state];
+}
+
+int store_training_insert(struct store *store, struct training_row *row, struct error *err)
+{
+    if (store_exec(store, err,
+                   "INSERT INTO training (ensemble, state, ranks, generation, created) VALUES (?1, ?2, ?3, ?4, ?5)",
+                   "itiii", row->ensemble, names[row->state], row->ranks, row->generation, row->created_ms) < 0)
+        return -1;
+    row->id = store_last_id(store);
+    return 0;
+}
+
+int store_training_update(struct store *store, const struct training_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
+                      "ended = ?7 WHERE id = ?1",
+                      "ittiimm", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
+                      row->generation, row->started_ms, row->ended_ms);
+}
+
+static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
+{
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+    char state[16];
+
+    if (rc != 1)
+        return rc;
+    row->id = sqlite3_column_int64(stmt, 0);
+    row->ensemble = sqlite3_column_int64(stmt, 1);
+    store_text(stmt, 2, state, sizeof state);
+    for (row->state = TRAINING_PENDING; row->state < TRAINING_CANCELLED && strcmp(names[row->state], state); row->state++)
+        ;
+    store_text(stmt, 3, row->reason, sizeof row->reason);
+    row->ranks = sqlite3_column_int64(stmt, 4);
+    row->generation = sqlite3_column_int64(stmt, 5);
+    row->created_ms = sqlite3_column_int64(stmt, 6);
+    row->started_ms = sqlite3_column_int64(stmt, 7);
+    row->ended_ms = sqlite3_column_int64(stmt, 8);
+    store_done(stmt);
+    return 1;
+}
+
+int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err)
+{
+    return read_one(store, store_query(store, err, COLUMNS "WHERE id = ?1", "i", id), row, err);
+}
+
+int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err)
+{
+    return read_one(store, store_query(store, err, COLUMNS "WHERE ensemble = ?1", "i", ensemble), row, err);
+}
+
+int store_rank_put(struct store *store, const struct rank_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "INSERT INTO rank (training, generation, rank, ready, done, received, uniq, duplicates, drawn, "
+                      "batches, samples_per_second, metrics_offset) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
+                      "ON CONFLICT (training, generation, rank) DO UPDATE SET ready = ?4, done = ?5, received = ?6, "
+                      "uniq = ?7, duplicates = ?8, drawn = ?9, batches = ?10, samples_per_second = ?11, "
+                      "metrics_offset = ?12",
+                      "iiibbiiiiidi", row->training, row->generation, row->rank, (int)row->ready, (int)row->done,
+                      row->received, row->unique, row->duplicates, row->drawn, row->batches, row->samples_per_second,
+                      row->metrics_offset);
+}
+
+int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
+                   struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT ready, done, received, uniq, duplicates, drawn, batches, "
+                                     "samples_per_second, metrics_offset FROM rank "
+                                     "WHERE training = ?1 AND generation = ?2 AND rank = ?3",
+                                     "iii", training, generation, rank);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc != 1)
+        return rc;
+    *row = (struct rank_row){
+        .training = training,
+        .generation = generation,
+        .rank = rank,
+        .ready = sqlite3_column_int(stmt, 0),
+        .done = sqlite3_column_int(stmt, 1),
+        .received = sqlite3_column_int64(stmt, 2),
+        .unique = sqlite3_column_int64(stmt, 3),
+        .duplicates = sqlite3_column_int64(stmt, 4),
+        .drawn = sqlite3_column_int64(stmt, 5),
+        .batches = sqlite3_column_int64(stmt, 6),
+        .samples_per_second = sqlite3_column_double(stmt, 7),
+        .metrics_offset = sqlite3_column_int64(stmt, 8),
+    };
+    store_done(stmt);
+    return 1;
+}
+
+int store_rank_sum(struct store *store, const struct training_row *training, struct rank_row *sum, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT count(*), total(ready), total(done), sum(received), sum(uniq), "
+                                     "sum(duplicates), sum(drawn), sum(batches), total(samples_per_second) FROM rank "
+                                     "WHERE training = ?1 AND generation = ?2",
+                                     "ii", training->id, training->generation);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+    int64_t known;
+
+    if (rc != 1)
+        return -1;
+    known = sqlite3_column_int64(stmt, 0);
+    *sum = (struct rank_row){
+        .training = training->id,
+        .generation = training->generation,
+        .ready = known == training->ranks && (int64_t)sqlite3_column_double(stmt, 1) == known,
+        .done = known == training->ranks && (int64_t)sqlite3_column_double(stmt, 2) == known,
+        .received = sqlite3_column_int64(stmt, 3),
+        .unique = sqlite3_column_int64(stmt, 4),
+        .duplicates = sqlite3_column_int64(stmt, 5),
+        .drawn = sqlite3_column_int64(stmt, 6),
+        .batches = sqlite3_column_int64(stmt, 7),
+        .samples_per_second = sqlite3_column_double(stmt, 8),
+    };
+    store_done(stmt);
+    return 0;
+}

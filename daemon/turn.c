@@ -1,0 +1,107 @@
+#include "daemon/turn.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+struct waiter {
+    void (*cb)(void *arg, const struct error *err);
+    void *arg;
+};
+
+struct turn {
+    uv_prepare_t *prepare; /* apart: libuv frees it after us */
+    struct store *store;
+    void (*rolled_back)(void *arg);
+    void *arg;
+    struct waiter *waiters;
+    size_t n, cap;
+    bool troubled;
+    struct error trouble;
+};
+
+/* Tell those who waited for this commit; they may write and wait again, which the next round commits. */
+static void tell(struct turn *turn, const struct error *err)
+{
+    struct waiter *waiters = turn->waiters;
+    size_t n = turn->n;
+
+    turn->waiters = NULL;
+    turn->n = turn->cap = 0;
+    for (size_t i = 0; i < n; i++)
+        waiters[i].cb(waiters[i].arg, err);
+    free(waiters);
+}
+
+static void settle(struct turn *turn)
+{
+    while (store_dirty(turn->store) || turn->n > 0) {
+        bool wrote = store_dirty(turn->store);
+        struct error err;
+
+        if (store_commit(turn->store, &err) == 0) {
+            if (wrote && turn->troubled)
+                log_info("changes can be stored again");
+            if (wrote)
+                turn->troubled = false;
+            tell(turn, NULL);
+            continue;
+        }
+        log_error("this turn's changes are taken back: %s", err.text);
+        turn->troubled = true;
+        turn->trouble = err;
+        tell(turn, &err);
+        turn->rolled_back(turn->arg);
+        return; /* what is still open waits for the next turn, so that a full disk does not make a busy loop */
+    }
+}
+
+static void on_prepare(uv_prepare_t *handle)
+{
+    settle(handle->data);
+}
+
+struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_back)(void *arg), void *arg)
+{
+    struct turn *turn = xcalloc(1, sizeof *turn);
+
+    turn->store = store;
+    turn->rolled_back = rolled_back;
+    turn->arg = arg;
+    turn->prepare = xcalloc(1, sizeof *turn->prepare);
+    uv_prepare_init(loop, turn->prepare);
+    turn->prepare->data = turn;
+    uv_prepare_start(turn->prepare, on_prepare);
+    uv_unref((uv_handle_t *)turn->prepare);
+    return turn;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+void turn_destroy(struct turn *turn)
+{
+    if (turn == NULL)
+        return;
+    settle(turn);
+    uv_close((uv_handle_t *)turn->prepare, free_handle);
+    free(turn->waiters);
+    free(turn);
+}
+
+void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg)
+{
+    if (turn->n == turn->cap) {
+        turn->cap = turn->cap ? 2 * turn->cap : 16;
+        turn->waiters = xrealloc(turn->waiters, turn->cap, sizeof *turn->waiters);
+    }
+    turn->waiters[turn->n++] = (struct waiter){cb, arg};
+}
+
+const struct error *turn_trouble(const struct turn *turn)
+{
+    return turn->troubled ? &turn->trouble : NULL;
+}

@@ -1,0 +1,50 @@
+"""Which samples a training has drawn: a count of its own, beside the one that the receiver keeps."""
+
+import json
+import os
+
+import numpy
+
+
+class Books:
+    def __init__(self):
+        self.drawn = numpy.zeros((0, 0), dtype=bool)  # by member and step
+        self.batches = self.samples = self.unique = 0
+
+    def enter(self, member, step):
+        """One batch: its samples' members and steps, as integer arrays."""
+        if len(member) == 0:
+            return
+        if min(member.min(), step.min()) < 0:
+            raise ValueError("a sample has a negative member or step")
+        self._make_room(int(member.max()) + 1, int(step.max()) + 1)
+        places = numpy.unique(member * self.drawn.shape[1] + step)
+        flat = self.drawn.reshape(-1)
+        self.unique += len(places) - int(flat[places].sum())
+        flat[places] = True
+        self.batches += 1
+        self.samples += len(member)
+
+    def _make_room(self, members, steps):
+        have_members, have_steps = self.drawn.shape
+        if members <= have_members and steps <= have_steps:
+            return
+        larger = numpy.zeros((max(members, 2 * have_members), max(steps, have_steps)), dtype=bool)
+        larger[:have_members, :have_steps] = self.drawn
+        self.drawn = larger
+
+    def summary(self):
+        return {
+            "unique_drawn": int(self.drawn.sum()),
+            "batches": self.batches,
+            "samples": self.samples,
+            "members": int(self.drawn.any(axis=1).sum()),
+        }
+
+    def save(self, path):
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            json.dump(self.summary(), file)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(path + ".part", path)

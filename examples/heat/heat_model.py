@@ -1,0 +1,61 @@
+"""The surrogate of the heat equation: what goes in, what comes out, and how fast it learns.
+
+Pure parts, without a stream and without side effects.
+"""
+
+import torch
+
+# The options of heat2d that the ensemble's parameters stand for.
+SOLVER_OPTIONS = {"t0": "--initial", "tw": "--west", "te": "--east", "ts": "--south", "tn": "--north"}
+
+
+class Scale:
+    """Temperatures between `low` and `high` kelvin, and time steps from 0 to `steps`, to and from [-1, 1]."""
+
+    def __init__(self, low, high, steps):
+        if not low < high or steps < 1:
+            raise ValueError(f"no scale from {low} to {high} K over {steps} steps")
+        self.low, self.high, self.steps = float(low), float(high), int(steps)
+        self.middle, self.half = (self.low + self.high) / 2, (self.high - self.low) / 2
+
+    def inputs(self, params, step):
+        """params (B, P) in kelvin and step (B,) as one float32 tensor (B, P + 1)."""
+        temperatures = (params - self.middle) / self.half
+        time = step.unsqueeze(1).to(temperatures.dtype) * (2 / self.steps) - 1
+        return torch.cat([temperatures, time], dim=1).float()
+
+    def fields(self, kelvin):
+        return (kelvin - self.middle) / self.half
+
+    def kelvin(self, scaled):
+        return scaled * self.half + self.middle
+
+    @property
+    def squared_kelvin(self):
+        """What a mean squared error of scaled fields is multiplied with to be one in K²."""
+        return self.half**2
+
+
+def make_model(parameters, hidden, shape):
+    """A fully connected network from the parameters and the time to the whole field, two hidden layers."""
+    points = 1
+    for extent in shape:
+        points *= extent
+    return torch.nn.Sequential(
+        torch.nn.Linear(parameters + 1, hidden),
+        torch.nn.ReLU(),
+        torch.nn.Linear(hidden, hidden),
+        torch.nn.ReLU(),
+        torch.nn.Linear(hidden, points),
+        torch.nn.Unflatten(1, tuple(shape)),
+    )
+
+
+def learning_rate(initial, progress, halvings):
+    """`initial`, halved `halvings` times at equal distances as `progress` goes from 0 to 1.
+
+    Progress is the part of the ensemble that has been drawn. A count of batches would be no measure: how many there
+    are depends on how often the Reservoir repeats a sample, and so on the speed of the machine.
+    """
+    done = int(min(max(progress, 0.0), 1.0) * (halvings + 1))
+    return initial * 0.5 ** min(done, halvings)

@@ -1,0 +1,183 @@
+#include "examples/heat/partition.h"
+
+#include <stdlib.h>
+
+#define GATHER_TAG 1
+
+struct partition {
+    MPI_Comm comm; /* Cartesian: [0] from south to north, [1] from west to east; rank 0 is the world's */
+    int rank, size, grid;
+    int dims[2];
+    int first[2], count[2]; /* this process's rows and columns */
+    bool at_side[SIDE_COUNT];
+    /* The neighbours in MPI's order for a Cartesian communicator: south, north, west, east. */
+    MPI_Datatype edge[4];
+    MPI_Aint send_at[4], receive_at[4];
+    MPI_Datatype inside;  /* a block without its rim */
+    MPI_Datatype *pieces; /* rank 0: where each process's block lies in the field */
+    MPI_Request *requests;
+};
+
+/* The n points of one direction dealt to `parts`: the first ones get one more where it does not divide. */
+static void share(int n, int parts, int index, int *first, int *count)
+{
+    int base = n / parts, more = n % parts;
+
+    *count = base + (index < more);
+    *first = index * base + (index < more ? index : more);
+}
+
+/* The most square dims with dims[0] * dims[1] = size and neither beyond the grid; false where there are none. */
+static bool choose_dims(int size, int grid, int dims[2])
+{
+    bool found = false;
+
+    for (int a = 1; a <= size / a; a++) {
+        if (size % a != 0 || size / a > grid)
+            continue;
+        dims[0] = size / a;
+        dims[1] = a;
+        found = true;
+    }
+    return found;
+}
+
+static void make_edges(struct partition *p)
+{
+    const int ny = p->count[0], nx = p->count[1];
+    const MPI_Aint stride = nx + 2;
+    const MPI_Aint inner[4] = {stride + 1, ny * stride + 1, stride + 1, stride + nx};
+    const MPI_Aint rim[4] = {1, (ny + 1) * stride + 1, stride, stride + nx + 1};
+
+    for (int n = 0; n < 4; n++) {
+        if (n < 2)
+            MPI_Type_contiguous(nx, MPI_DOUBLE, &p->edge[n]);
+        else
+            MPI_Type_vector(ny, 1, (int)stride, MPI_DOUBLE, &p->edge[n]);
+        MPI_Type_commit(&p->edge[n]);
+        p->send_at[n] = inner[n] * (MPI_Aint)sizeof(double);
+        p->receive_at[n] = rim[n] * (MPI_Aint)sizeof(double);
+    }
+}
+
+static void make_pieces(struct partition *p)
+{
+    const int whole[2] = {p->count[0] + 2, p->count[1] + 2}, start[2] = {1, 1}, field[2] = {p->grid, p->grid};
+
+    MPI_Type_create_subarray(2, whole, p->count, start, MPI_ORDER_C, MPI_DOUBLE, &p->inside);
+    MPI_Type_commit(&p->inside);
+    if (p->rank != 0)
+        return;
+    p->pieces = calloc((size_t)p->size, sizeof *p->pieces);
+    p->requests = calloc((size_t)p->size, sizeof *p->requests);
+    if (p->pieces == NULL || p->requests == NULL)
+        MPI_Abort(p->comm, 1);
+    for (int r = 0; r < p->size; r++) {
+        int at[2], first[2], count[2];
+
+        MPI_Cart_coords(p->comm, r, 2, at);
+        for (int d = 0; d < 2; d++)
+            share(p->grid, p->dims[d], at[d], &first[d], &count[d]);
+        MPI_Type_create_subarray(2, field, count, first, MPI_ORDER_C, MPI_DOUBLE, &p->pieces[r]);
+        MPI_Type_commit(&p->pieces[r]);
+    }
+}
+
+int partition_create(struct partition **out, MPI_Comm world, int grid, struct error *err)
+{
+    const int periods[2] = {0, 0};
+    int at[2], dims[2], size;
+    struct partition *p;
+
+    *out = NULL;
+    MPI_Comm_size(world, &size);
+    if (!choose_dims(size, grid, dims))
+        return error_set(err, "too_many_processes",
+                         "%d processes cannot share a grid of %d x %d: some would have no point", size, grid, grid);
+    p = calloc(1, sizeof *p);
+    if (p == NULL)
+        MPI_Abort(world, 1);
+    p->grid = grid;
+    p->size = size;
+    p->dims[0] = dims[0];
+    p->dims[1] = dims[1];
+    MPI_Cart_create(world, 2, dims, periods, 0, &p->comm);
+    MPI_Comm_rank(p->comm, &p->rank);
+    MPI_Cart_coords(p->comm, p->rank, 2, at);
+    for (int d = 0; d < 2; d++)
+        share(grid, dims[d], at[d], &p->first[d], &p->count[d]);
+    p->at_side[SIDE_SOUTH] = at[0] == 0;
+    p->at_side[SIDE_NORTH] = at[0] == dims[0] - 1;
+    p->at_side[SIDE_WEST] = at[1] == 0;
+    p->at_side[SIDE_EAST] = at[1] == dims[1] - 1;
+    make_edges(p);
+    make_pieces(p);
+    *out = p;
+    return 0;
+}
+
+void partition_destroy(struct partition *p)
+{
+    if (p == NULL)
+        return;
+    for (int n = 0; n < 4; n++)
+        MPI_Type_free(&p->edge[n]);
+    for (int r = 0; p->pieces != NULL && r < p->size; r++)
+        MPI_Type_free(&p->pieces[r]);
+    MPI_Type_free(&p->inside);
+    MPI_Comm_free(&p->comm);
+    free(p->pieces);
+    free(p->requests);
+    free(p);
+}
+
+void partition_block(const struct partition *p, struct solver_block *block, int *first_x, int *first_y)
+{
+    block->ny = p->count[0];
+    block->nx = p->count[1];
+    for (int side = 0; side < SIDE_COUNT; side++)
+        block->at_side[side] = p->at_side[side];
+    *first_y = p->first[0];
+    *first_x = p->first[1];
+}
+
+void partition_shape(const struct partition *p, int *across, int *up)
+{
+    *up = p->dims[0];
+    *across = p->dims[1];
+}
+
+static void exchange(void *ctx, double *values)
+{
+    static const int one[4] = {1, 1, 1, 1};
+    struct partition *p = ctx;
+
+    if (p->size > 1)
+        MPI_Neighbor_alltoallw(values, one, p->send_at, p->edge, values, one, p->receive_at, p->edge, p->comm);
+}
+
+static double sum(void *ctx, double value)
+{
+    struct partition *p = ctx;
+
+    if (p->size > 1)
+        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, p->comm);
+    return value;
+}
+
+struct solver_links partition_links(struct partition *p)
+{
+    return (struct solver_links){.exchange = exchange, .sum = sum, .ctx = p};
+}
+
+void partition_gather(struct partition *p, const double *values, double *field)
+{
+    MPI_Request sent;
+
+    for (int r = 0; p->rank == 0 && r < p->size; r++)
+        MPI_Irecv(field, 1, p->pieces[r], r, GATHER_TAG, p->comm, &p->requests[r]);
+    MPI_Isend(values, 1, p->inside, 0, GATHER_TAG, p->comm, &sent);
+    for (int r = 0; p->rank == 0 && r < p->size; r++)
+        MPI_Wait(&p->requests[r], MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+}

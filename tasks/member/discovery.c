@@ -1,0 +1,119 @@
+#include "tasks/member/discovery.h"
+
+#include "common/files.h"
+#include "common/jsonx.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_FIRST_MS 10
+#define POLL_MAX_MS 1000
+#define SAY_AFTER_MS 30000
+
+static int read_current(const char *stream, struct discovery *found, struct error *err)
+{
+    char *path = xasprintf("%s/current.json", stream);
+    json_t *current = file_read_json(path, err);
+    int64_t generation = 0, ranks = 0;
+    int rc = -1;
+
+    free(path);
+    if (current != NULL && jsonx_int(current, "", "generation", JSONX_REQUIRED, 1, UINT32_MAX, &generation, err) == 0 &&
+        jsonx_int(current, "", "ranks", JSONX_REQUIRED, 1, RANKS_MAX, &ranks, err) == 0)
+        rc = 0;
+    json_decref(current);
+    found->generation = (uint32_t)generation;
+    found->ranks = (int)ranks;
+    return rc;
+}
+
+/* The endpoint to use of those that a rank offers: a Unix socket where it is on this host, else the first other. */
+static const char *choose(const json_t *rank)
+{
+    const char *host = json_string_value(json_object_get(rank, "host")), *other = NULL;
+    const json_t *endpoints = json_object_get(rank, "endpoints");
+    char here[HOST_NAME_MAX + 1] = "";
+
+    gethostname(here, sizeof here - 1);
+    for (size_t i = 0; i < json_array_size(endpoints); i++) {
+        const char *endpoint = json_string_value(json_array_get(endpoints, i));
+
+        if (endpoint == NULL)
+            continue;
+        if (strncmp(endpoint, "ipc://", 6) == 0) {
+            if (host != NULL && strcmp(host, here) == 0)
+                return endpoint;
+        } else if (other == NULL) {
+            other = endpoint;
+        }
+    }
+    return other;
+}
+
+static int read_rank(const char *stream, struct discovery *found, int rank, struct error *err)
+{
+    char *path = xasprintf("%s/g%u-rank%d.json", stream, found->generation, rank);
+    json_t *value = file_read_json(path, err);
+    const char *endpoint = value != NULL ? choose(value) : NULL;
+    int rc = 0;
+
+    if (value == NULL)
+        rc = -1;
+    else if (endpoint == NULL)
+        rc = error_set(err, "stream_endpoint", "%s has no endpoint that can be reached from this host", path);
+    else
+        found->endpoint[rank] = xstrdup(endpoint);
+    json_decref(value);
+    free(path);
+    return rc;
+}
+
+static int look(const char *stream, struct discovery *found, struct error *err)
+{
+    memset(found, 0, sizeof *found);
+    if (read_current(stream, found, err) < 0)
+        return -1;
+    found->endpoint = xcalloc((size_t)found->ranks, sizeof *found->endpoint);
+    for (int i = 0; i < found->ranks; i++)
+        if (read_rank(stream, found, i, err) < 0) {
+            discovery_fini(found);
+            return -1;
+        }
+    return 0;
+}
+
+int discovery_wait(const struct environment *env, struct discovery *found, struct error *err)
+{
+    int64_t pause = POLL_FIRST_MS, began = time_monotonic_ms();
+    bool said = false;
+
+    while (look(env->stream, found, err) < 0) {
+        int64_t left = environment_left_ms(env), wait = pause < left ? pause : left;
+
+        if (left == 0)
+            return error_set(err, "stream_deadline", "the member's walltime ended before the training ranks were found: %s",
+                             err->text);
+        if (!said && time_monotonic_ms() - began > SAY_AFTER_MS) {
+            log_warn("stretto: still waiting for the training ranks: %s", err->text);
+            said = true;
+        }
+        nanosleep(&(struct timespec){.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000}, NULL);
+        pause = pause * 3 / 2 < POLL_MAX_MS ? pause * 3 / 2 : POLL_MAX_MS;
+    }
+    return 0;
+}
+
+void discovery_fini(struct discovery *found)
+{
+    for (int i = 0; found->endpoint != NULL && i < found->ranks; i++)
+        free(found->endpoint[i]);
+    free(found->endpoint);
+    memset(found, 0, sizeof *found);
+}

@@ -1,0 +1,120 @@
+#include "tasks/member/sendbuf.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define IDLE_BYTES_MAX ((size_t)64 << 20)
+
+/* In front of the bytes of each buffer. */
+struct sendbuf {
+    struct sendbuf_pool *pool;
+    struct sendbuf *next;
+    size_t capacity;
+    _Alignas(64) unsigned char bytes[];
+};
+
+struct sendbuf_pool {
+    pthread_mutex_t lock;
+    struct sendbuf *idle;
+    size_t idle_bytes;
+    size_t out; /* buffers held by messages, and the owner */
+};
+
+struct sendbuf_pool *sendbuf_pool_create(void)
+{
+    struct sendbuf_pool *pool = calloc(1, sizeof *pool);
+
+    if (pool == NULL)
+        return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->out = 1;
+    return pool;
+}
+
+static void drop_pool(struct sendbuf_pool *pool)
+{
+    for (struct sendbuf *buf = pool->idle, *next; buf != NULL; buf = next) {
+        next = buf->next;
+        free(buf);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+void sendbuf_pool_destroy(struct sendbuf_pool *pool)
+{
+    bool last;
+
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    last = --pool->out == 0;
+    pthread_mutex_unlock(&pool->lock);
+    if (last)
+        drop_pool(pool);
+}
+
+/* Called by ZeroMQ, often on its own thread. */
+static void give_back(void *data, void *hint)
+{
+    struct sendbuf *buf = hint;
+    struct sendbuf_pool *pool = buf->pool;
+    bool last, keep;
+
+    pthread_mutex_lock(&pool->lock);
+    keep = pool->idle_bytes + buf->capacity <= IDLE_BYTES_MAX;
+    if (keep) {
+        buf->next = pool->idle;
+        pool->idle = buf;
+        pool->idle_bytes += buf->capacity;
+    }
+    last = --pool->out == 0;
+    pthread_mutex_unlock(&pool->lock);
+    if (!keep)
+        free(buf);
+    if (last)
+        drop_pool(pool);
+}
+
+/* An idle buffer that is neither too small nor far too large. */
+static struct sendbuf *take_idle(struct sendbuf_pool *pool, size_t size)
+{
+    struct sendbuf *buf = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    for (struct sendbuf **at = &pool->idle; *at != NULL; at = &(*at)->next)
+        if ((*at)->capacity >= size && (*at)->capacity / 2 <= size) {
+            buf = *at;
+            *at = buf->next;
+            pool->idle_bytes -= buf->capacity;
+            break;
+        }
+    pool->out++;
+    pthread_mutex_unlock(&pool->lock);
+    return buf;
+}
+
+int sendbuf_message(struct sendbuf_pool *pool, size_t size, zmq_msg_t *msg)
+{
+    struct sendbuf *buf = take_idle(pool, size);
+
+    if (buf == NULL) {
+        size_t total = (sizeof *buf + size + 63) / 64 * 64;
+
+        buf = aligned_alloc(64, total);
+        if (buf == NULL) {
+            pthread_mutex_lock(&pool->lock);
+            pool->out--;
+            pthread_mutex_unlock(&pool->lock);
+            return -1;
+        }
+        buf->pool = pool;
+        buf->capacity = size;
+    }
+    if (zmq_msg_init_data(msg, buf->bytes, size, give_back, buf) != 0) {
+        give_back(buf->bytes, buf);
+        return -1;
+    }
+    return 0;
+}

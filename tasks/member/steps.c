@@ -1,0 +1,77 @@
+#include "tasks/member/steps.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+struct open_step {
+    int64_t step;
+    uint64_t have; /* bit f: field f was sent */
+};
+
+struct steps {
+    uint64_t all;
+    int fields;
+    struct open_step *open; /* in the order in which they were begun */
+    size_t count, room;
+};
+
+struct steps *steps_create(int fields)
+{
+    struct steps *steps = xcalloc(1, sizeof *steps);
+
+    steps->fields = fields;
+    steps->all = fields == 64 ? UINT64_MAX : ((uint64_t)1 << fields) - 1;
+    return steps;
+}
+
+void steps_destroy(struct steps *steps)
+{
+    if (steps == NULL)
+        return;
+    free(steps->open);
+    free(steps);
+}
+
+void steps_note(struct steps *steps, int64_t step, int field)
+{
+    uint64_t bit = (uint64_t)1 << field;
+    size_t i;
+
+    if (bit == steps->all)
+        return;
+    for (i = 0; i < steps->count && steps->open[i].step != step; i++)
+        ;
+    if (i == steps->count) {
+        if (steps->count == steps->room) {
+            steps->room = steps->room ? 2 * steps->room : 8;
+            steps->open = xrealloc(steps->open, steps->room, sizeof *steps->open);
+        }
+        steps->open[steps->count++] = (struct open_step){.step = step};
+    }
+    steps->open[i].have |= bit;
+    if (steps->open[i].have != steps->all)
+        return;
+    for (steps->count--; i < steps->count; i++)
+        steps->open[i] = steps->open[i + 1];
+}
+
+bool steps_may_begin(const struct steps *steps, int64_t step, int max)
+{
+    if (steps->count < (size_t)max)
+        return true;
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->open[i].step == step)
+            return true;
+    return false;
+}
+
+bool steps_first_incomplete(const struct steps *steps, int64_t *step, int *field)
+{
+    if (steps->count == 0)
+        return false;
+    *step = steps->open[0].step;
+    for (*field = 0; steps->open[0].have & ((uint64_t)1 << *field); ++*field)
+        ;
+    return true;
+}

@@ -1,0 +1,21 @@
+/* The steps of which some fields have been sent and others not: a sample counts only with all its fields, so a program
+ * that forgets one must hear of it. */
+#ifndef TASKS_MEMBER_STEPS_H
+#define TASKS_MEMBER_STEPS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct steps;
+
+/* `fields` from 1 to 64. */
+struct steps *steps_create(int fields);
+void steps_destroy(struct steps *steps);
+
+void steps_note(struct steps *steps, int64_t step, int field);
+
+/* Whether the step may be sent: it has been begun, or fewer than `max` others lack fields. */
+bool steps_may_begin(const struct steps *steps, int64_t step, int max);
+
+/* The oldest incomplete step, and one field that it lacks; false where all are complete. */
+bool steps_first_incomplete(const struct steps *steps, int64_t *step, int *field);
+#endif

@@ -1,0 +1,285 @@
+#include "tasks/member/stretto.h"
+
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/member/convert.h"
+#include "tasks/member/discovery.h"
+#include "tasks/member/link.h"
+#include "tasks/member/sendbuf.h"
+#include "tasks/member/steps.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define WINDOW_BYTES ((size_t)32 << 20) /* over all ranks */
+#define WINDOW_FRAMES 1024              /* for each rank */
+
+struct stretto {
+    struct error err;
+    struct environment env;
+    struct discovery ranks;
+    void *zmq;
+    struct link **link; /* one a rank */
+    struct sendbuf_pool *pool;
+    struct steps *steps; /* those of which some fields are still to come */
+    struct {
+        bool declared;
+        enum stretto_dtype dtype; /* as stretto_send() gets it */
+    } field[FIELDS_MAX];
+    bool failed; /* nothing more can be sent */
+};
+
+static int connect_ranks(struct stretto *s)
+{
+    struct link_config config = {.env = &s->env, .generation = s->ranks.generation};
+
+    if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
+        return error_errno(&s->err, "stream_random", "cannot draw a session number");
+    s->zmq = zmq_ctx_new();
+    s->pool = sendbuf_pool_create();
+    if (s->zmq == NULL || s->pool == NULL)
+        return error_set(&s->err, "stream_memory", "no memory for the stream");
+    zmq_ctx_set(s->zmq, ZMQ_MAX_SOCKETS, s->ranks.ranks + 8);
+    s->link = xcalloc((size_t)s->ranks.ranks, sizeof(struct link *));
+    config.zmq = s->zmq;
+    config.window_bytes = WINDOW_BYTES / (size_t)s->ranks.ranks;
+    config.window_frames = WINDOW_FRAMES;
+    for (int i = 0; i < s->ranks.ranks; i++) {
+        config.rank = i;
+        config.endpoint = s->ranks.endpoint[i];
+        s->link[i] = link_create(&config, &s->err);
+        if (s->link[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+int stretto_open(struct stretto **out)
+{
+    struct stretto *s = xcalloc(1, sizeof *s);
+
+    *out = s;
+    s->failed = true;
+    if (environment_read(&s->env, &s->err) < 0)
+        return -1;
+    if (!s->env.active) {
+        s->failed = false;
+        log_info("stretto: STRETTO_STREAM is not set: this is no ensemble member with a training, nothing is sent");
+        return 0;
+    }
+    s->steps = steps_create(s->env.fields.count);
+    if (discovery_wait(&s->env, &s->ranks, &s->err) < 0 || connect_ranks(s) < 0)
+        return -1;
+    s->failed = false;
+    return 0;
+}
+
+int stretto_active(const struct stretto *s)
+{
+    return s->env.active;
+}
+
+int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape)
+{
+    uint64_t extents[FRAME_MAX_DIMS];
+    const struct field *field;
+    char given[96], wanted[96];
+    int number;
+
+    if (!s->env.active)
+        return 0;
+    number = field_set_find(&s->env.fields, name);
+    if (number < 0)
+        return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
+    field = &s->env.fields.field[number];
+    if (ndim < 0 || ndim > FRAME_MAX_DIMS)
+        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name, FRAME_MAX_DIMS);
+    for (int i = 0; i < ndim; i++)
+        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
+    if (!field_has_shape(field, ndim, extents))
+        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name,
+                         shape_text(given, sizeof given, ndim, extents),
+                         shape_text(wanted, sizeof wanted, field->ndim, field->shape));
+    if (!convert_possible(dtype, field->dtype))
+        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name, dtype_name(dtype),
+                         dtype_name(field->dtype));
+    s->field[number].declared = true;
+    s->field[number].dtype = dtype;
+    return number;
+}
+
+static int service(struct stretto *s)
+{
+    for (int i = 0; i < s->ranks.ranks; i++)
+        if (link_service(s->link[i], &s->err) < 0) {
+            s->failed = true;
+            return -1;
+        }
+    return 0;
+}
+
+/* Sleep until a rank speaks, a timer is due or the member's walltime is over. */
+static int wait_for_ranks(struct stretto *s, const char *what)
+{
+    int64_t timeout = environment_left_ms(&s->env);
+    zmq_pollitem_t *items;
+    int rc = 0;
+
+    if (timeout == 0) {
+        s->failed = true;
+        return error_set(&s->err, "stream_deadline", "the member's walltime ended while waiting %s", what);
+    }
+    items = xcalloc((size_t)s->ranks.ranks, sizeof *items);
+    for (int i = 0; i < s->ranks.ranks; i++) {
+        int64_t due = link_timeout(s->link[i]);
+
+        items[i] = (zmq_pollitem_t){.socket = link_socket(s->link[i]), .events = ZMQ_POLLIN};
+        if (due >= 0 && due < timeout)
+            timeout = due;
+    }
+    /* An interrupted wait is only a shorter one. */
+    if (zmq_poll(items, s->ranks.ranks, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR) {
+        s->failed = true;
+        rc = error_set(&s->err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
+    }
+    free(items);
+    return rc;
+}
+
+static int send_field(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
+{
+    const struct field *field = &s->env.fields.field[number];
+    struct frame f = {.step = step,
+                      .field = (uint16_t)number,
+                      .dtype = (uint8_t)field->dtype,
+                      .ndim = (uint8_t)field->ndim,
+                      .length = field->bytes};
+    zmq_msg_t msg;
+    uint8_t *bytes;
+
+    if (sendbuf_message(s->pool, FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
+        return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
+                         (unsigned long long)field->bytes);
+    bytes = zmq_msg_data(&msg);
+    memcpy(f.shape, field->shape, sizeof f.shape);
+    convert(bytes + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype, field->count);
+    if (s->env.checksum) {
+        f.flags = FRAME_PAYLOAD_CHECKSUM;
+        f.payload_checksum = frame_checksum(bytes + FRAME_HEADER_SIZE, field->bytes);
+    }
+    return link_send(link, &f, &msg, &s->err);
+}
+
+static int incomplete(struct stretto *s)
+{
+    int64_t step;
+    int field;
+
+    if (!steps_first_incomplete(s->steps, &step, &field))
+        return 0;
+    return error_set(&s->err, "stream_incomplete", "step %lld was sent without the field \"%s\"", (long long)step,
+                     s->env.fields.field[field].name);
+}
+
+int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
+{
+    struct link *link;
+    size_t size;
+
+    if (!s->env.active && !s->failed)
+        return 0;
+    if (s->failed)
+        return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    if (field < 0 || field >= s->env.fields.count || !s->field[field].declared)
+        return error_set(&s->err, "stream_field", "field %d was not declared", field);
+    if (step < 0)
+        return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
+    if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX))
+        return incomplete(s);
+    /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
+    link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
+    size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
+    if (service(s) < 0)
+        return -1;
+    while (!link_has_room(link, size))
+        if (wait_for_ranks(s, "for room in the ranks' buffers") < 0 || service(s) < 0)
+            return -1;
+    if (send_field(s, link, field, step, data) < 0) {
+        s->failed = true;
+        return -1;
+    }
+    steps_note(s->steps, step, field);
+    return 0;
+}
+
+double stretto_time_left(const struct stretto *s)
+{
+    if (s->env.deadline <= 0)
+        return HUGE_VAL;
+    return s->env.deadline - (double)time_now_ms() / 1000;
+}
+
+static bool settled(const struct stretto *s)
+{
+    for (int i = 0; i < s->ranks.ranks; i++)
+        if (!link_settled(s->link[i]))
+            return false;
+    return true;
+}
+
+static int finish(struct stretto *s)
+{
+    if (s->failed)
+        return -1;
+    if (!s->env.active)
+        return 0;
+    if (incomplete(s) < 0)
+        return -1;
+    for (int i = 0; i < s->ranks.ranks; i++)
+        link_finalize(s->link[i]);
+    if (service(s) < 0)
+        return -1;
+    while (!settled(s))
+        if (wait_for_ranks(s, "for the ranks to acknowledge") < 0 || service(s) < 0)
+            return -1;
+    return 0;
+}
+
+void stretto_abort(struct stretto *s)
+{
+    if (s == NULL)
+        return;
+    for (int i = 0; s->link != NULL && i < s->ranks.ranks; i++)
+        link_destroy(s->link[i]);
+    free(s->link);
+    if (s->zmq != NULL)
+        while (zmq_ctx_term(s->zmq) != 0 && zmq_errno() == EINTR)
+            ;
+    sendbuf_pool_destroy(s->pool);
+    steps_destroy(s->steps);
+    discovery_fini(&s->ranks);
+    environment_fini(&s->env);
+    free(s);
+}
+
+int stretto_close(struct stretto *s)
+{
+    int rc;
+
+    if (s == NULL)
+        return 0;
+    rc = finish(s);
+    if (rc < 0)
+        log_error("stretto: %s", s->err.text);
+    stretto_abort(s);
+    return rc;
+}
+
+const char *stretto_error(const struct stretto *s)
+{
+    return s->err.text;
+}

@@ -1,0 +1,110 @@
+#include "tasks/proto/claim.h"
+
+#include "common/files.h"
+#include "common/jsonx.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TMPDIR_NAME "/stretto-job-XXXXXX"
+#define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and sockets have names */
+
+int claim_make(const char *jobdir, const char *tmpdir, struct error *err)
+{
+    char boot_id[BOOT_ID_SIZE], host[64] = "", *path = xasprintf("%s/claim.json", jobdir);
+    json_t *value;
+    int rc, saved;
+
+    gethostname(host, sizeof host - 1);
+    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s}", "version", 1, "pid", (int)getpid(), "start_time",
+                      (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id), "host", host,
+                      "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir);
+    rc = file_create_json(path, value, 0600, err);
+    saved = errno;
+    json_decref(value);
+    free(path);
+    errno = saved;
+    return rc;
+}
+
+int claim_read(const char *jobdir, struct claim *out, struct error *err)
+{
+    const char *boot_id = NULL, *host = "", *tmpdir = "";
+    char *path = xasprintf("%s/claim.json", jobdir);
+    json_t *root = file_read_json(path, err);
+    int64_t version, pid = 0, start = 0;
+    int rc = -1;
+
+    free(path);
+    if (root == NULL)
+        return -1;
+    memset(out, 0, sizeof *out);
+    if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) == 0 &&
+        jsonx_int(root, "", "pid", JSONX_REQUIRED, 1, INT_MAX, &pid, err) == 0 &&
+        jsonx_int(root, "", "start_time", JSONX_REQUIRED, 0, INT64_MAX, &start, err) == 0 &&
+        jsonx_string(root, "", "boot_id", JSONX_REQUIRED, &boot_id, err) == 0 &&
+        jsonx_string(root, "", "host", JSONX_OPTIONAL, &host, err) == 0 &&
+        jsonx_string(root, "", "tmpdir", JSONX_OPTIONAL, &tmpdir, err) == 0 &&
+        jsonx_number(root, "", "time", JSONX_OPTIONAL, &out->time, err) == 0) {
+        out->pid = (pid_t)pid;
+        out->start_time = (unsigned long long)start;
+        snprintf(out->boot_id, sizeof out->boot_id, "%s", boot_id);
+        snprintf(out->host, sizeof out->host, "%s", host);
+        snprintf(out->tmpdir, sizeof out->tmpdir, "%s", tmpdir);
+        rc = 0;
+    }
+    json_decref(root);
+    if (rc < 0)
+        errno = EBADMSG;
+    return rc;
+}
+
+bool claim_alive(const struct claim *claim)
+{
+    char boot_id[BOOT_ID_SIZE];
+
+    return strcmp(process_boot_id(boot_id), claim->boot_id) == 0 && claim->start_time != 0 &&
+           process_start_time(claim->pid) == claim->start_time;
+}
+
+int job_tmpdir_make(char *out, size_t size, struct error *err)
+{
+    const char *base = getenv("TMPDIR");
+
+    if (base != NULL && base[0] == '/' && strlen(base) <= TMPDIR_BASE_MAX) {
+        snprintf(out, size, "%s" TMPDIR_NAME, base);
+        if (mkdtemp(out) != NULL)
+            return 0;
+    }
+    snprintf(out, size, "/tmp" TMPDIR_NAME);
+    if (mkdtemp(out) == NULL)
+        return error_errno(err, "tmpdir", "cannot make a temporary directory in /tmp");
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    remove(path); /* what cannot be removed stays: nothing depends on it */
+    return 0;
+}
+
+void job_tmpdir_remove(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    struct stat st;
+
+    if (path[0] != '/' || name == NULL || strlen(name) != strlen(TMPDIR_NAME) ||
+        strncmp(name, TMPDIR_NAME, strlen(TMPDIR_NAME) - 6) != 0)
+        return;
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+        return;
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}

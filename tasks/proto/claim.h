@@ -1,0 +1,36 @@
+/* The claim: which process runs a job (docs/run-directory.md, claim.json). Of two runners started for one job, only
+ * one can make it. */
+#ifndef TASKS_PROTO_CLAIM_H
+#define TASKS_PROTO_CLAIM_H
+#include "common/error.h"
+#include "common/process.h"
+
+#include <stdbool.h>
+
+struct claim {
+    pid_t pid;
+    unsigned long long start_time;
+    char boot_id[BOOT_ID_SIZE];
+    char host[64];
+    double time;
+    char tmpdir[128]; /* STRETTO_TMPDIR of the job; "" where not known */
+};
+
+/* Claim the job of this directory for the calling process. errno EEXIST where another has it. */
+int claim_make(const char *jobdir, const char *tmpdir, struct error *err);
+
+/* errno ENOENT where there is none, EBADMSG where it is no claim. */
+int claim_read(const char *jobdir, struct claim *out, struct error *err);
+
+/* Does the process that made it still run, on this machine and since the same boot? */
+bool claim_alive(const struct claim *claim);
+
+/* Make a directory for sockets and such, mode 0700, with a short path on a local disk: $TMPDIR where that is short
+ * enough for the path of a Unix socket below it, else /tmp. */
+int job_tmpdir_make(char *out, size_t size, struct error *err);
+
+/* Remove it with all that is in it. Refuses a path that job_tmpdir_make() would not have made, since a claim's comes
+ * from a file; a missing one is no error. */
+void job_tmpdir_remove(const char *path);
+
+#endif

@@ -1,0 +1,44 @@
+/* Exit records: how a task ended (exit.json), and that all of a job's are written (ended.json). */
+#ifndef TASKS_PROTO_EXITREC_H
+#define TASKS_PROTO_EXITREC_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum exitrec_outcome { EXITREC_SUCCEEDED, EXITREC_FAILED, EXITREC_TIMEOUT, EXITREC_CANCELLED };
+
+struct exitrec {
+    char job[64];
+    char id[64];
+    char host[64];
+    double started, ended; /* Unix seconds; equal where the task never started */
+    enum exitrec_outcome outcome;
+    int exit_code; /* -1 where a signal ended it, or it never started */
+    int signal;    /* 0 where none did */
+    char reason[512]; /* UTF-8; "" where there is nothing to say */
+    double user_seconds, system_seconds;
+    int64_t max_rss; /* bytes */
+};
+
+const char *exitrec_outcome_name(enum exitrec_outcome outcome);
+
+/* Written whole, with mode 0600; errno is set on failure. */
+int exitrec_write(const char *path, const struct exitrec *rec, struct error *err);
+
+/* From a parsed object (borrowed). */
+int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err);
+
+/* errno ENOENT where there is none, EBADMSG where it is no exit record. The caller compares job and id with what it
+ * expects: another attempt's record proves nothing. */
+int exitrec_read(const char *path, struct exitrec *rec, struct error *err);
+
+struct job_ended {
+    double time; /* Unix seconds */
+    char reason[256];
+};
+
+int job_ended_write(const char *path, const struct job_ended *ended, struct error *err);
+int job_ended_read(const char *path, struct job_ended *ended, struct error *err); /* errno as exitrec_read() */
+
+#endif

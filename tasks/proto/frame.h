@@ -1,0 +1,74 @@
+/* Frames of the stream: one ZeroMQ message is one frame, a 128-byte little-endian header and its payload, so that the
+ * received message itself is the storage of a sample. docs/protocol.md has the layout byte for byte, and what each kind
+ * is for. */
+#ifndef TASKS_PROTO_FRAME_H
+#define TASKS_PROTO_FRAME_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_HEADER_SIZE 128
+#define FRAME_VERSION 1
+#define FRAME_MAX_DIMS 4
+
+enum frame_kind {
+    FRAME_HELLO = 1,     /* member → rank: who I am; payload: JSON with the parameters */
+    FRAME_WELCOME = 2,   /* rank → member: what I hold of your session */
+    FRAME_SAMPLE = 3,    /* member → rank: one field of one time step */
+    FRAME_ACK = 4,       /* rank → member: held safely up to `sequence` */
+    FRAME_REWIND = 5,    /* rank → member: something is missing after `sequence`, send again from there */
+    FRAME_WHO = 6,       /* rank → member: I do not know this session, say HELLO */
+    FRAME_FINALIZE = 7,  /* member → rank: nothing more will come */
+    FRAME_FINALIZED = 8, /* rank → member: noted */
+    FRAME_REFUSED = 9,   /* rank → member: I cannot take this; payload: the reason, UTF-8 */
+};
+
+enum frame_flag { FRAME_PAYLOAD_CHECKSUM = 1 };
+
+struct frame {
+    enum frame_kind kind;
+    uint64_t key;        /* the stream's key: another ensemble's frames are told apart */
+    uint64_t ensemble;
+    uint64_t member;
+    uint64_t session;    /* drawn at random by each opened stream; tells two processes of one member apart */
+    uint32_t attempt;
+    uint32_t generation; /* of the ranks */
+    int64_t step;        /* >= 0 */
+    uint64_t sequence;   /* counts the SAMPLE frames of a session to one rank, from 1 */
+    uint16_t field;      /* index of the field in the stream's field_set */
+    uint8_t dtype;       /* enum stretto_dtype; 0 where the payload is no array */
+    uint8_t ndim;
+    uint16_t flags;
+    uint64_t shape[FRAME_MAX_DIMS]; /* 0 beyond ndim */
+    uint64_t length;                /* bytes of payload */
+    uint64_t payload_checksum;      /* XXH3-64, 0 without the flag */
+};
+
+/* Why a frame is refused, in the order in which it is checked. */
+enum frame_fault {
+    FRAME_OK,
+    FRAME_SHORT,            /* fewer bytes than a header */
+    FRAME_BAD_MAGIC,
+    FRAME_BAD_VERSION,
+    FRAME_BAD_CHECKSUM,     /* of the header */
+    FRAME_BAD_KIND,
+    FRAME_BAD_FLAGS,
+    FRAME_BAD_SHAPE,        /* too many dimensions, or extents beyond them */
+    FRAME_BAD_STEP,
+    FRAME_BAD_LENGTH,       /* not the message's size minus the header */
+    FRAME_BAD_PAYLOAD,      /* checksum of the payload */
+};
+
+/* Write the header for `f` and compute its checksum. f->payload_checksum is taken as it is. */
+void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE]);
+
+/* Read a whole message: strict, never beyond `size` bytes. The payload checksum is verified where the flag is set. *f is
+ * filled as far as the header's own checksum held: FRAME_BAD_KIND and everything after it leave the identity valid. */
+enum frame_fault frame_decode(const void *message, size_t size, struct frame *f);
+
+/* XXH3-64 of a payload. */
+uint64_t frame_checksum(const void *payload, size_t size);
+
+const char *frame_fault_text(enum frame_fault fault);
+const char *frame_kind_name(enum frame_kind kind);
+#endif

@@ -1,0 +1,219 @@
+#include "tasks/proto/jobdesc.h"
+
+#include "common/files.h"
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BAD "jobdesc_invalid"
+#define SECONDS_MAX (100.0 * 366 * 86400)
+
+bool job_name_valid(const char *name)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t len = strlen(name);
+
+    return len > 0 && len <= JOB_NAME_MAX && strspn(name, allowed) == len && name[0] != '.' && name[0] != '-';
+}
+
+static int read_seconds(const json_t *obj, const char *key, int64_t *out_ms, struct error *err)
+{
+    double seconds = 0;
+
+    if (jsonx_number(obj, "", key, JSONX_REQUIRED, &seconds, err) < 0)
+        return -1;
+    if (seconds < 0 || seconds > SECONDS_MAX)
+        return error_at(err, BAD, key[0] == 'w' ? "/walltime" : "/grace", "\"%s\" must be between 0 and 100 years", key);
+    *out_ms = (int64_t)(seconds * 1000 + 0.5);
+    return 0;
+}
+
+/* Names that the runner puts into paths, markers and JSON. */
+static bool printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x7f || *text == '/')
+            return false;
+    return true;
+}
+
+/* No way up and out of the task's directory. */
+static bool stays_below(const char *path)
+{
+    if (path[0] == '/')
+        return false;
+    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
+            return false;
+    return true;
+}
+
+static int check_env(const json_t *env, const char *at, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach ((json_t *)env, name, value) {
+        char place[256];
+
+        jsonx_pointer(place, sizeof place, at, name);
+        if (name[0] == '\0' || strchr(name, '=') != NULL)
+            return error_at(err, BAD, place, "\"%s\" is no name of an environment variable", name);
+        if (!json_is_string(value))
+            return error_at(err, BAD, place, "the value of \"%s\" must be a string, not %s", name,
+                            jsonx_type_name(value));
+    }
+    return 0;
+}
+
+static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *task, struct error *err)
+{
+    char place[256];
+    size_t i;
+    json_t *dir;
+
+    if (!json_is_object(obj))
+        return error_at(err, BAD, at, "each task must be an object, not %s", jsonx_type_name(obj));
+    task->ntasks = 1;
+    if (jsonx_string(obj, at, "id", JSONX_REQUIRED, &task->id, err) < 0 ||
+        jsonx_string(obj, at, "dir", JSONX_REQUIRED, &task->dir, err) < 0 ||
+        jsonx_strings(obj, at, "argv", JSONX_REQUIRED, 1, &task->argv, err) < 0 ||
+        jsonx_object(obj, at, "env", JSONX_OPTIONAL, &task->env, err) < 0 ||
+        jsonx_strings(obj, at, "path", JSONX_OPTIONAL, 0, &task->path, err) < 0 ||
+        jsonx_string(obj, at, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
+        jsonx_int(obj, at, "ntasks", JSONX_OPTIONAL, 1, 10000000, &task->ntasks, err) < 0 ||
+        jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0)
+        return -1;
+    if (strlen(task->id) > JOB_NAME_MAX || !printable(task->id))
+        return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "id"),
+                        "an id is at most %d printable characters without '/'", JOB_NAME_MAX);
+    if (task->dir[0] != '/')
+        return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "dir"), "\"dir\" must be an absolute path");
+    if (json_string_length(json_array_get(task->argv, 0)) == 0)
+        return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "argv"), "the program's name is empty");
+    if (task->success_file != NULL && !stays_below(task->success_file))
+        return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "success_file"),
+                        "\"success_file\" must lie in the task's directory");
+    json_array_foreach (task->path, i, dir)
+        if (json_string_value(dir)[0] != '/' || strchr(json_string_value(dir), ':') != NULL)
+            return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "path"),
+                            "\"path\" must hold absolute directories without ':'");
+    return check_env(task->env, jsonx_pointer(place, sizeof place, at, "env"), err);
+}
+
+static int parse_tasks(const json_t *list, struct jobdesc *desc, struct error *err)
+{
+    json_t *seen = json_object(), *item;
+    int rc = -1;
+    size_t i;
+
+    if (json_array_size(list) > JOB_TASKS_MAX) {
+        error_at(err, BAD, "/tasks", "more than %d tasks in one job", JOB_TASKS_MAX);
+        goto out;
+    }
+    desc->tasks = xcalloc(json_array_size(list), sizeof *desc->tasks);
+    json_array_foreach (list, i, item) {
+        char at[32];
+
+        snprintf(at, sizeof at, "/tasks/%zu", i);
+        if (parse_task(item, at, &desc->tasks[i], err) < 0)
+            goto out;
+        if (json_object_get(seen, desc->tasks[i].id) != NULL) {
+            error_at(err, BAD, at, "two tasks have the id \"%s\"", desc->tasks[i].id);
+            goto out;
+        }
+        json_object_set_new(seen, desc->tasks[i].id, json_true());
+        desc->ntasks++;
+    }
+    rc = 0;
+out:
+    json_decref(seen);
+    return rc;
+}
+
+struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
+{
+    struct jobdesc *desc = xcalloc(1, sizeof *desc);
+    const char *kind = NULL;
+    const json_t *tasks = NULL;
+    int64_t version = 0;
+
+    desc->root = json_incref(root);
+    if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) < 0 ||
+        jsonx_string(root, "", "job", JSONX_REQUIRED, &desc->job, err) < 0 ||
+        jsonx_int(root, "", "ensemble", JSONX_REQUIRED, 0, INT64_MAX, &desc->ensemble, err) < 0 ||
+        jsonx_string(root, "", "kind", JSONX_REQUIRED, &kind, err) < 0 ||
+        jsonx_string(root, "", "control", JSONX_OPTIONAL, &desc->control, err) < 0 ||
+        read_seconds(root, "walltime", &desc->walltime_ms, err) < 0 ||
+        read_seconds(root, "grace", &desc->grace_ms, err) < 0 ||
+        jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)
+        goto fail;
+    if (!job_name_valid(desc->job)) {
+        error_at(err, BAD, "/job", "a job's name is 1 to %d of [A-Za-z0-9._-]", JOB_NAME_MAX);
+        goto fail;
+    }
+    if (strcmp(kind, "members") != 0 && strcmp(kind, "training") != 0) {
+        error_at(err, BAD, "/kind", "\"kind\" must be \"members\" or \"training\"");
+        goto fail;
+    }
+    desc->kind = kind[0] == 'm' ? JOBDESC_MEMBERS : JOBDESC_TRAINING;
+    if (parse_tasks(tasks, desc, err) < 0)
+        goto fail;
+    return desc;
+fail:
+    jobdesc_free(desc);
+    errno = EBADMSG;
+    return NULL;
+}
+
+struct jobdesc *jobdesc_read(const char *path, struct error *err)
+{
+    json_t *root = file_read_json(path, err);
+    struct jobdesc *desc;
+
+    if (root == NULL)
+        return NULL;
+    desc = jobdesc_parse(root, err);
+    json_decref(root);
+    return desc;
+}
+
+void jobdesc_free(struct jobdesc *desc)
+{
+    int saved = errno;
+
+    if (desc != NULL) {
+        json_decref(desc->root);
+        free(desc->tasks);
+        free(desc);
+    }
+    errno = saved;
+}
+
+/* Whole seconds are written as integers, as people expect to read them. */
+static json_t *seconds(int64_t ms)
+{
+    return ms % 1000 == 0 ? json_integer(ms / 1000) : json_real((double)ms / 1000);
+}
+
+json_t *jobdesc_build(const struct jobdesc *desc)
+{
+    json_t *tasks = json_array();
+
+    for (size_t i = 0; i < desc->ntasks; i++) {
+        const struct jobdesc_task *task = &desc->tasks[i];
+
+        json_array_append_new(tasks, json_pack("{s:s, s:s, s:O, s:O*, s:O*, s:s*, s:I, s:s*}", "id", task->id, "dir",
+                                               task->dir, "argv", task->argv, "env", task->env, "path", task->path,
+                                               "launcher", task->launcher, "ntasks", (json_int_t)task->ntasks,
+                                               "success_file", task->success_file));
+    }
+    return json_pack("{s:i, s:s, s:I, s:s, s:s*, s:o, s:o, s:o}", "version", 1, "job", desc->job, "ensemble",
+                     (json_int_t)desc->ensemble, "kind", desc->kind == JOBDESC_MEMBERS ? "members" : "training",
+                     "control", desc->control, "walltime", seconds(desc->walltime_ms), "grace", seconds(desc->grace_ms),
+                     "tasks", tasks);
+}

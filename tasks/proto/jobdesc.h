@@ -1,0 +1,54 @@
+/* Job descriptor: what the daemon tells the runner (docs/run-directory.md, job.json).
+ *
+ * Parsing checks every key that is known and ignores the others; errors name the place by a JSON pointer. */
+#ifndef TASKS_PROTO_JOBDESC_H
+#define TASKS_PROTO_JOBDESC_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JOB_NAME_MAX 63
+#define JOB_TASKS_MAX 100000
+
+enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING };
+
+struct jobdesc_task {
+    const char *id;           /* "7.123", or "7.training.0": unique in the job, printable, no '/' */
+    const char *dir;          /* absolute; made by the runner where missing */
+    const json_t *argv;       /* array of at least one string */
+    const json_t *env;        /* object of strings, or NULL */
+    const json_t *path;       /* array of absolute directories, or NULL */
+    const char *launcher;     /* NULL: argv is run as it is */
+    int64_t ntasks;           /* processes to launch, >= 1 */
+    const char *success_file; /* relative to dir, or NULL */
+};
+
+struct jobdesc {
+    const char *job;
+    int64_t ensemble;
+    enum jobdesc_kind kind;
+    const char *control; /* endpoint, or NULL */
+    int64_t walltime_ms; /* 0: none */
+    int64_t grace_ms;
+    size_t ntasks;
+    struct jobdesc_task *tasks;
+    json_t *root; /* owns the strings of a parsed descriptor; NULL in one that was put together */
+};
+
+/* 1 to 63 of [A-Za-z0-9._-], not beginning with a dot or a dash. */
+bool job_name_valid(const char *name);
+
+/* From JSON; keeps a reference on root. Free with jobdesc_free(). */
+struct jobdesc *jobdesc_parse(json_t *root, struct error *err);
+
+/* From a file; errno ENOENT where there is none. */
+struct jobdesc *jobdesc_read(const char *path, struct error *err);
+
+void jobdesc_free(struct jobdesc *desc);
+
+/* To JSON: a new reference. desc may be put together by hand, with everything borrowed for the call. */
+json_t *jobdesc_build(const struct jobdesc *desc);
+
+#endif

@@ -1,0 +1,87 @@
+#include "tasks/runner/environment.h"
+
+#include "common/xalloc.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct environment {
+    char **list; /* ended by NULL */
+    size_t n;
+};
+
+static const char *const not_handed_on[] = {
+    "STRETTO_ATTEMPT",    "STRETTO_CHECKPOINT_DIR", "STRETTO_DEADLINE", "STRETTO_ENSEMBLE", "STRETTO_FIELDS",
+    "STRETTO_JOB",        "STRETTO_MEMBER",         "STRETTO_NTASKS",   "STRETTO_PARAMS",   "STRETTO_RANK",
+    "STRETTO_RANKS",      "STRETTO_RESUME",         "STRETTO_SEED",     "STRETTO_STREAM",   "STRETTO_STREAM_KEY",
+    "STRETTO_TASK",       "STRETTO_TMPDIR",         "STRETTO_TOKEN",    "STRETTO_TRAINING_DIR",
+};
+
+static bool names(const char *entry, const char *name)
+{
+    size_t len = strlen(name);
+
+    return strncmp(entry, name, len) == 0 && entry[len] == '=';
+}
+
+static void append(struct environment *env, char *entry)
+{
+    env->list = xrealloc(env->list, env->n + 2, sizeof *env->list);
+    env->list[env->n++] = entry;
+    env->list[env->n] = NULL;
+}
+
+struct environment *environment_create(void)
+{
+    struct environment *env = xcalloc(1, sizeof *env);
+
+    env->list = xcalloc(1, sizeof *env->list);
+    for (char **entry = environ; *entry != NULL; entry++) {
+        size_t i, n = sizeof not_handed_on / sizeof *not_handed_on;
+
+        for (i = 0; i < n && !names(*entry, not_handed_on[i]); i++)
+            ;
+        if (i == n)
+            append(env, xstrdup(*entry));
+    }
+    return env;
+}
+
+void environment_destroy(struct environment *env)
+{
+    if (env == NULL)
+        return;
+    for (size_t i = 0; i < env->n; i++)
+        free(env->list[i]);
+    free(env->list);
+    free(env);
+}
+
+void environment_set(struct environment *env, const char *name, const char *value)
+{
+    char *entry = xasprintf("%s=%s", name, value);
+
+    for (size_t i = 0; i < env->n; i++) {
+        if (names(env->list[i], name)) {
+            free(env->list[i]);
+            env->list[i] = entry;
+            return;
+        }
+    }
+    append(env, entry);
+}
+
+const char *environment_get(const struct environment *env, const char *name)
+{
+    for (size_t i = 0; i < env->n; i++)
+        if (names(env->list[i], name))
+            return env->list[i] + strlen(name) + 1;
+    return NULL;
+}
+
+char **environment_list(const struct environment *env)
+{
+    return env->list;
+}

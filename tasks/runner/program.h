@@ -1,0 +1,20 @@
+/* Which file is run for a task, and with which arguments. */
+#ifndef TASKS_RUNNER_PROGRAM_H
+#define TASKS_RUNNER_PROGRAM_H
+#include "common/error.h"
+#include "tasks/proto/jobdesc.h"
+
+struct program {
+    char *file;  /* for execve() */
+    char **argv; /* ended by NULL; the launcher's in front where there is one */
+};
+
+/* Look up the task's program, or its launcher, on `path` (the PATH that the task will see); a name with a slash is
+ * relative to the task's directory. Fails with a sentence for people: `cannot start "heat2d": not found on PATH`. */
+int program_init(struct program *p, const struct jobdesc_task *task, const char *path, struct error *err);
+void program_fini(struct program *p);
+
+/* The same sentence for what execve() answered. */
+int program_exec_error(const struct program *p, int exec_errno, struct error *err);
+
+#endif

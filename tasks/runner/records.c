@@ -1,0 +1,133 @@
+#include "tasks/runner/records.h"
+
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BACKOFF_MIN_MS 100
+#define BACKOFF_MAX_MS 10000
+#define TRY_AT_LEAST_MS 10000
+
+struct record {
+    struct record *next;
+    char *path;
+    int (*write)(const char *path, const void *what, struct error *err);
+    const void *what;
+};
+
+struct records {
+    void (*written)(void *arg);
+    void *arg;
+    struct record *first, **last;
+    int64_t failing_since; /* 0: the last write succeeded */
+    int64_t due;
+    int64_t backoff;
+    bool lost;
+};
+
+struct records *records_create(void (*written)(void *arg), void *arg)
+{
+    struct records *r = xcalloc(1, sizeof *r);
+
+    r->written = written;
+    r->arg = arg;
+    r->last = &r->first;
+    return r;
+}
+
+static void drop_first(struct records *r)
+{
+    struct record *record = r->first;
+
+    r->first = record->next;
+    if (r->first == NULL)
+        r->last = &r->first;
+    free(record->path);
+    free(record);
+}
+
+void records_destroy(struct records *r)
+{
+    if (r == NULL)
+        return;
+    while (r->first != NULL)
+        drop_first(r);
+    free(r);
+}
+
+void records_add(struct records *r, const char *path, int (*write)(const char *path, const void *what, struct error *),
+                 const void *what)
+{
+    struct record *record = xcalloc(1, sizeof *record);
+
+    record->path = xstrdup(path);
+    record->write = write;
+    record->what = what;
+    *r->last = record;
+    r->last = &record->next;
+}
+
+/* Does waiting help? A missing directory does not come back. */
+static bool transient(int error)
+{
+    static const int known[] = {ENOSPC, EDQUOT, EIO, ESTALE, EAGAIN, EINTR, ENOMEM, ENFILE, ETIMEDOUT, ENOLCK, EROFS};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (error == known[i])
+            return true;
+    return false;
+}
+
+static void postpone(struct records *r, int64_t now, const struct error *err)
+{
+    if (r->failing_since == 0) {
+        r->failing_since = now;
+        r->backoff = BACKOFF_MIN_MS;
+    }
+    log_error("%s; trying again in %lld ms", err->text, (long long)r->backoff);
+    r->due = now + r->backoff;
+    r->backoff = r->backoff * 2 < BACKOFF_MAX_MS ? r->backoff * 2 : BACKOFF_MAX_MS;
+}
+
+void records_work(struct records *r, int64_t now, int64_t give_up)
+{
+    struct error err;
+    bool wait;
+
+    while (r->first != NULL && now >= r->due) {
+        if (r->first->write(r->first->path, r->first->what, &err) == 0) {
+            r->failing_since = r->due = 0;
+            drop_first(r);
+            r->written(r->arg);
+            continue;
+        }
+        wait = transient(errno);
+        now = time_monotonic_ms(); /* a sick file system takes its time to say no */
+        if (r->failing_since != 0 && (now >= give_up || !wait) && now - r->failing_since >= TRY_AT_LEAST_MS) {
+            log_error("%s; giving up: this record is lost", err.text);
+            r->lost = true;
+            r->due = 0;
+            drop_first(r);
+        } else {
+            postpone(r, now, &err);
+        }
+    }
+}
+
+bool records_pending(const struct records *r)
+{
+    return r->first != NULL;
+}
+
+int64_t records_due(const struct records *r)
+{
+    return r->first != NULL ? r->due : INT64_MAX;
+}
+
+bool records_lost(const struct records *r)
+{
+    return r->lost;
+}

@@ -1,0 +1,316 @@
+#include "tasks/runner/run.h"
+
+#include "common/log.h"
+#include "common/process.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/runner/records.h"
+#include "tasks/runner/tree.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SWEEP_MIN_MS 20
+#define SWEEP_MAX_MS 1000
+#define LEFTOVER_SWEEP_MS 500
+#define RECORDS_WITHOUT_WALLTIME_MS 600000
+#define RECORDS_AFTER_WALLTIME_MS 15000
+
+struct run {
+    const struct job *job;
+    struct task *tasks;
+    size_t ntasks, left; /* left: not ended yet */
+    int signal_fd;
+    struct records *records;
+    struct control_sender *control;
+    int64_t deadline; /* monotonic ms, INT64_MAX: none; likewise below */
+    int64_t kill_at;  /* SIGKILL for what did not end in its grace, once the whole job is to end */
+    int64_t sweep_ms; /* until the next look whether that helped */
+    enum stop stop;
+    size_t leftovers; /* tasks that ended and left processes behind */
+    bool all_told;    /* the children that are left when the last task has ended were told to end */
+};
+
+int run_signals(struct error *err)
+{
+    static const int handled[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        sigaddset(&set, handled[i]);
+        signal(handled[i], SIG_DFL); /* an ignored SIGCHLD would take the exit statuses with it */
+    }
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, "signalfd", "signalfd");
+    return fd;
+}
+
+static void record_written(void *arg)
+{
+    struct run *r = arg;
+
+    control_sender_nudge(r->control, CONTROL_EXIT);
+}
+
+static int write_exit(const char *path, const void *what, struct error *err)
+{
+    return exitrec_write(path, what, err);
+}
+
+static int write_ended(const char *path, const void *what, struct error *err)
+{
+    return job_ended_write(path, what, err);
+}
+
+static void task_ended(struct run *r, struct task *t)
+{
+    char *path = xasprintf("%s/exit.json", t->desc->dir);
+
+    r->left--;
+    log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
+             t->rec.reason);
+    records_add(r->records, path, write_exit, &t->rec);
+    free(path);
+}
+
+/* Signals that end the job are looked at between starts, so that a thousand packed tasks need not start first. */
+static enum stop asked_to_stop(const struct run *r)
+{
+    sigset_t set;
+
+    sigpending(&set);
+    if (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP))
+        return STOP_CANCEL;
+    return time_monotonic_ms() >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
+}
+
+static void start_tasks(struct run *r)
+{
+    for (size_t i = 0; i < r->ntasks; i++) {
+        enum stop stop = asked_to_stop(r);
+
+        task_init(&r->tasks[i], r->job, &r->job->desc->tasks[i]);
+        if (stop != STOP_NONE)
+            task_skip(&r->tasks[i], stop);
+        else
+            task_start(&r->tasks[i]);
+        if (r->tasks[i].ended)
+            task_ended(r, &r->tasks[i]);
+    }
+}
+
+/* What a task left running when it ended does not outlive it by more than the grace. */
+static void end_leftovers(struct run *r, struct task *t, int64_t now)
+{
+    int n = r->stop == STOP_NONE ? tree_signal_task(0, t->mark, SIGTERM) : 0;
+
+    if (n > 0) {
+        log_warn("task %s left %d process%s running: told to end", t->desc->id, n, n == 1 ? "" : "es");
+        t->kill_at = now + r->job->desc->grace_ms;
+        r->leftovers++;
+    }
+}
+
+static void kill_leftovers(struct run *r, int64_t now)
+{
+    for (size_t i = 0; r->leftovers > 0 && i < r->ntasks; i++) {
+        struct task *t = &r->tasks[i];
+
+        if (now < t->kill_at)
+            continue;
+        if (tree_signal_task(0, t->mark, SIGKILL) > 0) {
+            t->kill_at = now + LEFTOVER_SWEEP_MS;
+        } else {
+            t->kill_at = INT64_MAX;
+            r->leftovers--;
+        }
+    }
+}
+
+static int64_t next_leftover(const struct run *r)
+{
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; r->leftovers > 0 && i < r->ntasks; i++)
+        if (r->tasks[i].kill_at < next)
+            next = r->tasks[i].kill_at;
+    return next;
+}
+
+/* Wait for whatever has ended. Returns whether children are left. */
+static bool reap(struct run *r, int64_t now)
+{
+    struct rusage usage;
+    int status;
+    pid_t pid;
+
+    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+        for (size_t i = 0; i < r->ntasks; i++) {
+            struct task *t = &r->tasks[i];
+
+            if (t->pid != pid)
+                continue;
+            task_end(t, status, &usage, r->stop);
+            task_ended(r, t);
+            end_leftovers(r, t, now);
+            break;
+        }
+    }
+    return pid == 0;
+}
+
+static void stop_job(struct run *r, enum stop why, int64_t now)
+{
+    if (r->stop != STOP_NONE || r->left == 0)
+        return;
+    r->stop = why;
+    log_info("%s: ending %zu task%s", why == STOP_TIMEOUT ? "the walltime is over" : "told to end", r->left,
+             r->left == 1 ? "" : "s");
+    for (size_t i = 0; i < r->ntasks; i++)
+        if (r->tasks[i].pid > 0)
+            tree_signal_task(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
+    r->kill_at = now + r->job->desc->grace_ms;
+}
+
+/* SIGKILL for what had its grace; again and again, since what is killed may just have forked. */
+static void kill_now(struct run *r, int64_t now)
+{
+    for (size_t i = 0; i < r->ntasks; i++)
+        if (r->tasks[i].pid > 0)
+            kill(-r->tasks[i].pid, SIGKILL);
+    process_signal_marked("STRETTO_JOB", r->job->desc->job, SIGKILL);
+    if (r->left == 0)
+        tree_signal_children(SIGKILL);
+    r->sweep_ms = r->sweep_ms * 2 < SWEEP_MAX_MS ? r->sweep_ms * 2 : SWEEP_MAX_MS;
+    r->kill_at = now + r->sweep_ms;
+}
+
+/* Children that are left when every task has ended and no mark leads to them: they gave up their environment. */
+static void end_children(struct run *r, int64_t now)
+{
+    if (r->stop != STOP_NONE || r->all_told || r->leftovers > 0)
+        return;
+    r->all_told = true;
+    tree_signal_children(SIGTERM);
+    r->kill_at = now + r->job->desc->grace_ms;
+}
+
+static void forward(struct run *r, int sig)
+{
+    log_info("signal %d goes on to %zu task%s", sig, r->left, r->left == 1 ? "" : "s");
+    for (size_t i = 0; i < r->ntasks; i++)
+        if (r->tasks[i].pid > 0)
+            kill(r->tasks[i].pid, sig); /* the first process only: most programs would die of it unasked */
+}
+
+static void take_signals(struct run *r, int64_t now)
+{
+    struct signalfd_siginfo info;
+
+    while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
+        switch (info.ssi_signo) {
+        case SIGTERM:
+        case SIGINT:
+        case SIGHUP: stop_job(r, STOP_CANCEL, now); break;
+        case SIGUSR1:
+        case SIGUSR2: forward(r, (int)info.ssi_signo); break;
+        default: break; /* SIGCHLD: reap() looks every time */
+        }
+    }
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void wait_for_events(struct run *r, int64_t until)
+{
+    struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
+    int64_t now = time_monotonic_ms(), ms = until == INT64_MAX ? -1 : until > now ? until - now : 0;
+
+    poll(&fd, 1, ms > INT_MAX ? INT_MAX : (int)ms);
+}
+
+/* Until nothing runs and every record lies on the disk. */
+static void loop(struct run *r, int64_t give_up_after)
+{
+    for (;;) {
+        int64_t now = time_monotonic_ms(), until;
+        bool children = reap(r, now); /* before the clock is looked at: what ended in time ended in time */
+
+        if (children && r->left == 0)
+            end_children(r, now);
+        kill_leftovers(r, now);
+        if (children && now >= r->kill_at)
+            kill_now(r, now);
+        if (r->left > 0 && now >= r->deadline)
+            stop_job(r, STOP_TIMEOUT, now);
+        records_work(r->records, now, give_up_after);
+        if (!children && r->left == 0 && !records_pending(r->records))
+            return;
+        until = records_due(r->records);
+        if (children)
+            until = earlier(until, earlier(r->kill_at, next_leftover(r)));
+        if (r->stop == STOP_NONE && r->left > 0)
+            until = earlier(until, r->deadline);
+        wait_for_events(r, until);
+        take_signals(r, time_monotonic_ms());
+    }
+}
+
+static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
+{
+    struct job_ended ended = {.time = (double)time_now_ms() / 1000};
+    char *path = xasprintf("%s/ended.json", jobdir);
+
+    if (r->stop != STOP_NONE)
+        snprintf(ended.reason, sizeof ended.reason, "%s",
+                 r->stop == STOP_TIMEOUT ? "the walltime was over" : "told to end");
+    records_add(r->records, path, write_ended, &ended);
+    loop(r, give_up_after);
+    free(path);
+    return records_lost(r->records) ? -1 : 0;
+}
+
+int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
+            struct control_sender *control)
+{
+    int64_t walltime = job->desc->walltime_ms, give_up_after;
+    struct run r = {
+        .job = job,
+        .tasks = xcalloc(job->desc->ntasks, sizeof *r.tasks),
+        .ntasks = job->desc->ntasks,
+        .left = job->desc->ntasks,
+        .signal_fd = signal_fd,
+        .control = control,
+        .deadline = walltime > 0 ? started_ms + walltime : INT64_MAX,
+        .kill_at = INT64_MAX,
+        .sweep_ms = SWEEP_MIN_MS,
+    };
+    int rc = -1;
+
+    r.records = records_create(record_written, &r);
+    start_tasks(&r);
+    /* whoever started the runner counts on its end soon after the walltime */
+    give_up_after = walltime > 0 ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS
+                                 : time_monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
+    loop(&r, give_up_after);
+    if (!records_lost(r.records))
+        rc = finish(&r, jobdir, give_up_after);
+    records_destroy(r.records);
+    free(r.tasks);
+    return rc;
+}

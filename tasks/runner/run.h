@@ -1,0 +1,15 @@
+/* The event loop of a runner: from the claimed job to the last process of its last task. */
+#ifndef TASKS_RUNNER_RUN_H
+#define TASKS_RUNNER_RUN_H
+#include "tasks/proto/control.h"
+#include "tasks/runner/task.h"
+
+/* Block the signals that the loop handles, so that none is lost before it runs. Returns a signalfd, or -1 with err. */
+int run_signals(struct error *err);
+
+/* Run all tasks of the job, with started_ms the monotonic time at which the runner was started. Returns 0 when every
+ * exit record and ended.json are written and no process of the job is left, -1 when a record was lost. */
+int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
+            struct control_sender *control);
+
+#endif

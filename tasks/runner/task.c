@@ -1,0 +1,109 @@
+#include "tasks/runner/task.h"
+
+#include "common/files.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static double now(void)
+{
+    return (double)time_now_ms() / 1000;
+}
+
+void task_init(struct task *t, const struct job *job, const struct jobdesc_task *desc)
+{
+    memset(t, 0, sizeof *t);
+    t->job = job;
+    t->desc = desc;
+    snprintf(t->mark, sizeof t->mark, "%s/%s", job->desc->job, desc->id);
+    snprintf(t->rec.job, sizeof t->rec.job, "%s", job->desc->job);
+    snprintf(t->rec.id, sizeof t->rec.id, "%s", desc->id);
+    snprintf(t->rec.host, sizeof t->rec.host, "%s", job->host);
+    t->rec.exit_code = -1;
+    t->kill_at = INT64_MAX;
+}
+
+void task_skip(struct task *t, enum stop why)
+{
+    struct error err;
+
+    dir_make(t->desc->dir, &err); /* where that fails, writing the record tells */
+    t->ended = true;
+    t->rec.started = t->rec.ended = now();
+    t->rec.outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
+    snprintf(t->rec.reason, sizeof t->rec.reason, "%s before it started",
+             why == STOP_TIMEOUT ? "the walltime was over" : "cancelled");
+}
+
+static bool success_file_there(const struct task *t)
+{
+    struct stat st;
+    char *path;
+    bool there;
+
+    if (t->desc->success_file == NULL)
+        return false;
+    path = xasprintf("%s/%s", t->desc->dir, t->desc->success_file);
+    there = stat(path, &st) == 0;
+    free(path);
+    return there;
+}
+
+/* The program's own last words go after ours. */
+static void add_last_line(struct task *t)
+{
+    char line[300], *path = xasprintf("%s/stderr", t->desc->dir);
+    size_t len = strlen(t->rec.reason);
+
+    file_last_line(path, line, sizeof line);
+    free(path);
+    if (line[0] != '\0')
+        snprintf(t->rec.reason + len, sizeof t->rec.reason - len, ": %s", line);
+}
+
+static void explain(struct task *t, enum stop why)
+{
+    struct exitrec *rec = &t->rec;
+    size_t size = sizeof rec->reason;
+
+    if (rec->outcome == EXITREC_TIMEOUT)
+        snprintf(rec->reason, size, "ended at the walltime of %g s", (double)t->job->desc->walltime_ms / 1000);
+    else if (rec->outcome == EXITREC_CANCELLED)
+        snprintf(rec->reason, size, "cancelled");
+    else if (rec->signal != 0)
+        snprintf(rec->reason, size, "killed by signal %d (%s)", rec->signal, strsignal(rec->signal));
+    else if (rec->exit_code != 0)
+        snprintf(rec->reason, size, "exit status %d", rec->exit_code);
+    else
+        snprintf(rec->reason, size, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
+    add_last_line(t);
+}
+
+void task_end(struct task *t, int status, const struct rusage *usage, enum stop why)
+{
+    struct exitrec *rec = &t->rec;
+    bool exited_0 = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+
+    t->pid = 0;
+    t->ended = true;
+    rec->ended = now();
+    rec->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    rec->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    rec->user_seconds = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6;
+    rec->system_seconds = (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6;
+    rec->max_rss = (int64_t)usage->ru_maxrss * 1024;
+    /* told to end, exit 0 proves nothing: programs that stop early do that too. Only what success leaves behind does. */
+    if (exited_0 && (t->desc->success_file ? success_file_there(t) : why == STOP_NONE)) {
+        rec->outcome = EXITREC_SUCCEEDED;
+        return;
+    }
+    rec->outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : why == STOP_CANCEL ? EXITREC_CANCELLED : EXITREC_FAILED;
+    explain(t, why);
+}

@@ -1,0 +1,43 @@
+/* One task of a job: started, ended, recorded. */
+#ifndef TASKS_RUNNER_TASK_H
+#define TASKS_RUNNER_TASK_H
+#include "tasks/proto/exitrec.h"
+#include "tasks/proto/jobdesc.h"
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* Why the runner ends its tasks. */
+enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
+
+/* What all tasks of the job share. */
+struct job {
+    const struct jobdesc *desc;
+    const char *tmpdir;
+    int64_t deadline; /* Unix seconds; 0: none */
+    char host[64];
+};
+
+struct task {
+    const struct job *job;
+    const struct jobdesc_task *desc;
+    char mark[2 * JOB_NAME_MAX + 2]; /* STRETTO_TASK: "JOB/ID" */
+    pid_t pid;                       /* 0 where it does not run */
+    bool ended;
+    int64_t kill_at; /* monotonic ms when what it left behind is killed; INT64_MAX: it left nothing */
+    struct exitrec rec; /* valid once ended */
+};
+
+void task_init(struct task *t, const struct job *job, const struct jobdesc_task *desc);
+
+/* Make its directory and start it in a session of its own. Where that fails it has ended, with the reason. */
+void task_start(struct task *t);
+
+/* It was never started, because the job was ended before. */
+void task_skip(struct task *t, enum stop why);
+
+/* Its process was waited for. `why` says whether the runner had told it to end. */
+void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
+
+#endif

@@ -1,0 +1,171 @@
+#include "tasks/runner/task.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/runner/environment.h"
+#include "tasks/runner/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+static struct environment *make_environment(const struct task *t)
+{
+    struct environment *env = environment_create();
+    const char *name, *path;
+    char number[32], *joined;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach ((json_t *)t->desc->env, name, value)
+        environment_set(env, name, json_string_value(value));
+    path = environment_get(env, "PATH");
+    joined = xstrdup(path ? path : DEFAULT_PATH);
+    for (i = json_array_size(t->desc->path); i > 0; i--) {
+        char *longer = xasprintf("%s:%s", json_string_value(json_array_get(t->desc->path, i - 1)), joined);
+
+        free(joined);
+        joined = longer;
+    }
+    environment_set(env, "PATH", joined);
+    free(joined);
+
+    environment_set(env, "STRETTO_JOB", t->job->desc->job);
+    environment_set(env, "STRETTO_TASK", t->mark);
+    environment_set(env, "STRETTO_TMPDIR", t->job->tmpdir);
+    snprintf(number, sizeof number, "%lld", (long long)t->desc->ntasks);
+    environment_set(env, "STRETTO_NTASKS", number);
+    if (t->job->deadline != 0) {
+        snprintf(number, sizeof number, "%lld", (long long)t->job->deadline);
+        environment_set(env, "STRETTO_DEADLINE", number);
+    }
+    return env;
+}
+
+static int open_output(const char *dir, const char *name, struct error *err)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+
+    if (fd < 0)
+        error_errno(err, "cannot_start", "cannot start: %s", path);
+    free(path);
+    return fd;
+}
+
+/* In the new process, where only async-signal-safe calls are allowed. */
+static void become(const struct program *program, const char *dir, char **env, const int fds[3], pid_t runner)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    setsid();
+    /* a killed runner takes its tasks along; it may be gone already */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != runner)
+        _exit(127);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (sig != SIGKILL && sig != SIGSTOP)
+            sigaction(sig, &plain, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (chdir(dir) < 0)
+        return;
+    for (int i = 0; i < 3; i++)
+        if (dup2(fds[i], i) < 0)
+            return;
+    execve(program->file, program->argv, env);
+}
+
+/* 0 with t->pid, or the errno of what failed in the new process, or -1 with err. */
+static int spawn(struct task *t, const struct program *program, char **env, const int fds[3], struct error *err)
+{
+    int report[2], failed = 0;
+    pid_t runner = getpid(), pid;
+    ssize_t n;
+
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return error_errno(err, "cannot_start", "cannot start \"%s\": no pipe", program->argv[0]);
+    pid = fork();
+    if (pid == 0) {
+        become(program, t->desc->dir, env, fds, runner);
+        failed = errno;
+        if (write(report[1], &failed, sizeof failed) < 0) {
+            /* then the exit status must do */
+        }
+        _exit(127);
+    }
+    if (pid < 0)
+        error_errno(err, "cannot_start", "cannot start \"%s\": no new process", program->argv[0]);
+    close(report[1]);
+    if (pid < 0) {
+        close(report[0]);
+        return -1;
+    }
+    /* execve() closes the other end */
+    while ((n = read(report[0], &failed, sizeof failed)) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    if (n == sizeof failed) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        return failed;
+    }
+    t->pid = pid;
+    return 0;
+}
+
+static int try_start(struct task *t, struct error *err)
+{
+    struct environment *env = make_environment(t);
+    struct program program = {0};
+    int fds[3] = {-1, -1, -1}, rc = -1, failed;
+
+    if (dir_make(t->desc->dir, err) < 0 || (fds[1] = open_output(t->desc->dir, "stdout", err)) < 0 ||
+        (fds[2] = open_output(t->desc->dir, "stderr", err)) < 0)
+        goto out;
+    if (program_init(&program, t->desc, environment_get(env, "PATH"), err) < 0)
+        goto out;
+    fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fds[0] < 0) {
+        error_errno(err, "cannot_start", "cannot start: /dev/null");
+        goto out;
+    }
+    failed = spawn(t, &program, environment_list(env), fds, err);
+    if (failed > 0)
+        program_exec_error(&program, failed, err);
+    if (failed != 0)
+        goto out;
+    log_info("task %s: %s runs as process %d", t->desc->id, program.file, (int)t->pid);
+    rc = 0;
+out:
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    program_fini(&program);
+    environment_destroy(env);
+    return rc;
+}
+
+void task_start(struct task *t)
+{
+    struct error err;
+
+    t->rec.started = (double)time_now_ms() / 1000;
+    if (try_start(t, &err) == 0)
+        return;
+    t->ended = true;
+    t->rec.ended = (double)time_now_ms() / 1000;
+    t->rec.outcome = EXITREC_FAILED;
+    snprintf(t->rec.reason, sizeof t->rec.reason, "%.511s", err.text);
+}

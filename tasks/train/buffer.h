@@ -1,0 +1,52 @@
+/* The buffer between reception and training: which sample a batch draws, which one makes room. Pure: no threads, no clock,
+ * no knowledge of what a sample is; it holds pointers that the caller owns.
+ *
+ *   fifo       oldest first; a draw removes.
+ *   firo       a random one; a draw removes; nothing is drawn at or below the threshold until reception is over.
+ *   reservoir  a random one, with replacement; a draw marks as seen. A new sample takes a free place, or else that of a
+ *              random seen one. Nothing is drawn below the threshold. Once reception is over, a draw removes.
+ *
+ * No policy ever evicts an unseen item: where there is no room, the caller waits. Draws and evictions take their randomness from
+ * two generators made of the seed, so that the same seed and the same order of calls give the same draws. */
+#ifndef TASKS_TRAIN_BUFFER_H
+#define TASKS_TRAIN_BUFFER_H
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer_config {
+    const char *policy;
+    size_t capacity;
+    size_t threshold;
+    size_t batch; /* for the check that capacity, threshold and batch can go together */
+    uint64_t seed;
+};
+
+struct buffer;
+
+/* NULL on an unknown policy or sizes that would wait for ever. */
+struct buffer *buffer_create(const struct buffer_config *config, struct error *err);
+
+/* The items still held are not touched: buffer_each() first. NULL is taken. */
+void buffer_destroy(struct buffer *b);
+
+bool buffer_has_room(const struct buffer *b);
+
+/* Needs room. Returns the item that was evicted, to be let go by the caller, or NULL. */
+void *buffer_put(struct buffer *b, void *item);
+
+bool buffer_can_draw(const struct buffer *b);
+
+/* Needs buffer_can_draw(). *removed tells whether the item has left the buffer and is the caller's alone. */
+void *buffer_draw(struct buffer *b, bool *removed);
+
+/* Reception is over: from now on draws remove, and no threshold holds. */
+void buffer_over(struct buffer *b);
+
+size_t buffer_population(const struct buffer *b);
+size_t buffer_unseen(const struct buffer *b);
+
+void buffer_each(struct buffer *b, void (*visit)(void *item, void *arg), void *arg);
+#endif

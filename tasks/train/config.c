@@ -1,0 +1,132 @@
+#include "tasks/train/config.h"
+
+#include "common/files.h"
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_rank(const char *name, int64_t min, int *out, struct error *err)
+{
+    const char *text = getenv(name);
+    char *end;
+    long value;
+
+    if (text == NULL || *text == '\0')
+        return error_set(err, "not_under_stretto", "%s is not set", name);
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno != 0 || *end != '\0' || value < min || value > 65536)
+        return error_set(err, "train_environment", "%s is no number of a rank: \"%s\"", name, text);
+    *out = (int)value;
+    return 0;
+}
+
+static int read_key(const json_t *json, uint64_t *key, struct error *err)
+{
+    const char *text;
+    char *end;
+
+    if (jsonx_string(json, "", "stream_key", JSONX_REQUIRED, &text, err) < 0)
+        return -1;
+    *key = strtoull(text, &end, 16);
+    if (strlen(text) != 16 || *end != '\0')
+        return error_at(err, "spec_impossible_value", "/stream_key", "\"stream_key\" must be 16 hex digits");
+    return 0;
+}
+
+static int read_parameters(struct train_config *c, struct error *err)
+{
+    const json_t *names;
+
+    if (jsonx_strings(c->json, "", "parameters", JSONX_REQUIRED, 0, &names, err) < 0)
+        return -1;
+    c->parameters = (int)json_array_size(names);
+    c->parameter = xcalloc((size_t)c->parameters + 1, sizeof *c->parameter);
+    for (int i = 0; i < c->parameters; i++)
+        c->parameter[i] = json_string_value(json_array_get(names, (size_t)i));
+    return 0;
+}
+
+static int read_buffer(struct train_config *c, struct error *err)
+{
+    const json_t *buffer;
+    int64_t capacity = 0, threshold = 0, batch = 0, seed = 0;
+
+    c->buffer.policy = "reservoir";
+    if (jsonx_object(c->json, "", "buffer", JSONX_REQUIRED, &buffer, err) < 0 ||
+        jsonx_string(buffer, "/buffer", "policy", JSONX_OPTIONAL, &c->buffer.policy, err) < 0 ||
+        jsonx_int(buffer, "/buffer", "capacity", JSONX_REQUIRED, 1, INT32_MAX, &capacity, err) < 0 ||
+        jsonx_int(buffer, "/buffer", "threshold", JSONX_OPTIONAL, 0, INT32_MAX, &threshold, err) < 0 ||
+        jsonx_int(buffer, "/buffer", "batch", JSONX_REQUIRED, 1, INT32_MAX, &batch, err) < 0 ||
+        jsonx_int(buffer, "/buffer", "seed", JSONX_OPTIONAL, INT64_MIN, INT64_MAX, &seed, err) < 0)
+        return -1;
+    c->buffer.capacity = (size_t)capacity;
+    c->buffer.threshold = (size_t)threshold;
+    c->buffer.batch = (size_t)batch;
+    /* each rank draws its own way */
+    c->buffer.seed = (uint64_t)seed + (uint64_t)c->rank * 0x9e3779b97f4a7c15u;
+    return 0;
+}
+
+static int read_json(struct train_config *c, struct error *err)
+{
+    int64_t ensemble, generation, ranks, count;
+    const json_t *fields;
+
+    c->job = "";
+    if (jsonx_int(c->json, "", "ensemble", JSONX_REQUIRED, 0, INT64_MAX, &ensemble, err) < 0 ||
+        jsonx_int(c->json, "", "generation", JSONX_REQUIRED, 1, UINT32_MAX, &generation, err) < 0 ||
+        jsonx_int(c->json, "", "ranks", JSONX_REQUIRED, 1, 65536, &ranks, err) < 0 ||
+        jsonx_int(c->json, "", "count", JSONX_REQUIRED, 0, UINT32_MAX, &count, err) < 0 ||
+        jsonx_string(c->json, "", "stream", JSONX_REQUIRED, &c->stream, err) < 0 ||
+        jsonx_string(c->json, "", "job", JSONX_OPTIONAL, &c->job, err) < 0 ||
+        jsonx_string(c->json, "", "control", JSONX_OPTIONAL, &c->control, err) < 0 ||
+        jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0 ||
+        read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || field_set_parse(fields, "/fields", &c->fields, err) < 0)
+        return -1;
+    c->ensemble = (uint64_t)ensemble;
+    c->generation = (uint32_t)generation;
+    c->ranks = (int)ranks;
+    c->count = (uint64_t)count;
+    for (int i = 0; i < c->fields.count; i++)
+        c->sample_bytes += c->fields.field[i].bytes;
+    if (c->rank >= c->ranks)
+        return error_set(err, "train_environment", "STRETTO_RANK is %d, but the training has %d ranks", c->rank, c->ranks);
+    return 0;
+}
+
+int train_config_read(struct train_config *config, struct error *err)
+{
+    const char *dir = getenv("STRETTO_TRAINING_DIR");
+    char *path;
+
+    memset(config, 0, sizeof *config);
+    if (dir == NULL || *dir == '\0')
+        return error_set(err, "not_under_stretto", "STRETTO_TRAINING_DIR is not set");
+    if (read_rank("STRETTO_RANK", 0, &config->rank, err) < 0)
+        return -1;
+    config->dir = xstrdup(dir);
+    path = xasprintf("%s/training.json", dir);
+    config->json = file_read_json(path, err);
+    if (config->json == NULL || read_json(config, err) < 0) {
+        if (config->json != NULL)
+            error_set(err, "train_config", "%s: %s%s%s", path, err->text, *err->pointer ? " at " : "", err->pointer);
+        free(path);
+        train_config_fini(config);
+        return -1;
+    }
+    free(path);
+    return 0;
+}
+
+void train_config_fini(struct train_config *config)
+{
+    free(config->dir);
+    free(config->parameter);
+    field_set_fini(&config->fields);
+    json_decref(config->json);
+    memset(config, 0, sizeof *config);
+}

@@ -1,0 +1,31 @@
+/* What a rank is told: its environment and training.json (docs/run-directory.md). */
+#ifndef TASKS_TRAIN_CONFIG_H
+#define TASKS_TRAIN_CONFIG_H
+#include "common/error.h"
+#include "tasks/proto/fields.h"
+#include "tasks/train/buffer.h"
+
+#include <stdint.h>
+
+struct train_config {
+    char *dir; /* STRETTO_TRAINING_DIR */
+    int rank, ranks;
+    json_t *json; /* training.json; the strings below are its */
+    uint64_t ensemble;
+    uint32_t generation;
+    uint64_t count; /* members of the ensemble */
+    const char *job;
+    const char *control; /* NULL where there is no control socket */
+    const char *stream;
+    uint64_t key;
+    struct field_set fields;
+    uint64_t sample_bytes; /* of all fields */
+    int parameters;
+    const char **parameter;
+    struct buffer_config buffer;
+};
+
+/* On failure nothing is to be freed. A program that was not started by stretto gets the code "not_under_stretto". */
+int train_config_read(struct train_config *config, struct error *err);
+void train_config_fini(struct train_config *config);
+#endif

@@ -1,0 +1,118 @@
+#include "tasks/train/endpoint.h"
+
+#include "common/files.h"
+#include "common/xalloc.h"
+#include "tasks/proto/frame.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+/* What ZeroMQ may read ahead from each member, when the buffer is full and nothing is taken out. */
+#define AHEAD_BYTES ((uint64_t)4 << 20)
+#define HELLO_MAX ((uint64_t)1 << 20)
+#define BACKLOG 4096
+
+struct endpoint {
+    void *socket;
+    char *made_dir; /* removed at the end */
+    char *path;     /* of the Unix socket */
+};
+
+static int choose_path(struct endpoint *e, const struct train_config *config, struct error *err)
+{
+    const char *dir = getenv("STRETTO_TMPDIR");
+    char made[] = "/tmp/stretto-XXXXXX";
+
+    if (dir == NULL || *dir == '\0' ||
+        strlen(dir) + sizeof "/rank65536" > sizeof((struct sockaddr_un *)0)->sun_path) {
+        if (mkdtemp(made) == NULL)
+            return error_errno(err, "train_endpoint", "cannot make a directory for the socket in /tmp");
+        e->made_dir = xstrdup(made);
+        dir = made;
+    }
+    e->path = xasprintf("%s/rank%d", dir, config->rank);
+    return 0;
+}
+
+static uint64_t largest_frame(const struct train_config *config)
+{
+    uint64_t largest = 0;
+
+    for (int i = 0; i < config->fields.count; i++)
+        if (config->fields.field[i].bytes > largest)
+            largest = config->fields.field[i].bytes;
+    return largest + FRAME_HEADER_SIZE;
+}
+
+static int bind_socket(struct endpoint *e, const struct train_config *config, void *zmq, struct error *err)
+{
+    uint64_t frame = largest_frame(config), ahead = AHEAD_BYTES / frame;
+    int64_t max = (int64_t)(frame > HELLO_MAX ? frame : HELLO_MAX);
+    int linger = 0, backlog = BACKLOG, hwm = ahead < 2 ? 2 : ahead > 1000 ? 1000 : (int)ahead;
+    char *name = xasprintf("ipc://%s", e->path);
+    int rc = 0;
+
+    e->socket = zmq_socket(zmq, ZMQ_ROUTER);
+    if (e->socket == NULL || zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
+        zmq_setsockopt(e->socket, ZMQ_RCVHWM, &hwm, sizeof hwm) != 0 ||
+        zmq_setsockopt(e->socket, ZMQ_BACKLOG, &backlog, sizeof backlog) != 0 ||
+        zmq_setsockopt(e->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) != 0 || zmq_bind(e->socket, name) != 0)
+        rc = error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
+    else
+        chmod(e->path, 0600);
+    free(name);
+    return rc;
+}
+
+static int publish(const struct endpoint *e, const struct train_config *config, struct error *err)
+{
+    char host[HOST_NAME_MAX + 1] = "", *file, *name;
+    json_t *value;
+    int rc;
+
+    gethostname(host, sizeof host - 1);
+    name = xasprintf("ipc://%s", e->path);
+    file = xasprintf("%s/g%u-rank%d.json", config->stream, config->generation, config->rank);
+    value = json_pack("{s:i, s:I, s:i, s:i, s:s, s:[s]}", "version", 1, "generation", (json_int_t)config->generation,
+                      "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", name);
+    rc = file_write_json(file, value, 0600, err);
+    json_decref(value);
+    free(file);
+    free(name);
+    return rc;
+}
+
+struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err)
+{
+    struct endpoint *e = xcalloc(1, sizeof *e);
+
+    if (choose_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && publish(e, config, err) == 0)
+        return e;
+    endpoint_destroy(e);
+    return NULL;
+}
+
+void endpoint_destroy(struct endpoint *e)
+{
+    if (e == NULL)
+        return;
+    if (e->socket != NULL)
+        zmq_close(e->socket);
+    if (e->path != NULL)
+        unlink(e->path);
+    if (e->made_dir != NULL)
+        rmdir(e->made_dir);
+    free(e->made_dir);
+    free(e->path);
+    free(e);
+}
+
+void *endpoint_socket(const struct endpoint *e)
+{
+    return e->socket;
+}

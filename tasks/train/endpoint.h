@@ -1,0 +1,17 @@
+/* The socket on which a rank receives, and the file by which members find it. */
+#ifndef TASKS_TRAIN_ENDPOINT_H
+#define TASKS_TRAIN_ENDPOINT_H
+#include "tasks/train/config.h"
+
+struct endpoint;
+
+/* Bind a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), then tell
+ * where in the stream directory. */
+struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err);
+
+/* Closes the socket and removes what was made for it. NULL is taken. */
+void endpoint_destroy(struct endpoint *endpoint);
+
+/* The socket; used by one thread at a time. */
+void *endpoint_socket(const struct endpoint *endpoint);
+#endif

@@ -1,0 +1,37 @@
+#include "tasks/train/policy.h"
+
+static int check(const struct buffer_config *config, struct error *err)
+{
+    if (config->threshold >= config->capacity)
+        return error_set(err, "buffer_sizes", "the threshold of a firo buffer (%zu) must be below its capacity (%zu)",
+                         config->threshold, config->capacity);
+    return 0;
+}
+
+static bool has_room(const struct buffer *b)
+{
+    return b->count < b->capacity;
+}
+
+static void *put(struct buffer *b, void *item)
+{
+    b->item[b->count++] = item;
+    return NULL;
+}
+
+static bool can_draw(const struct buffer *b)
+{
+    return b->count > b->threshold;
+}
+
+static void *draw(struct buffer *b, bool *removed)
+{
+    size_t at = random_below(&b->drawing, b->count);
+    void *item = b->item[at];
+
+    b->item[at] = b->item[--b->count];
+    *removed = true;
+    return item;
+}
+
+const struct policy policy_firo = {"firo", check, has_room, put, can_draw, draw};

@@ -1,0 +1,31 @@
+/* What a rank does with each frame: the protocol of docs/protocol.md without thread and socket. */
+#ifndef TASKS_TRAIN_INTAKE_H
+#define TASKS_TRAIN_INTAKE_H
+#include "tasks/proto/frame.h"
+#include "tasks/train/receiver.h"
+
+#include <zmq.h>
+
+struct intake;
+
+/* Sends one frame back to a connection; must not block, and may lose it. */
+typedef void intake_reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f,
+                          const char *payload);
+
+/* Arguments outlive the intake. */
+struct intake *intake_create(const struct train_config *config, struct pool *pool, intake_reply *reply, void *arg);
+void intake_destroy(struct intake *intake);
+
+/* Take one message that came from the connection `routing`; *msg is left to be closed by the caller, empty where the
+ * message was kept. Waits where the buffer has no room. -1 only where the pool was stopped. */
+int intake_frame(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
+
+/* A message that is no single frame at all. */
+void intake_reject(struct intake *intake, const char *why);
+
+/* Send the acknowledgements that are due. */
+void intake_flush(struct intake *intake);
+
+/* May be called from any thread. */
+void intake_counters(struct intake *intake, struct receiver_counters *counters);
+#endif

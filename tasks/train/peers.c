@@ -1,0 +1,146 @@
+#include "tasks/train/peers.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+/* Chained by member, so that all sessions of a member are in one chain. */
+struct peers {
+    struct peer **bucket;
+    size_t size; /* a power of two */
+    size_t count;
+};
+
+static size_t bucket_of(const struct peers *peers, uint64_t member)
+{
+    uint64_t hash = member * 0x9e3779b97f4a7c15u;
+
+    return (hash ^ hash >> 32) & (peers->size - 1);
+}
+
+struct peers *peers_create(void)
+{
+    struct peers *peers = xcalloc(1, sizeof *peers);
+
+    peers->size = 64;
+    peers->bucket = xcalloc(peers->size, sizeof *peers->bucket);
+    return peers;
+}
+
+static void peer_free(struct peer *peer)
+{
+    for (struct partial *p = peer->partial, *next; p != NULL; p = next) {
+        next = p->next;
+        sample_unref(p->sample);
+        free(p);
+    }
+    params_unref(peer->params);
+    free(peer);
+}
+
+void peers_destroy(struct peers *peers)
+{
+    if (peers == NULL)
+        return;
+    for (size_t i = 0; i < peers->size; i++)
+        for (struct peer *peer = peers->bucket[i], *next; peer != NULL; peer = next) {
+            next = peer->next;
+            peer_free(peer);
+        }
+    free(peers->bucket);
+    free(peers);
+}
+
+struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session)
+{
+    struct peer *peer = peers->bucket[bucket_of(peers, member)];
+
+    while (peer != NULL && (peer->member != member || peer->session != session))
+        peer = peer->next;
+    return peer;
+}
+
+struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt)
+{
+    struct peer *peer = peers->bucket[bucket_of(peers, member)];
+
+    while (peer != NULL && (peer->member != member || peer->attempt >= attempt))
+        peer = peer->next;
+    return peer;
+}
+
+static void grow(struct peers *peers)
+{
+    struct peers larger = {.size = 2 * peers->size, .count = peers->count};
+
+    larger.bucket = xcalloc(larger.size, sizeof *larger.bucket);
+    for (size_t i = 0; i < peers->size; i++)
+        for (struct peer *peer = peers->bucket[i], *next; peer != NULL; peer = next) {
+            size_t at = bucket_of(&larger, peer->member);
+
+            next = peer->next;
+            peer->next = larger.bucket[at];
+            larger.bucket[at] = peer;
+        }
+    free(peers->bucket);
+    *peers = larger;
+}
+
+struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params)
+{
+    struct peer *peer = xcalloc(1, sizeof *peer);
+    size_t at;
+
+    if (++peers->count > peers->size)
+        grow(peers);
+    peer->member = member;
+    peer->session = session;
+    peer->attempt = attempt;
+    peer->params = params;
+    at = bucket_of(peers, member);
+    peer->next = peers->bucket[at];
+    peers->bucket[at] = peer;
+    return peer;
+}
+
+void peers_remove(struct peers *peers, struct peer *peer)
+{
+    struct peer **at = &peers->bucket[bucket_of(peers, peer->member)];
+
+    while (*at != peer)
+        at = &(*at)->next;
+    *at = peer->next;
+    peers->count--;
+    peer_free(peer);
+}
+
+struct sample *peer_partial(struct peer *peer, int64_t step)
+{
+    for (struct partial *p = peer->partial; p != NULL; p = p->next)
+        if (p->sample->step == step)
+            return p->sample;
+    return NULL;
+}
+
+void peer_partial_begin(struct peer *peer, struct sample *sample)
+{
+    struct partial *p = xcalloc(1, sizeof *p);
+
+    p->sample = sample;
+    p->next = peer->partial;
+    peer->partial = p;
+    peer->partials++;
+}
+
+void peer_partial_end(struct peer *peer, struct sample *sample)
+{
+    for (struct partial **at = &peer->partial; *at != NULL; at = &(*at)->next)
+        if ((*at)->sample == sample) {
+            struct partial *p = *at;
+
+            *at = p->next;
+            peer->partials--;
+            free(p);
+            return;
+        }
+}

@@ -1,0 +1,50 @@
+/* Who sends to this rank: the sessions of members, what of each has come, and the samples of which fields are still
+ * missing. Used by the receiver thread alone. */
+#ifndef TASKS_TRAIN_PEERS_H
+#define TASKS_TRAIN_PEERS_H
+#include "tasks/train/sample.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct peer {
+    uint64_t member;
+    uint64_t session;
+    uint32_t attempt;
+    struct params *params;
+    uint64_t last;     /* highest sequence number up to which everything is held safely */
+    bool rewound;      /* REWIND was sent, and what is missing has not come yet */
+    bool ack_due;      /* in the receiver's list of peers to acknowledge */
+    uint8_t routing[255]; /* ZeroMQ's name of the connection that it used last */
+    uint8_t routing_size;
+    struct peer *next;
+    struct partial *partial; /* newest first */
+    int partials;
+};
+
+struct partial {
+    struct sample *sample;
+    struct partial *next;
+};
+
+struct peers;
+
+struct peers *peers_create(void);
+void peers_destroy(struct peers *peers);
+
+/* NULL where the session is unknown. */
+struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
+
+/* A new session. The reference to the parameters is taken over. */
+struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params);
+
+/* The sessions of this member's earlier attempts, as long as there are any: a later attempt tells that they are gone. */
+struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt);
+
+void peers_remove(struct peers *peers, struct peer *peer);
+
+/* The sample of that step that is being put together, or NULL; and taking it out, when it is whole. */
+struct sample *peer_partial(struct peer *peer, int64_t step);
+void peer_partial_begin(struct peer *peer, struct sample *sample); /* takes over the reference */
+void peer_partial_end(struct peer *peer, struct sample *sample);   /* gives it back */
+#endif

@@ -1,0 +1,34 @@
+/* What a buffer policy is to tasks/train/buffer.c. The items are in one array; policies differ in how they order it. */
+#ifndef TASKS_TRAIN_POLICY_H
+#define TASKS_TRAIN_POLICY_H
+#include "tasks/train/buffer.h"
+#include "tasks/train/random.h"
+
+struct buffer {
+    const struct policy *policy;
+    struct random drawing;
+    struct random evicting;
+    size_t capacity;
+    size_t threshold;
+    void **item;
+    size_t head;  /* fifo: where the oldest is; the array is a ring. 0 for the others */
+    size_t count; /* items */
+    size_t seen;  /* reservoir: item[0 … seen) were drawn, item[seen … count) were not */
+    bool over;
+};
+
+/* Every method is required. */
+struct policy {
+    const char *name;
+    /* Whether these sizes ever let a batch out; the reason in *err where not. */
+    int (*check)(const struct buffer_config *config, struct error *err);
+    bool (*has_room)(const struct buffer *b);
+    void *(*put)(struct buffer *b, void *item);
+    bool (*can_draw)(const struct buffer *b); /* with count > 0 and reception not over */
+    void *(*draw)(struct buffer *b, bool *removed);
+};
+
+extern const struct policy policy_fifo;
+extern const struct policy policy_firo;
+extern const struct policy policy_reservoir;
+#endif

@@ -1,0 +1,48 @@
+/* The buffer with a lock around it: the receiver puts samples in and waits for room, the training takes batches out and
+ * waits for samples. No lock is held while a batch is copied. */
+#ifndef TASKS_TRAIN_POOL_H
+#define TASKS_TRAIN_POOL_H
+#include "tasks/train/buffer.h"
+#include "tasks/train/sample.h"
+
+struct pool_counters {
+    uint64_t drawn;   /* unique samples that went into a batch */
+    uint64_t repeats; /* all further draws */
+    uint64_t batches;
+    size_t population;
+    size_t unseen;
+    bool over;  /* reception is */
+    bool ended; /* and all was drawn */
+};
+
+struct pool;
+
+/* Takes over the buffer. */
+struct pool *pool_create(struct buffer *buffer, size_t batch);
+
+/* Samples that are still held are let go. No other thread may be in the pool. NULL is taken. */
+void pool_destroy(struct pool *pool);
+
+bool pool_has_room(struct pool *pool);
+
+/* Put the sample in, whose reference is taken over; waits for room. -1, the sample untouched, once pool_stop() was
+ * called or everything has been drawn after the end of reception. */
+int pool_put(struct pool *pool, struct sample *sample);
+
+/* Reception is over: no pool_put() will follow, but for stragglers. */
+void pool_over(struct pool *pool);
+
+/* End every wait, now and later: pool_put() fails, pool_take() returns POOL_INTERRUPTED. */
+void pool_stop(struct pool *pool);
+
+enum pool_taken { POOL_END = 0, POOL_TIMEOUT = -2, POOL_INTERRUPTED = -3 };
+
+/* Draw a batch: *batch points to `batch` samples (fewer only at the very end), to be given back by pool_done(). One
+ * consumer at a time. Returns their number, or enum pool_taken. timeout_ms < 0 waits without limit. */
+int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch);
+
+/* The batch was copied: count it, and let its samples go. */
+void pool_done(struct pool *pool);
+
+void pool_counters(struct pool *pool, struct pool_counters *counters);
+#endif

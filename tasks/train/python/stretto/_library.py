@@ -1,0 +1,74 @@
+"""The C library under stretto.train, found and declared."""
+
+import ctypes
+import ctypes.util
+import os
+
+
+class Stats(ctypes.Structure):
+    """struct st_train_stats of stretto-train.h."""
+
+    COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
+                "finalized")
+    _fields_ = [(name, ctypes.c_uint64) for name in COUNTERS] + [
+        ("samples_per_second", ctypes.c_double), ("state", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+
+
+END, AGAIN, INTERRUPTED = 0, -2, -3
+
+_POINTER, _TEXT, _INT, _INT64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int64
+_SIGNATURES = {
+    "open": (_INT, ctypes.POINTER(_POINTER)),
+    "close": (None, _POINTER),
+    "error": (_TEXT, _POINTER),
+    "error_code": (_TEXT, _POINTER),
+    "rank": (_INT, _POINTER),
+    "ranks": (_INT, _POINTER),
+    "ensemble": (_INT64, _POINTER),
+    "generation": (_INT64, _POINTER),
+    "count": (_INT64, _POINTER),
+    "batch_size": (_INT64, _POINTER),
+    "fields": (_INT, _POINTER),
+    "field_name": (_TEXT, _POINTER, _INT),
+    "field_dtype": (_INT, _POINTER, _INT),
+    "field_ndim": (_INT, _POINTER, _INT),
+    "field_extent": (_INT64, _POINTER, _INT, _INT),
+    "parameters": (_INT, _POINTER),
+    "parameter_name": (_TEXT, _POINTER, _INT),
+    "batch": (_INT, _POINTER, ctypes.POINTER(_POINTER), _POINTER, _POINTER, _POINTER, _INT),
+    "interrupt": (None, _POINTER),
+    "metric": (_INT, _POINTER, _TEXT, _INT64, ctypes.c_double),
+    "stats": (None, _POINTER, ctypes.POINTER(Stats)),
+    "done": (_INT, _POINTER),
+}
+
+
+def _candidates():
+    yield os.environ.get("STRETTO_TRAIN_LIBRARY")
+    try:
+        from stretto import _config  # written when stretto was built
+        yield _config.LIBRARY
+    except ImportError:
+        pass
+    yield os.path.join(os.path.dirname(os.path.abspath(__file__)), "libstretto-train.so.0")
+    yield ctypes.util.find_library("stretto-train")
+
+
+def load():
+    """The library, with the argument types of all calls declared as attributes without their prefix."""
+    tried = []
+    for path in filter(None, _candidates()):
+        try:
+            library = ctypes.CDLL(path)
+            break
+        except OSError as error:
+            tried.append(str(error))
+    else:
+        raise RuntimeError("cannot load libstretto-train: " + "; ".join(tried))
+    calls = type("Calls", (), {})()
+    for name, (result, *arguments) in _SIGNATURES.items():
+        call = getattr(library, "st_train_" + name)
+        call.restype = result
+        call.argtypes = arguments
+        setattr(calls, name, call)
+    return calls

@@ -1,0 +1,1 @@
+"""Example trainings that come with stretto."""

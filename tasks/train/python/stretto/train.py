@@ -1,0 +1,165 @@
+"""Batches of an ensemble's samples as NumPy arrays.
+
+    import stretto.train
+
+    with stretto.train.open() as rx:
+        for batch in rx.batches():
+            step(batch.params, batch.fields["temperature"])
+            rx.metric("train_loss", n, loss)
+        rx.done()
+
+Reception runs on a thread of its own in C from open() to close(): nothing needs to be called to keep it alive, and it goes
+on while Python validates, saves or sleeps. Draw batches from one thread at a time.
+"""
+
+import collections
+import ctypes
+import weakref
+
+import numpy
+
+from stretto import _library
+
+# enum stretto_dtype of stretto.h
+_DTYPES = {1: numpy.float32, 2: numpy.float64, 3: numpy.int32, 4: numpy.int64, 5: numpy.uint8}
+_STATES = ("waiting", "receiving", "draining", "done")
+# So often Python gets to look at its signals while it waits for samples.
+_WAIT_MS = 100
+
+#: dtype (numpy.dtype) and shape (tuple) of a field.
+Field = collections.namedtuple("Field", "dtype shape")
+
+#: fields: dict of name to array (B, *shape); params: float64 (B, P); member, step: int64 (B,).
+Batch = collections.namedtuple("Batch", "fields params member step")
+
+
+class Receiver:
+    """A rank's end of the stream; made by open()."""
+
+    def __init__(self):
+        self._calls = _library.load()
+        self._handle = ctypes.c_void_p()
+        if self._calls.open(ctypes.byref(self._handle)) != 0:
+            code = self._calls.error_code(self._handle).decode()
+            reason = self._calls.error(self._handle).decode(errors="replace")
+            self._calls.close(self._handle)
+            if code == "not_under_stretto":
+                raise RuntimeError("this program was not started as a training by stretto: %s. Submit an ensemble whose "
+                                   "spec names it as training.command" % reason)
+            raise RuntimeError(reason)
+        calls, handle = self._calls, self._handle
+        # also when nobody closes: its thread and its socket must not outlive the interpreter
+        self._finalizer = weakref.finalize(self, calls.close, handle)
+        #: This process's number, from 0, of `ranks`; the ensemble, its members, and the size of a batch.
+        self.rank = calls.rank(handle)
+        self.ranks = calls.ranks(handle)
+        self.ensemble = calls.ensemble(handle)
+        self.generation = calls.generation(handle)
+        self.count = calls.count(handle)
+        self.batch_size = calls.batch_size(handle)
+        #: Names of the numeric parameters: the columns of Batch.params.
+        self.parameters = [calls.parameter_name(handle, i).decode() for i in range(calls.parameters(handle))]
+        #: Field by name.
+        self.fields = {}
+        for i in range(calls.fields(handle)):
+            shape = tuple(calls.field_extent(handle, i, d) for d in range(calls.field_ndim(handle, i)))
+            self.fields[calls.field_name(handle, i).decode()] = Field(
+                numpy.dtype(_DTYPES[calls.field_dtype(handle, i)]), shape)
+
+    def _open_handle(self):
+        if not self._handle:
+            raise RuntimeError("this receiver is closed")
+        return self._handle
+
+    def _failed(self):
+        raise RuntimeError(self._calls.error(self._handle).decode(errors="replace"))
+
+    def allocate(self):
+        """A batch's arrays, uninitialised, as batches(into=) takes them."""
+        size = self.batch_size
+        return Batch({name: numpy.empty((size,) + field.shape, field.dtype) for name, field in self.fields.items()},
+                     numpy.empty((size, len(self.parameters))), numpy.empty(size, numpy.int64),
+                     numpy.empty(size, numpy.int64))
+
+    def next_batch(self, into=None):
+        """The next batch, or None once reception is over and everything has been drawn.
+
+        Waits for samples, interpreter lock released. `into` is a Batch whose arrays (C-contiguous, of a full batch) are
+        overwritten and returned, as views where the last batch is shorter; without it, new ones are made.
+        """
+        batch = self._check(into) if into is not None else self.allocate()
+        pointers = (ctypes.c_void_p * len(self.fields))(*(batch.fields[name].ctypes.data for name in self.fields))
+        handle = self._open_handle()
+        while True:
+            count = self._calls.batch(handle, pointers, batch.params.ctypes.data, batch.member.ctypes.data,
+                                      batch.step.ctypes.data, _WAIT_MS)
+            if count != _library.AGAIN:
+                break
+        if count == _library.END:
+            return None
+        if count == _library.INTERRUPTED:
+            raise RuntimeError("the receiver was interrupted")
+        if count < 0:
+            self._failed()
+        if count == self.batch_size:
+            return batch
+        return Batch({name: array[:count] for name, array in batch.fields.items()}, batch.params[:count],
+                     batch.member[:count], batch.step[:count])
+
+    def _check(self, batch):
+        size = self.batch_size
+        wanted = [(batch.fields[name], field.dtype, (size,) + field.shape) for name, field in self.fields.items()]
+        wanted += [(batch.params, numpy.float64, (size, len(self.parameters))), (batch.member, numpy.int64, (size,)),
+                   (batch.step, numpy.int64, (size,))]
+        for array, dtype, shape in wanted:
+            if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous or not array.flags.writeable:
+                raise ValueError("a batch needs writeable C-contiguous arrays as allocate() makes them: wanted %s %s, got "
+                                 "%s %s" % (numpy.dtype(dtype), shape, array.dtype, array.shape))
+        return batch
+
+    def batches(self, into=None):
+        """Iterate over batches until reception is over and everything has been drawn."""
+        while True:
+            batch = self.next_batch(into)
+            if batch is None:
+                return
+            yield batch
+
+    def metric(self, name, step, value):
+        """Add a point to a metric series, such as ("train_loss", batches so far, loss)."""
+        if self._calls.metric(self._open_handle(), str(name).encode(), int(step), float(value)) != 0:
+            self._failed()
+
+    def stats(self):
+        """The counters of docs/run-directory.md as a dict."""
+        stats = _library.Stats()
+        self._calls.stats(self._open_handle(), ctypes.byref(stats))
+        result = {name: getattr(stats, name) for name in stats.COUNTERS}
+        result["samples_per_second"] = stats.samples_per_second
+        result["state"] = _STATES[stats.state]
+        return result
+
+    def interrupt(self):
+        """End a wait for samples, from any thread."""
+        self._calls.interrupt(self._open_handle())
+
+    def done(self):
+        """Tell the daemon that this training has finished with success. Closing alone does not."""
+        if self._calls.done(self._open_handle()) != 0:
+            self._failed()
+
+    def close(self):
+        """Stop receiving. Arrays already given stay valid."""
+        self._finalizer()
+        self._handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def open():  # pylint: disable=redefined-builtin
+    """Start receiving as the rank that the environment tells; RuntimeError where stretto did not start this program."""
+    return Receiver()

@@ -1,0 +1,16 @@
+/* xoshiro256** by Blackman and Vigna (public domain algorithm), seeded through splitmix64: small, fast, the same on every
+ * machine. Not for secrets. */
+#ifndef TASKS_TRAIN_RANDOM_H
+#define TASKS_TRAIN_RANDOM_H
+#include <stdint.h>
+
+struct random {
+    uint64_t s[4];
+};
+
+void random_seed(struct random *r, uint64_t seed);
+uint64_t random_next(struct random *r);
+
+/* Uniform in [0, n), n > 0, without bias. */
+uint64_t random_below(struct random *r, uint64_t n);
+#endif

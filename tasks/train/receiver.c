@@ -1,0 +1,186 @@
+#include "tasks/train/receiver.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/train/intake.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#define LOOK_MS 200 /* for reception.json, and no oftener */
+#define TURN_FRAMES 64
+#define TURN_BYTES ((size_t)16 << 20)
+
+struct receiver {
+    const struct train_config *config;
+    void *socket;
+    struct pool *pool;
+    struct intake *intake;
+    char *reception; /* path of reception.json */
+    bool over;
+    int64_t looked;
+    int wake; /* eventfd: readable once the thread shall end */
+    atomic_bool stopping;
+    pthread_t thread;
+};
+
+static void reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f, const char *payload)
+{
+    struct receiver *r = arg;
+    uint8_t *data;
+    zmq_msg_t msg;
+
+    if (zmq_msg_init_size(&msg, FRAME_HEADER_SIZE + f->length) != 0)
+        return;
+    data = zmq_msg_data(&msg);
+    frame_encode(f, data);
+    if (f->length > 0)
+        memcpy(data + FRAME_HEADER_SIZE, payload, f->length);
+    /* A member that is gone, or does not read, gets none: it asks again. */
+    if (zmq_send(r->socket, routing, routing_size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
+        zmq_msg_send(&msg, r->socket, ZMQ_DONTWAIT) < 0)
+        zmq_msg_close(&msg);
+}
+
+/* One message: the connection's name, then the frame. 1 where there was one, 0 where there is none now. */
+static int receive_one(struct receiver *r, size_t *bytes)
+{
+    uint8_t routing[255];
+    int size = zmq_recv(r->socket, routing, sizeof routing, ZMQ_DONTWAIT), parts = 0;
+    zmq_msg_t msg, rest;
+
+    if (size < 0)
+        return 0;
+    zmq_msg_init(&msg);
+    zmq_msg_init(&rest);
+    for (;;) {
+        int more = 0;
+        size_t len = sizeof more;
+
+        zmq_getsockopt(r->socket, ZMQ_RCVMORE, &more, &len);
+        if (!more)
+            break;
+        if (zmq_msg_recv(parts == 0 ? &msg : &rest, r->socket, 0) < 0)
+            break;
+        parts++;
+    }
+    *bytes += zmq_msg_size(&msg);
+    if (parts == 1)
+        intake_frame(r->intake, routing, (uint8_t)size, &msg);
+    else
+        intake_reject(r->intake, "not a message of one frame");
+    zmq_msg_close(&msg);
+    zmq_msg_close(&rest);
+    return 1;
+}
+
+/* A bounded number of frames, then the acknowledgements. true where nothing was left to read. */
+static bool turn(struct receiver *r)
+{
+    size_t bytes = 0;
+    bool empty = false;
+
+    for (int i = 0; i < TURN_FRAMES && bytes < TURN_BYTES && !empty && !atomic_load(&r->stopping); i++)
+        empty = receive_one(r, &bytes) == 0;
+    intake_flush(r->intake);
+    return empty;
+}
+
+static bool reception_is_over(struct receiver *r)
+{
+    struct error err;
+    json_t *value;
+    bool over;
+
+    if (access(r->reception, F_OK) != 0)
+        return false;
+    value = file_read_json(r->reception, &err);
+    if (value == NULL)
+        log_warn("stretto: %s", err.text);
+    over = json_is_true(json_object_get(value, "over"));
+    json_decref(value);
+    return over;
+}
+
+static void *run(void *arg)
+{
+    struct receiver *r = arg;
+    bool told = false;
+
+    while (!atomic_load(&r->stopping)) {
+        zmq_pollitem_t items[] = {{.socket = r->socket, .events = ZMQ_POLLIN}, {.fd = r->wake, .events = ZMQ_POLLIN}};
+        int64_t now = time_monotonic_ms(), due = r->looked + LOOK_MS - now;
+        bool empty;
+
+        zmq_poll(items, 2, r->over ? -1 : due > 0 ? (long)due : 0);
+        empty = turn(r);
+        now = time_monotonic_ms();
+        if (!told && now >= r->looked + LOOK_MS) {
+            r->looked = now;
+            told = reception_is_over(r);
+            empty = false; /* what was on its way before the file was seen is still taken in first */
+        }
+        if (told && empty && !r->over) {
+            r->over = true;
+            pool_over(r->pool);
+        }
+    }
+    return NULL;
+}
+
+struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool, struct error *err)
+{
+    struct receiver *r = xcalloc(1, sizeof *r);
+    sigset_t all, before;
+    int rc;
+
+    r->config = config;
+    r->socket = socket;
+    r->pool = pool;
+    r->intake = intake_create(config, pool, reply, r);
+    r->reception = xasprintf("%s/reception.json", config->dir);
+    r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* Signals are the program's: they must not land in a thread that it does not know. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rc = r->wake < 0 ? -1 : pthread_create(&r->thread, NULL, run, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        return r;
+    error_set(err, "train_thread", "cannot start the receiver thread");
+    if (r->wake >= 0)
+        close(r->wake);
+    intake_destroy(r->intake);
+    free(r->reception);
+    free(r);
+    return NULL;
+}
+
+void receiver_stop(struct receiver *r)
+{
+    uint64_t one = 1;
+
+    if (r == NULL)
+        return;
+    atomic_store(&r->stopping, true);
+    if (write(r->wake, &one, sizeof one) < 0)
+        log_error("stretto: cannot wake the receiver thread");
+    pthread_join(r->thread, NULL);
+    close(r->wake);
+    intake_destroy(r->intake);
+    free(r->reception);
+    free(r);
+}
+
+void receiver_counters(struct receiver *r, struct receiver_counters *counters)
+{
+    intake_counters(r->intake, counters);
+}

@@ -1,0 +1,262 @@
+#include "tasks/train/report.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/proto/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define IDLE_SECONDS 5 /* an unchanged status is written again after this */
+#define RATE_MS 500    /* no rate is told of a shorter time */
+
+struct report {
+    const struct train_config *config;
+    void (*stats)(void *arg, struct st_train_stats *stats);
+    void *arg;
+
+    pthread_mutex_t lock; /* of the queue, the rate and `stopping`; never held while writing */
+    pthread_cond_t wake;
+    bool stopping;
+    char *queue; /* metric lines that are not yet in the file */
+    size_t queued, room;
+    double rate;
+
+    pthread_mutex_t writing; /* of the files, the sender and what was last written */
+    struct control_sender *sender;
+    struct st_train_stats last;
+    int64_t last_ms; /* monotonic; 0 before the first */
+    bool done;
+    pthread_t thread;
+};
+
+static json_t *status_json(struct report *r, const struct st_train_stats *s)
+{
+    static const char *const states[] = {"waiting", "receiving", "draining", "done"};
+
+    return json_pack("{s:i, s:I, s:i, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}", "version", 1,
+                     "generation", (json_int_t)r->config->generation, "rank", r->config->rank, "time",
+                     (double)time_now_ms() / 1000, "state", states[s->state], "received", (json_int_t)s->received,
+                     "unique", (json_int_t)s->unique, "duplicates", (json_int_t)s->duplicates, "rejected",
+                     (json_int_t)s->rejected, "drawn", (json_int_t)s->drawn, "batches", (json_int_t)s->batches, "repeats",
+                     (json_int_t)s->repeats, "population", (json_int_t)s->population, "unseen", (json_int_t)s->unseen,
+                     "samples_per_second", s->samples_per_second, "finalized", (json_int_t)s->finalized);
+}
+
+static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now)
+{
+    uint64_t samples = s->drawn + s->repeats - r->last.drawn - r->last.repeats;
+
+    if (r->last_ms == 0 || now - r->last_ms < RATE_MS) {
+        s->samples_per_second = r->last.samples_per_second;
+        return;
+    }
+    s->samples_per_second = (double)samples * 1000 / (double)(now - r->last_ms);
+    pthread_mutex_lock(&r->lock);
+    r->rate = s->samples_per_second;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static int write_file(struct report *r, const char *kind, const struct st_train_stats *s, struct error *err)
+{
+    char *path = xasprintf("%s/%s-rank%d.json", r->config->dir, kind, r->config->rank);
+    json_t *value = status_json(r, s);
+    int rc = file_write_json(path, value, 0600, err);
+
+    json_decref(value);
+    free(path);
+    return rc;
+}
+
+/* The queue's lines to the end of the file. What cannot be written is lost, with a line that says so. */
+static void write_metrics(struct report *r)
+{
+    char *lines, *path;
+    size_t size;
+    int fd;
+
+    pthread_mutex_lock(&r->lock);
+    lines = r->queue;
+    size = r->queued;
+    r->queue = NULL;
+    r->queued = r->room = 0;
+    pthread_mutex_unlock(&r->lock);
+    if (size == 0)
+        return;
+    path = xasprintf("%s/metrics-rank%d.jsonl", r->config->dir, r->config->rank);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    for (size_t at = 0; at < size;) {
+        ssize_t n = fd < 0 ? -1 : write(fd, lines + at, size - at);
+
+        if (n < 0 && errno == EINTR && fd >= 0)
+            continue;
+        if (n < 0) {
+            log_error("stretto: cannot write %s: %s", path, strerror(errno));
+            break;
+        }
+        at += (size_t)n;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    free(lines);
+    control_sender_nudge(r->sender, CONTROL_METRICS);
+}
+
+static bool same_status(const struct st_train_stats *a, const struct st_train_stats *b)
+{
+    return a->state == b->state && a->received == b->received && a->duplicates == b->duplicates &&
+           a->rejected == b->rejected && a->batches == b->batches && a->finalized == b->finalized &&
+           a->unseen == b->unseen && a->samples_per_second == b->samples_per_second;
+}
+
+static void write_status(struct report *r)
+{
+    int64_t now = time_monotonic_ms();
+    struct st_train_stats s;
+    struct error err;
+
+    r->stats(r->arg, &s);
+    measure_rate(r, &s, now);
+    if (r->last_ms != 0 && same_status(&s, &r->last) && now - r->last_ms < IDLE_SECONDS * 1000)
+        return;
+    r->last = s;
+    r->last_ms = now;
+    if (write_file(r, "status", &s, &err) < 0)
+        log_error("stretto: %s", err.text);
+    control_sender_nudge(r->sender, CONTROL_STATUS);
+}
+
+static void *run(void *arg)
+{
+    struct report *r = arg;
+    bool stopping = false;
+
+    while (!stopping) {
+        struct timespec until;
+
+        pthread_mutex_lock(&r->writing);
+        write_metrics(r);
+        if (!r->done)
+            write_status(r);
+        pthread_mutex_unlock(&r->writing);
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec++;
+        pthread_mutex_lock(&r->lock);
+        while (!r->stopping && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
+            ;
+        stopping = r->stopping;
+        pthread_mutex_unlock(&r->lock);
+    }
+    return NULL;
+}
+
+struct report *report_start(const struct train_config *config, void (*stats)(void *arg, struct st_train_stats *stats),
+                            void *arg, struct error *err)
+{
+    struct report *r = xcalloc(1, sizeof *r);
+    pthread_condattr_t monotonic;
+    sigset_t all, before;
+    int rc;
+
+    r->config = config;
+    r->stats = stats;
+    r->arg = arg;
+    r->sender = control_sender_create(config->control, config->job);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_mutex_init(&r->writing, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    control_sender_nudge(r->sender, CONTROL_ENDPOINT);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rc = pthread_create(&r->thread, NULL, run, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        return r;
+    error_set(err, "train_thread", "cannot start the report thread");
+    control_sender_destroy(r->sender);
+    free(r);
+    return NULL;
+}
+
+void report_stop(struct report *r)
+{
+    if (r == NULL)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_signal(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    write_metrics(r);
+    control_sender_destroy(r->sender);
+    pthread_cond_destroy(&r->wake);
+    pthread_mutex_destroy(&r->lock);
+    pthread_mutex_destroy(&r->writing);
+    free(r->queue);
+    free(r);
+}
+
+void report_metric(struct report *r, const char *name, int64_t step, double value)
+{
+    json_t *line = json_pack("{s:s, s:I, s:f, s:o}", "name", name, "step", (json_int_t)step, "time",
+                             (double)time_now_ms() / 1000, "value", isfinite(value) ? json_real(value) : json_null());
+    char *text = json_dumps(line, JSON_COMPACT);
+    size_t size = text != NULL ? strlen(text) : 0;
+
+    pthread_mutex_lock(&r->lock);
+    if (r->queued + size + 1 > r->room) {
+        r->room = 2 * (r->queued + size + 1);
+        r->queue = xrealloc(r->queue, r->room, 1);
+    }
+    if (size > 0) {
+        memcpy(r->queue + r->queued, text, size);
+        r->queue[r->queued + size] = '\n';
+        r->queued += size + 1;
+    }
+    pthread_mutex_unlock(&r->lock);
+    free(text);
+    json_decref(line);
+}
+
+double report_rate(struct report *r)
+{
+    double rate;
+
+    pthread_mutex_lock(&r->lock);
+    rate = r->rate;
+    pthread_mutex_unlock(&r->lock);
+    return rate;
+}
+
+int report_done(struct report *r, struct error *err)
+{
+    struct st_train_stats s;
+    int rc;
+
+    pthread_mutex_lock(&r->writing);
+    write_metrics(r);
+    r->stats(r->arg, &s);
+    measure_rate(r, &s, time_monotonic_ms());
+    s.state = ST_TRAIN_DONE;
+    rc = write_file(r, "status", &s, err);
+    if (rc == 0)
+        rc = write_file(r, "done", &s, err);
+    r->done = rc == 0;
+    control_sender_nudge(r->sender, CONTROL_DONE);
+    pthread_mutex_unlock(&r->writing);
+    return rc;
+}

@@ -1,0 +1,89 @@
+#include "tasks/train/stepset.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+/* Open addressing with linear probing; an entry without bits is a free place, and nothing is ever taken out. */
+struct entry {
+    uint64_t key; /* member << 32 | step / 64 */
+    uint64_t bits;
+};
+
+struct stepset {
+    struct entry *entry;
+    size_t size; /* a power of two */
+    size_t used;
+};
+
+struct stepset *stepset_create(void)
+{
+    struct stepset *set = xcalloc(1, sizeof *set);
+
+    set->size = 64;
+    set->entry = xcalloc(set->size, sizeof *set->entry);
+    return set;
+}
+
+void stepset_destroy(struct stepset *set)
+{
+    if (set == NULL)
+        return;
+    free(set->entry);
+    free(set);
+}
+
+static uint64_t key_of(uint64_t member, int64_t step)
+{
+    return member << 32 | (uint64_t)step / 64;
+}
+
+/* The entry of the key, or the free place where it belongs. */
+static struct entry *find(const struct stepset *set, uint64_t key)
+{
+    uint64_t hash = key * 0x9e3779b97f4a7c15u;
+    size_t at = (hash ^ hash >> 32) & (set->size - 1);
+
+    while (set->entry[at].bits != 0 && set->entry[at].key != key)
+        at = (at + 1) & (set->size - 1);
+    return &set->entry[at];
+}
+
+static void grow(struct stepset *set)
+{
+    struct stepset larger = {.size = 2 * set->size, .used = set->used};
+
+    larger.entry = xcalloc(larger.size, sizeof *larger.entry);
+    for (size_t i = 0; i < set->size; i++)
+        if (set->entry[i].bits != 0)
+            *find(&larger, set->entry[i].key) = set->entry[i];
+    free(set->entry);
+    *set = larger;
+}
+
+bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
+{
+    uint64_t key = key_of(member, step), bit = (uint64_t)1 << (step % 64);
+    struct entry *e;
+
+    if ((set->used + 1) * 5 > set->size * 4)
+        grow(set);
+    e = find(set, key);
+    if (e->bits & bit)
+        return false;
+    if (e->bits == 0)
+        set->used++;
+    e->key = key;
+    e->bits |= bit;
+    return true;
+}
+
+bool stepset_has(const struct stepset *set, uint64_t member, int64_t step)
+{
+    return (find(set, key_of(member, step))->bits & (uint64_t)1 << (step % 64)) != 0;
+}
+
+size_t stepset_bytes(const struct stepset *set)
+{
+    return set->size * sizeof *set->entry;
+}

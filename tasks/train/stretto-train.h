@@ -1,0 +1,89 @@
+/* stretto-train.h — libstretto-train: receives what the members of an ensemble send, keeps it in the training's buffer,
+ * and gives batches to a training process (a rank).
+ *
+ * Everything is found through the environment that the runner has set (docs/run-directory.md). Reception runs on a thread of
+ * its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are drawn by one thread at a
+ * time; all other calls may come from any thread. Calls return 0, or -1 with the reason in st_train_error(). */
+#ifndef STRETTO_TRAIN_H
+#define STRETTO_TRAIN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct st_train;
+
+enum st_train_state { ST_TRAIN_WAITING, ST_TRAIN_RECEIVING, ST_TRAIN_DRAINING, ST_TRAIN_DONE };
+
+struct st_train_stats {
+    uint64_t received;   /* samples taken in whole, duplicates included */
+    uint64_t unique;     /* received - duplicates */
+    uint64_t duplicates;
+    uint64_t rejected;   /* frames that were refused */
+    uint64_t drawn;      /* unique samples that went into a batch at least once */
+    uint64_t repeats;    /* all further draws */
+    uint64_t batches;
+    uint64_t population; /* samples in the buffer */
+    uint64_t unseen;     /* of these, never drawn */
+    uint64_t finalized;  /* members that told their end */
+    double samples_per_second;
+    int32_t state; /* enum st_train_state */
+    int32_t reserved;
+};
+
+/* Start receiving. On failure *out is still a handle, good only for st_train_error() and st_train_close(). */
+int st_train_open(struct st_train **out);
+
+/* Stop receiving and free everything. Says nothing about success: that is st_train_done(). NULL is taken. */
+void st_train_close(struct st_train *t);
+
+/* The reason of the last failure; "" where there was none. st_train_error_code() is a word that programs can compare,
+ * "not_under_stretto" where the environment is not that of a rank. */
+const char *st_train_error(const struct st_train *t);
+const char *st_train_error_code(const struct st_train *t);
+
+int st_train_rank(const struct st_train *t);
+int st_train_ranks(const struct st_train *t);
+int64_t st_train_ensemble(const struct st_train *t);
+int64_t st_train_generation(const struct st_train *t);
+int64_t st_train_count(const struct st_train *t); /* members of the ensemble */
+int64_t st_train_batch_size(const struct st_train *t);
+
+/* The fields, in the bytewise order of their names; element types are enum stretto_dtype of stretto.h. */
+int st_train_fields(const struct st_train *t);
+const char *st_train_field_name(const struct st_train *t, int field);
+int st_train_field_dtype(const struct st_train *t, int field);
+int st_train_field_ndim(const struct st_train *t, int field);
+int64_t st_train_field_extent(const struct st_train *t, int field, int dim);
+
+/* The numeric parameters, in the spec's order. */
+int st_train_parameters(const struct st_train *t);
+const char *st_train_parameter_name(const struct st_train *t, int parameter);
+
+enum { ST_TRAIN_END = 0, ST_TRAIN_AGAIN = -2, ST_TRAIN_INTERRUPTED = -3 };
+
+/* Draw a batch and write it into memory of the caller: fields[f] takes batch size × the field's elements, contiguous (NULL:
+ * this field is not wanted), params batch size × parameters as float64, member and step batch size elements; params, member and
+ * step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be drawn.
+ *
+ * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END once reception is over and
+ * everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */
+int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step, int timeout_ms);
+
+/* End a wait in st_train_batch(), and reception with it. Only st_train_done() and st_train_close() make sense after it. */
+void st_train_interrupt(struct st_train *t);
+
+/* A point of a metric series; told to the daemon within a second. A name is 1 to 200 bytes of UTF-8. */
+int st_train_metric(struct st_train *t, const char *name, int64_t step, double value);
+
+void st_train_stats(struct st_train *t, struct st_train_stats *stats);
+
+/* The training has finished with success: write the final counters where the daemon looks for them. */
+int st_train_done(struct st_train *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

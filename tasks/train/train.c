@@ -1,0 +1,246 @@
+#include "tasks/train/stretto-train.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "tasks/train/config.h"
+#include "tasks/train/endpoint.h"
+#include "tasks/train/pool.h"
+#include "tasks/train/receiver.h"
+#include "tasks/train/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define METRIC_NAME_MAX 200
+
+struct st_train {
+    struct error err;
+    struct train_config config;
+    void *zmq;
+    struct endpoint *endpoint;
+    struct pool *pool;
+    struct receiver *receiver;
+    struct report *report;
+};
+
+/* Counters first of what comes later on a sample's way: what is told never has more drawn than received. */
+static void collect(void *arg, struct st_train_stats *s)
+{
+    struct st_train *t = arg;
+    struct receiver_counters received;
+    struct pool_counters pool;
+
+    pool_counters(t->pool, &pool);
+    receiver_counters(t->receiver, &received);
+    *s = (struct st_train_stats){
+        .received = received.received,
+        .unique = received.received - received.duplicates,
+        .duplicates = received.duplicates,
+        .rejected = received.rejected,
+        .drawn = pool.drawn,
+        .repeats = pool.repeats,
+        .batches = pool.batches,
+        .population = pool.population,
+        .unseen = pool.unseen,
+        .finalized = received.finalized,
+        .state = pool.over ? ST_TRAIN_DRAINING : received.received > 0 ? ST_TRAIN_RECEIVING : ST_TRAIN_WAITING,
+    };
+}
+
+static int start(struct st_train *t)
+{
+    struct buffer *buffer;
+
+    if (train_config_read(&t->config, &t->err) < 0)
+        return -1;
+    buffer = buffer_create(&t->config.buffer, &t->err);
+    if (buffer == NULL)
+        return -1;
+    t->pool = pool_create(buffer, t->config.buffer.batch);
+    t->zmq = zmq_ctx_new();
+    if (t->zmq == NULL)
+        return error_set(&t->err, "train_memory", "no ZeroMQ context");
+    t->endpoint = endpoint_create(&t->config, t->zmq, &t->err);
+    if (t->endpoint == NULL)
+        return -1;
+    t->receiver = receiver_start(&t->config, endpoint_socket(t->endpoint), t->pool, &t->err);
+    if (t->receiver == NULL)
+        return -1;
+    t->report = report_start(&t->config, collect, t, &t->err);
+    return t->report != NULL ? 0 : -1;
+}
+
+static void stop(struct st_train *t)
+{
+    report_stop(t->report);
+    if (t->pool != NULL)
+        pool_stop(t->pool);
+    receiver_stop(t->receiver);
+    endpoint_destroy(t->endpoint);
+    pool_destroy(t->pool);
+    if (t->zmq != NULL)
+        while (zmq_ctx_term(t->zmq) != 0 && zmq_errno() == EINTR)
+            ;
+    train_config_fini(&t->config);
+    t->report = NULL;
+    t->receiver = NULL;
+    t->endpoint = NULL;
+    t->pool = NULL;
+    t->zmq = NULL;
+}
+
+int st_train_open(struct st_train **out)
+{
+    struct st_train *t = xcalloc(1, sizeof *t);
+
+    *out = t;
+    if (start(t) == 0)
+        return 0;
+    stop(t);
+    return -1;
+}
+
+void st_train_close(struct st_train *t)
+{
+    if (t == NULL)
+        return;
+    stop(t);
+    free(t);
+}
+
+const char *st_train_error(const struct st_train *t)
+{
+    return t->err.text;
+}
+
+const char *st_train_error_code(const struct st_train *t)
+{
+    return t->err.code;
+}
+
+int st_train_rank(const struct st_train *t)
+{
+    return t->config.rank;
+}
+
+int st_train_ranks(const struct st_train *t)
+{
+    return t->config.ranks;
+}
+
+int64_t st_train_ensemble(const struct st_train *t)
+{
+    return (int64_t)t->config.ensemble;
+}
+
+int64_t st_train_generation(const struct st_train *t)
+{
+    return t->config.generation;
+}
+
+int64_t st_train_count(const struct st_train *t)
+{
+    return (int64_t)t->config.count;
+}
+
+int64_t st_train_batch_size(const struct st_train *t)
+{
+    return (int64_t)t->config.buffer.batch;
+}
+
+int st_train_fields(const struct st_train *t)
+{
+    return t->config.fields.count;
+}
+
+const char *st_train_field_name(const struct st_train *t, int field)
+{
+    return t->config.fields.field[field].name;
+}
+
+int st_train_field_dtype(const struct st_train *t, int field)
+{
+    return (int)t->config.fields.field[field].dtype;
+}
+
+int st_train_field_ndim(const struct st_train *t, int field)
+{
+    return t->config.fields.field[field].ndim;
+}
+
+int64_t st_train_field_extent(const struct st_train *t, int field, int dim)
+{
+    return (int64_t)t->config.fields.field[field].shape[dim];
+}
+
+int st_train_parameters(const struct st_train *t)
+{
+    return t->config.parameters;
+}
+
+const char *st_train_parameter_name(const struct st_train *t, int parameter)
+{
+    return t->config.parameter[parameter];
+}
+
+static void copy_batch(const struct st_train *t, struct sample **batch, int count, void *const *fields, double *params,
+                       int64_t *member, int64_t *step)
+{
+    for (int i = 0; i < count; i++) {
+        size_t width = (size_t)t->config.parameters;
+
+        for (int f = 0; f < t->config.fields.count; f++) {
+            size_t bytes = t->config.fields.field[f].bytes;
+
+            if (fields != NULL && fields[f] != NULL)
+                memcpy((char *)fields[f] + (size_t)i * bytes, sample_payload(batch[i], f), bytes);
+        }
+        if (params != NULL && width > 0)
+            memcpy(params + (size_t)i * width, batch[i]->params->value, width * sizeof *params);
+        if (member != NULL)
+            member[i] = (int64_t)batch[i]->member;
+        if (step != NULL)
+            step[i] = batch[i]->step;
+    }
+}
+
+int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step, int timeout_ms)
+{
+    struct sample **batch;
+    int count = pool_take(t->pool, timeout_ms, &batch);
+
+    switch (count) {
+    case POOL_END: return ST_TRAIN_END;
+    case POOL_TIMEOUT: return ST_TRAIN_AGAIN;
+    case POOL_INTERRUPTED: return ST_TRAIN_INTERRUPTED;
+    default: break;
+    }
+    copy_batch(t, batch, count, fields, params, member, step);
+    pool_done(t->pool);
+    return count;
+}
+
+void st_train_interrupt(struct st_train *t)
+{
+    pool_stop(t->pool);
+}
+
+int st_train_metric(struct st_train *t, const char *name, int64_t step, double value)
+{
+    if (name == NULL || *name == '\0' || strlen(name) > METRIC_NAME_MAX)
+        return error_set(&t->err, "train_metric", "a metric's name is 1 to %d bytes", METRIC_NAME_MAX);
+    report_metric(t->report, name, step, value);
+    return 0;
+}
+
+void st_train_stats(struct st_train *t, struct st_train_stats *stats)
+{
+    collect(t, stats);
+    stats->samples_per_second = report_rate(t->report);
+}
+
+int st_train_done(struct st_train *t)
+{
+    return report_done(t->report, &t->err);
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What heat2d refuses, and how it says so: one line on stderr, which ends up in the member's exit record.
+. "${srcdir:-.}/tests/t/lib.sh"
+
+[ -n "${STRETTO_MPIEXEC:-}" ] || skip_all "built without MPI"
+export PATH=$builddir/examples/heat:$PATH
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset STRETTO_NTASKS STRETTO_STREAM
+
+refused() { # STATUS REGEX COMMAND...
+	local status=$1 regex=$2
+	shift 2
+	status_is "$status" "refused: ${*: -2}" timeout 30 "$@"
+	like "$(cat err)" "$regex" "the reason is told"
+	is "$(wc -l <err)" 1 "in one line"
+}
+
+refused 2 '--grid wants a whole number .*"0"' heat2d --grid 0
+refused 2 '--grid wants a whole number .*"99999999999999999999"' heat2d --grid 99999999999999999999
+refused 2 '--grid wants a whole number .*"1x"' heat2d --grid 1x
+refused 2 '--west wants a number, not "[{]tw[}]"' heat2d --west '{tw}'
+refused 2 '--east wants a number, not "nan"' heat2d --east nan
+refused 2 '--dt wants a number above 0' heat2d --dt 0
+refused 2 '--alpha wants a number above 0' heat2d --alpha -1
+refused 2 '"--colour" is no option' heat2d --colour
+refused 2 '"--steps" is no option .* value is missing' heat2d --steps
+refused 2 'nothing to do with "mesh.dat"' heat2d --steps 2 mesh.dat
+refused 1 'cannot write no/such/x.npy: No such file' heat2d --output no/such/x.npy
+refused 1 'did not converge: relative residual .* after 2 iterations' heat2d --west 500 --max-iterations 2
+ok "a failed run leaves no output" test ! -e x.npy
+
+status_is 2 "two processes refuse together" timeout 30 "$STRETTO_MPIEXEC" -n 2 heat2d --grid 0
+is "$(grep -c 'heat2d: --grid wants' err)" 1 "and one speaks for both"
+status_is 1 "more processes than points" timeout 30 "$STRETTO_MPIEXEC" -n 3 heat2d --grid 2
+like "$(cat err)" '3 processes cannot share a grid of 2 x 2' "is told"
+
+# A launcher of another MPI makes two worlds of one; here there is no launcher at all, which looks the same inside.
+export STRETTO_NTASKS=2
+refused 1 'started as 2 processes \(STRETTO_NTASKS\), but the MPI world has 1: .*launcher' heat2d --grid 8
+status_is 0 "a world of the right size is taken" timeout 30 "$STRETTO_MPIEXEC" -n 2 heat2d --grid 8 --steps 2
+done_testing

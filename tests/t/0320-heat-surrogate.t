@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# The parts of the surrogate that need no stream: scale, network, learning rate, books, held-out members.
+. "${srcdir:-.}/tests/t/lib.sh"
+
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with torch and numpy"
+export PATH=$builddir/examples/heat:$PATH PYTHONPATH=$builddir/python
+unset STRETTO_NTASKS STRETTO_STREAM
+
+python() { timeout 60 "$STRETTO_PYTHON" -; }
+
+ok "scale: the range becomes [-1, 1], and comes back" python <<'PY'
+import torch
+from stretto.examples.heat_model import Scale
+scale = Scale(100, 500, 50)
+params = torch.tensor([[100.0, 300.0], [500.0, 200.0]], dtype=torch.float64)
+inputs = scale.inputs(params, torch.tensor([0, 50]))
+assert inputs.dtype == torch.float32
+assert torch.equal(inputs, torch.tensor([[-1.0, 0.0, -1.0], [1.0, -0.5, 1.0]])), inputs
+assert torch.allclose(scale.kelvin(scale.fields(params)), params)
+one_kelvin_off = (scale.fields(params) - scale.fields(params + 1)).pow(2).mean()
+assert abs(one_kelvin_off * scale.squared_kelvin - 1) < 1e-12
+for wrong in ((500, 100, 50), (100, 500, 0)):
+    try:
+        Scale(*wrong)
+    except ValueError:
+        continue
+    raise AssertionError(wrong)
+PY
+ok "network: parameters and time in, the field out" python <<'PY'
+import torch
+from stretto.examples.heat_model import make_model
+model = make_model(5, 32, (7, 7))
+assert model(torch.zeros(3, 6)).shape == (3, 7, 7)
+sizes = [(m.in_features, m.out_features) for m in model if isinstance(m, torch.nn.Linear)]
+assert sizes == [(6, 32), (32, 32), (32, 49)], sizes
+PY
+ok "learning rate: halved at equal distances" python <<'PY'
+from stretto.examples.heat_model import learning_rate
+assert learning_rate(1e-3, 0, 4) == 1e-3
+assert learning_rate(1e-3, 0.19, 4) == 1e-3 and learning_rate(1e-3, 0.21, 4) == 5e-4
+assert learning_rate(1e-3, 1, 4) == learning_rate(1e-3, 7, 4) == 1e-3 / 16
+assert learning_rate(1e-3, 1, 0) == 1e-3
+PY
+ok "books: each sample counts once as unique, every time as drawn" python <<'PY'
+import json
+import numpy
+from stretto.examples.heat_books import Books
+books, rng, drawn, samples = Books(), numpy.random.default_rng(5), set(), 0
+for n in range(200):
+    member, step = rng.integers(0, 1 + 3 * n // 20, 10), rng.integers(1, 2 + n // 10, 10)
+    books.enter(member, step)
+    drawn |= set(zip(member.tolist(), step.tolist()))
+    samples += 10
+    assert books.unique == len(drawn)
+books.enter(numpy.array([], dtype=int), numpy.array([], dtype=int))
+books.save("books.json")
+with open("books.json") as file:
+    assert json.load(file) == {"unique_drawn": len(drawn), "batches": 200, "samples": samples,
+                               "members": len({member for member, _ in drawn})}
+PY
+ok "held-out members: heat2d is told the parameters by name, and nothing of the stream" python <<'PY'
+from stretto.examples.heat_validation import draw, solver_command, solver_environment
+assert solver_command("heat2d", ["tn", "t0"], [101.5, 300.0], 8, 4, 0.01, "x.npy") == [
+    "heat2d", "--grid", "8", "--steps", "4", "--output", "x.npy", "--dt", "0.01",
+    "--north", "101.5", "--initial", "300.0"]
+clean = solver_environment({"PATH": "/bin", "STRETTO_STREAM": "x", "STRETTO_NTASKS": "1", "STRETTO_JOB": "j",
+                            "PMI_RANK": "0"})
+assert clean == {"PATH": "/bin", "STRETTO_JOB": "j"}, clean
+rows = draw(["a", "b"], 6, 100, 500, 3)
+assert rows.shape == (6, 2) and (rows == draw(["a", "b"], 6, 100, 500, 3)).all()
+assert (rows != draw(["a", "b"], 6, 100, 500, 4)).all()
+PY
+[ -n "${STRETTO_MPIEXEC:-}" ] || { skip "no heat2d: built without MPI"; done_testing; }
+ok "held-out members: the loss is in K², and the files go" python <<'PY'
+import os
+import torch
+from stretto.examples.heat_model import SOLVER_OPTIONS, Scale
+from stretto.examples.heat_validation import HeldOut
+class Constant(torch.nn.Module):
+    """300 K everywhere."""
+    def forward(self, inputs):
+        return torch.zeros(len(inputs), 9, 9)
+scale = Scale(100, 500, 70)
+with HeldOut(list(SOLVER_OPTIONS), 3, scale, 9, None, 11) as held_out:
+    assert all(field.shape == (70, 9, 9) for field in held_out.fields)
+    wanted = sum(((field.astype(float) - 300) ** 2).mean() for field in held_out.fields) / 3
+    got = held_out.loss(Constant(), torch.device("cpu"))
+    assert abs(got - wanted) < 1e-4 * wanted and wanted > 1000, (got, wanted)
+    where = held_out.directory.name
+    assert os.path.isdir(where)
+assert not os.path.exists(where)
+PY
+ok "held-out members: a solver that fails is told" python <<'PY'
+from stretto.examples.heat_model import Scale
+from stretto.examples.heat_validation import HeldOut
+for solver, reason in (("heat2d", "--grid wants"), ("no-such-solver", "not on PATH")):
+    try:
+        HeldOut(["t0"], 1, Scale(100, 500, 3), 0, None, 1, solver)
+    except RuntimeError as error:
+        assert reason in str(error), error
+        continue
+    raise AssertionError(solver)
+PY
+done_testing

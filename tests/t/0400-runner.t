@@ -1,0 +1,154 @@
+#!/bin/sh
+# stretto-run alone: exit records, packed tasks, walltime, cancelling, and that nothing is left behind.
+set -u
+run=$builddir/stretto-run
+tmp=$(mktemp -d /tmp/stretto-0400-XXXXXX)
+mark=st-0400-$$-$(basename "$tmp")
+n=0 failed=0
+
+cleanup() { grep -lz "^STRETTO_JOB=$mark" /proc/[0-9]*/environ 2>/dev/null |
+    while IFS=/ read -r _ _ pid _; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$tmp"; }
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+ok() { # ok STATUS NAME
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; tail -n 15 "$tmp/log" 2>/dev/null | sed 's/^/# /'; fi
+}
+# is JSONFILE JQ-EXPRESSION NAME
+is() { jq -e "$2" "$1" >"$tmp/jq" 2>&1; ok $? "$3"; jq -e "$2" "$1" >/dev/null 2>&1 || sed 's/^/# /' "$1"; }
+marked() { grep -lz "^STRETTO_JOB=$mark-$1\$" /proc/[0-9]*/environ 2>/dev/null | wc -l; }
+# job NAME WALLTIME GRACE TASKS: the tasks are a jq array; "dir" is filled in from the id
+job() {
+    mkdir "$tmp/$1"
+    jq -n --arg job "$mark-$1" --arg dir "$tmp/$1" --argjson walltime "$2" --argjson grace "$3" \
+        '{version: 1, job: $job, ensemble: 7, kind: "members", walltime: $walltime, grace: $grace,
+          tasks: ('"$4"' | map({dir: ($dir + "/" + .id)} + .))}' >"$tmp/$1/job.json"
+}
+# start NAME: in the background, pid in $runner; its log in $tmp/log
+start() { timeout -k 1 60 "$run" "$tmp/$1" 2>"$tmp/log" & runner=$!; }
+run() { start "$1"; wait $runner; }
+# the runner's own pid, not timeout's
+claimed() { jq .pid "$tmp/$1/claim.json"; }
+
+job ends 60 2 '[{id: "7.0", argv: ["true"]}, {id: "7.1", argv: ["sh", "-c", "echo first >&2; echo mesh.dat lost >&2; exit 3"]},
+  {id: "7.2", argv: ["sh", "-c", "kill -SEGV $$"]}, {id: "7.3", argv: ["sh", "-c", "echo out; echo x > r.npz"], success_file: "r.npz"},
+  {id: "7.4", argv: ["true"], success_file: "r.npz"}, {id: "7.5", argv: ["no-such-program"]},
+  {id: "7.6", argv: ["/etc/passwd"]}, {id: "7.7", argv: ["./script"], dir: "'"$tmp"'/script"},
+  {id: "7.8", argv: ["sh"], launcher: "no-such-launcher"}]'
+mkdir "$tmp/script"; printf '#!/no/such/interpreter\n' >"$tmp/script/script"; chmod +x "$tmp/script/script"
+run ends; ok $? 'the runner of a job whose tasks fail exits 0'
+r=$tmp/ends
+is "$r/7.0/exit.json" '.outcome == "succeeded" and .exit_code == 0 and .signal == null and .id == "7.0"
+  and .job == "'"$mark"'-ends" and .ended >= .started and .max_rss > 0 and .reason == ""' 'exit 0 is success'
+is "$r/7.1/exit.json" '.outcome == "failed" and .exit_code == 3 and .reason == "exit status 3: mesh.dat lost"' 'exit status, with the last line of stderr'
+is "$r/7.2/exit.json" '.outcome == "failed" and .exit_code == null and .signal == 11' 'death by signal'
+is "$r/7.3/exit.json" '.outcome == "succeeded"' 'success file there'
+[ "$(cat "$r/7.3/stdout")" = out ]; ok $? 'stdout captured'
+is "$r/7.4/exit.json" '.outcome == "failed" and .exit_code == 0 and (.reason | contains("\"r.npz\" is missing"))' 'exit 0 without the success file is failure'
+is "$r/7.5/exit.json" '.outcome == "failed" and .exit_code == null and .reason == "cannot start \"no-such-program\": not found on PATH"' 'a program that is not there'
+is "$r/7.6/exit.json" '.reason | contains("not executable")' 'a file that is no program'
+is "$tmp/script/exit.json" '.reason | contains("interpreter is missing")' 'a script without its interpreter'
+is "$r/7.8/exit.json" '.reason == "cannot start \"no-such-launcher\": not found on PATH"' 'a launcher that is not there'
+is "$r/ended.json" '.version == 1 and .time > 0' 'ended.json'
+[ "$(stat -c %a "$r/7.0" "$r/7.0/exit.json" | tr '\n' ' ')" = '700 600 ' ]; ok $? 'directories are 0700, records 0600'
+
+before=$(find "$r" -printf '%p %T@ %s\n' | sort)
+run ends; [ $? -eq 75 ] && [ "$(find "$r" -printf '%p %T@ %s\n' | sort)" = "$before" ]
+ok $? 'a second runner exits 75 and touches nothing'
+
+mkdir "$tmp/bin"; printf '#!/bin/sh\nenv > env; stat -c %%a "$STRETTO_TMPDIR" > mode; pwd > pwd; echo x > "$STRETTO_TMPDIR/x"\n' >"$tmp/bin/show"; chmod +x "$tmp/bin/show"
+job packed 600 2 '[range(10) | {id: "7.\(.)", argv: ["show"], path: ["'"$tmp"'/bin"], ntasks: 3, env: {STRETTO_MEMBER: "\(.)", STRETTO_SEED: "5"}}]'
+now=$(date +%s)
+STRETTO_TOKEN=secret STRETTO_RESUME=/other STRETTO_JOB=other run packed
+bad=0
+for i in 0 1 2 3 4 5 6 7 8 9; do
+    d=$tmp/packed/7.$i
+    grep -qx "STRETTO_MEMBER=$i" "$d/env" && grep -qx "STRETTO_JOB=$mark-packed" "$d/env" && grep -qx 'STRETTO_NTASKS=3' "$d/env" &&
+        [ "$(cat "$d/pwd")" = "$d" ] && jq -e '.outcome == "succeeded"' "$d/exit.json" >/dev/null || bad=1
+done
+ok $bad 'packed tasks have their own directories and environment'
+e=$tmp/packed/7.3/env
+grep -q 'STRETTO_TOKEN\|STRETTO_RESUME' "$e"; [ $? -eq 1 ]; ok $? 'what belongs to another task, or the user, is not handed on'
+deadline=$(sed -n 's/^STRETTO_DEADLINE=//p' "$e"); [ "$deadline" -ge $((now + 598)) ] && [ "$deadline" -le $((now + 605)) ]; ok $? 'STRETTO_DEADLINE'
+t=$(sed -n 's/^STRETTO_TMPDIR=//p' "$e"); [ "$(cat "$tmp/packed/7.3/mode")" = 700 ] && [ ! -e "$t" ] && [ ${#t} -lt 80 ]; ok $? 'STRETTO_TMPDIR is private, and removed'
+
+# A process tree that ignores SIGTERM, leaves its session and its environment. Every process of it holds descriptor 9
+# open: reading the fifo to its end waits until the last is gone.
+cat >"$tmp/stubborn" <<'END'
+#!/bin/sh
+trap '' TERM
+(trap '' TERM; while :; do sleep 100; done) &
+setsid sh -c "trap '' TERM; while :; do sleep 100; done" &
+[ -n "${NO_ENV_I:-}" ] || env -i setsid sh -c "trap '' TERM; while :; do sleep 100; done" &
+echo ready >&9
+while :; do sleep 100; done
+END
+chmod +x "$tmp/stubborn"; mkfifo "$tmp/fifo"
+job late 3 1 '[{id: "7.0", argv: ["true"]}, {id: "7.1", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"]},
+  {id: "7.2", argv: ["sh", "-c", "trap \"exit 0\" TERM; echo last words >&2; sleep 100 & wait"]},
+  {id: "7.3", argv: ["sh", "-c", "trap \"echo x > r; exit 0\" TERM; sleep 100 & wait"], success_file: "r"}]'
+start late
+timeout 60 cat "$tmp/fifo" >"$tmp/said"
+wait $runner; ok $? 'a job that does not end by itself is ended'
+r=$tmp/late
+is "$r/7.0/exit.json" '.outcome == "succeeded"' 'a task that ended before the walltime keeps its outcome'
+is "$r/7.1/exit.json" '.outcome == "timeout" and .signal == 9 and (.ended - .started) >= 3.5 and (.ended - .started) < 20' 'at the walltime SIGTERM, after the grace SIGKILL'
+is "$r/7.2/exit.json" '.outcome == "timeout" and .exit_code == 0 and .reason == "ended at the walltime of 3 s: last words"' 'exit 0 because of SIGTERM is no success'
+is "$r/7.3/exit.json" '.outcome == "succeeded"' 'unless the success file is there'
+[ "$(marked late)" -eq 0 ] && [ "$(cat "$tmp/said")" = ready ]; ok $? 'no process is left, wherever it went'
+
+job cancel 0 1 '[{id: "7.0", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"]}]'
+start cancel
+{ read -r _; kill -TERM "$(claimed cancel)"; timeout 60 cat >/dev/null; } <"$tmp/fifo"
+wait $runner; ok $? 'a runner that is told to end exits 0'
+is "$tmp/cancel/7.0/exit.json" '.outcome == "cancelled"' 'its tasks are cancelled'
+is "$tmp/cancel/ended.json" '.reason == "told to end"' 'ended.json says so'
+[ "$(marked cancel)" -eq 0 ]; ok $? 'no process of a cancelled job is left'
+
+job early 0 1 '[{id: "7.0", argv: ["sh", "-c", "kill -TERM $PPID; sleep 100"]}] + [range(1; 400) | {id: "7.\(.)", argv: ["sleep", "100"]}]'
+run early
+[ "$(cat "$tmp"/early/7.*/exit.json | jq -s 'length == 400 and all(.outcome == "cancelled")')" = true ]; ok $? 'cancelled while tasks start: every task has its record'
+is "$tmp/early/7.399/exit.json" '.reason == "cancelled before it started"' 'tasks that never started say so'
+
+job stray 60 1 '[{id: "7.0", argv: ["sh", "-c", "NO_ENV_I=1 '"$tmp"'/stubborn 9>'"$tmp"'/fifo & read x < go"]}, {id: "7.1", argv: ["sh", "-c", "read x < go"]}]'
+mkdir "$tmp/stray/7.0" "$tmp/stray/7.1"; mkfifo "$tmp/stray/7.0/go" "$tmp/stray/7.1/go"
+start stray
+{ read -r _; echo >"$tmp/stray/7.0/go"; timeout 30 cat >/dev/null; } <"$tmp/fifo"
+ok $? 'what a task left running is ended with it'
+is "$tmp/stray/7.0/exit.json" '.outcome == "succeeded"' 'a task that leaves processes behind has its record'
+[ ! -e "$tmp/stray/7.1/exit.json" ]; ok $? 'while the other tasks go on'
+timeout 10 sh -c 'echo >"$1"' sh "$tmp/stray/7.1/go"; wait $runner; ok $? 'and the job goes on to its end'
+
+mkfifo "$tmp/up"
+job usr1 60 1 '[{id: "7.0", argv: ["sh", "-c", "trap \"echo got > usr1; exit 0\" USR1; echo ready > '"$tmp"'/up; sleep 100 & wait"]}]'
+start usr1; read -r _ <"$tmp/up"; kill -USR1 "$(claimed usr1)"; wait $runner
+[ "$(cat "$tmp/usr1/7.0/usr1")" = got ]; ok $? 'SIGUSR1 goes on to the tasks'
+
+job killed 60 1 '[{id: "7.0", argv: ["sh", "-c", "echo ready > '"$tmp"'/up; exec sleep 100 9> '"$tmp"'/fifo"]}]'
+start killed; read -r _ <"$tmp/up"
+{ kill -KILL "$(claimed killed)"; timeout 60 cat >/dev/null; } <"$tmp/fifo"
+ok $? 'a killed runner takes its task along'
+wait $runner; [ ! -e "$tmp/killed/ended.json" ]; ok $? 'and says nothing more'
+rm -rf "$(jq -r .tmpdir "$tmp/killed/claim.json")"
+
+mkdir "$tmp/broken"; echo '{"version": 1, "job": "x", "ensemble": 7, "kind": "members", "walltime": 1, "grace": 1, "tasks": [{"id": "a"}]}' >"$tmp/broken/job.json"
+run broken; [ $? -eq 78 ] && grep -q '/tasks/0/dir' "$tmp/log" && [ ! -e "$tmp/broken/claim.json" ]; ok $? 'a broken descriptor is refused with the place'
+run nowhere; [ $? -eq 78 ]; ok $? 'a missing one, too'
+
+if [ -n "${STRETTO_MPIEXEC:-}" ]; then
+    job mpi 60 1 '[{id: "7.0", argv: ["sh", "-c", "echo rank $PMI_RANK of $PMI_SIZE"], launcher: "mpiexec", ntasks: 2}, {id: "7.1", argv: ["no-such-program"], launcher: "mpiexec", ntasks: 2}]'
+    run mpi
+    [ "$(sort "$tmp/mpi/7.0/stdout")" = "rank 0 of 2
+rank 1 of 2" ] && grep -qF "$STRETTO_MPIEXEC" "$tmp/log"; ok $? 'mpiexec is the one found at build time'
+    is "$tmp/mpi/7.1/exit.json" '.reason == "cannot start \"no-such-program\": not found on PATH"' 'under a launcher, too'
+    job mpicancel 60 1 '[{id: "7.0", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"], launcher: "mpiexec", ntasks: 2}]'
+    start mpicancel
+    { read -r _; read -r _; kill -TERM "$(claimed mpicancel)"; timeout 60 cat >/dev/null; } <"$tmp/fifo"
+    wait $runner; [ "$(marked mpicancel)" -eq 0 ]; ok $? 'the ranks of a cancelled job are ended'
+    is "$tmp/mpicancel/7.0/exit.json" '.outcome == "cancelled"' 'and the record says so'
+else
+    for i in 1 2 3 4; do ok 0 '# SKIP no MPI'; done
+fi
+echo "1..$n"
+exit $failed

@@ -1,0 +1,194 @@
+# shellcheck shell=bash
+# Harness of the end-to-end tests: TAP, a daemon of the test's own, and a promise that nothing is left behind.
+#
+#   . "${srcdir:-.}/tests/t/lib.sh"
+#   start_daemon
+#   is "$(api GET /v1/ensembles | jq -r '.ensembles | length')" 0 "no ensemble yet"
+#   done_testing
+#
+# Set before sourcing: TEST_LIMIT, seconds the whole test may take (120). KEEP=1 in the environment keeps its directory.
+# Afterwards: $T is the test's directory, the working directory; $STATE the state directory; $SOCKET the daemon's socket;
+# `stretto` and `strettod` are on PATH and STRETTO_URL is set. srcdir and builddir are absolute.
+
+if [ -z "${STRETTO_TEST_TIMED:-}" ]; then # the limit holds for whatever the test is waiting for
+	STRETTO_TEST_TIMED=1 exec timeout -k 20 "${TEST_LIMIT:-120}" "$BASH" "$0" "$@"
+fi
+unset STRETTO_TEST_TIMED
+set -u
+
+export srcdir builddir
+srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
+builddir=$(cd "${builddir:-.}" && pwd)
+T=$(mktemp -d /tmp/st.XXXXXX) || exit 99 # short: a socket's path has 107 bytes
+cd "$T" || exit 99
+STATE=$T/state
+SOCKET=$STATE/stretto.sock
+DAEMON_LOG=$T/strettod.log
+DAEMON_PID=
+export STRETTO_URL=unix:$SOCKET HOME=$T/home XDG_STATE_HOME=$T/home/state PATH=$builddir:$PATH
+export STRETTO_TEST=$T # every process that the test starts carries this in its environment
+unset STRETTO_TOKEN http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+mkdir -p "$HOME"
+
+# Sanitizers: leaks are looked for in our own programs only, by options in a file of each one's name.
+export ASAN_OPTIONS="detect_leaks=0:include_if_exists=$T/asan.%b" UBSAN_OPTIONS=print_stacktrace=1
+for program in strettod stretto stretto-run; do echo detect_leaks=1 >"$T/asan.$program"; done
+
+# --- TAP
+
+TESTS_RUN=0
+TESTS_FAILED=0
+
+diag() { local text=$*; echo "# ${text//$'\n'/$'\n# '}"; }
+pass() { TESTS_RUN=$((TESTS_RUN + 1)); echo "ok $TESTS_RUN - $*"; }
+fail() { TESTS_RUN=$((TESTS_RUN + 1)); TESTS_FAILED=$((TESTS_FAILED + 1)); echo "not ok $TESTS_RUN - $*"; return 0; }
+skip() { TESTS_RUN=$((TESTS_RUN + 1)); echo "ok $TESTS_RUN # SKIP $*"; }
+skip_all() { echo "1..0 # SKIP $*"; exit 0; }
+bail() { echo "Bail out! $*"; TESTS_FAILED=$((TESTS_FAILED + 1)); exit 1; }
+
+# ok NAME COMMAND...: passes where the command succeeds; what it printed is shown where it does not.
+ok() {
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then pass "$name"; else fail "$name"; diag "$out"; fi
+}
+# is GOT WANTED NAME
+is() {
+	if [ "$1" = "$2" ]; then pass "$3"; else fail "$3"; diag "got:    $1"; diag "wanted: $2"; fi
+}
+# like GOT REGEX NAME (extended regular expression, anywhere)
+like() {
+	if [[ $1 =~ $2 ]]; then pass "$3"; else fail "$3"; diag "got:    $1"; diag "wanted: $2"; fi
+}
+# status_is WANTED NAME COMMAND...: the exit status; standard output and error are left in $T/out and $T/err.
+status_is() {
+	local wanted=$1 name=$2 got=0
+	shift 2
+	"$@" >"$T/out" 2>"$T/err" || got=$?
+	if [ "$got" = "$wanted" ]; then pass "$name"; else
+		fail "$name"
+		diag "exit status $got, wanted $wanted, of: $*"
+		diag "$(tail -n 20 "$T/out" "$T/err")"
+	fi
+}
+
+# wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit.
+wait_for() {
+	local until=$((SECONDS + $1))
+	while ! eval "$2" >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] || { diag "waited $1 s in vain for: $2"; return 1; }
+		sleep 0.05
+	done
+}
+
+# --- the daemon
+
+# api METHOD PATH [BODY]: the answer's body to stdout, its status to $T/api.status. BODY may be @FILE.
+api() {
+	local method=$1 path=$2
+	shift 2
+	[ $# -eq 0 ] || set -- -H 'Content-Type: application/json' --data-binary "$1"
+	curl -s -S -m 30 --unix-socket "$SOCKET" -X "$method" -o "$T/api.body" -w '%{http_code}' "$@" "http://stretto$path" \
+		>"$T/api.status" || return 1
+	cat "$T/api.body"
+}
+# api_status METHOD PATH [BODY]: the status to stdout, the body to $T/api.body.
+api_status() { api "$@" >/dev/null; cat "$T/api.status"; }
+
+is_ready() { [ "$(api_status GET /readyz 2>/dev/null)" = 200 ]; }
+
+# start_daemon [OPTION...]: returns when it is ready; a daemon that cannot start ends the test.
+# shellcheck disable=SC2120 # the options are for the tests to give
+start_daemon() {
+	local preload=()
+	# A sanitized library can only be loaded into Python where the sanitizer was loaded first.
+	case ${STRETTO_SANITIZE:-no} in *address*) preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so)") ;; esac
+	env "${preload[@]}" "$builddir/strettod" --state-dir "$STATE" "$@" </dev/null >>"$DAEMON_LOG" 2>&1 &
+	DAEMON_PID=$!
+	wait_for 30 "is_ready || ! kill -0 $DAEMON_PID"
+	is_ready || bail "the daemon did not get ready"
+}
+
+# stop_daemon: SIGTERM; its exit status in DAEMON_STATUS (non-zero also where a sanitizer found something).
+stop_daemon() {
+	[ -n "$DAEMON_PID" ] || return 0
+	kill -TERM "$DAEMON_PID" 2>/dev/null
+	DAEMON_STATUS=0
+	wait_for 30 "! kill -0 $DAEMON_PID" || kill -KILL "$DAEMON_PID"
+	wait "$DAEMON_PID" 2>/dev/null || DAEMON_STATUS=$?
+	DAEMON_PID=
+}
+
+# kill_daemon: SIGKILL, as a crash would.
+kill_daemon() {
+	kill -KILL "$DAEMON_PID" 2>/dev/null
+	wait "$DAEMON_PID" 2>/dev/null
+	DAEMON_PID=
+}
+
+# submit FILE: the new ensemble's id to stdout.
+submit() { api POST /v1/ensembles "@$1" | jq -r .id; }
+
+# wait_ensemble ID SECONDS: until it is complete or cancelled; its object is then in $T/ensemble.json.
+wait_ensemble() {
+	local id=$1 until=$((SECONDS + $2))
+	until api GET "/v1/ensembles/$id" >"$T/ensemble.json" 2>/dev/null &&
+		[[ $(jq -r .state "$T/ensemble.json") = @(complete|cancelled) ]]; do
+		[ $SECONDS -lt $until ] || { diag "ensemble $id has not ended: $(cat "$T/ensemble.json")"; return 1; }
+		sleep 0.1
+	done
+}
+
+# --- the end
+
+# Processes that the test started and that still run: their pids. The test's own shells do not carry the mark, since they
+# were there before it was made.
+left_behind() {
+	(
+		unset STRETTO_TEST # or it would find its own helpers
+		grep -l -s -z -x "STRETTO_TEST=$T" /proc/[0-9]*/environ | cut -d / -f 3
+	)
+}
+
+describe() { # PID...
+	local pid
+	for pid; do echo "$pid $(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | cut -c 1-120)"; done
+}
+
+# The last call of every test: the daemon ends well, nothing is left behind, and the plan is told.
+done_testing() {
+	local left
+	if [ -n "$DAEMON_PID" ]; then
+		stop_daemon
+		is "$DAEMON_STATUS" 0 "the daemon ends with status 0 on SIGTERM"
+	fi
+	# shellcheck disable=SC2016 # for eval
+	wait_for 5 '[ -z "$(left_behind)" ]' || true
+	left=$(left_behind)
+	# shellcheck disable=SC2086 # pids
+	is "$(describe $left)" "" "no process is left behind"
+	echo "1..$TESTS_RUN"
+	[ $TESTS_FAILED -eq 0 ]
+	exit
+}
+
+cleanup() {
+	local status=$? left
+	trap - EXIT TERM INT
+	for _ in 1 2 3 4 5; do
+		left=$(left_behind)
+		[ -n "$left" ] || break
+		# shellcheck disable=SC2086 # pids
+		kill -KILL $left 2>/dev/null
+	done
+	wait 2>/dev/null
+	if [ $TESTS_FAILED -gt 0 ] || [ $status -ne 0 ]; then
+		[ ! -s "$DAEMON_LOG" ] || { echo "# the daemon's log ends:"; tail -n 60 "$DAEMON_LOG" | sed 's/^/# /'; }
+	fi
+	cd /
+	if [ "${KEEP:-}" = 1 ]; then echo "# kept: $T"; else rm -rf "$T"; fi
+	exit $status
+}
+trap cleanup EXIT
+trap 'bail "the time limit of ${TEST_LIMIT:-120} s has been reached"' TERM
+trap 'exit 130' INT

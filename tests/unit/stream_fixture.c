@@ -1,0 +1,172 @@
+#include "tests/unit/stream_fixture.h"
+
+#include "common/files.h"
+#include "common/timefmt.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *fixture_path(const struct fixture *fx, const char *name)
+{
+    static char path[160];
+
+    snprintf(path, sizeof path, "%s/%s", fx->dir, name);
+    return path;
+}
+
+static void write_text(const struct fixture *fx, const char *name, const char *text)
+{
+    struct error err;
+
+    assert_int_equal(file_write_whole(fixture_path(fx, name), text, strlen(text), 0600, &err), 0);
+}
+
+void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer)
+{
+    char fields[200], text[1200];
+
+    snprintf(fx->dir, sizeof fx->dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(fx->dir));
+    fx->width = width;
+    fx->with_n = with_n;
+    snprintf(fields, sizeof fields, "{\"u\": {\"dtype\": \"float32\", \"shape\": [%d]}%s}", width,
+             with_n ? ", \"n\": {\"dtype\": \"int64\", \"shape\": []}" : "");
+    snprintf(text, sizeof text,
+             "{\"version\": 1, \"ensemble\": 7, \"training\": 3, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": 1, "
+             "\"count\": %d, \"control\": null, \"stream\": \"%s\", \"stream_key\": \"9f86d081884c7d65\", "
+             "\"parameters\": [\"a\", \"b\"], \"fields\": %s, \"buffer\": %s}",
+             members, fx->dir, fields, buffer);
+    write_text(fx, "training.json", text);
+    write_text(fx, "current.json", "{\"version\": 1, \"generation\": 1, \"ranks\": 1}");
+    setenv("STRETTO_TRAINING_DIR", fx->dir, 1);
+    setenv("STRETTO_RANK", "0", 1);
+    setenv("STRETTO_TMPDIR", fx->dir, 1);
+    setenv("STRETTO_STREAM", fx->dir, 1);
+    setenv("STRETTO_STREAM_KEY", "9f86d081884c7d65", 1);
+    setenv("STRETTO_ENSEMBLE", "7", 1);
+    setenv("STRETTO_FIELDS", fields, 1);
+    unsetenv("STRETTO_DEADLINE");
+    unsetenv("STRETTO_STREAM_SILENCE_MS");
+    unsetenv("STRETTO_STREAM_CHECKSUM");
+}
+
+void fixture_fini(struct fixture *fx)
+{
+    static const char *const files[] = {"training.json",     "current.json",         "reception.json",   "g1-rank0.json",
+                                        "status-rank0.json", "metrics-rank0.jsonl", "done-rank0.json", "proxy"};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(fixture_path(fx, files[i]));
+    assert_int_equal(rmdir(fx->dir), 0);
+}
+
+void fixture_over(const struct fixture *fx)
+{
+    write_text(fx, "reception.json", "{\"version\": 1, \"over\": true, \"succeeded\": 1, \"other\": 0}");
+}
+
+const char *fixture_endpoint(const struct fixture *fx)
+{
+    static char endpoint[200];
+    struct error err;
+    json_t *value = file_read_json(fixture_path(fx, "g1-rank0.json"), &err);
+
+    assert_non_null(value);
+    snprintf(endpoint, sizeof endpoint, "%s",
+             json_string_value(json_array_get(json_object_get(value, "endpoints"), 0)));
+    json_decref(value);
+    return endpoint;
+}
+
+void fixture_redirect(const struct fixture *fx, const char *endpoint)
+{
+    struct error err;
+    json_t *value = file_read_json(fixture_path(fx, "g1-rank0.json"), &err);
+
+    assert_non_null(value);
+    json_array_set_new(json_object_get(value, "endpoints"), 0, json_string(endpoint));
+    assert_int_equal(file_write_json(fixture_path(fx, "g1-rank0.json"), value, 0600, &err), 0);
+    json_decref(value);
+}
+
+struct stretto *fixture_member(int member, int attempt)
+{
+    struct stretto *s;
+    char text[64];
+
+    snprintf(text, sizeof text, "%d", member);
+    setenv("STRETTO_MEMBER", text, 1);
+    snprintf(text, sizeof text, "%d", attempt);
+    setenv("STRETTO_ATTEMPT", text, 1);
+    snprintf(text, sizeof text, "{\"a\": %d, \"b\": 0.5}", member);
+    setenv("STRETTO_PARAMS", text, 1);
+    if (stretto_open(&s) < 0)
+        fail_msg("%s", stretto_error(s));
+    return s;
+}
+
+int fixture_send(const struct fixture *fx, struct stretto *s, int member, int64_t step)
+{
+    int64_t shape[] = {fx->width}, n = (int64_t)member * 1000 + step;
+    int u = stretto_field(s, "u", STRETTO_FLOAT64, 1, shape), number = 0, rc;
+    double *data = malloc((size_t)fx->width * sizeof *data);
+
+    for (int i = 0; i < fx->width; i++)
+        data[i] = member + (double)step / 8 + i;
+    rc = u < 0 ? -1 : stretto_send(s, u, step, data);
+    free(data);
+    if (rc == 0 && fx->with_n) {
+        number = stretto_field(s, "n", STRETTO_INT64, 0, NULL);
+        rc = number < 0 ? -1 : stretto_send(s, number, step, &n);
+    }
+    return rc;
+}
+
+static void check_sample(const struct fixture *fx, const float *u, int64_t n, const double *params, int64_t member,
+                         int64_t step)
+{
+    assert_true(params[0] == (double)member && params[1] == 0.5);
+    if (fx->with_n)
+        assert_int_equal(n, member * 1000 + step);
+    for (int i = 0; i < fx->width; i++)
+        if (u[i] != (float)((double)member + (double)step / 8 + i))
+            fail_msg("member %d step %d element %d is %g", (int)member, (int)step, i, (double)u[i]);
+}
+
+void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times)
+{
+    size_t size = (size_t)st_train_batch_size(t);
+    float *u = malloc(size * (size_t)fx->width * sizeof *u);
+    int64_t *n = calloc(size, sizeof *n), *member = calloc(size, sizeof *member), *step = calloc(size, sizeof *step);
+    double *params = malloc(size * 2 * sizeof *params);
+    void *with[] = {n, u}, *without[] = {u};
+    int count;
+
+    while ((count = st_train_batch(t, fx->with_n ? with : without, params, member, step, 30000)) > 0)
+        for (int i = 0; i < count; i++) {
+            check_sample(fx, u + (size_t)i * (size_t)fx->width, n[i], params + 2 * i, member[i], step[i]);
+            times[member[i] * steps + step[i]]++;
+        }
+    assert_int_equal(count, ST_TRAIN_END);
+    free(u);
+    free(n);
+    free(member);
+    free(step);
+    free(params);
+}
+
+int fixture_wait(int (*cond)(void *arg), void *arg, int ms)
+{
+    int64_t until = time_monotonic_ms() + ms;
+
+    while (!cond(arg)) {
+        if (time_monotonic_ms() > until)
+            return 0;
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    return 1;
+}

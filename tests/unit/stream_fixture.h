@@ -1,0 +1,45 @@
+/* A run directory, a rank and members in one process, for the tests of the stream. */
+#ifndef TESTS_STREAM_FIXTURE_H
+#define TESTS_STREAM_FIXTURE_H
+#include "tasks/member/stretto.h"
+#include "tasks/train/stretto-train.h"
+
+#include <stdint.h>
+
+#define FIXTURE_KEY 0x9f86d081884c7d65u
+
+struct fixture {
+    char dir[64];   /* removed by fixture_fini() */
+    int width;      /* elements of the field "u", float32; "n" is one int64 */
+    int with_n;     /* whether the stream has the field "n" */
+};
+
+/* Writes training.json and current.json and sets the environment of a rank and of members. buffer: the JSON of the buffer. */
+void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer);
+void fixture_fini(struct fixture *fx);
+
+/* reception.json: what members have sent is all. */
+void fixture_over(const struct fixture *fx);
+
+/* A path in the fixture's directory; static storage. */
+const char *fixture_path(const struct fixture *fx, const char *name);
+
+/* Endpoint of the rank, from its file; static storage. */
+const char *fixture_endpoint(const struct fixture *fx);
+
+/* Make members connect there instead. */
+void fixture_redirect(const struct fixture *fx, const char *endpoint);
+
+/* Open a member's stream with its parameters {"a": index, "b": 0.5} and declare its fields: "u" is 0, and given as float64,
+ * so that it is narrowed. (The fields' numbers follow their names: "n" before "u".) */
+struct stretto *fixture_member(int member, int attempt);
+
+/* Send all fields of a step; u[i] = member + step / 8 + i, n = member * 1000 + step. */
+int fixture_send(const struct fixture *fx, struct stretto *s, int member, int64_t step);
+
+/* Draw until the end; every sample's contents are checked. times[member * steps + step] counts draws. */
+void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times);
+
+/* Milliseconds; at most `ms` until cond(arg). 1 where it came true. */
+int fixture_wait(int (*cond)(void *arg), void *arg, int ms);
+#endif

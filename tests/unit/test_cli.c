@@ -1,0 +1,194 @@
+/* The parts of `stretto` that need no daemon. */
+#include "tests/unit/unit.h"
+
+#include "cli/args.h"
+#include "cli/client.h"
+#include "cli/ensemble.h"
+#include "cli/progress.h"
+#include "cli/render.h"
+#include "cli/spec_file.h"
+#include "cli/url.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void test_url(void **state)
+{
+    struct url url;
+    struct error err;
+
+    assert_int_equal(url_parse(&url, "unix:/run/s.sock", &err), 0);
+    assert_string_equal(url.socket, "/run/s.sock");
+    assert_true(url_is_private(&url));
+    url_fini(&url);
+
+    assert_int_equal(url_parse(&url, "http://127.0.0.1:8080/", &err), 0);
+    assert_null(url.socket);
+    assert_string_equal(url.base, "http://127.0.0.1:8080");
+    assert_true(url_is_private(&url));
+    url_fini(&url);
+
+    assert_int_equal(url_parse(&url, "http://127.0.0.1.example.org", &err), 0);
+    assert_false(url_is_private(&url));
+    url_fini(&url);
+
+    assert_int_equal(url_parse(&url, "unix:relative", &err), -1);
+    assert_int_equal(url_parse(&url, "ftp://x", &err), -1);
+
+    setenv("XDG_STATE_HOME", "/x", 1);
+    assert_int_equal(url_parse(&url, NULL, &err), 0);
+    assert_string_equal(url.socket, "/x/stretto/stretto.sock");
+    url_fini(&url);
+    setenv("XDG_STATE_HOME", "relative", 1);
+    setenv("HOME", "/h", 1);
+    assert_int_equal(url_parse(&url, "", &err), 0);
+    assert_string_equal(url.socket, "/h/.local/state/stretto/stretto.sock");
+    url_fini(&url);
+}
+
+static void test_token_stays_here(void **state)
+{
+    struct error err;
+    struct client *client = client_create("http://example.org", "secret", &err);
+
+    assert_null(client);
+    assert_string_equal(err.code, CLIENT_BAD_URL);
+    client = client_create("http://localhost:1", "secret", &err);
+    assert_non_null(client);
+    client_destroy(client);
+}
+
+static void test_ref(void **state)
+{
+    static const char *const wrong[] = {"", "0", "x", "7.", "7.x", "-7", "7.-1", "7 ", "7.1.2", " 7",
+                                        "99999999999999999999", "7.trainings"};
+    struct ref ref;
+
+    assert_int_equal(ref_parse("7", &ref), 0);
+    assert_true(ref.ensemble == 7 && ref.index == -1 && !ref.training);
+    assert_int_equal(ref_parse("7.0", &ref), 0);
+    assert_true(ref.ensemble == 7 && ref.index == 0);
+    assert_int_equal(ref_parse("7.training", &ref), 0);
+    assert_true(ref.training);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(ref_parse(wrong[i], &ref), -1);
+}
+
+static void test_render(void **state)
+{
+    char buf[RENDER_SIZE], *text = render_text("a\x1b[31m\nb\xc2\x9b" "c \xc3\xa9");
+    json_t *number = json_real(0.013123);
+
+    assert_string_equal(text, "a [31m b  c \xc3\xa9"); /* nothing that a terminal would obey */
+    free(text);
+    assert_string_equal(render_duration(buf, 133), "2m13s");
+    assert_string_equal(render_duration(buf, 0.42), "0.4s");
+    assert_string_equal(render_duration(buf, 3720), "1h02m");
+    assert_string_equal(render_duration(buf, -1), "-");
+    assert_string_equal(render_number(buf, number), "0.0131");
+    assert_string_equal(render_number(buf, NULL), "-");
+    assert_true(render_time_parse("1970-01-01T00:01:00.5Z") == 60.5);
+    assert_true(render_time_parse("yesterday") < 0);
+    json_decref(number);
+    text = client_escape("a b&c=\xc3\xa9");
+    assert_string_equal(text, "a%20b%26c%3D%C3%A9");
+    free(text);
+}
+
+static json_t *ensemble_of(const char *state, int succeeded, int failed, const char *training)
+{
+    json_t *ensemble = json_pack("{s:i, s:s, s:s, s:i, s:{s:i, s:i, s:i}}", "id", 7, "name", "heat", "state", state,
+                                 "count", 10, "members", "succeeded", succeeded, "failed", failed, "running",
+                                 10 - succeeded - failed);
+
+    if (training)
+        json_object_set_new(ensemble, "training", json_pack("{s:s}", "state", training));
+    return ensemble;
+}
+
+static void test_success(void **state)
+{
+    static const struct {
+        const char *state;
+        int succeeded, failed;
+        const char *training;
+        bool ended, success;
+    } cases[] = {
+        {"complete", 10, 0, NULL, true, true},       {"complete", 10, 0, "done", true, true},
+        {"complete", 10, 0, "failed", true, false},  {"complete", 9, 1, "done", true, false},
+        {"cancelled", 10, 0, "done", true, false},   {"running", 10, 0, "running", false, false},
+        {"paused", 3, 0, NULL, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *ensemble = ensemble_of(cases[i].state, cases[i].succeeded, cases[i].failed, cases[i].training);
+
+        assert_int_equal(ensemble_ended(ensemble), cases[i].ended);
+        assert_int_equal(ensemble_succeeded(ensemble), cases[i].success);
+        json_decref(ensemble);
+    }
+}
+
+static void test_progress_fits(void **state)
+{
+    json_t *ensemble = ensemble_of("running", 5, 1, "running");
+    char *line;
+
+    for (int columns = 20; columns < 200; columns++) {
+        line = progress_line(ensemble, 123.4, columns);
+        assert_true((int)strlen(line) < columns);
+        free(line);
+    }
+    line = progress_line(ensemble, 123.4, 0);
+    assert_string_equal(line, "7 heat: 6/10 members, 4 running, 1 failed, 123 samples/s");
+    free(line);
+    json_decref(ensemble);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void test_spec_file(void **state)
+{
+    char path[] = "/tmp/stretto-spec-XXXXXX", wanted[128], *text;
+    struct error err;
+
+    assert_true(close(mkstemp(path)) == 0);
+    write_file(path, "{\n  \"a\": 1,\n  \"b\" 2\n}\n");
+    assert_null(spec_file_read(path, &err));
+    snprintf(wanted, sizeof wanted, "%s:3:7: ", path);
+    assert_memory_equal(err.text, wanted, strlen(wanted));
+
+    write_file(path, "{\"a\": 1, \"a\": 2}");
+    assert_null(spec_file_read(path, &err));
+    write_file(path, "[]");
+    assert_null(spec_file_read(path, &err));
+    assert_non_null(strstr(err.text, "not an array"));
+    write_file(path, "{\"a\": 1e400}");
+    assert_null(spec_file_read(path, &err));
+
+    write_file(path, "{ \"a\":  0.10 }");
+    text = spec_file_read(path, &err);
+    assert_string_equal(text, "{ \"a\":  0.10 }"); /* as it was written */
+    free(text);
+    unlink(path);
+    assert_null(spec_file_read(path, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_render),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
+        cmocka_unit_test(test_spec_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

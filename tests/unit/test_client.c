@@ -1,0 +1,190 @@
+/* The HTTP client against a server that misbehaves in a chosen way, one answer a connection. */
+#include "tests/unit/unit.h"
+
+#include "cli/client.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWERS_MAX 4
+
+struct server {
+    char dir[32], path[64], url[80];
+    int fd;
+    pthread_t thread;
+    const char *answers[ANSWERS_MAX]; /* "" closes the connection without one; NULL ends the server */
+    char requests[ANSWERS_MAX][2048];
+};
+
+static void *serve(void *arg)
+{
+    struct server *server = arg;
+
+    for (int i = 0; i < ANSWERS_MAX && server->answers[i]; i++) {
+        int fd = accept(server->fd, NULL, NULL);
+        size_t n = 0;
+
+        if (fd < 0)
+            break;
+        do { /* the requests here end with a header, or with the body "{}" */
+            ssize_t got = read(fd, server->requests[i] + n, sizeof server->requests[i] - 1 - n);
+
+            n += got > 0 ? (size_t)got : 0;
+            if (got <= 0)
+                break;
+        } while (strstr(server->requests[i], "\r\n\r\n") == NULL ||
+                 (strncmp(server->requests[i], "POST", 4) == 0 && server->requests[i][n - 1] != '}'));
+        if (send(fd, server->answers[i], strlen(server->answers[i]), MSG_NOSIGNAL) < 0)
+            break;
+        close(fd);
+    }
+    return NULL;
+}
+
+static void server_start(struct server *server)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval limit = {20, 0}; /* of accept: the thread ends whatever the client does */
+
+    strcpy(server->dir, "/tmp/stretto-client-XXXXXX");
+    assert_non_null(mkdtemp(server->dir));
+    snprintf(server->path, sizeof server->path, "%s/s", server->dir);
+    snprintf(server->url, sizeof server->url, "unix:%s", server->path);
+    strcpy(address.sun_path, server->path);
+    server->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(server->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    assert_int_equal(bind(server->fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(server->fd, 8), 0);
+    assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+}
+
+static void server_stop(struct server *server)
+{
+    shutdown(server->fd, SHUT_RDWR);
+    pthread_join(server->thread, NULL);
+    close(server->fd);
+    unlink(server->path);
+    rmdir(server->dir);
+}
+
+#define ANSWER(status, type, length, body) \
+    "HTTP/1.1 " status "\r\nContent-Type: " type "\r\nContent-Length: " length "\r\nConnection: close\r\n\r\n" body
+
+static void key_of(const char *request, char key[64])
+{
+    const char *at = strstr(request, "Idempotency-Key: ");
+
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "Idempotency-Key: %63s", key), 1);
+}
+
+/* Lost after the request was sent, so that nobody knows whether it was done; then cut in the middle of an answer. */
+static void test_post_is_tried_again_with_its_key(void **state)
+{
+    struct server server = {.answers = {"", ANSWER("201 Created", "application/json", "100", "{\"id\""),
+                                        ANSWER("201 Created", "application/json", "8", "{\"id\":7}")}};
+    char first[64], second[64], third[64], *text = NULL;
+    struct error err;
+    json_t *reply = NULL;
+    struct client *client;
+
+    server_start(&server);
+    client = client_create(server.url, NULL, &err);
+    assert_int_equal(client_post(client, "/v1/ensembles", "{}", &reply, &text, &err), 0);
+    assert_string_equal(text, "{\"id\":7}");
+    assert_int_equal(json_integer_value(json_object_get(reply, "id")), 7);
+    key_of(server.requests[0], first);
+    key_of(server.requests[1], second);
+    key_of(server.requests[2], third);
+    assert_true(strlen(first) >= 32);
+    assert_string_equal(first, second);
+    assert_string_equal(first, third);
+    json_decref(reply);
+    free(text);
+    client_destroy(client);
+    server_stop(&server);
+}
+
+static void test_refusal(void **state)
+{
+    struct server server = {
+        .answers = {ANSWER("422 No", "application/problem+json", "49",
+                           "{\"code\":\"spec_x\",\"detail\":\"No x.\",\"pointer\":\"/x\"}"),
+                    ANSWER("500 Oh", "text/html", "4", "oops"), ANSWER("200 OK", "text/plain", "4", "oops")}};
+    struct error err;
+    struct client *client;
+
+    server_start(&server);
+    client = client_create(server.url, NULL, &err);
+    assert_int_equal(client_post(client, "/v1/ensembles", "{}", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, "spec_x");
+    assert_string_equal(err.pointer, "/x");
+    assert_string_equal(err.text, "No x.");
+    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, CLIENT_BAD_ANSWER);
+    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, CLIENT_BAD_ANSWER);
+    client_destroy(client);
+    server_stop(&server);
+}
+
+static void test_no_daemon(void **state)
+{
+    struct error err;
+    struct client *client = client_create("unix:/nonexistent/s", NULL, &err);
+
+    assert_int_equal(client_get(client, "/v1/ensembles", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, CLIENT_NO_DAEMON);
+    assert_non_null(strstr(err.text, "strettod")); /* how to start one */
+    assert_non_null(strstr(err.text, "No such file"));
+    client_destroy(client);
+}
+
+static void test_interrupt(void **state)
+{
+    volatile int flag = 1;
+    struct server server = {.answers = {"", "", ""}};
+    struct error err;
+    struct client *client;
+
+    server_start(&server);
+    client = client_create(server.url, NULL, &err);
+    client_interrupt(client, &flag);
+    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, CLIENT_INTERRUPTED);
+    client_destroy(client);
+    server_stop(&server);
+}
+
+static void test_curl_line(void **state)
+{
+    struct error err;
+    struct client *client = client_create("unix:/run/s", NULL, &err);
+    char *line = client_curl_line(client, "/v1/ensembles/7");
+
+    assert_string_equal(line, "curl --unix-socket /run/s http://stretto/v1/ensembles/7");
+    free(line);
+    line = client_curl_line(client, "/v1/x?a=1");
+    assert_string_equal(line, "curl --unix-socket /run/s 'http://stretto/v1/x?a=1'");
+    free(line);
+    client_destroy(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_post_is_tried_again_with_its_key),
+        cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_no_daemon),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_curl_line),
+    };
+
+    alarm(60);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* The solver alone, on one block, against solutions that are known. */
+#include "examples/heat/analytic.h"
+#include "examples/heat/solver.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void no_exchange(void *ctx, double *values)
+{
+}
+
+static double own_sum(void *ctx, double value)
+{
+    return value;
+}
+
+static const struct solver_links alone = {.exchange = no_exchange, .sum = own_sum};
+
+static struct solver_problem problem(int grid)
+{
+    return (struct solver_problem){
+        .grid = grid, .alpha = 1.0, .dt = 0.001, .tolerance = 1e-12, .max_iterations = 10000};
+}
+
+static struct solver *whole(const struct solver_problem *p)
+{
+    const struct solver_block block = {.nx = p->grid, .ny = p->grid, .at_side = {true, true, true, true}};
+    struct solver *s = solver_create(p, &block, &alone);
+
+    assert_non_null(s);
+    return s;
+}
+
+static double *point(struct solver *s, int grid, int i, int j)
+{
+    return &solver_values(s)[(size_t)(j + 1) * (size_t)(grid + 2) + (size_t)i + 1];
+}
+
+static void fill(struct solver *s, int grid, double value)
+{
+    for (int j = 0; j < grid; j++)
+        for (int i = 0; i < grid; i++)
+            *point(s, grid, i, j) = value;
+}
+
+static void steps(struct solver *s, int count)
+{
+    struct error err;
+
+    for (int n = 0; n < count; n++)
+        assert_int_equal(solver_step(s, &err), 0);
+}
+
+/* The largest error after time T = dt × count, against one kind of exact solution. */
+static double analytic_error(enum analytic_kind kind, int grid, double dt, int count)
+{
+    struct solver_problem p = problem(grid);
+    struct solver *s;
+    double worst = 0.0;
+
+    p.dt = dt;
+    for (int side = 0; side < SIDE_COUNT; side++)
+        p.sides[side] = 300.0;
+    s = whole(&p);
+    for (int j = 0; j < grid; j++)
+        for (int i = 0; i < grid; i++)
+            *point(s, grid, i, j) = analytic_value(kind, grid, 1.0, dt, 300.0, 100.0, 0, i, j);
+    steps(s, count);
+    for (int j = 0; j < grid; j++)
+        for (int i = 0; i < grid; i++)
+            worst = fmax(worst, fabs(*point(s, grid, i, j) -
+                                     analytic_value(kind, grid, 1.0, dt, 300.0, 100.0, count, i, j)));
+    solver_destroy(s);
+    return worst;
+}
+
+static void discrete_solution_to_the_tolerance_of_cg(void **state)
+{
+    /* |error| <= sum of |residuals| <= steps × tolerance × |right-hand side|, whose norm is below 1.6 × 400 × grid. */
+    assert_true(analytic_error(ANALYTIC_DISCRETE, 33, 0.001, 25) < 25 * 1e-12 * 640.0 * 33);
+    assert_true(analytic_error(ANALYTIC_DISCRETE, 10, 0.1, 5) < 5 * 1e-12 * 640.0 * 10);
+}
+
+static void second_order_in_space(void **state)
+{
+    const double coarse = analytic_error(ANALYTIC_SPACE, 15, 0.001, 20);
+    const double fine = analytic_error(ANALYTIC_SPACE, 31, 0.001, 20);
+
+    assert_float_equal(log2(coarse / fine), 2.0, 0.05);
+}
+
+static void first_order_in_time(void **state)
+{
+    const double coarse = analytic_error(ANALYTIC_TIME, 15, 0.0004, 50);
+    const double fine = analytic_error(ANALYTIC_TIME, 15, 0.0002, 100);
+
+    assert_float_equal(log2(coarse / fine), 1.0, 0.05);
+}
+
+/* One point: (1 + 4r) u' = u + r (west + east + south + north), by hand. */
+static void one_point_by_hand(void **state)
+{
+    struct solver_problem p = problem(1);
+    struct solver *s;
+    double r = p.dt * 4.0;
+
+    memcpy(p.sides, (double[SIDE_COUNT]){100.0, 230.0, 310.0, 480.0}, sizeof p.sides);
+    s = whole(&p);
+    *point(s, 1, 0, 0) = 150.0;
+    steps(s, 1);
+    assert_float_equal(*point(s, 1, 0, 0), (150.0 + r * 1120.0) / (1.0 + 4.0 * r), 1e-9);
+    solver_destroy(s);
+}
+
+/* Heated from one side only: that side is the warmest, the opposite one the coldest, and the other two are alike. */
+static void each_side_is_where_its_name_says(void **state)
+{
+    enum { N = 9, LAST = N - 1, MID = N / 2 };
+    static const int at[SIDE_COUNT][2] = {
+        [SIDE_WEST] = {0, MID}, [SIDE_EAST] = {LAST, MID}, [SIDE_SOUTH] = {MID, 0}, [SIDE_NORTH] = {MID, LAST}};
+
+    for (int hot = 0; hot < SIDE_COUNT; hot++) {
+        struct solver_problem p = problem(N);
+        struct solver *s;
+        int cold = hot ^ 1, other = hot < 2 ? SIDE_SOUTH : SIDE_WEST;
+        double t[SIDE_COUNT];
+
+        p.sides[hot] = 500.0;
+        s = whole(&p);
+        steps(s, 30);
+        for (int side = 0; side < SIDE_COUNT; side++)
+            t[side] = *point(s, N, at[side][0], at[side][1]);
+        assert_true(t[hot] > t[other] + 50.0 && t[other] > t[cold] + 1.0);
+        assert_float_equal(t[other], t[other ^ 1], 1e-6);
+        solver_destroy(s);
+    }
+}
+
+/* In the steady state the centre has the mean temperature of the four sides, and nothing is beyond them. */
+static void steady_state(void **state)
+{
+    enum { N = 17 };
+    struct solver_problem p = problem(N);
+    struct solver *s;
+
+    p.dt = 1.0;
+    memcpy(p.sides, (double[SIDE_COUNT]){100.0, 230.0, 310.0, 480.0}, sizeof p.sides);
+    s = whole(&p);
+    fill(s, N, 1000.0);
+    steps(s, 30);
+    assert_float_equal(*point(s, N, N / 2, N / 2), 280.0, 1e-5);
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++)
+            assert_true(*point(s, N, i, j) > 100.0 && *point(s, N, i, j) < 480.0);
+    solver_destroy(s);
+}
+
+/* The field that the sides are in balance with stays as it is, without an iteration. */
+static void balance_is_kept(void **state)
+{
+    struct solver_problem p = problem(12);
+    struct solver *s;
+
+    for (int side = 0; side < SIDE_COUNT; side++)
+        p.sides[side] = 321.0;
+    s = whole(&p);
+    fill(s, 12, 321.0);
+    steps(s, 3);
+    assert_float_equal(*point(s, 12, 5, 7), 321.0, 1e-9);
+    assert_int_equal(solver_iterations(s), 0);
+    solver_destroy(s);
+}
+
+/* Conjugate gradient's own bound: sqrt(condition) / 2 × log(2 / tolerance), the condition being at most 1 + 8r; what
+ * descends less cleverly needs a multiple of it. */
+static void as_few_iterations_as_the_theory_says(void **state)
+{
+    struct solver_problem p = problem(40);
+    struct solver *s;
+
+    p.dt = 0.01;
+    p.sides[SIDE_WEST] = 500.0;
+    s = whole(&p);
+    steps(s, 1);
+    assert_true(solver_iterations(s) <= sqrt(1.0 + 8.0 * p.dt * 41 * 41) / 2.0 * log(2.0 / p.tolerance) + 1);
+    solver_destroy(s);
+}
+
+static void no_convergence_is_told(void **state)
+{
+    struct solver_problem p = problem(40);
+    struct solver *s;
+    struct error err;
+
+    p.max_iterations = 3;
+    p.sides[SIDE_WEST] = 500.0;
+    s = whole(&p);
+    assert_int_equal(solver_step(s, &err), -1);
+    assert_string_equal(err.code, "no_convergence");
+    assert_non_null(strstr(err.text, "after 3 iterations"));
+    solver_destroy(s);
+    p.sides[SIDE_WEST] = NAN;
+    s = whole(&p);
+    assert_int_equal(solver_step(s, &err), -1);
+    solver_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(discrete_solution_to_the_tolerance_of_cg),
+        cmocka_unit_test(second_order_in_space),
+        cmocka_unit_test(first_order_in_time),
+        cmocka_unit_test(one_point_by_hand),
+        cmocka_unit_test(each_side_is_where_its_name_says),
+        cmocka_unit_test(steady_state),
+        cmocka_unit_test(balance_is_kept),
+        cmocka_unit_test(as_few_iterations_as_the_theory_says),
+        cmocka_unit_test(no_convergence_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+#include "common/files.h"
+#include "common/timefmt.h"
+#include "tasks/proto/claim.h"
+#include "tasks/proto/control.h"
+#include "tasks/proto/exitrec.h"
+#include "tasks/proto/jobdesc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+static char dir[64];
+
+static const char good_job[] =
+    "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
+    " \"walltime\": 600.5, \"grace\": 10, \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
+    " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
+    " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"later\": 1}, {\"id\": \"7.124\", \"dir\": \"/d/a2\","
+    " \"argv\": [\"x\"], \"launcher\": null}]}";
+
+static const char *in_dir(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void a_descriptor_survives_the_round_trip(void **state)
+{
+    struct error err;
+    json_t *root = json_loads(good_job, 0, NULL), *again;
+    struct jobdesc *desc = jobdesc_parse(root, &err), *copy;
+
+    assert_non_null(desc);
+    again = jobdesc_build(desc);
+    copy = jobdesc_parse(again, &err);
+    assert_non_null(copy);
+    for (int i = 0; i < 2; i++) {
+        struct jobdesc *d = i ? copy : desc;
+
+        assert_string_equal(d->job, "st-3f9c-12");
+        assert_int_equal(d->ensemble, 7);
+        assert_int_equal(d->kind, JOBDESC_MEMBERS);
+        assert_string_equal(d->control, "ipc:///x");
+        assert_int_equal(d->walltime_ms, 600500);
+        assert_int_equal(d->grace_ms, 10000);
+        assert_int_equal(d->ntasks, 2);
+        assert_string_equal(d->tasks[0].id, "7.123");
+        assert_string_equal(d->tasks[0].dir, "/d/a1");
+        assert_int_equal(json_array_size(d->tasks[0].argv), 2);
+        assert_string_equal(json_string_value(json_object_get(d->tasks[0].env, "A")), "1");
+        assert_int_equal(json_array_size(d->tasks[0].path), 1);
+        assert_string_equal(d->tasks[0].launcher, "mpiexec");
+        assert_int_equal(d->tasks[0].ntasks, 2);
+        assert_string_equal(d->tasks[0].success_file, "out/r..npz");
+        assert_null(d->tasks[1].launcher);
+        assert_null(d->tasks[1].env);
+        assert_int_equal(d->tasks[1].ntasks, 1);
+    }
+    jobdesc_free(copy);
+    jobdesc_free(desc);
+    json_decref(again);
+    json_decref(root);
+}
+
+/* good_job with `key` of the root, or of the first task, set to a JSON text (NULL: taken away). */
+static void refuse(const char *task_key, const char *root_key, const char *value, const char *pointer)
+{
+    json_t *root = json_loads(good_job, 0, NULL);
+    json_t *target = task_key ? json_array_get(json_object_get(root, "tasks"), 0) : root;
+    const char *key = task_key ? task_key : root_key;
+    struct error err = {0};
+
+    if (value != NULL)
+        json_object_set_new(target, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    else
+        json_object_del(target, key);
+    assert_null(jobdesc_parse(root, &err));
+    assert_int_equal(errno, EBADMSG);
+    assert_string_equal(err.pointer, pointer);
+    assert_true(err.text[0] != '\0');
+    json_decref(root);
+}
+
+static void broken_descriptors_are_refused_with_the_place(void **state)
+{
+    refuse(NULL, "version", "2", "/version");
+    refuse(NULL, "job", NULL, "/job");
+    refuse(NULL, "job", "\"../evil\"", "/job");
+    refuse(NULL, "job", "\"-x\"", "/job");
+    refuse(NULL, "kind", "\"others\"", "/kind");
+    refuse(NULL, "walltime", "-1", "/walltime");
+    refuse(NULL, "walltime", "\"1h\"", "/walltime");
+    refuse(NULL, "grace", NULL, "/grace");
+    refuse(NULL, "tasks", "[]", "/tasks");
+    refuse(NULL, "tasks", "[3]", "/tasks/0");
+    refuse("id", NULL, "\"7/123\"", "/tasks/0/id");
+    refuse("id", NULL, "\"7.124\"", "/tasks/1");
+    refuse("dir", NULL, "\"here\"", "/tasks/0/dir");
+    refuse("argv", NULL, "[]", "/tasks/0/argv");
+    refuse("argv", NULL, "[\"\"]", "/tasks/0/argv");
+    refuse("argv", NULL, "[\"x\", 1]", "/tasks/0/argv/1");
+    refuse("env", NULL, "{\"A=B\": \"1\"}", "/tasks/0/env/A=B");
+    refuse("env", NULL, "{\"A\": 1}", "/tasks/0/env/A");
+    refuse("path", NULL, "[\"bin\"]", "/tasks/0/path");
+    refuse("ntasks", NULL, "0", "/tasks/0/ntasks");
+    refuse("success_file", NULL, "\"/etc/passwd\"", "/tasks/0/success_file");
+    refuse("success_file", NULL, "\"a/../../b\"", "/tasks/0/success_file");
+}
+
+static struct exitrec sample_record(void)
+{
+    struct exitrec rec = {.started = 10.25, .ended = 12.5, .outcome = EXITREC_FAILED, .exit_code = 1,
+                          .user_seconds = 1.5, .system_seconds = 0.25, .max_rss = 4096};
+
+    strcpy(rec.job, "st-1-2");
+    strcpy(rec.id, "7.123");
+    strcpy(rec.host, "n12");
+    strcpy(rec.reason, "exit status 1: cannot open mesh.dat");
+    return rec;
+}
+
+static void exit_records_survive_the_round_trip(void **state)
+{
+    struct exitrec rec = sample_record(), back;
+    struct error err;
+    struct stat st;
+
+    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
+    assert_int_equal(stat(in_dir("exit.json"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
+    assert_string_equal(back.job, rec.job);
+    assert_string_equal(back.id, rec.id);
+    assert_string_equal(back.host, rec.host);
+    assert_string_equal(back.reason, rec.reason);
+    assert_true(back.started == rec.started && back.ended == rec.ended);
+    assert_int_equal(back.outcome, EXITREC_FAILED);
+    assert_int_equal(back.exit_code, 1);
+    assert_int_equal(back.signal, 0);
+    assert_true(back.user_seconds == 1.5 && back.system_seconds == 0.25);
+    assert_int_equal(back.max_rss, 4096);
+
+    rec.outcome = EXITREC_TIMEOUT;
+    rec.exit_code = -1;
+    rec.signal = 9;
+    strcpy(rec.reason, "caf\xc3"); /* cut within a character */
+    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
+    assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
+    assert_int_equal(back.exit_code, -1);
+    assert_int_equal(back.signal, 9);
+    assert_string_equal(back.reason, "caf");
+}
+
+/* Every prefix of a record, and every wrong value, is refused and never half read. */
+static void broken_exit_records_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"version\": 2}", "[]", "",
+        "{\"version\":1,\"job\":\"a\",\"id\":\"b\",\"started\":1,\"ended\":2,\"outcome\":\"fine\",\"exit_code\":0}",
+        "{\"version\":1,\"job\":\"a\",\"id\":\"b\",\"started\":1,\"ended\":2,\"outcome\":\"succeeded\"}",
+        "{\"version\":1,\"job\":\"a\",\"id\":\"b\",\"started\":1,\"outcome\":\"failed\",\"exit_code\":1}",
+        "{\"version\":1,\"job\":7,\"id\":\"b\",\"started\":1,\"ended\":2,\"outcome\":\"failed\",\"exit_code\":1}",
+    };
+    struct exitrec rec = sample_record();
+    struct error err;
+    char *text;
+    size_t size;
+
+    assert_int_equal(exitrec_read(in_dir("none.json"), &rec, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    rec = sample_record();
+    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
+    assert_int_equal(file_read(in_dir("exit.json"), 65536, &text, &size, &err), 0);
+    for (size_t cut = 0; cut < size - 2; cut++) { /* the last two bytes are "}\n" */
+        assert_int_equal(file_write_whole(in_dir("cut.json"), text, cut, 0600, &err), 0);
+        assert_int_equal(exitrec_read(in_dir("cut.json"), &rec, &err), -1);
+        assert_int_equal(errno, EBADMSG);
+    }
+    free(text);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(file_write_whole(in_dir("wrong.json"), wrong[i], strlen(wrong[i]), 0600, &err), 0);
+        assert_int_equal(exitrec_read(in_dir("wrong.json"), &rec, &err), -1);
+        assert_int_equal(errno, EBADMSG);
+    }
+}
+
+static void ended_survives_the_round_trip(void **state)
+{
+    struct job_ended ended = {.time = 5.5, .reason = ""}, back;
+    struct error err;
+
+    assert_int_equal(job_ended_write(in_dir("ended.json"), &ended, &err), 0);
+    assert_int_equal(job_ended_read(in_dir("ended.json"), &back, &err), 0);
+    assert_true(back.time == 5.5);
+    assert_string_equal(back.reason, "");
+    assert_int_equal(job_ended_read(in_dir("exit.json"), &back, &err), 0); /* unknown keys are ignored */
+}
+
+static void a_job_is_claimed_once(void **state)
+{
+    struct claim claim;
+    struct error err;
+
+    assert_int_equal(claim_read(dir, &claim, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", &err), 0);
+    assert_int_equal(claim_make(dir, "", &err), -1);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
+    assert_int_equal(claim.pid, getpid());
+    assert_string_equal(claim.tmpdir, "/tmp/stretto-job-abcdef");
+    assert_true(claim_alive(&claim));
+    claim.start_time++; /* the pid was given to another program */
+    assert_false(claim_alive(&claim));
+    claim.start_time--;
+    claim.boot_id[0] ^= 1;
+    assert_false(claim_alive(&claim));
+}
+
+static void a_temporary_directory_is_private_and_goes(void **state)
+{
+    char path[128], below[160];
+    struct error err;
+    struct stat st;
+
+    assert_int_equal(setenv("TMPDIR", dir, 1), 0);
+    assert_int_equal(job_tmpdir_make(path, sizeof path, &err), 0);
+    unsetenv("TMPDIR");
+    assert_int_equal(strncmp(path, dir, strlen(dir)), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    snprintf(below, sizeof below, "%s/a", path);
+    assert_int_equal(mkdir(below, 0700), 0);
+    snprintf(below, sizeof below, "%s/a/link", path);
+    assert_int_equal(symlink(dir, below), 0);
+    job_tmpdir_remove(path);
+    assert_int_equal(stat(path, &st), -1);
+    job_tmpdir_remove(dir); /* not of this kind */
+    assert_int_equal(stat(dir, &st), 0);
+}
+
+static void control_messages(void **state)
+{
+    char text[CONTROL_MESSAGE_MAX];
+    struct control_message message;
+    struct error err;
+    size_t size = control_build(text, "st-1-2", CONTROL_ENDPOINT);
+
+    assert_int_equal(control_parse(text, size, &message, &err), 0);
+    assert_string_equal(message.job, "st-1-2");
+    assert_int_equal(message.what, CONTROL_ENDPOINT);
+    for (size_t cut = 0; cut < size; cut++)
+        assert_int_equal(control_parse(text, cut, &message, &err), -1);
+    assert_int_equal(control_parse("{\"version\":1,\"job\":\"../x\",\"what\":\"exit\"}", 41, &message, &err), -1);
+    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"boom\"}", 38, &message, &err), -1);
+}
+
+static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
+{
+    char endpoint[128], text[CONTROL_MESSAGE_MAX];
+    void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
+    struct control_sender *s;
+    int64_t before;
+    int n;
+
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
+    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){10000}, sizeof(int));
+    assert_int_equal(zmq_bind(pull, endpoint), 0);
+    s = control_sender_create(endpoint, "st-1-2");
+    control_sender_nudge(s, CONTROL_EXIT);
+    n = zmq_recv(pull, text, sizeof text, 0);
+    assert_true(n > 0);
+    assert_non_null(strstr(text, "\"exit\""));
+    control_sender_destroy(s);
+    zmq_close(pull);
+    zmq_ctx_term(context);
+
+    s = control_sender_create("ipc:///nowhere/at/all", "st-1-2");
+    before = time_monotonic_ms();
+    for (int i = 0; i < 1000; i++)
+        control_sender_nudge(s, CONTROL_EXIT);
+    control_sender_destroy(s);
+    assert_true(time_monotonic_ms() - before < 5000);
+    s = control_sender_create("no endpoint", "st-1-2");
+    control_sender_nudge(s, CONTROL_EXIT);
+    control_sender_destroy(s);
+    s = control_sender_create(NULL, "st-1-2");
+    control_sender_nudge(s, CONTROL_EXIT);
+    control_sender_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_descriptor_survives_the_round_trip),
+        cmocka_unit_test(broken_descriptors_are_refused_with_the_place),
+        cmocka_unit_test(exit_records_survive_the_round_trip),
+        cmocka_unit_test(broken_exit_records_are_refused),
+        cmocka_unit_test(ended_survives_the_round_trip),
+        cmocka_unit_test(a_job_is_claimed_once),
+        cmocka_unit_test(a_temporary_directory_is_private_and_goes),
+        cmocka_unit_test(control_messages),
+        cmocka_unit_test(a_nudge_arrives_and_its_absence_does_not_block),
+    };
+    char rm[128];
+    int rc;
+
+    alarm(60);
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm) == 0 ? rc : 1;
+}
