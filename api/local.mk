@@ -1,0 +1,52 @@
+noinst_LTLIBRARIES += libapi.la
+libapi_la_SOURCES = \
+	api/adapters_get.c \
+	api/api.c api/api.h \
+	api/body.c api/body.h \
+	api/ensemble_cancel_post.c \
+	api/ensemble_get.c \
+	api/ensemble_json.c api/ensemble_json.h \
+	api/ensembles_get.c \
+	api/ensembles_post.c \
+	api/find.c api/find.h \
+	api/handlers.h \
+	api/health_get.c \
+	api/limits.h \
+	api/listener.c api/listener.h \
+	api/member_get.c \
+	api/member_output_get.c \
+	api/members_get.c \
+	api/metrics_get.c \
+	api/openapi.c \
+	api/openapi_get.c \
+	api/output.c api/output.h \
+	api/problem.c api/problem.h \
+	api/query.c api/query.h \
+	api/range.c api/range.h \
+	api/ready_get.c \
+	api/request.c api/request.h \
+	api/root_get.c \
+	api/routes.c api/routes.h \
+	api/server.c api/server.h \
+	api/stream.c api/stream.h \
+	api/tbl/problems.h \
+	api/tbl/routes.h \
+	api/training_get.c \
+	api/training_json.c \
+	api/training_metrics_get.c \
+	api/training_output_get.c \
+	api/value.c api/value.h
+libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
+libapi_la_LIBADD = $(MHD_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
+
+# The document is written in YAML and compiled in as JSON. Both steps' results are in the tarball, which so needs no
+# PyYAML.
+EXTRA_DIST += api/openapi.yaml api/openapi.json
+MAINTAINERCLEANFILES += api/openapi.json api/openapi.c
+api/openapi.json: api/openapi.yaml build-aux/yaml2json
+	$(AM_V_GEN)$(MKDIR_P) api && \
+	  $(YAML_PYTHON) $(srcdir)/build-aux/yaml2json $(srcdir)/api/openapi.yaml $@.tmp && mv $@.tmp $@
+api/openapi.c: api/openapi.json build-aux/embed
+	$(AM_V_GEN)$(MKDIR_P) api && \
+	  json=api/openapi.json && { test -f $$json || json=$(srcdir)/api/openapi.json; } && \
+	  sh $(srcdir)/build-aux/embed api_openapi $$json > $@.tmp && mv $@.tmp $@

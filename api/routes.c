@@ -1,14 +1,12 @@
 #include "api/routes.h"
 
+#include "api/handlers.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROUTE(method, pattern, handler, query, flags) void handler(struct request *request);
-#include "api/tbl/routes.h"
-#undef ROUTE
 
 const struct route route_table[] = {
 #define ROUTE(method, pattern, handler, query, flags) {#method, pattern, handler, query, flags},

@@ -87,15 +87,14 @@ static void print_members(const json_t *ensemble)
     table_destroy(table);
 }
 
-/* Samples that went into batches a second, over the whole training; "-" where the daemon does not tell enough. */
+/* Over the whole training: samples that went into batches a second, or, of a daemon that does not count repeated draws,
+ * the unique ones alone; `repeats` says which. "-" where there is no telling. */
 static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)
 {
     double seconds = seconds_between(training, "started", "ended");
-    json_t *rate;
+    json_t *rate = seconds > 0 ? json_real((double)(get_int(training, "drawn") + get_int(training, "repeats")) / seconds)
+                               : json_null();
 
-    if (seconds <= 0 || !json_is_integer(json_object_get(training, "repeats")))
-        return render_number(buf, NULL);
-    rate = json_real((double)(get_int(training, "drawn") + get_int(training, "repeats")) / seconds);
     render_number(buf, rate);
     json_decref(rate);
     return buf;
@@ -103,8 +102,9 @@ static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)
 
 static void print_samples(const json_t *training)
 {
+    bool repeats = json_is_integer(json_object_get(training, "repeats"));
     const char *headers[] = {"training", ">samples received", ">unique", ">duplicates", ">drawn", ">batches",
-                             ">samples/s (mean)", NULL};
+                             repeats ? ">samples/s (mean)" : ">unique samples/s (mean)", NULL};
     const char *keys[] = {"received", "unique", "duplicates", "drawn", "batches", NULL};
     struct table *table = table_create(headers);
     char text[RENDER_SIZE];

@@ -49,3 +49,13 @@ strettod_SOURCES = daemon/main.c daemon/app.c daemon/app.h
 strettod_CFLAGS = $(daemon_cflags) $(MHD_CFLAGS)
 strettod_LDADD = libapi.la libdaemon.la
 strettod_LDFLAGS = $(AM_LDFLAGS) -static
+
+if HAVE_CMOCKA
+unit_tests += tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_spec_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
+endif

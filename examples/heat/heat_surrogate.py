@@ -124,8 +124,8 @@ def train(rx, options):
                 pending.clear()
 
         validate()
-        stream = torch.utils.data.DataLoader(stretto.torch.StreamDataset(rx), batch_size=None,
-                                             pin_memory=device.type == "cuda")
+        dataset = stretto.torch.StreamDataset(rx, pin_memory=device.type == "cuda")
+        stream = torch.utils.data.DataLoader(dataset, batch_size=None)
         for batch in stream:
             books.enter(batch["member"].numpy(), batch["step"].numpy())
             if options.limit is None or books.batches <= options.limit:
@@ -147,6 +147,7 @@ def main(argv=None):
     options = parse(argv)
     if options.threads:
         torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)  # Adam's moments of weights that have come to rest slow a CPU down
     with stretto.train.open() as rx:
         train(rx, options)
         rx.done()

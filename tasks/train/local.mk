@@ -60,7 +60,8 @@ if HAVE_CMOCKA
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_stream
-tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_fixture.c tests/unit/stream_fixture.h
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_fixture.c tests/unit/stream_fixture.h \
+	tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_LDADD = $(stream_libs)
 endif

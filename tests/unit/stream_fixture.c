@@ -137,26 +137,34 @@ static void check_sample(const struct fixture *fx, const float *u, int64_t n, co
             fail_msg("member %d step %d element %d is %g", (int)member, (int)step, i, (double)u[i]);
 }
 
-void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times)
+int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, int steps, int *times)
 {
     size_t size = (size_t)st_train_batch_size(t);
     float *u = malloc(size * (size_t)fx->width * sizeof *u);
     int64_t *n = calloc(size, sizeof *n), *member = calloc(size, sizeof *member), *step = calloc(size, sizeof *step);
     double *params = malloc(size * 2 * sizeof *params);
     void *with[] = {n, u}, *without[] = {u};
-    int count;
+    int count = st_train_batch(t, fx->with_n ? with : without, params, member, step, timeout_ms);
 
-    while ((count = st_train_batch(t, fx->with_n ? with : without, params, member, step, 30000)) > 0)
-        for (int i = 0; i < count; i++) {
-            check_sample(fx, u + (size_t)i * (size_t)fx->width, n[i], params + 2 * i, member[i], step[i]);
-            times[member[i] * steps + step[i]]++;
-        }
-    assert_int_equal(count, ST_TRAIN_END);
+    for (int i = 0; i < count; i++) {
+        check_sample(fx, u + (size_t)i * (size_t)fx->width, n[i], params + 2 * i, member[i], step[i]);
+        times[member[i] * steps + step[i]]++;
+    }
     free(u);
     free(n);
     free(member);
     free(step);
     free(params);
+    return count;
+}
+
+void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times)
+{
+    int count;
+
+    while ((count = fixture_draw(fx, t, 30000, steps, times)) > 0)
+        ;
+    assert_int_equal(count, ST_TRAIN_END);
 }
 
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms)

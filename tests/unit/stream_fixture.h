@@ -37,7 +37,11 @@ struct stretto *fixture_member(int member, int attempt);
 /* Send all fields of a step; u[i] = member + step / 8 + i, n = member * 1000 + step. */
 int fixture_send(const struct fixture *fx, struct stretto *s, int member, int64_t step);
 
-/* Draw until the end; every sample's contents are checked. times[member * steps + step] counts draws. */
+/* Draw one batch and check its samples' contents; times[member * steps + step] counts the draws. Returns what
+ * st_train_batch() did. */
+int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, int steps, int *times);
+
+/* Draw until the end. */
 void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times);
 
 /* Milliseconds; at most `ms` until cond(arg). 1 where it came true. */

@@ -1,5 +1,7 @@
 /* Members and a rank, from stretto_send() to st_train_batch(). */
+#include "common/files.h"
 #include "tests/unit/stream_fixture.h"
+#include "tests/unit/stream_proxy.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>
@@ -11,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RESERVOIR(capacity, threshold, batch) \
-    "{\"policy\": \"reservoir\", \"capacity\": " #capacity ", \"threshold\": " #threshold ", \"batch\": " #batch ", \"seed\": 7}"
+#define RESERVOIR(capacity, threshold, batch)                                                                          \
+    "{\"policy\": \"reservoir\", \"capacity\": " #capacity ", \"threshold\": " #threshold ", \"batch\": " #batch         \
+    ", \"seed\": 7}"
 
 static struct st_train *open_rank(void)
 {
@@ -36,7 +39,7 @@ struct job {
     struct stretto *s;
     int member, steps;
     atomic_int sent;
-    int rc;
+    atomic_int rc;
     pthread_t thread;
 };
 
@@ -46,7 +49,7 @@ static void *send_steps(void *arg)
 
     for (int step = 0; step < job->steps && job->rc == 0; step++) {
         job->rc = fixture_send(job->fx, job->s, job->member, step);
-        atomic_fetch_add(&job->sent, 1);
+        job->sent++;
     }
     if (job->rc == 0)
         job->rc = stretto_close(job->s);
@@ -55,9 +58,9 @@ static void *send_steps(void *arg)
     return NULL;
 }
 
-static void start(struct job *job, const struct fixture *fx, int member, int steps)
+static void start(struct job *job, const struct fixture *fx, int member, int attempt, int steps)
 {
-    *job = (struct job){.fx = fx, .member = member, .steps = steps, .s = fixture_member(member, 1)};
+    *job = (struct job){.fx = fx, .member = member, .steps = steps, .s = fixture_member(member, attempt)};
     assert_int_equal(pthread_create(&job->thread, NULL, send_steps, job), 0);
 }
 
@@ -67,66 +70,340 @@ static void finish(struct job *job)
     assert_int_equal(job->rc, 0);
 }
 
+/* Draw while members send, until so many have told their end; then until all is empty. */
+static void train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times)
+{
+    while (stats_of(t).finalized < finalized)
+        assert_true(fixture_draw(fx, t, 10, steps, times) != ST_TRAIN_END);
+    fixture_over(fx);
+    fixture_draw_all(fx, t, steps, times);
+}
+
+static void check_books(struct st_train *t, const int *times, int samples, int duplicates)
+{
+    struct st_train_stats s = stats_of(t);
+    int total = 0;
+
+    for (int i = 0; i < samples; i++) {
+        assert_true(times[i] >= 1);
+        total += times[i];
+    }
+    assert_int_equal(s.received, samples + duplicates);
+    assert_int_equal(s.unique, samples);
+    assert_int_equal(s.duplicates, duplicates);
+    assert_int_equal(s.drawn, samples);
+    assert_int_equal(s.drawn + s.repeats, total);
+    assert_int_equal(s.population + s.unseen, 0);
+}
+
 static void every_sample_of_several_members_is_drawn(void **state)
 {
     enum { MEMBERS = 5, STEPS = 200 };
+    int *times = calloc(MEMBERS * STEPS, sizeof *times);
     struct job job[MEMBERS];
     struct fixture fx;
-    struct st_train_stats s;
     struct st_train *t;
-    int *times = calloc(MEMBERS * STEPS, sizeof *times), total = 0;
 
     fixture_init(&fx, 100, 1, MEMBERS, RESERVOIR(60, 20, 10));
     t = open_rank();
     for (int m = 0; m < MEMBERS; m++)
-        start(&job[m], &fx, m, STEPS);
-    alarm(60);
-    /* draws must go on for the members to come to their end */
-    {
-        pthread_t drawing;
-        struct {
-            const struct fixture *fx;
-            struct st_train *t;
-        } unused = {&fx, t};
-
-        (void)unused;
-        (void)drawing;
-    }
-    float u[10 * 100];
-    int64_t n[10], member[10], step[10];
-    double params[20];
-    void *fields[] = {n, u};
-    while (stats_of(t).finalized < MEMBERS) {
-        int count = st_train_batch(t, fields, params, member, step, 20);
-
-        assert_true(count == 10 || count == ST_TRAIN_AGAIN);
-        for (int i = 0; i < count; i++)
-            times[member[i] * STEPS + step[i]]++;
-    }
+        start(&job[m], &fx, m, 1, STEPS);
+    train(&fx, t, MEMBERS, STEPS, times);
     for (int m = 0; m < MEMBERS; m++)
         finish(&job[m]);
-    fixture_over(&fx);
-    fixture_draw_all(&fx, t, STEPS, times);
-    s = stats_of(t);
-    for (int i = 0; i < MEMBERS * STEPS; i++) {
-        assert_true(times[i] >= 1);
-        total += times[i];
-    }
-    assert_int_equal(s.received, MEMBERS * STEPS);
-    assert_int_equal(s.unique, MEMBERS * STEPS);
-    assert_int_equal(s.duplicates + s.rejected + s.population + s.unseen, 0);
-    assert_int_equal(s.drawn, MEMBERS * STEPS);
-    assert_int_equal(s.drawn + s.repeats, total);
+    check_books(t, times, MEMBERS * STEPS, 0);
+    assert_int_equal(stats_of(t).rejected, 0);
     st_train_close(t);
     fixture_fini(&fx);
     free(times);
+}
+
+static void what_a_bad_network_loses_is_sent_again(void **state)
+{
+    enum { STEPS = 300 };
+    int times[STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct job job;
+    struct proxy *proxy;
+    char front[200];
+
+    fixture_init(&fx, 10, 1, 1, RESERVOIR(50, 5, 5));
+    setenv("STRETTO_STREAM_SILENCE_MS", "20", 1);
+    t = open_rank();
+    snprintf(front, sizeof front, "ipc://%s", fixture_path(&fx, "proxy"));
+    /* the first message is HELLO */
+    proxy = proxy_start(front, fixture_endpoint(&fx), 10, 1, 1);
+    fixture_redirect(&fx, front);
+    start(&job, &fx, 0, 1, STEPS);
+    train(&fx, t, 1, STEPS, times);
+    finish(&job);
+    assert_true(proxy_stop(proxy) > 20);
+    check_books(t, times, STEPS, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static int window_is_full(void *arg)
+{
+    struct job *job = arg;
+
+    return job->sent >= 8 + 31;
+}
+
+static void a_trainer_that_stops_reading_stops_the_member(void **state)
+{
+    enum { STEPS = 200, CAPACITY = 8, WINDOW = 31 }; /* 32 MiB of frames a little above 1 MiB */
+    int times[STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct job job;
+
+    fixture_init(&fx, 1 << 18, 0, 1, RESERVOIR(8, 4, 4));
+    t = open_rank();
+    start(&job, &fx, 0, 1, STEPS);
+    assert_true(fixture_wait(window_is_full, &job, 20000));
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* in which it must not get any further */
+    assert_in_range(job.sent, CAPACITY + WINDOW, CAPACITY + WINDOW);
+    assert_int_equal(stats_of(t).population, CAPACITY);
+    assert_int_equal(stats_of(t).unseen, CAPACITY);
+    train(&fx, t, 1, STEPS, times);
+    finish(&job);
+    check_books(t, times, STEPS, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void a_step_that_is_sent_again_counts_once(void **state)
+{
+    enum { STEPS = 20 };
+    int times[STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    struct job job;
+
+    fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 1, 5));
+    t = open_rank();
+    s = fixture_member(0, 1);
+    for (int step = 0; step < 10; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(fixture_send(&fx, s, 0, 3), 0);
+    stretto_abort(s); /* killed: some of it may be lost, nothing of it counts as finished */
+    s = fixture_member(0, 2);
+    for (int step = 0; step < 10; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+    assert_int_equal(stats_of(t).finalized, 1);
+    start(&job, &fx, 0, 3, STEPS);
+    finish(&job);
+    assert_int_equal(stats_of(t).finalized, 1);
+    train(&fx, t, 1, STEPS, times);
+    assert_int_equal(stats_of(t).unique, STEPS);
+    assert_in_range(stats_of(t).duplicates, 10, 21);
+    check_books(t, times, STEPS, (int)stats_of(t).duplicates);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void *open_late(void *arg)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    *(struct st_train **)arg = open_rank();
+    return NULL;
+}
+
+static void a_member_waits_for_its_rank(void **state)
+{
+    struct st_train *t = NULL;
+    struct fixture fx;
+    pthread_t late;
+    struct stretto *s;
+    int times[1] = {0};
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    pthread_create(&late, NULL, open_late, &t);
+    s = fixture_member(0, 1);
+    pthread_join(late, NULL);
+    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
+    assert_int_equal(stretto_close(s), 0);
+    /* below the threshold nothing is drawn, until reception is over */
+    assert_int_equal(fixture_draw(&fx, t, 50, 1, times), ST_TRAIN_AGAIN);
+    train(&fx, t, 1, 1, times);
+    check_books(t, times, 1, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void a_member_gives_up_at_its_deadline(void **state)
+{
+    struct fixture fx;
+    struct stretto *s;
+    char text[32];
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    snprintf(text, sizeof text, "%lld.25", (long long)time(NULL) + 1);
+    setenv("STRETTO_DEADLINE", text, 1);
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{}", 1);
+    assert_int_equal(stretto_open(&s), -1);
+    assert_non_null(strstr(stretto_error(s), "walltime"));
+    assert_true(stretto_time_left(s) <= 0);
+    assert_int_equal(stretto_close(s), -1);
+    fixture_fini(&fx);
+}
+
+static void a_member_without_a_parameter_is_refused(void **state)
+{
+    struct fixture fx;
+    struct stretto *s;
+    struct st_train *t;
+    int rc = 0;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = open_rank();
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 1, \"b\": \"x\"}", 1);
+    assert_int_equal(stretto_open(&s), 0);
+    for (int64_t step = 0; step < 1000000 && rc == 0; step++)
+        rc = fixture_send(&fx, s, 0, step);
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(stretto_error(s), "\"b\""));
+    assert_int_equal(stretto_close(s), -1);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void wrong_fields_are_refused_where_they_are_declared(void **state)
+{
+    int64_t right[] = {10, 1}, wrong[] = {11};
+    struct fixture fx;
+    struct stretto *s;
+    struct st_train *t;
+    float data[10] = {0};
+
+    fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 50, 5));
+    t = open_rank();
+    s = fixture_member(0, 1);
+    assert_int_equal(stretto_field(s, "v", STRETTO_FLOAT32, 1, right), -1);
+    assert_non_null(strstr(stretto_error(s), "\"v\""));
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, wrong), -1);
+    assert_non_null(strstr(stretto_error(s), "11 here, but 10"));
+    assert_int_equal(stretto_field(s, "u", STRETTO_INT32, 1, right), -1);
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 2, right), -1);
+    assert_int_equal(stretto_send(s, 1, 0, data), -1); /* not declared */
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, right), 1);
+    assert_int_equal(stretto_send(s, 1, -1, data), -1);
+    assert_int_equal(stretto_send(s, 1, 0, data), 0);
+    assert_int_equal(stretto_close(s), -1); /* "n" of step 0 is missing */
+    assert_int_equal(stats_of(t).finalized, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void without_a_stream_the_library_is_idle(void **state)
+{
+    int64_t shape[] = {3};
+    float data[3] = {0};
+    struct stretto *s;
+
+    unsetenv("STRETTO_STREAM");
+    unsetenv("STRETTO_DEADLINE");
+    assert_int_equal(stretto_open(&s), 0);
+    assert_int_equal(stretto_active(s), 0);
+    assert_int_equal(stretto_field(s, "anything", STRETTO_FLOAT32, 1, shape), 0);
+    assert_int_equal(stretto_send(s, 0, 1, data), 0);
+    assert_true(isinf(stretto_time_left(s)));
+    assert_int_equal(stretto_close(s), 0);
+    assert_int_equal(stretto_close(NULL), 0);
+}
+
+static void *interrupt_soon(void *arg)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    st_train_interrupt(arg);
+    return NULL;
+}
+
+static void a_wait_can_be_interrupted(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    pthread_t thread;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = open_rank();
+    pthread_create(&thread, NULL, interrupt_soon, t);
+    assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), ST_TRAIN_INTERRUPTED);
+    pthread_join(thread, NULL);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void the_daemon_is_told(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    struct error err;
+    json_t *done, *status;
+    size_t size;
+    char *metrics;
+    int times[1] = {0};
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = open_rank();
+    s = fixture_member(0, 1);
+    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
+    assert_int_equal(stretto_close(s), 0);
+    train(&fx, t, 1, 1, times);
+    assert_int_equal(st_train_metric(t, "loss", 1, 0.5), 0);
+    assert_int_equal(st_train_metric(t, "loss", 2, NAN), 0);
+    assert_int_equal(st_train_metric(t, "", 2, 1), -1);
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
+    assert_int_equal(st_train_done(t), 0);
+    done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
+    status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
+    assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
+    assert_true(json_equal(done, status) || json_object_size(done) == json_object_size(status));
+    for (size_t i = 0; i < 6; i++) {
+        static const char *const keys[] = {"received", "unique", "drawn", "batches", "finalized", "version"};
+
+        assert_int_equal(json_integer_value(json_object_get(done, keys[i])), 1);
+    }
+    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000, &metrics, &size, &err), 0);
+    assert_non_null(strstr(metrics, "\"value\":0.5}\n{\"name\":\"loss\",\"step\":2,"));
+    assert_non_null(strstr(metrics, "\"value\":null}\n"));
+    free(metrics);
+    json_decref(done);
+    json_decref(status);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static int time_limit(void **state)
+{
+    alarm(120);
+    return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sample_of_several_members_is_drawn),
+        cmocka_unit_test(what_a_bad_network_loses_is_sent_again),
+        cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
+        cmocka_unit_test(a_step_that_is_sent_again_counts_once),
+        cmocka_unit_test(a_member_waits_for_its_rank),
+        cmocka_unit_test(a_member_gives_up_at_its_deadline),
+        cmocka_unit_test(a_member_without_a_parameter_is_refused),
+        cmocka_unit_test(wrong_fields_are_refused_where_they_are_declared),
+        cmocka_unit_test(without_a_stream_the_library_is_idle),
+        cmocka_unit_test(a_wait_can_be_interrupted),
+        cmocka_unit_test(the_daemon_is_told),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, time_limit, NULL);
 }

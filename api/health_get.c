@@ -1,0 +1,10 @@
+#include "api/handlers.h"
+#include "api/request.h"
+
+/* Alive is whoever answers. */
+void health_get(struct request *r)
+{
+    static const char text[] = "{\"status\":\"ok\"}\n";
+
+    request_reply_static(r, 200, "application/json", text, sizeof text - 1);
+}

@@ -1,0 +1,35 @@
+#include "api/find.h"
+#include "api/handlers.h"
+#include "api/output.h"
+
+#include <inttypes.h>
+
+static void reply(struct request *r, const char *name)
+{
+    struct training_row training;
+    int64_t rank = 0;
+    struct error err;
+
+    if (find_training(r, &training) < 0)
+        return;
+    if (request_query_int(r, "rank", 0, INT64_MAX, &rank, &err) < 0) {
+        request_reply_problem(r, &err);
+        return;
+    }
+    if (rank >= training.ranks) {
+        request_reply_error(r, "output_not_found", "training %" PRId64 " has %" PRId64 " rank%s, from 0 on",
+                            training.id, training.ranks, training.ranks == 1 ? "" : "s");
+        return;
+    }
+    output_reply(r, engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank), name);
+}
+
+void training_stdout_get(struct request *r)
+{
+    reply(r, "stdout");
+}
+
+void training_stderr_get(struct request *r)
+{
+    reply(r, "stderr");
+}

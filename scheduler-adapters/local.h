@@ -1,0 +1,116 @@
+/* The parts of the local adapter: jobs are runners on this machine, in as many CPU slots as it has.
+ *
+ * A job in memory is QUEUED, then RUNNING while its runner lives, LOOKING while a worker thread finds out how a runner
+ * ended that did not end well (and ends what it left), then ENDED. Jobs that are not in memory, because another daemon
+ * started them, are known by what lies in their directories. */
+#ifndef SCHEDULER_ADAPTERS_LOCAL_H
+#define SCHEDULER_ADAPTERS_LOCAL_H
+#include "scheduler-adapters/adapter.h"
+#include "scheduler-adapters/answers.h"
+#include "tasks/proto/claim.h"
+
+#include <stdatomic.h>
+
+/* What a job takes of the machine. */
+struct local_need {
+    int64_t slots, gpus;
+};
+
+struct local_need local_need(const struct adapter_resources *want);
+
+enum local_state { LOCAL_QUEUED, LOCAL_RUNNING, LOCAL_LOOKING, LOCAL_ENDED };
+
+struct local_job {
+    struct local_job *prev, *next; /* in the queue, or in the list of ended jobs */
+    struct adapter *a;
+    char *name, *dir;
+    struct local_need need;
+    int64_t walltime_ms, grace_ms;
+    enum local_state state;
+    struct adapter_status status; /* as polls report it */
+
+    pid_t pid; /* of the runner */
+    unsigned long long start_time;
+    int pidfd;             /* -1: none */
+    uv_process_t *process; /* a runner of ours */
+    uv_poll_t *watch;      /* an adopted one, by its pidfd */
+    uv_timer_t *look_again; /* where the kernel gives no pidfd, or the run directory could not be read */
+    uv_timer_t *limit;      /* when the runner and all it started are killed, and why */
+    const char *limit_why;
+    const char *killed_for; /* the limit was reached */
+    bool cancelled;
+    int exit_status, exit_signal; /* of a runner of ours */
+};
+
+struct local_list {
+    struct local_job *first, *last;
+    size_t n;
+};
+
+struct adapter {
+    struct adapter_host host;
+    char hostname[64];
+    struct answers *answers;
+    struct local_need have, used;
+    void *jobs; /* tsearch(3) by name */
+    struct local_list queue, ended;
+    uv_timer_t retry; /* starting runners again after the machine had no room for a process */
+    bool poke_queued;
+    size_t workers; /* under way */
+    atomic_bool closing;
+    void (*destroyed)(void *arg);
+    void *destroyed_arg;
+};
+
+/* local.c */
+void local_poke(struct adapter *a);       /* tell the engine, once a turn */
+void local_worker_done(struct adapter *a); /* call last in every uv_after_work_cb */
+
+/* local_queue.c: jobs by name, the queue and the slots. */
+struct local_job *local_job_find(struct adapter *a, const char *name);
+struct local_job *local_job_create(struct adapter *a, const struct adapter_job *job);
+void local_job_free(struct local_job *job); /* and forget it; closes its handles, ends nothing */
+void local_enqueue(struct local_job *job);
+void local_schedule(struct adapter *a);          /* start from the head of the queue what fits */
+void local_cancel_queued(struct local_job *job);
+void local_take(struct local_job *job); /* its slots, also beyond what there is: an adopted job has them already */
+/* It has ended with its whole tree: give its slots back and tell. reason is copied. */
+void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
+
+/* local_runner.c: the process of a job. */
+int local_start(struct local_job *job); /* 0, or a negative libuv error */
+/* Take over the runner of a claim. 0, or -1 where it ended meanwhile. */
+int local_adopt(struct local_job *job, const struct claim *claim);
+int local_runner_signal(struct local_job *job, int sig);
+bool local_runner_ready(const struct local_job *job); /* has it set its signals up? */
+void local_limit(struct local_job *job, int64_t ms, const char *why); /* kill the tree in ms, if nothing else is sooner */
+void local_close_handles(struct local_job *job);
+
+/* local_look.c: what the files and processes of a job tell. */
+enum local_found {
+    LOCAL_FOUND_NOTHING, /* no runner ever claimed it */
+    LOCAL_FOUND_ALIVE,
+    LOCAL_FOUND_ENDED, /* ended.json is there */
+    LOCAL_FOUND_LOST,  /* claimed, and the runner is gone without it; what it left has been ended */
+    LOCAL_FOUND_UNSURE /* could not read */
+};
+
+struct local_look {
+    enum local_found found;
+    struct claim claim; /* not for NOTHING */
+    char reason[256];   /* of ended.json */
+    char log_line[200]; /* the last one of runner.log */
+    struct error err;   /* for UNSURE */
+};
+
+/* Blocks: on worker threads only. `stop` set makes it hurry. */
+void local_look(const char *dir, const char *name, const atomic_bool *stop, struct local_look *out);
+/* Find out on a worker how a job's runner ended, and end or adopt the job accordingly. */
+void local_look_into(struct local_job *job);
+
+/* local_ask.c: poll, find, cancel, signal. */
+void local_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
+void local_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
+void local_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
+
+#endif

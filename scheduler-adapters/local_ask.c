@@ -1,0 +1,248 @@
+/* Questions and orders about jobs. What is not in memory is looked up on a worker thread first: another daemon, perhaps
+ * this one before a restart, may have started it. */
+#include "scheduler-adapters/local.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANCEL_OVERRUN_MS 10000
+
+struct unknown {
+    size_t index; /* in the question */
+    struct adapter_job job;
+    char *name, *dir;
+    struct local_look look;
+};
+
+struct question {
+    uv_work_t work;
+    struct adapter *a;
+    size_t n;
+    struct unknown *unknown;
+    size_t nunknown;
+    struct adapter_status *statuses;
+    adapter_poll_cb *poll; /* or an order about one job: */
+    adapter_done_cb *done;
+    int sig; /* 0: cancel */
+    void *arg;
+};
+
+static void add_unknown(struct question *q, size_t index, const struct adapter_job *job)
+{
+    struct unknown *u;
+
+    q->unknown = xrealloc(q->unknown, q->nunknown + 1, sizeof *q->unknown);
+    u = &q->unknown[q->nunknown++];
+    memset(u, 0, sizeof *u);
+    u->index = index;
+    u->name = xstrdup(job->name);
+    u->dir = xstrdup(job->dir);
+    u->job.name = u->name;
+    u->job.dir = u->dir;
+    u->job.resources = job->resources;
+    u->job.resources.queue = u->job.resources.account = NULL;
+    u->job.resources.extra = NULL;
+    u->job.grace_ms = job->grace_ms;
+}
+
+static void question_free(struct question *q)
+{
+    for (size_t i = 0; i < q->nunknown; i++) {
+        free(q->unknown[i].name);
+        free(q->unknown[i].dir);
+    }
+    free(q->unknown);
+    free(q->statuses);
+    free(q);
+}
+
+static void look_all(uv_work_t *work)
+{
+    struct question *q = work->data;
+
+    for (size_t i = 0; i < q->nunknown && !atomic_load(&q->a->closing); i++)
+        local_look(q->unknown[i].dir, q->unknown[i].name, &q->a->closing, &q->unknown[i].look);
+}
+
+/* The job in memory, adopted now where its runner lives; NULL where there is none. */
+static struct local_job *adopt(struct question *q, struct unknown *u)
+{
+    struct local_job *job = local_job_find(q->a, u->name);
+
+    if (job != NULL || u->look.found != LOCAL_FOUND_ALIVE)
+        return job;
+    job = local_job_create(q->a, &u->job);
+    local_take(job);
+    if (local_adopt(job, &u->look.claim) < 0) { /* it ended since: what it left is looked at again */
+        job->status.state = ADAPTER_JOB_RUNNING;
+        local_look_into(job);
+    } else {
+        log_info("job %s runs on as process %d", job->name, (int)job->pid);
+    }
+    return job;
+}
+
+static void report(const struct local_look *look, struct adapter_status *status)
+{
+    memset(status, 0, sizeof *status);
+    status->state = look->found == LOCAL_FOUND_NOTHING ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
+    status->started_ms = (int64_t)(look->claim.time * 1000);
+    snprintf(status->host, sizeof status->host, "%s", look->claim.host);
+    if (look->found == LOCAL_FOUND_LOST) {
+        snprintf(status->reason, sizeof status->reason, "the runner was killed");
+        status->node_lost = true;
+    } else {
+        snprintf(status->reason, sizeof status->reason, "%s", look->reason);
+    }
+}
+
+static void cancel_known(struct local_job *job)
+{
+    switch (job->state) {
+    case LOCAL_QUEUED: local_cancel_queued(job); break;
+    case LOCAL_RUNNING:
+        job->cancelled = true;
+        if (local_runner_signal(job, SIGTERM) < 0 && errno != ESRCH)
+            log_warn("job %s: cannot signal its runner: %s", job->name, strerror(errno));
+        local_limit(job, job->grace_ms + CANCEL_OVERRUN_MS, "its runner did not end it in time after it was cancelled");
+        break;
+    case LOCAL_LOOKING:
+    case LOCAL_ENDED: break;
+    }
+}
+
+/* Answer an order; job is NULL where there is none, or it has ended. */
+static void obey(struct adapter *a, struct local_job *job, int sig, adapter_done_cb *cb, void *arg)
+{
+    struct error err = {0};
+
+    if (sig == 0) {
+        if (job != NULL)
+            cancel_known(job);
+        answers_done(a->answers, cb, arg, ADAPTER_OK, NULL);
+    } else if (job == NULL || job->state == LOCAL_ENDED || job->state == LOCAL_LOOKING) {
+        error_set(&err, "job_ended", "the job has ended");
+        answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
+    } else if (job->state == LOCAL_QUEUED || !local_runner_ready(job)) {
+        error_set(&err, "job_not_started", "the job has not started yet");
+        answers_done(a->answers, cb, arg, ADAPTER_UNSURE, &err);
+    } else if (local_runner_signal(job, sig) < 0) {
+        error_errno(&err, "signal_failed", "cannot signal the runner");
+        answers_done(a->answers, cb, arg, errno == ESRCH ? ADAPTER_REFUSED : ADAPTER_UNSURE, &err);
+    } else {
+        answers_done(a->answers, cb, arg, ADAPTER_OK, NULL);
+    }
+}
+
+static const struct error closing_error = {.code = "adapter_closing", .text = "the adapter is being closed"};
+
+static void answer_unsure(struct question *q, const struct error *err)
+{
+    if (q->poll != NULL)
+        answers_poll(q->a->answers, q->poll, q->arg, ADAPTER_UNSURE, NULL, 0, err);
+    else
+        answers_done(q->a->answers, q->done, q->arg, ADAPTER_UNSURE, err);
+}
+
+static void looked_all(uv_work_t *work, int status)
+{
+    struct question *q = work->data;
+    struct adapter *a = q->a;
+    const struct error *unsure = atomic_load(&a->closing) ? &closing_error : NULL;
+
+    for (size_t i = 0; i < q->nunknown && unsure == NULL; i++) {
+        struct unknown *u = &q->unknown[i];
+        struct local_job *job = adopt(q, u);
+
+        if (job == NULL && u->look.found == LOCAL_FOUND_UNSURE)
+            unsure = &u->look.err;
+        else if (q->poll == NULL)
+            obey(a, job, q->sig, q->done, q->arg);
+        else if (job != NULL)
+            q->statuses[u->index] = job->status;
+        else
+            report(&u->look, &q->statuses[u->index]);
+    }
+    if (unsure != NULL) {
+        answer_unsure(q, unsure);
+    } else if (q->poll != NULL) {
+        answers_poll(a->answers, q->poll, q->arg, ADAPTER_OK, q->statuses, q->n, NULL);
+        q->statuses = NULL;
+    }
+    question_free(q);
+    local_worker_done(a);
+}
+
+static void ask_worker(struct question *q)
+{
+    q->work.data = q;
+    q->a->workers++;
+    uv_queue_work(q->a->host.loop, &q->work, look_all, looked_all);
+}
+
+void local_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+{
+    struct question *q = xcalloc(1, sizeof *q);
+
+    q->a = a;
+    q->n = n;
+    q->poll = cb;
+    q->arg = arg;
+    q->statuses = xcalloc(n, sizeof *q->statuses);
+    for (size_t i = 0; i < n; i++) {
+        struct local_job *job = local_job_find(a, jobs[i].name);
+
+        if (job != NULL)
+            q->statuses[i] = job->status;
+        else
+            add_unknown(q, i, &jobs[i]);
+    }
+    if (q->nunknown > 0) {
+        ask_worker(q);
+        return;
+    }
+    answers_poll(a->answers, cb, arg, ADAPTER_OK, q->statuses, n, NULL);
+    q->statuses = NULL;
+    question_free(q);
+}
+
+static void order(struct adapter *a, const struct adapter_job *wanted, int sig, adapter_done_cb *cb, void *arg)
+{
+    struct local_job *job = local_job_find(a, wanted->name);
+    struct question *q;
+
+    if (job != NULL) {
+        obey(a, job, sig, cb, arg);
+        return;
+    }
+    q = xcalloc(1, sizeof *q);
+    q->a = a;
+    q->done = cb;
+    q->sig = sig;
+    q->arg = arg;
+    add_unknown(q, 0, wanted);
+    ask_worker(q);
+}
+
+void local_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
+{
+    order(a, job, 0, cb, arg);
+}
+
+void local_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
+{
+    struct error err = {0};
+
+    if (sig == SIGUSR1 || sig == SIGUSR2) {
+        order(a, job, sig, cb, arg);
+        return;
+    }
+    error_set(&err, "signal_unknown", "only SIGUSR1 and SIGUSR2 reach tasks, not signal %d", sig);
+    answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
+}

@@ -1,0 +1,170 @@
+/* What the run directory and the process table tell of a job: on worker threads, since file systems may take long. */
+#include "scheduler-adapters/local.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/process.h"
+#include "common/xalloc.h"
+#include "tasks/proto/exitrec.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#define SWEEP_PAUSE_MS 20
+#define SWEEPS_MAX 500
+#define LOOK_LATER_MS 1000
+
+/* End every process that carries the job's name. Twice none in a row, since one that is just being started shows no
+ * environment for a moment. */
+static void sweep(const char *name, const atomic_bool *stop)
+{
+    int quiet = 0;
+
+    for (int i = 0; i < SWEEPS_MAX && quiet < 2 && !atomic_load(stop); i++) {
+        const struct timespec pause = {.tv_nsec = SWEEP_PAUSE_MS * 1000000L};
+
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) == 0 ? quiet + 1 : 0;
+    }
+    if (quiet < 2 && !atomic_load(stop))
+        log_warn("job %s: processes are left that do not die", name);
+}
+
+static enum local_found look_at_end(const char *dir, struct local_look *out)
+{
+    char *path = xasprintf("%s/ended.json", dir);
+    struct job_ended ended;
+    int rc = job_ended_read(path, &ended, &out->err), saved = errno;
+
+    free(path);
+    if (rc < 0)
+        return saved == ENOENT ? LOCAL_FOUND_LOST : LOCAL_FOUND_UNSURE;
+    snprintf(out->reason, sizeof out->reason, "%s", ended.reason);
+    return LOCAL_FOUND_ENDED;
+}
+
+void local_look(const char *dir, const char *name, const atomic_bool *stop, struct local_look *out)
+{
+    char *log_path;
+
+    memset(out, 0, sizeof *out);
+    if (claim_read(dir, &out->claim, &out->err) < 0)
+        out->found = errno == ENOENT ? LOCAL_FOUND_NOTHING : errno == EBADMSG ? LOCAL_FOUND_LOST : LOCAL_FOUND_UNSURE;
+    else if (claim_alive(&out->claim))
+        out->found = LOCAL_FOUND_ALIVE;
+    else
+        out->found = look_at_end(dir, out); /* after the process was seen gone: it writes its end first */
+    if (out->found == LOCAL_FOUND_LOST) {
+        sweep(name, stop);
+        job_tmpdir_remove(out->claim.tmpdir);
+    }
+    if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_NOTHING) {
+        log_path = xasprintf("%s/runner.log", dir);
+        file_last_line(log_path, out->log_line, sizeof out->log_line);
+        free(log_path);
+    }
+}
+
+struct look_work {
+    uv_work_t work;
+    struct adapter *a;
+    struct local_job *job;
+    struct local_look look;
+};
+
+static void do_look(uv_work_t *work)
+{
+    struct look_work *w = work->data;
+
+    local_look(w->job->dir, w->job->name, &w->a->closing, &w->look);
+}
+
+/* A runner that neither ended well nor left a claim behind. */
+static void end_unclaimed(struct local_job *job, const struct local_look *look)
+{
+    char reason[256];
+
+    if (job->exit_signal != 0 && job->cancelled) {
+        local_job_ended(job, "cancelled before it started", false);
+        return;
+    }
+    if (job->exit_signal != 0)
+        snprintf(reason, sizeof reason, "the runner was killed by signal %d before it started", job->exit_signal);
+    else
+        snprintf(reason, sizeof reason, "the runner ended with status %d: %.200s", job->exit_status, look->log_line);
+    local_job_ended(job, reason, job->exit_signal != 0);
+}
+
+static void end_lost(struct local_job *job, const struct local_look *look)
+{
+    char reason[256];
+
+    if (job->killed_for != NULL) {
+        local_job_ended(job, job->killed_for, false);
+    } else if (job->exit_signal == 0 && job->exit_status != 0 && job->exit_status != EX_TEMPFAIL) {
+        /* it gave up by itself, and its log says why: trying again for nothing would not help */
+        snprintf(reason, sizeof reason, "the runner ended with status %d: %.200s", job->exit_status, look->log_line);
+        local_job_ended(job, reason, false);
+    } else {
+        local_job_ended(job, "the runner was killed", true);
+    }
+}
+
+static void later(uv_timer_t *timer)
+{
+    struct local_job *job = timer->data;
+
+    local_close_handles(job);
+    local_look_into(job);
+}
+
+static void local_look_later(struct local_job *job)
+{
+    job->look_again = xcalloc(1, sizeof *job->look_again);
+    job->look_again->data = job;
+    uv_timer_init(job->a->host.loop, job->look_again);
+    uv_timer_start(job->look_again, later, LOOK_LATER_MS, 0);
+}
+
+static void look_done(uv_work_t *work, int status)
+{
+    struct look_work *w = work->data;
+    struct local_job *job = w->job;
+    struct adapter *a = w->a;
+
+    if (!atomic_load(&a->closing)) {
+        switch (w->look.found) {
+        case LOCAL_FOUND_ENDED: local_job_ended(job, w->look.reason, false); break;
+        case LOCAL_FOUND_LOST: end_lost(job, &w->look); break;
+        case LOCAL_FOUND_NOTHING: end_unclaimed(job, &w->look); break;
+        case LOCAL_FOUND_ALIVE: /* another runner of the same job was first */
+            if (local_adopt(job, &w->look.claim) < 0)
+                local_look_into(job);
+            break;
+        case LOCAL_FOUND_UNSURE:
+            log_warn("job %s: %s; looking again", job->name, w->look.err.text);
+            local_look_later(job);
+            break;
+        }
+    }
+    free(w);
+    local_worker_done(a);
+}
+
+void local_look_into(struct local_job *job)
+{
+    struct look_work *w = xcalloc(1, sizeof *w);
+
+    job->state = LOCAL_LOOKING;
+    w->work.data = w;
+    w->a = job->a;
+    w->job = job;
+    w->a->workers++;
+    uv_queue_work(w->a->host.loop, &w->work, do_look, look_done);
+}

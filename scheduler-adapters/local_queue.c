@@ -1,0 +1,173 @@
+/* Jobs by name, the queue, and the slots. First come, first served, so that big jobs do not starve. */
+#include "scheduler-adapters/local.h"
+
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENDED_REMEMBERED 4096 /* older ones are read from the run directory again */
+#define RETRY_MS 1000
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct local_job *)a)->name, ((const struct local_job *)b)->name);
+}
+
+static void list_append(struct local_list *list, struct local_job *job)
+{
+    job->prev = list->last;
+    job->next = NULL;
+    *(list->last ? &list->last->next : &list->first) = job;
+    list->last = job;
+    list->n++;
+}
+
+static void list_remove(struct local_list *list, struct local_job *job)
+{
+    *(job->prev ? &job->prev->next : &list->first) = job->next;
+    *(job->next ? &job->next->prev : &list->last) = job->prev;
+    job->prev = job->next = NULL;
+    list->n--;
+}
+
+struct local_job *local_job_find(struct adapter *a, const char *name)
+{
+    const struct local_job key = {.name = (char *)name};
+    void *node = tfind(&key, &a->jobs, by_name);
+
+    return node ? *(struct local_job **)node : NULL;
+}
+
+struct local_job *local_job_create(struct adapter *a, const struct adapter_job *wanted)
+{
+    struct local_job *job = xcalloc(1, sizeof *job);
+
+    job->a = a;
+    job->name = xstrdup(wanted->name);
+    job->dir = xstrdup(wanted->dir);
+    job->need = local_need(&wanted->resources);
+    job->walltime_ms = wanted->resources.walltime_ms;
+    job->grace_ms = wanted->grace_ms;
+    job->pidfd = -1;
+    job->state = LOCAL_QUEUED;
+    job->status.state = ADAPTER_JOB_QUEUED;
+    snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local");
+    snprintf(job->status.host, sizeof job->status.host, "%s", a->hostname);
+    if (tsearch(job, &a->jobs, by_name) == NULL)
+        abort(); /* no memory, as xcalloc() does */
+    return job;
+}
+
+void local_job_free(struct local_job *job)
+{
+    struct adapter *a = job->a;
+
+    if (job->state == LOCAL_QUEUED)
+        list_remove(&a->queue, job);
+    else if (job->state == LOCAL_ENDED)
+        list_remove(&a->ended, job);
+    local_close_handles(job);
+    tdelete(job, &a->jobs, by_name);
+    free(job->name);
+    free(job->dir);
+    free(job);
+}
+
+void local_enqueue(struct local_job *job)
+{
+    list_append(&job->a->queue, job);
+}
+
+static bool fits(const struct adapter *a, const struct local_job *job)
+{
+    return a->used.slots + job->need.slots <= a->have.slots && a->used.gpus + job->need.gpus <= a->have.gpus;
+}
+
+void local_take(struct local_job *job)
+{
+    job->a->used.slots += job->need.slots;
+    job->a->used.gpus += job->need.gpus;
+}
+
+static void give_back(struct local_job *job)
+{
+    job->a->used.slots -= job->need.slots;
+    job->a->used.gpus -= job->need.gpus;
+}
+
+static void remember_ended(struct local_job *job, const char *reason, bool node_lost)
+{
+    struct adapter *a = job->a;
+
+    job->state = LOCAL_ENDED;
+    job->status.state = ADAPTER_JOB_ENDED;
+    job->status.node_lost = node_lost;
+    snprintf(job->status.reason, sizeof job->status.reason, "%s", reason);
+    list_append(&a->ended, job);
+    if (a->ended.n > ENDED_REMEMBERED)
+        local_job_free(a->ended.first);
+    local_poke(a);
+}
+
+static void retry(uv_timer_t *timer)
+{
+    local_schedule(timer->data);
+}
+
+/* The machine had no room for one more process, or the daemon none for its descriptors: that passes. */
+static bool passes(int uv_error)
+{
+    return uv_error == UV_EAGAIN || uv_error == UV_ENOMEM || uv_error == UV_EMFILE || uv_error == UV_ENFILE ||
+           uv_error == UV_ENOSPC || uv_error == UV_EDQUOT;
+}
+
+void local_schedule(struct adapter *a)
+{
+    struct local_job *job;
+
+    while (!atomic_load(&a->closing) && (job = a->queue.first) != NULL && fits(a, job)) {
+        int rc = local_start(job);
+        char reason[256];
+
+        if (rc < 0 && passes(rc)) {
+            log_warn("job %s: cannot start its runner: %s; trying again", job->name, uv_strerror(rc));
+            uv_timer_start(&a->retry, retry, RETRY_MS, 0);
+            return;
+        }
+        list_remove(&a->queue, job);
+        if (rc < 0) {
+            snprintf(reason, sizeof reason, "cannot start its runner %s: %s", a->host.runner, uv_strerror(rc));
+            log_error("job %s: %s", job->name, reason);
+            remember_ended(job, reason, false);
+            continue;
+        }
+        job->state = LOCAL_RUNNING;
+        job->status.state = ADAPTER_JOB_RUNNING;
+        job->status.started_ms = time_now_ms();
+        local_take(job);
+        local_poke(a);
+    }
+}
+
+void local_cancel_queued(struct local_job *job)
+{
+    list_remove(&job->a->queue, job);
+    remember_ended(job, "cancelled before it started", false);
+    local_schedule(job->a); /* it may have been a big one that others waited behind */
+}
+
+void local_job_ended(struct local_job *job, const char *reason, bool node_lost)
+{
+    struct adapter *a = job->a;
+
+    local_close_handles(job);
+    give_back(job);
+    remember_ended(job, reason, node_lost);
+    local_schedule(a);
+}

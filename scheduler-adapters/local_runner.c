@@ -1,0 +1,237 @@
+/* The runner of a job: started in a session of its own, so that it survives the daemon, or adopted from another one. */
+#include "scheduler-adapters/local.h"
+
+#include "common/log.h"
+#include "common/process.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define OVERRUN_MS 30000 /* how much longer than walltime and grace a runner may take */
+#define LOOK_AGAIN_MS 1000
+
+#ifdef SYS_pidfd_open
+static int pidfd_open_(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static int pidfd_signal(int fd, int sig)
+{
+    return (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+}
+#else
+static int pidfd_open_(pid_t pid)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+static int pidfd_signal(int fd, int sig)
+{
+    errno = ENOSYS;
+    return -1;
+}
+#endif
+
+static void freed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void close_timer(uv_timer_t **timer)
+{
+    if (*timer != NULL)
+        uv_close((uv_handle_t *)*timer, freed);
+    *timer = NULL;
+}
+
+void local_close_handles(struct local_job *job)
+{
+    if (job->process != NULL)
+        uv_close((uv_handle_t *)job->process, freed);
+    if (job->watch != NULL)
+        uv_close((uv_handle_t *)job->watch, freed); /* leaves the loop's poll set at once: the descriptor may go */
+    if (job->pidfd >= 0)
+        close(job->pidfd);
+    close_timer(&job->look_again);
+    close_timer(&job->limit);
+    job->process = NULL;
+    job->watch = NULL;
+    job->pidfd = -1;
+}
+
+static void runner_exited(uv_process_t *process, int64_t status, int sig)
+{
+    struct local_job *job = process->data;
+
+    job->exit_status = (int)status;
+    job->exit_signal = sig;
+    local_close_handles(job);
+    if (status == 0 && sig == 0)
+        local_job_ended(job, "", false); /* it goes only when its whole tree has gone */
+    else
+        local_look_into(job);
+}
+
+static void set_scheduler_id(struct local_job *job)
+{
+    snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local:%d:%llu", (int)job->pid,
+             job->start_time);
+}
+
+static void start_limit(struct local_job *job, int64_t already_ms)
+{
+    if (job->walltime_ms > 0)
+        local_limit(job, job->walltime_ms + job->grace_ms + OVERRUN_MS - already_ms,
+                    "its runner did not end it in time after the walltime");
+}
+
+int local_start(struct local_job *job)
+{
+    struct adapter *a = job->a;
+    char *args[] = {(char *)a->host.runner, job->dir, NULL}, *log_path = xasprintf("%s/runner.log", job->dir);
+    uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_INHERIT_FD}, {.flags = UV_INHERIT_FD}};
+    uv_process_options_t options = {.file = a->host.runner, .args = args, .cwd = "/", .flags = UV_PROCESS_DETACHED,
+                                    .stdio = stdio, .stdio_count = 3, .exit_cb = runner_exited};
+    int log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600), rc;
+
+    free(log_path);
+    if (log_fd < 0)
+        return uv_translate_sys_error(errno);
+    stdio[1].data.fd = stdio[2].data.fd = log_fd;
+    job->process = xcalloc(1, sizeof *job->process);
+    job->process->data = job;
+    rc = uv_spawn(a->host.loop, job->process, &options);
+    close(log_fd);
+    if (rc < 0) {
+        uv_close((uv_handle_t *)job->process, freed);
+        job->process = NULL;
+        return rc;
+    }
+    job->pid = job->process->pid;
+    job->start_time = process_start_time(job->pid);
+    job->pidfd = pidfd_open_(job->pid);
+    set_scheduler_id(job);
+    start_limit(job, 0);
+    return 0;
+}
+
+static void adopted_gone(struct local_job *job)
+{
+    local_close_handles(job);
+    local_look_into(job);
+}
+
+static void watch_ready(uv_poll_t *watch, int status, int events)
+{
+    adopted_gone(watch->data);
+}
+
+static void look_again(uv_timer_t *timer)
+{
+    struct local_job *job = timer->data;
+
+    if (process_start_time(job->pid) != job->start_time)
+        adopted_gone(job);
+}
+
+static void watch_adopted(struct local_job *job)
+{
+    if (job->pidfd >= 0) {
+        job->watch = xcalloc(1, sizeof *job->watch);
+        job->watch->data = job;
+        if (uv_poll_init(job->a->host.loop, job->watch, job->pidfd) == 0) {
+            uv_poll_start(job->watch, UV_READABLE, watch_ready);
+            return;
+        }
+        free(job->watch);
+        job->watch = NULL;
+    }
+    job->look_again = xcalloc(1, sizeof *job->look_again);
+    job->look_again->data = job;
+    uv_timer_init(job->a->host.loop, job->look_again);
+    uv_timer_start(job->look_again, look_again, LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+}
+
+int local_adopt(struct local_job *job, const struct claim *claim)
+{
+    int64_t started_ms = (int64_t)(claim->time * 1000), now = time_now_ms();
+
+    job->pid = claim->pid;
+    job->start_time = claim->start_time;
+    job->pidfd = pidfd_open_(claim->pid);
+    /* only now does it say anything about the process that the descriptor holds */
+    if (!claim_alive(claim)) {
+        local_close_handles(job);
+        return -1;
+    }
+    watch_adopted(job);
+    job->state = LOCAL_RUNNING;
+    job->status.state = ADAPTER_JOB_RUNNING;
+    job->status.started_ms = started_ms;
+    set_scheduler_id(job);
+    start_limit(job, now > started_ms ? now - started_ms : 0);
+    return 0;
+}
+
+/* Never a process that only has the same number. */
+int local_runner_signal(struct local_job *job, int sig)
+{
+    if (job->pidfd >= 0)
+        return pidfd_signal(job->pidfd, sig);
+    if (process_start_time(job->pid) != job->start_time) {
+        errno = ESRCH;
+        return -1;
+    }
+    return kill(job->pid, sig);
+}
+
+/* Before it blocks them, SIGUSR1 and SIGUSR2 would kill it. */
+bool local_runner_ready(const struct local_job *job)
+{
+    unsigned long long blocked = 0;
+    char path[64], line[256];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)job->pid);
+    f = fopen(path, "re");
+    if (f == NULL)
+        return false;
+    while (fgets(line, sizeof line, f) != NULL && sscanf(line, "SigBlk: %llx", &blocked) != 1)
+        ;
+    fclose(f);
+    return (blocked & (1ULL << (SIGUSR1 - 1))) != 0 && (blocked & (1ULL << (SIGUSR2 - 1))) != 0;
+}
+
+static void limit_reached(uv_timer_t *timer)
+{
+    struct local_job *job = timer->data;
+
+    job->killed_for = job->limit_why;
+    log_warn("job %s: %s: killing it", job->name, job->killed_for);
+    local_runner_signal(job, SIGKILL); /* and what it started, once it is gone and can start no more */
+}
+
+void local_limit(struct local_job *job, int64_t ms, const char *why)
+{
+    if (ms < 0)
+        ms = 0;
+    if (job->limit == NULL) {
+        job->limit = xcalloc(1, sizeof *job->limit);
+        job->limit->data = job;
+        uv_timer_init(job->a->host.loop, job->limit);
+    } else if (uv_is_active((uv_handle_t *)job->limit) && uv_timer_get_due_in(job->limit) <= (uint64_t)ms) {
+        return;
+    }
+    job->limit_why = why;
+    uv_timer_start(job->limit, limit_reached, (uint64_t)ms, 0);
+}

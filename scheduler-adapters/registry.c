@@ -1,0 +1,18 @@
+#include "scheduler-adapters/adapter.h"
+
+#include <string.h>
+
+extern const struct adapter_ops adapter_local;
+
+const struct adapter_ops *const adapter_registry[] = {
+    &adapter_local,
+    NULL,
+};
+
+const struct adapter_ops *adapter_registry_find(const char *name)
+{
+    for (size_t i = 0; adapter_registry[i] != NULL; i++)
+        if (strcmp(adapter_registry[i]->name, name) == 0)
+            return adapter_registry[i];
+    return NULL;
+}

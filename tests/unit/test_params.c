@@ -1,0 +1,164 @@
+#include "daemon/spec/draw.h"
+#include "daemon/spec/params.h"
+#include "daemon/spec/template.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct params *parse(const char *text, json_t **json)
+{
+    struct error err;
+    struct params *p;
+
+    *json = json_loads(text, 0, NULL);
+    assert_non_null(*json);
+    p = params_parse(*json, "/p", &err);
+    if (p == NULL)
+        fail_msg("%s: %s", text, err.text);
+    return p;
+}
+
+/* The first points of the Halton sequence in bases 2 and 3, from the literature. */
+static void halton_without_seed_is_the_published_sequence(void **state)
+{
+    static const double base2[] = {1. / 2, 1. / 4, 3. / 4, 1. / 8, 5. / 8, 3. / 8, 7. / 8};
+    static const double base3[] = {1. / 3, 2. / 3, 1. / 9, 4. / 9, 7. / 9, 2. / 9, 5. / 9};
+
+    for (unsigned i = 0; i < 7; i++) {
+        assert_true(fabs(draw_halton(0, i, 0) - base2[i]) < 1e-15);
+        assert_true(fabs(draw_halton(0, i, 1) - base3[i]) < 1e-15);
+    }
+}
+
+/* Figures of the first release: a member's parameters must never change under an ensemble that lives for months. */
+static void draws_stay_the_same_for_ever(void **state)
+{
+    assert_true(draw_bits(0, 0, 0) == UINT64_C(0x238275bc38fcbe91));
+    assert_true(draw_bits(42, 7, 3) == UINT64_C(0xf55e4254d4655539));
+    assert_true(draw_monte_carlo(42, 7, 3) == 0.95846952982937705);
+    assert_true(draw_halton(42, 7, 3) == 0.58684239326383458);
+    assert_true(draw_latin_hypercube(42, 7, 250, 3) == 0.85197620842318822);
+}
+
+static void latin_hypercube_has_one_point_in_each_stratum(void **state)
+{
+    enum { COUNT = 1000 };
+    static unsigned char seen[COUNT];
+
+    for (unsigned dim = 0; dim < 3; dim++) {
+        memset(seen, 0, sizeof seen);
+        for (unsigned i = 0; i < COUNT; i++) {
+            double u = draw_latin_hypercube(7, i, COUNT, dim);
+
+            assert_true(u >= 0 && u < 1);
+            seen[(int)(u * COUNT)]++;
+        }
+        for (unsigned i = 0; i < COUNT; i++)
+            assert_int_equal(seen[i], 1);
+    }
+}
+
+/* Chi-square of 10,000 draws in 20 bins, 19 degrees of freedom: 43.8 is passed by chance once in a thousand. */
+static void monte_carlo_is_uniform(void **state)
+{
+    for (unsigned dim = 0; dim < 4; dim++) {
+        int bins[20] = {0};
+        double chi = 0;
+
+        for (unsigned i = 0; i < 10000; i++)
+            bins[(int)(20 * draw_monte_carlo(11, i, dim))]++;
+        for (int i = 0; i < 20; i++)
+            chi += (bins[i] - 500.) * (bins[i] - 500.) / 500.;
+        assert_true(chi < 43.8);
+    }
+}
+
+static void a_member_is_a_function_of_spec_and_index(void **state)
+{
+    static const char *const methods[] = {"halton", "monte-carlo", "latin-hypercube"};
+
+    for (size_t m = 0; m < 3; m++) {
+        char text[200];
+        json_t *json, *late, *early;
+        struct params *p;
+
+        snprintf(text, sizeof text,
+                 "{\"method\": \"%s\", \"count\": 1000000, \"seed\": 42, \"space\": {\"b\": [100, 500], \"a\": [-1, 1]}}",
+                 methods[m]);
+        p = parse(text, &json);
+        late = params_at(p, 999999);
+        early = params_at(p, 0);
+        assert_string_equal(json_object_iter_key(json_object_iter(late)), "b");
+        assert_true(json_number_value(json_object_get(late, "b")) >= 100);
+        assert_true(json_number_value(json_object_get(late, "b")) < 500);
+        assert_false(json_equal(late, early));
+        json_decref(early);
+        early = params_at(p, 999999);
+        assert_true(json_equal(late, early));
+        assert_true(params_seed(p, 1) != params_seed(p, 2));
+        json_decref(early);
+        json_decref(late);
+        params_destroy(p);
+        json_decref(json);
+    }
+}
+
+static void a_grid_names_every_point_once(void **state)
+{
+    json_t *json, *first, *second, *last;
+    struct params *p = parse("{\"grid\": {\"lr\": [0.1, 0.01], \"batch\": [32, 64, 128], \"opt\": [\"adam\"]}}", &json);
+
+    assert_int_equal(params_count(p), 6);
+    first = params_at(p, 0);
+    second = params_at(p, 1);
+    last = params_at(p, 5);
+    assert_int_equal(json_integer_value(json_object_get(first, "batch")), 32);
+    assert_int_equal(json_integer_value(json_object_get(second, "batch")), 64);
+    assert_true(json_number_value(json_object_get(last, "lr")) == 0.01);
+    assert_int_equal(json_integer_value(json_object_get(last, "batch")), 128);
+    json_decref(first);
+    json_decref(second);
+    json_decref(last);
+    params_destroy(p);
+    json_decref(json);
+}
+
+static bool knows_a(void *arg, const char *name)
+{
+    return strcmp(name, "a") == 0;
+}
+
+static void templates(void **state)
+{
+    json_t *values = json_pack("{s:f, s:s, s:b, s:I}", "a", 0.1, "s", "x y", "t", 1, "n", (json_int_t)123456789012345);
+    struct error err;
+    char *text = template_fill("--x={a} {{{s}}} {t}{n}", values);
+
+    assert_string_equal(text, "--x=0.1 {x y} true123456789012345");
+    free(text);
+    assert_int_equal(template_check("{a}{{}}", knows_a, NULL, "/c/0", &err), 0);
+    assert_int_equal(template_check("{b}", knows_a, NULL, "/c/0", &err), -1);
+    assert_string_equal(err.code, "spec_unfilled_placeholder");
+    assert_int_equal(template_check("a}", knows_a, NULL, "/c/0", &err), -1);
+    assert_int_equal(template_check("{", knows_a, NULL, "/c/0", &err), -1);
+    assert_int_equal(template_check("{}", knows_a, NULL, "/c/0", &err), -1);
+    json_decref(values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halton_without_seed_is_the_published_sequence),
+        cmocka_unit_test(draws_stay_the_same_for_ever),
+        cmocka_unit_test(latin_hypercube_has_one_point_in_each_stratum),
+        cmocka_unit_test(monte_carlo_is_uniform),
+        cmocka_unit_test(a_member_is_a_function_of_spec_and_index),
+        cmocka_unit_test(a_grid_names_every_point_once),
+        cmocka_unit_test(templates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

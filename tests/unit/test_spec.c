@@ -1,0 +1,131 @@
+#include "daemon/spec/spec.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char good[] =
+    "{\"name\": \"heat\", \"adapter\": \"local\", \"width\": 4, \"members\": {"
+    "\"command\": [\"heat2d\", \"--initial\", \"{t0}\", \"--label={index}\"], \"env\": {\"A\": \"{t0}\"},"
+    "\"parameters\": {\"method\": \"halton\", \"count\": 10, \"seed\": 42, \"space\": {\"t0\": [100, 500]}},"
+    "\"resources\": {\"tasks\": 2, \"walltime\": \"10m\", \"memory\": \"1GiB\", \"launcher\": \"mpiexec\"},"
+    "\"success\": {\"file\": \"out/result.npz\"}, \"retries\": 2},"
+    "\"training\": {\"command\": [\"python3\", \"-m\", \"x\"], \"ranks\": 2,"
+    "\"fields\": {\"temperature\": {\"dtype\": \"float32\", \"shape\": [10, 10]}},"
+    "\"buffer\": {\"capacity\": 600}}}";
+
+static json_t *parse(const char *text)
+{
+    json_error_t err;
+    json_t *json = json_loads(text, 0, &err);
+
+    if (json == NULL)
+        fail_msg("%s: %s", err.text, text);
+    return json;
+}
+
+static void a_good_spec_is_understood(void **state)
+{
+    json_t *json = parse(good);
+    struct error err;
+    struct spec *spec = spec_parse(json, &err);
+
+    json_decref(json);
+    assert_non_null(spec);
+    assert_string_equal(spec->name, "heat");
+    assert_int_equal(params_count(spec->params), 10);
+    assert_int_equal(spec->members.resources.tasks, 2);
+    assert_int_equal(spec->members.resources.walltime_ms, 600000);
+    assert_int_equal(spec->retries, 2);
+    assert_int_equal(spec->ranks, 2);
+    assert_int_equal(spec->training.resources.copies, 2);
+    assert_int_equal(json_integer_value(json_object_get(spec->buffer, "threshold")), 100);
+    spec_destroy(spec);
+}
+
+/* The good spec with the value at a path replaced (NULL: removed). */
+static json_t *changed(const char *path, const char *value)
+{
+    json_t *json = parse(good), *at = json;
+    char copy[128], *rest = copy, *key, *next;
+
+    snprintf(copy, sizeof copy, "%s", path);
+    key = strsep(&rest, "/");
+    while ((next = strsep(&rest, "/")) != NULL) {
+        at = json_object_get(at, key);
+        key = next;
+    }
+    if (value == NULL)
+        json_object_del(at, key);
+    else
+        json_object_set_new(at, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    return json;
+}
+
+static void each_mistake_is_named_with_its_place(void **state)
+{
+    static const struct {
+        const char *path, *value, *code, *pointer;
+    } cases[] = {
+        {"nme", "1", "spec_unknown_key", "/nme"},
+        {"name", NULL, "spec_missing_key", "/name"},
+        {"name", "\"\"", "spec_impossible_value", "/name"},
+        {"name", "7", "spec_wrong_type", "/name"},
+        {"width", "0", "spec_impossible_value", "/width"},
+        {"width", "1.5", "spec_wrong_type", "/width"},
+        {"members", "[]", "spec_wrong_type", "/members"},
+        {"members/comand", "[]", "spec_unknown_key", "/members/comand"},
+        {"members/command", "[]", "spec_impossible_value", "/members/command"},
+        {"members/command", "[\"a\", 1]", "spec_wrong_type", "/members/command/1"},
+        {"members/command", "[\"a\", \"{t1}\"]", "spec_unfilled_placeholder", "/members/command/1"},
+        {"members/command", "[\"a\", \"{t0\"]", "spec_bad_placeholder", "/members/command/1"},
+        {"members/command", "[\"a\", \"{\\\"k\\\": 1}\"]", "spec_unfilled_placeholder", "/members/command/1"},
+        {"members/env", "{\"STRETTO_X\": \"1\"}", "spec_impossible_value", "/members/env/STRETTO_X"},
+        {"members/env", "{\"X\": \"{nope}\"}", "spec_unfilled_placeholder", "/members/env/X"},
+        {"members/env", "{\"X\": 1}", "spec_wrong_type", "/members/env/X"},
+        {"members/parameters/count", "0", "spec_impossible_value", "/members/parameters/count"},
+        {"members/parameters/method", "\"sobol\"", "spec_impossible_value", "/members/parameters/method"},
+        {"members/parameters/space", "{}", "spec_impossible_value", "/members/parameters/space"},
+        {"members/parameters/space/t0", "[5, 1]", "spec_impossible_value", "/members/parameters/space/t0"},
+        {"members/parameters/space/t0", "[1]", "spec_wrong_type", "/members/parameters/space/t0"},
+        {"members/parameters/space/index", "[1, 2]", "spec_impossible_value", "/members/parameters/space/index"},
+        {"members/resources/walltime", "10", "spec_wrong_type", "/members/resources/walltime"},
+        {"members/resources/walltime", "\"10\"", "spec_impossible_value", "/members/resources/walltime"},
+        {"members/resources/memory", "\"1G\"", "spec_impossible_value", "/members/resources/memory"},
+        {"members/resources/tasks", "0", "spec_impossible_value", "/members/resources/tasks"},
+        {"members/resources/cores", "1", "spec_unknown_key", "/members/resources/cores"},
+        {"members/success/file", "\"/etc/passwd\"", "spec_impossible_value", "/members/success/file"},
+        {"members/success/file", "\"a/../../b\"", "spec_impossible_value", "/members/success/file"},
+        {"training/fields", "{}", "spec_impossible_value", "/training/fields"},
+        {"training/fields/temperature/dtype", "\"float16\"", "spec_impossible_value",
+         "/training/fields/temperature/dtype"},
+        {"training/fields/temperature/shape", "[0]", "spec_impossible_value", "/training/fields/temperature/shape"},
+        {"training/fields/temperature/shape", "[9999999, 9999999]", "spec_impossible_value",
+         "/training/fields/temperature/shape"},
+        {"training/buffer/threshold", "601", "spec_impossible_value", "/training/buffer/threshold"},
+        {"training/buffer/policy", "\"lifo\"", "spec_impossible_value", "/training/buffer/policy"},
+        {"training/command", "[\"{t0}\"]", "spec_unfilled_placeholder", "/training/command/0"},
+        {"training/ranks", "-1", "spec_impossible_value", "/training/ranks"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *json = changed(cases[i].path, cases[i].value);
+        struct error err = {.code = "accepted"};
+        struct spec *spec = spec_parse(json, &err);
+
+        if (spec != NULL || strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)
+            fail_msg("%s = %s: %s at %s (%s), not %s at %s", cases[i].path, cases[i].value ? cases[i].value : "gone",
+                     err.code, err.pointer, err.text, cases[i].code, cases[i].pointer);
+        json_decref(json);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_spec_is_understood),
+        cmocka_unit_test(each_mistake_is_named_with_its_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

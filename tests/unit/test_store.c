@@ -1,0 +1,204 @@
+#include "common/files.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/idempotency.h"
+#include "daemon/store/job.h"
+#include "daemon/store/training.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int new_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    char rm[128];
+
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static struct store *must_open(void)
+{
+    struct store *store = NULL;
+    struct error err;
+
+    if (store_open(&store, dir, &err) < 0)
+        fail_msg("%s", err.text);
+    return store;
+}
+
+static struct ensemble_row add_ensemble(struct store *store, int64_t count)
+{
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1,
+                               .created_ms = 1};
+    struct error err;
+
+    assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
+    return row;
+}
+
+static void one_daemon_per_state_directory(void **state)
+{
+    struct store *store = must_open(), *second;
+    struct error err;
+
+    assert_int_equal(store_open(&second, dir, &err), -1);
+    assert_string_equal(err.code, "store_locked");
+    store_close(store);
+    store_close(must_open());
+}
+
+static void newer_databases_are_refused(void **state)
+{
+    struct store *store = must_open(), *again;
+    struct error err;
+
+    assert_int_equal(store_exec(store, &err, "PRAGMA user_version = 4711", ""), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+    assert_int_equal(store_open(&again, dir, &err), -1);
+    assert_string_equal(err.code, "store_newer");
+}
+
+static void tallies_follow_every_change(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 10);
+    int64_t n[MEMBER_STATE_COUNT];
+    struct error err;
+
+    for (int64_t i = 0; i < 4; i++)
+        assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = i,
+                                                                     .state = MEMBER_RUNNING}, &err), 0);
+    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = 0,
+                                                                 .state = MEMBER_SUCCEEDED}, &err), 0);
+    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = 1,
+                                                                 .state = MEMBER_PENDING}, &err), 0);
+    assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
+    assert_int_equal(n[MEMBER_PENDING], 7);
+    assert_int_equal(n[MEMBER_RUNNING], 2);
+    assert_int_equal(n[MEMBER_SUCCEEDED], 1);
+    assert_int_equal(store_ensemble_cancel_pending(store, ens.id, &err), 0);
+    assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
+    assert_int_equal(n[MEMBER_PENDING], 0);
+    assert_int_equal(n[MEMBER_CANCELLED], 7);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+}
+
+/* What cannot be true is refused by the schema, and dooms the whole turn. */
+static void impossible_books_are_refused(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 2), other;
+    struct job_row job = {.ensemble = ens.id, .adapter = "local", .size = 1, .created_ms = 1};
+    struct attempt_row attempt = {.ensemble = ens.id, .number = 1, .submitted_ms = 1};
+    struct error err;
+
+    assert_int_equal(store_job_insert(store, &job, &err), 0);
+    attempt.job = job.id;
+    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .state = MEMBER_SUBMITTED}, &err), 0);
+    assert_int_equal(store_attempt_insert(store, &attempt, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+
+    other = add_ensemble(store, 5);
+    attempt.number = 2; /* while the first is open */
+    assert_int_equal(store_attempt_insert(store, &attempt, &err), -1);
+    assert_int_equal(store_ensemble_get(store, ens.id, &ens, &err), 1);
+    assert_int_equal(store_commit(store, &err), -1);
+    assert_int_equal(store_ensemble_get(store, other.id, &other, &err), 0);
+    assert_false(store_dirty(store));
+    store_close(store);
+}
+
+static void what_is_committed_is_there_after_a_crash(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row kept = add_ensemble(store, 3), lost;
+    struct error err;
+
+    assert_int_equal(store_commit(store, &err), 0);
+    lost = add_ensemble(store, 4);
+    store_close(store); /* without a commit */
+    store = must_open();
+    assert_int_equal(store_ensemble_get(store, kept.id, &kept, &err), 1);
+    assert_int_equal(kept.count, 3);
+    assert_int_equal(store_ensemble_get(store, lost.id, &lost, &err), 0);
+    store_close(store);
+}
+
+static int count_points(void *arg, const struct metric_point *point)
+{
+    struct metric_point **at = arg;
+
+    *(*at)++ = *point;
+    return 0;
+}
+
+static void metric_points_are_thinned_with_both_ends(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 1);
+    struct training_row training = {.ensemble = ens.id, .ranks = 1, .generation = 1, .created_ms = 1};
+    struct metric_point points[32], *end = points;
+    struct error err;
+    double last;
+
+    assert_int_equal(store_training_insert(store, &training, &err), 0);
+    for (int64_t i = 0; i <= 22; i++)
+        assert_int_equal(store_metric_put(store, training.id, "loss", &(struct metric_point){.step = i, .time_ms = 1,
+                                                                                            .value = i == 3 ? NAN : (double)i}, &err), 0);
+    assert_int_equal(store_metric_put(store, training.id, "loss", &(struct metric_point){.step = 22, .value = 99}, &err), 0);
+    assert_int_equal(store_metric_each(store, training.id, "loss", 3, count_points, &end, &err), 0);
+    assert_int_equal(end - points, 9);
+    assert_int_equal(points[0].step, 0);
+    assert_true(isnan(points[1].value));
+    assert_int_equal(end[-1].step, 22);
+    assert_true(end[-1].value == 99);
+    assert_int_equal(store_metric_last(store, training.id, "loss", &last, &err), 1);
+    assert_true(last == 99);
+    store_close(store);
+}
+
+static void replies_are_remembered_for_a_day(void **state)
+{
+    const int64_t day = INT64_C(86400000);
+    struct store *store = must_open();
+    struct error err;
+    char digest[65], *body;
+    int status;
+
+    assert_int_equal(store_idempotency_put(store, "k", "d", 201, "{}", 1, &err), 0);
+    assert_int_equal(store_idempotency_get(store, "k", digest, &status, &body, &err), 1);
+    assert_int_equal(status, 201);
+    free(body);
+    assert_int_equal(store_idempotency_put(store, "l", "d", 201, "{}", day + 2, &err), 0);
+    assert_int_equal(store_idempotency_get(store, "k", digest, &status, &body, &err), 0);
+    store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_daemon_per_state_directory, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(newer_databases_are_refused, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(metric_points_are_thinned_with_both_ends, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(replies_are_remembered_for_a_day, new_dir, remove_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
