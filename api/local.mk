@@ -45,6 +45,7 @@ EXTRA_DIST += api/openapi.yaml api/openapi.json
 MAINTAINERCLEANFILES += api/openapi.json api/openapi.c
 api/openapi.json: api/openapi.yaml build-aux/yaml2json
 	$(AM_V_GEN)$(MKDIR_P) api && \
+	  { test -n '$(YAML_PYTHON)' || { echo 'a Python with PyYAML is needed to make $@' >&2; exit 1; }; } && \
 	  $(YAML_PYTHON) $(srcdir)/build-aux/yaml2json $(srcdir)/api/openapi.yaml $@.tmp && mv $@.tmp $@
 api/openapi.c: api/openapi.json build-aux/embed
 	$(AM_V_GEN)$(MKDIR_P) api && \

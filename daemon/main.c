@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -93,7 +93,8 @@ struct adapter_ops {
     /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);
 
-    /* End it; jobs go on. Calls under way are answered with ADAPTER_UNSURE before done(arg) is called, once. */
+    /* End it; jobs go on, and no poke follows. Calls under way are answered with ADAPTER_UNSURE before done(arg) is
+     * called, once. */
     void (*destroy)(struct adapter *a, void (*done)(void *arg), void *arg);
 
     /* Could a job like this ever run here? Immediate, from what is known; -1 with code "resources_impossible" and the
@@ -103,8 +104,9 @@ struct adapter_ops {
     /* How many CPU slots the adapter has in all, 0 where unknown or unlimited. */
     int (*slots)(struct adapter *a);
 
-    /* Start, or queue, `runner job->dir` under job->name. Submitting a name again is allowed after find() did not see
-     * it: the runner's claim makes the second one harmless. */
+    /* Start, or queue, `runner job->dir` under job->name. A job that the adapter has already is not started again: its
+     * id is answered. Submitting a name again is allowed after find() did not see it: the runner's claim makes the
+     * second one harmless. */
     void (*submit)(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 
     /* One question for all the jobs, however many (one scheduler command). */
@@ -117,7 +119,8 @@ struct adapter_ops {
      * job that is gone is ADAPTER_OK. Poll tells when it has ended. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
-    /* Send a signal to the job's tasks. */
+    /* Send SIGUSR1 or SIGUSR2 to the first process of each of the job's tasks, by way of the runner. ADAPTER_UNSURE
+     * where the job has not started yet, ADAPTER_REFUSED where it has ended or for another signal. */
     void (*signal)(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
 };
 

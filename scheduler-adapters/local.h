@@ -82,6 +82,7 @@ int local_start(struct local_job *job); /* 0, or a negative libuv error */
 /* Take over the runner of a claim. 0, or -1 where it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
+void local_terminate(struct local_job *job); /* SIGTERM to the runner; killed where that does not help in time */
 bool local_runner_ready(const struct local_job *job); /* has it set its signals up? */
 void local_limit(struct local_job *job, int64_t ms, const char *why); /* kill the tree in ms, if nothing else is sooner */
 void local_close_handles(struct local_job *job);

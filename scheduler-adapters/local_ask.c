@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CANCEL_OVERRUN_MS 10000
-
 struct unknown {
     size_t index; /* in the question */
     struct adapter_job job;
@@ -106,13 +104,8 @@ static void cancel_known(struct local_job *job)
 {
     switch (job->state) {
     case LOCAL_QUEUED: local_cancel_queued(job); break;
-    case LOCAL_RUNNING:
-        job->cancelled = true;
-        if (local_runner_signal(job, SIGTERM) < 0 && errno != ESRCH)
-            log_warn("job %s: cannot signal its runner: %s", job->name, strerror(errno));
-        local_limit(job, job->grace_ms + CANCEL_OVERRUN_MS, "its runner did not end it in time after it was cancelled");
-        break;
-    case LOCAL_LOOKING:
+    case LOCAL_RUNNING: local_terminate(job); break;
+    case LOCAL_LOOKING: job->cancelled = true; break; /* in case it turns out to be running */
     case LOCAL_ENDED: break;
     }
 }

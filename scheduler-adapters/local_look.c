@@ -146,6 +146,8 @@ static void look_done(uv_work_t *work, int status)
         case LOCAL_FOUND_ALIVE: /* another runner of the same job was first */
             if (local_adopt(job, &w->look.claim) < 0)
                 local_look_into(job);
+            else if (job->cancelled)
+                local_terminate(job);
             break;
         case LOCAL_FOUND_UNSURE:
             log_warn("job %s: %s; looking again", job->name, w->look.err.text);

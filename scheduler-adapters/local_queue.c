@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
+#include <errno.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static void retry(uv_timer_t *timer)
 static bool passes(int uv_error)
 {
     return uv_error == UV_EAGAIN || uv_error == UV_ENOMEM || uv_error == UV_EMFILE || uv_error == UV_ENFILE ||
-           uv_error == UV_ENOSPC || uv_error == UV_EDQUOT;
+           uv_error == UV_ENOSPC || uv_error == -EDQUOT;
 }
 
 void local_schedule(struct adapter *a)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define OVERRUN_MS 30000 /* how much longer than walltime and grace a runner may take */
+#define CANCEL_OVERRUN_MS 10000
 #define LOOK_AGAIN_MS 1000
 
 #ifdef SYS_pidfd_open
@@ -234,4 +235,12 @@ void local_limit(struct local_job *job, int64_t ms, const char *why)
     }
     job->limit_why = why;
     uv_timer_start(job->limit, limit_reached, (uint64_t)ms, 0);
+}
+
+void local_terminate(struct local_job *job)
+{
+    job->cancelled = true;
+    if (local_runner_signal(job, SIGTERM) < 0 && errno != ESRCH)
+        log_warn("job %s: cannot signal its runner: %s", job->name, strerror(errno));
+    local_limit(job, job->grace_ms + CANCEL_OVERRUN_MS, "its runner did not end it in time after it was cancelled");
 }

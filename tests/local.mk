@@ -18,3 +18,13 @@ unit_tests =
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
+
+# The daemon as a whole.
+e2e_tests = \
+	tests/t/0700-main-job.t \
+	tests/t/0710-daemon-killed.t \
+	tests/t/0720-members.t \
+	tests/t/0730-restart.t \
+	tests/t/0740-training.t
+TESTS += $(e2e_tests)
+dist_check_SCRIPTS += $(e2e_tests)

@@ -101,7 +101,7 @@ int discovery_wait(const struct environment *env, struct discovery *found, struc
             return error_set(err, "stream_deadline", "the member's walltime ended before the training ranks were found: %s",
                              err->text);
         if (!said && time_monotonic_ms() - began > SAY_AFTER_MS) {
-            log_warn("stretto: still waiting for the training ranks: %s", err->text);
+            log_warn("still waiting for the training ranks: %s", err->text);
             said = true;
         }
         nanosleep(&(struct timespec){.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000}, NULL);

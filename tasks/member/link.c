@@ -278,7 +278,7 @@ int link_service(struct link *link, struct error *err)
     zmq_msg_close(&msg);
     if (rc == 0 && link_timeout(link) == 0) {
         if (!link->said_silent && link->silence >= SILENCE_MAX_MS) {
-            log_warn("stretto: member %llu.%llu: rank %d has not answered for a while; still trying",
+            log_warn("member %llu.%llu: rank %d has not answered for a while; still trying",
                      (unsigned long long)link->config.env->ensemble, (unsigned long long)link->config.env->member,
                      link->config.rank);
             link->said_silent = true;

@@ -68,7 +68,7 @@ int stretto_open(struct stretto **out)
         return -1;
     if (!s->env.active) {
         s->failed = false;
-        log_info("stretto: STRETTO_STREAM is not set: this is no ensemble member with a training, nothing is sent");
+        log_info("STRETTO_STREAM is not set: this is no ensemble member with a training, nothing is sent");
         return 0;
     }
     s->steps = steps_create(s->env.fields.count);
@@ -274,7 +274,7 @@ int stretto_close(struct stretto *s)
         return 0;
     rc = finish(s);
     if (rc < 0)
-        log_error("stretto: %s", s->err.text);
+        log_error("%s", s->err.text);
     stretto_abort(s);
     return rc;
 }

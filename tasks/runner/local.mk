@@ -13,3 +13,10 @@ stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t
 dist_check_SCRIPTS += tests/t/0400-runner.t
+
+if HAVE_CMOCKA
+unit_tests += tests/unit/test_records
+tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records.c tasks/runner/records.h
+tests_unit_test_records_CFLAGS = $(unit_cflags)
+tests_unit_test_records_LDADD = $(unit_libs)
+endif

@@ -68,8 +68,6 @@ static int run_claimed(const struct jobdesc *desc, const char *jobdir, const cha
     log_start(desc);
     rc = run_job(&job, jobdir, signal_fd, started_ms, control);
     job_tmpdir_remove(tmpdir);
-    if (rc == 0)
-        control_sender_nudge(control, CONTROL_ENDED);
     control_sender_destroy(control);
     return rc == 0 ? 0 : EX_IOERR;
 }

@@ -1,7 +1,6 @@
 #include "tasks/runner/records.h"
 
 #include "common/log.h"
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -19,6 +18,7 @@ struct record {
 };
 
 struct records {
+    int64_t (*clock)(void);
     void (*written)(void *arg);
     void *arg;
     struct record *first, **last;
@@ -28,10 +28,11 @@ struct records {
     bool lost;
 };
 
-struct records *records_create(void (*written)(void *arg), void *arg)
+struct records *records_create(int64_t (*clock)(void), void (*written)(void *arg), void *arg)
 {
     struct records *r = xcalloc(1, sizeof *r);
 
+    r->clock = clock;
     r->written = written;
     r->arg = arg;
     r->last = &r->first;
@@ -92,8 +93,9 @@ static void postpone(struct records *r, int64_t now, const struct error *err)
     r->backoff = r->backoff * 2 < BACKOFF_MAX_MS ? r->backoff * 2 : BACKOFF_MAX_MS;
 }
 
-void records_work(struct records *r, int64_t now, int64_t give_up)
+void records_work(struct records *r, int64_t give_up)
 {
+    int64_t now = r->clock();
     struct error err;
     bool wait;
 
@@ -105,7 +107,7 @@ void records_work(struct records *r, int64_t now, int64_t give_up)
             continue;
         }
         wait = transient(errno);
-        now = time_monotonic_ms(); /* a sick file system takes its time to say no */
+        now = r->clock(); /* a sick file system takes its time to say no */
         if (r->failing_since != 0 && (now >= give_up || !wait) && now - r->failing_since >= TRY_AT_LEAST_MS) {
             log_error("%s; giving up: this record is lost", err.text);
             r->lost = true;

@@ -9,8 +9,8 @@
 
 struct records;
 
-/* written(arg) is called after each record that came to the disk. */
-struct records *records_create(void (*written)(void *arg), void *arg);
+/* written(arg) is called after each record that came to the disk; clock() gives monotonic milliseconds. */
+struct records *records_create(int64_t (*clock)(void), void (*written)(void *arg), void *arg);
 void records_destroy(struct records *r);
 
 /* Write by write(path, what), again and again until it succeeds; `what` is borrowed until then, path is copied. */
@@ -19,7 +19,7 @@ void records_add(struct records *r, const char *path, int (*write)(const char *p
 
 /* Try what is due, and give up what could not be written until `give_up` (monotonic ms), or at once where waiting does
  * not help; never before 10 s of trying. */
-void records_work(struct records *r, int64_t now, int64_t give_up);
+void records_work(struct records *r, int64_t give_up);
 
 bool records_pending(const struct records *r);
 int64_t records_due(const struct records *r); /* monotonic ms of the next try; INT64_MAX where nothing is pending */

@@ -34,6 +34,7 @@ struct run {
     int64_t kill_at;  /* SIGKILL for what did not end in its grace, once the whole job is to end */
     int64_t sweep_ms; /* until the next look whether that helped */
     enum stop stop;
+    bool finishing;   /* every exit record is written: what is left to write is ended.json */
     size_t leftovers; /* tasks that ended and left processes behind */
     bool all_told;    /* the children that are left when the last task has ended were told to end */
 };
@@ -61,7 +62,7 @@ static void record_written(void *arg)
 {
     struct run *r = arg;
 
-    control_sender_nudge(r->control, CONTROL_EXIT);
+    control_sender_nudge(r->control, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
 }
 
 static int write_exit(const char *path, const void *what, struct error *err)
@@ -258,7 +259,7 @@ static void loop(struct run *r, int64_t give_up_after)
             kill_now(r, now);
         if (r->left > 0 && now >= r->deadline)
             stop_job(r, STOP_TIMEOUT, now);
-        records_work(r->records, now, give_up_after);
+        records_work(r->records, give_up_after);
         if (!children && r->left == 0 && !records_pending(r->records))
             return;
         until = records_due(r->records);
@@ -279,6 +280,7 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
     if (r->stop != STOP_NONE)
         snprintf(ended.reason, sizeof ended.reason, "%s",
                  r->stop == STOP_TIMEOUT ? "the walltime was over" : "told to end");
+    r->finishing = true;
     records_add(r->records, path, write_ended, &ended);
     loop(r, give_up_after);
     free(path);
@@ -302,7 +304,7 @@ int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t st
     };
     int rc = -1;
 
-    r.records = records_create(record_written, &r);
+    r.records = records_create(time_monotonic_ms, record_written, &r);
     start_tasks(&r);
     /* whoever started the runner counts on its end soon after the walltime */
     give_up_after = walltime > 0 ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS

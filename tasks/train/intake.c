@@ -78,7 +78,7 @@ void intake_reject(struct intake *in, const char *why)
 {
     count(in, &in->counters.rejected, 1);
     if (!in->said_rejected)
-        log_warn("stretto: ensemble %llu, rank %d: a frame was rejected: %s (said once; the status counts them)",
+        log_warn("ensemble %llu, rank %d: a frame was rejected: %s (said once; the status counts them)",
                  (unsigned long long)in->config->ensemble, in->config->rank, why);
     in->said_rejected = true;
 }

@@ -57,11 +57,28 @@ clean-stretto-python:
 	rm -rf python
 
 if HAVE_CMOCKA
+stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
-unit_tests += tests/unit/test_stream
-tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_fixture.c tests/unit/stream_fixture.h \
+unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake tests/unit/test_stream
+tests_unit_test_frame_CFLAGS = $(unit_cflags)
+tests_unit_test_frame_LDADD = libstreamproto.la $(unit_libs)
+tests_unit_test_buffer_CFLAGS = $(stream_cflags)
+tests_unit_test_buffer_LDADD = $(stream_libs)
+tests_unit_test_stepset_CFLAGS = $(stream_cflags)
+tests_unit_test_stepset_LDADD = $(stream_libs)
+tests_unit_test_intake_SOURCES = tests/unit/test_intake.c $(stream_fixture)
+tests_unit_test_intake_CFLAGS = $(stream_cflags)
+tests_unit_test_intake_LDADD = $(stream_libs)
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c $(stream_fixture) \
 	tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_LDADD = $(stream_libs)
 endif
+
+check_PROGRAMS += tests/t/stream-member
+tests_t_stream_member_SOURCES = tests/t/stream-member.c
+tests_t_stream_member_LDADD = libmember.la
+EXTRA_DIST += tests/t/stream-rank.py
+dist_check_SCRIPTS += tests/t/0200-stream-python.t
+TESTS += tests/t/0200-stream-python.t

@@ -104,7 +104,7 @@ static bool reception_is_over(struct receiver *r)
         return false;
     value = file_read_json(r->reception, &err);
     if (value == NULL)
-        log_warn("stretto: %s", err.text);
+        log_warn("%s", err.text);
     over = json_is_true(json_object_get(value, "over"));
     json_decref(value);
     return over;
@@ -172,7 +172,7 @@ void receiver_stop(struct receiver *r)
         return;
     atomic_store(&r->stopping, true);
     if (write(r->wake, &one, sizeof one) < 0)
-        log_error("stretto: cannot wake the receiver thread");
+        log_error("cannot wake the receiver thread");
     pthread_join(r->thread, NULL);
     close(r->wake);
     intake_destroy(r->intake);

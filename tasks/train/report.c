@@ -101,7 +101,7 @@ static void write_metrics(struct report *r)
         if (n < 0 && errno == EINTR && fd >= 0)
             continue;
         if (n < 0) {
-            log_error("stretto: cannot write %s: %s", path, strerror(errno));
+            log_error("cannot write %s: %s", path, strerror(errno));
             break;
         }
         at += (size_t)n;
@@ -133,7 +133,7 @@ static void write_status(struct report *r)
     r->last = s;
     r->last_ms = now;
     if (write_file(r, "status", &s, &err) < 0)
-        log_error("stretto: %s", err.text);
+        log_error("%s", err.text);
     control_sender_nudge(r->sender, CONTROL_STATUS);
 }
 

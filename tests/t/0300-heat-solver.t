@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # heat2d against exact solutions, and the same field on any number of processes.
-. "${srcdir:-.}/tests/t/lib.sh"
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_MPIEXEC:-}" ] || skip_all "built without MPI"
 export PATH=$builddir/examples/heat:$PATH

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The parts of the surrogate that need no stream: scale, network, learning rate, books, held-out members.
-. "${srcdir:-.}/tests/t/lib.sh"
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with torch and numpy"
 export PATH=$builddir/examples/heat:$PATH PYTHONPATH=$builddir/python

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every command of `stretto` against a real daemon: what it prints, and its exit status.
 # shellcheck source=tests/t/lib.sh
-. "${srcdir:-.}/tests/t/lib.sh"
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 spec() { # NAME COMMAND: four members that run `sh -c COMMAND`
 	jq -n --arg name "$1" --arg command "$2" '{name: $name, width: 4, members: {command: ["sh", "-c", $command],

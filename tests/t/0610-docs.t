@@ -1,7 +1,7 @@
 #!/bin/bash
 # Scripts and manual pages are clean, and the pages name what there is.
 # shellcheck source=tests/t/lib.sh
-. "${srcdir:-.}/tests/t/lib.sh"
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 if command -v shellcheck >/dev/null; then
 	for script in bootstrap quickstart check build-aux/install-packages build-aux/find-python tests/t/lib.sh \
@@ -25,12 +25,12 @@ page=$srcdir/docs/man/stretto.1
 for command in $(stretto --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 	ok "stretto(1) has $command" grep -q "^\.It Ic $command\b" "$page"
 	for option in $(stretto "$command" --help | grep -o -E -- '--[a-z]+' | sort -u | grep -v -E 'help|usage|version'); do
-		ok "stretto(1) has $option of $command" grep -q -E -- "Fl -${option#--}\b" "$page"
+		ok "stretto(1) has $option of $command" grep -q -E -- " -${option#--}( |\$)" "$page"
 	done
 done
 for option in $(strettod --help | grep -o -E -- '^ .*--[a-z-]+' | grep -o -E -- '--[a-z-]+' | sort -u |
 	grep -v -E 'help|usage|version'); do
-	ok "strettod(8) has $option" grep -q -E -- "Fl -${option#--}\b" "$srcdir/docs/man/strettod.8"
+	ok "strettod(8) has $option" grep -q -E -- " -${option#--}( |\$)" "$srcdir/docs/man/strettod.8"
 done
 
 status_is 0 "quickstart --help" "$srcdir/quickstart" --help

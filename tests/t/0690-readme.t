@@ -3,7 +3,7 @@
 # a user would paste them. A line `#=> REGEX` in a block says what its output must have.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
-. "${srcdir:-.}/tests/t/lib.sh"
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 readme=$srcdir/README.md
 awk '/^<!-- tested -->$/ { armed = 1; next }
@@ -14,15 +14,7 @@ ok "the README has tested examples" test -e block.3
 
 # The examples start the daemon themselves, in its default place.
 unset STRETTO_URL
-SOCKET=$XDG_STATE_HOME/stretto/stretto.sock
-DAEMON_LOG=$T/strettod.log
-case ${STRETTO_SANITIZE:-no} in
-*address*)
-	LD_PRELOAD=$(gcc -print-file-name=libasan.so)
-	export LD_PRELOAD
-	;;
-esac
-
+SOCKET=$XDG_STATE_HOME/stretto/stretto.sock # for is_ready
 n=1
 while [ -e block.$n ]; do
 	grep -v '^#=>' block.$n >commands

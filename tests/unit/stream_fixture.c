@@ -27,6 +27,11 @@ static void write_text(const struct fixture *fx, const char *name, const char *t
 
 void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer)
 {
+    fixture_init_ranks(fx, 1, width, with_n, members, buffer);
+}
+
+void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, int members, const char *buffer)
+{
     char fields[200], text[1200];
 
     snprintf(fx->dir, sizeof fx->dir, "/tmp/stretto-test-XXXXXX");
@@ -36,12 +41,14 @@ void fixture_init(struct fixture *fx, int width, int with_n, int members, const 
     snprintf(fields, sizeof fields, "{\"u\": {\"dtype\": \"float32\", \"shape\": [%d]}%s}", width,
              with_n ? ", \"n\": {\"dtype\": \"int64\", \"shape\": []}" : "");
     snprintf(text, sizeof text,
-             "{\"version\": 1, \"ensemble\": 7, \"training\": 3, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": 1, "
+             "{\"version\": 1, \"ensemble\": 7, \"training\": 3, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": %d, "
              "\"count\": %d, \"control\": null, \"stream\": \"%s\", \"stream_key\": \"9f86d081884c7d65\", "
              "\"parameters\": [\"a\", \"b\"], \"fields\": %s, \"buffer\": %s}",
-             members, fx->dir, fields, buffer);
+             ranks, members, fx->dir, fields, buffer);
     write_text(fx, "training.json", text);
-    write_text(fx, "current.json", "{\"version\": 1, \"generation\": 1, \"ranks\": 1}");
+    snprintf(text, sizeof text, "{\"version\": 1, \"generation\": 1, \"ranks\": %d}", ranks);
+    write_text(fx, "current.json", text);
+    fx->ranks = ranks;
     setenv("STRETTO_TRAINING_DIR", fx->dir, 1);
     setenv("STRETTO_RANK", "0", 1);
     setenv("STRETTO_TMPDIR", fx->dir, 1);
@@ -57,11 +64,24 @@ void fixture_init(struct fixture *fx, int width, int with_n, int members, const 
 void fixture_fini(struct fixture *fx)
 {
     static const char *const files[] = {"training.json",     "current.json",         "reception.json",   "g1-rank0.json",
-                                        "status-rank0.json", "metrics-rank0.jsonl", "done-rank0.json", "proxy"};
+                                        "status-rank0.json", "metrics-rank0.jsonl", "done-rank0.json", "proxy",
+                                        "g1-rank1.json",     "status-rank1.json"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(fixture_path(fx, files[i]));
     assert_int_equal(rmdir(fx->dir), 0);
+}
+
+struct st_train *fixture_rank(int rank)
+{
+    struct st_train *t;
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", rank);
+    setenv("STRETTO_RANK", text, 1);
+    if (st_train_open(&t) < 0)
+        fail_msg("%s", st_train_error(t));
+    return t;
 }
 
 void fixture_over(const struct fixture *fx)

@@ -12,11 +12,16 @@ struct fixture {
     char dir[64];   /* removed by fixture_fini() */
     int width;      /* elements of the field "u", float32; "n" is one int64 */
     int with_n;     /* whether the stream has the field "n" */
+    int ranks;
 };
 
-/* Writes training.json and current.json and sets the environment of a rank and of members. buffer: the JSON of the buffer. */
+/* Of one rank. Writes training.json and current.json and sets the environment of a rank and of members. buffer: the JSON of the buffer. */
 void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer);
+void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, int members, const char *buffer);
 void fixture_fini(struct fixture *fx);
+
+/* Start that rank. */
+struct st_train *fixture_rank(int rank);
 
 /* reception.json: what members have sent is all. */
 void fixture_over(const struct fixture *fx);

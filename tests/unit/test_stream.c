@@ -17,15 +17,6 @@
     "{\"policy\": \"reservoir\", \"capacity\": " #capacity ", \"threshold\": " #threshold ", \"batch\": " #batch         \
     ", \"seed\": 7}"
 
-static struct st_train *open_rank(void)
-{
-    struct st_train *t;
-
-    if (st_train_open(&t) < 0)
-        fail_msg("%s", st_train_error(t));
-    return t;
-}
-
 static struct st_train_stats stats_of(struct st_train *t)
 {
     struct st_train_stats s;
@@ -105,7 +96,7 @@ static void every_sample_of_several_members_is_drawn(void **state)
     struct st_train *t;
 
     fixture_init(&fx, 100, 1, MEMBERS, RESERVOIR(60, 20, 10));
-    t = open_rank();
+    t = fixture_rank(0);
     for (int m = 0; m < MEMBERS; m++)
         start(&job[m], &fx, m, 1, STEPS);
     train(&fx, t, MEMBERS, STEPS, times);
@@ -130,7 +121,7 @@ static void what_a_bad_network_loses_is_sent_again(void **state)
 
     fixture_init(&fx, 10, 1, 1, RESERVOIR(50, 5, 5));
     setenv("STRETTO_STREAM_SILENCE_MS", "20", 1);
-    t = open_rank();
+    t = fixture_rank(0);
     snprintf(front, sizeof front, "ipc://%s", fixture_path(&fx, "proxy"));
     /* the first message is HELLO */
     proxy = proxy_start(front, fixture_endpoint(&fx), 10, 1, 1);
@@ -160,7 +151,7 @@ static void a_trainer_that_stops_reading_stops_the_member(void **state)
     struct job job;
 
     fixture_init(&fx, 1 << 18, 0, 1, RESERVOIR(8, 4, 4));
-    t = open_rank();
+    t = fixture_rank(0);
     start(&job, &fx, 0, 1, STEPS);
     assert_true(fixture_wait(window_is_full, &job, 20000));
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* in which it must not get any further */
@@ -184,7 +175,7 @@ static void a_step_that_is_sent_again_counts_once(void **state)
     struct job job;
 
     fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 1, 5));
-    t = open_rank();
+    t = fixture_rank(0);
     s = fixture_member(0, 1);
     for (int step = 0; step < 10; step++)
         assert_int_equal(fixture_send(&fx, s, 0, step), 0);
@@ -206,10 +197,44 @@ static void a_step_that_is_sent_again_counts_once(void **state)
     fixture_fini(&fx);
 }
 
+/* Also where a later attempt begins elsewhere: what it sends again must come to the rank that knows it. */
+static void samples_are_dealt_to_all_ranks(void **state)
+{
+    enum { STEPS = 40, SECOND = 15 };
+    int times[STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t[2];
+    struct stretto *s;
+
+    fixture_init_ranks(&fx, 2, 10, 1, 1, RESERVOIR(100, 1, 5));
+    t[0] = fixture_rank(0);
+    t[1] = fixture_rank(1);
+    s = fixture_member(0, 1);
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+    s = fixture_member(0, 2);
+    for (int step = SECOND; step < STEPS; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+    fixture_over(&fx);
+    for (int rank = 0; rank < 2; rank++) {
+        fixture_draw_all(&fx, t[rank], STEPS, times);
+        assert_int_equal(stats_of(t[rank]).unique, STEPS / 2);
+        assert_int_equal(stats_of(t[rank]).finalized, 1);
+        for (int step = 0; step < STEPS; step++)
+            assert_int_equal(times[step], rank == 1 || step % 2 == 0 ? 1 : 0);
+    }
+    assert_int_equal(stats_of(t[0]).duplicates + stats_of(t[1]).duplicates, STEPS - SECOND);
+    st_train_close(t[0]);
+    st_train_close(t[1]);
+    fixture_fini(&fx);
+}
+
 static void *open_late(void *arg)
 {
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    *(struct st_train **)arg = open_rank();
+    *(struct st_train **)arg = fixture_rank(0);
     return NULL;
 }
 
@@ -262,7 +287,7 @@ static void a_member_without_a_parameter_is_refused(void **state)
     int rc = 0;
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    t = open_rank();
+    t = fixture_rank(0);
     setenv("STRETTO_MEMBER", "0", 1);
     setenv("STRETTO_ATTEMPT", "1", 1);
     setenv("STRETTO_PARAMS", "{\"a\": 1, \"b\": \"x\"}", 1);
@@ -285,7 +310,7 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     float data[10] = {0};
 
     fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 50, 5));
-    t = open_rank();
+    t = fixture_rank(0);
     s = fixture_member(0, 1);
     assert_int_equal(stretto_field(s, "v", STRETTO_FLOAT32, 1, right), -1);
     assert_non_null(strstr(stretto_error(s), "\"v\""));
@@ -334,7 +359,7 @@ static void a_wait_can_be_interrupted(void **state)
     pthread_t thread;
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    t = open_rank();
+    t = fixture_rank(0);
     pthread_create(&thread, NULL, interrupt_soon, t);
     assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), ST_TRAIN_INTERRUPTED);
     pthread_join(thread, NULL);
@@ -354,7 +379,7 @@ static void the_daemon_is_told(void **state)
     int times[1] = {0};
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    t = open_rank();
+    t = fixture_rank(0);
     s = fixture_member(0, 1);
     assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
     assert_int_equal(stretto_close(s), 0);
@@ -396,6 +421,7 @@ int main(void)
         cmocka_unit_test(what_a_bad_network_loses_is_sent_again),
         cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
         cmocka_unit_test(a_step_that_is_sent_again_counts_once),
+        cmocka_unit_test(samples_are_dealt_to_all_ranks),
         cmocka_unit_test(a_member_waits_for_its_rank),
         cmocka_unit_test(a_member_gives_up_at_its_deadline),
         cmocka_unit_test(a_member_without_a_parameter_is_refused),

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The main job, end to end: heat-equation members stream into a PyTorch training; the books balance.
+TEST_LIMIT=400
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
+
+MEMBERS=12 STEPS=20
+SAMPLES=$((MEMBERS * STEPS))
+start_daemon
+ID=$(submit "$srcdir/examples/heat/heat-small.json")
+ok "the ensemble ends" wait_ensemble "$ID" 300
+E=$(cat "$T/ensemble.json")
+field() { jq -r "$1" <<<"$E"; }
+
+is "$(field .state)" complete "it is complete"
+is "$(field .members.succeeded)" $MEMBERS "every member succeeded"
+is "$(field .training.state)" done "the training is done"
+is "$(field .training.unique)" $SAMPLES "members x steps samples were received"
+is "$(field .training.drawn)" $SAMPLES "each was drawn at least once"
+is "$(field '.training.received - .training.duplicates')" $SAMPLES "received = unique + duplicates"
+is "$(field .training.duplicates)" 0 "none came twice"
+
+# the same figures from three sides: the store, the trainer's own count, the batches
+db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
+is "$(db "SELECT n FROM tally WHERE ensemble = $ID AND state = 'succeeded'")" $MEMBERS "the store's tally agrees"
+is "$(db "SELECT count(*) FROM member WHERE ensemble = $ID AND state = 'succeeded'")" $MEMBERS "and so do its rows"
+is "$(db "SELECT count(*) FROM attempt WHERE ensemble = $ID AND outcome = 'succeeded'")" $MEMBERS "one attempt each"
+is "$(db "SELECT count(*) FROM job WHERE state <> 'ended'")" 0 "no job is left"
+is "$(db "SELECT uniq || ' ' || drawn FROM rank")" "$SAMPLES $SAMPLES" "the store has the rank's counters"
+BOOKS=$(cat "$STATE/run/e$ID/training/g1/rank0/books.json")
+is "$(jq .unique_drawn <<<"$BOOKS")" $SAMPLES "the trainer counted as many different samples by itself"
+is "$(jq .members <<<"$BOOKS")" $MEMBERS "from as many members"
+is "$(jq .batches <<<"$BOOKS")" "$(field .training.batches)" "and as many batches"
+
+# losses
+api GET "/v1/trainings/$(field .training.id)/metrics" >"$T/metrics.json"
+FIRST=$(jq '.series.validation_loss.points[0][2]' "$T/metrics.json")
+LAST=$(jq '.series.validation_loss.points[-1][2]' "$T/metrics.json")
+ok "the validation loss falls ($FIRST to $LAST)" jq -e -n "$LAST < $FIRST / 2"
+is "$(field '.training.metrics.validation_loss')" "$LAST" "the ensemble shows the last one"
+ok "there is a series of training losses" jq -e '.series.train_loss.total > 1' "$T/metrics.json"
+
+# every member had parameters of its own, the ones that its index gives
+is "$(api GET "/v1/ensembles/$ID/members?limit=100" | jq '[.members[].parameters | tostring] | unique | length')" $MEMBERS \
+	"every member had parameters of its own"
+is "$(db "SELECT count(*) FROM event WHERE ensemble = $ID AND kind = 'attempt.ended'")" $MEMBERS "each end is an event"
+done_testing

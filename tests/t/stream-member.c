@@ -1,0 +1,42 @@
+/* An ensemble member for the tests of the stream: STEPS steps of two fields, "temperature" (3 x 4, given as float64) and
+ * "flux" (2, float64). With a second argument, that step is sent twice. */
+#include "tasks/member/stretto.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int fail(struct stretto *s)
+{
+    fprintf(stderr, "stream-member: %s\n", stretto_error(s));
+    stretto_abort(s);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *index = getenv("STRETTO_MEMBER");
+    int member = index ? atoi(index) : 0, steps = argc > 1 ? atoi(argv[1]) : 1, again = argc > 2 ? atoi(argv[2]) : -1;
+    int64_t grid[] = {3, 4}, two[] = {2};
+    double temperature[12], flux[2];
+    struct stretto *s;
+    int t, f;
+
+    if (stretto_open(&s) < 0)
+        return fail(s);
+    t = stretto_field(s, "temperature", STRETTO_FLOAT64, 2, grid);
+    f = stretto_field(s, "flux", STRETTO_FLOAT64, 1, two);
+    if (t < 0 || f < 0)
+        return fail(s);
+    for (int step = 0; step < steps; step++)
+        for (int times = step == again ? 2 : 1; times > 0; times--) {
+            for (int i = 0; i < 12; i++)
+                temperature[i] = 100 * member + step + i / 16.0;
+            flux[0] = member + 0.1;
+            flux[1] = step + 0.1;
+            if (stretto_send(s, t, step, temperature) < 0 || stretto_send(s, f, step, flux) < 0)
+                return fail(s);
+        }
+    printf("%s, %s\n", stretto_active(s) ? "active" : "idle",
+           stretto_time_left(s) > 1e9 ? "without a limit" : "with a limit");
+    return stretto_close(s) < 0;
+}

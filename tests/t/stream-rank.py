@@ -1,0 +1,84 @@
+"""A rank for the tests of the stream: checks every sample, keeps its own books, prints them as JSON.
+
+stream-rank.py numpy|torch MEMBERS STEPS
+"""
+
+import collections
+import json
+import sys
+import time
+
+import numpy
+
+import stretto.train
+
+
+def check(fields, params, member, step):
+    """Compare a batch with what stream-member sends."""
+    size = len(member)
+    assert fields["temperature"].shape == (size, 3, 4) and fields["temperature"].dtype == numpy.float32
+    assert fields["flux"].shape == (size, 2) and fields["flux"].dtype == numpy.float64
+    assert params.shape == (size, 2) and params.dtype == numpy.float64
+    grid = numpy.arange(12).reshape(1, 3, 4) / 16
+    assert (fields["temperature"] == (100 * member + step).reshape(-1, 1, 1) + grid).all()
+    assert (fields["flux"] == numpy.stack([member + 0.1, step + 0.1], axis=1)).all()
+    assert (params == numpy.stack([member * 1.5, -member], axis=1)).all()
+
+
+def numpy_batches(rx, total):
+    """All batches; after the first one, this thread is busy without a call of the library until all has come."""
+    scratch = rx.allocate()
+    for number, batch in enumerate(rx.batches(scratch)):
+        assert number == 0 or batch.member.base is scratch.member or batch.member is scratch.member
+        yield batch.fields, batch.params, batch.member, batch.step
+        limit = time.monotonic() + 60
+        while number == 0 and rx.stats()["received"] < total:
+            assert time.monotonic() < limit, "reception stands still while Python is busy"
+            sum(range(100000))
+
+
+def torch_batches(rx):
+    """All batches through a DataLoader."""
+    import torch.utils.data
+    import stretto.torch
+    dataset = stretto.torch.StreamDataset(rx)
+    try:
+        next(iter(torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=1)))
+        raise AssertionError("a worker process cannot receive")
+    except RuntimeError as error:
+        assert "num_workers=0" in str(error), error
+    for batch in torch.utils.data.DataLoader(dataset, batch_size=None):
+        arrays = {name: tensor.numpy() for name, tensor in batch.items()}
+        assert all(isinstance(tensor, torch.Tensor) for tensor in batch.values())
+        yield arrays, arrays["params"], arrays["member"], arrays["step"]
+
+
+def main():
+    kind, members, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    drawn = collections.Counter()
+    sizes = collections.Counter()
+    with stretto.train.open() as rx:
+        assert list(rx.fields) == ["flux", "temperature"] and rx.fields["temperature"].shape == (3, 4)
+        assert rx.parameters == ["p", "q"]
+        assert (rx.rank, rx.ranks, rx.count, rx.batch_size) == (0, 1, members, 8)
+        batches = numpy_batches(rx, members * steps) if kind == "numpy" else torch_batches(rx)
+        for fields, params, member, step in batches:
+            check(fields, params, member, step)
+            sizes[len(member)] += 1
+            drawn.update(zip(member.tolist(), step.tolist()))
+            rx.metric("train_loss", sum(sizes.values()), 1 / sum(sizes.values()))
+        assert rx.next_batch() is None
+        assert sum(count for size, count in sizes.items() if size != 8) <= 1
+        stats = rx.stats()
+        rx.done()
+    try:
+        rx.stats()
+        raise AssertionError("a closed receiver answers")
+    except RuntimeError as error:
+        assert "closed" in str(error)
+    assert set(drawn) == {(m, s) for m in range(members) for s in range(steps)}
+    assert stats["drawn"] == len(drawn) and stats["drawn"] + stats["repeats"] == sum(drawn.values())
+    print(json.dumps(dict(stats, own_unique=len(drawn), own_batches=sum(sizes.values()))))
+
+
+main()

@@ -1,0 +1,289 @@
+#include "tests/unit/adapter_harness.h"
+
+#include "common/files.h"
+#include "common/process.h"
+#include "tasks/proto/claim.h"
+#include "tasks/proto/jobdesc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void poked(void *arg)
+{
+    struct harness *h = arg;
+
+    h->pokes++;
+}
+
+static void too_late(uv_timer_t *guard)
+{
+    ((struct harness *)guard->data)->late = true;
+}
+
+void harness_create_adapter(struct harness *h)
+{
+    struct error err = {0};
+
+    h->adapter = h->ops->create(&h->host, &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(h->adapter);
+}
+
+void harness_open(struct harness *h, const struct adapter_ops *ops, const char *config)
+{
+    static char runner[512];
+    const char *builddir = getenv("builddir");
+
+    memset(h, 0, sizeof *h);
+    snprintf(runner, sizeof runner, "%s/stretto-run", builddir ? builddir : ".");
+    if (runner[0] != '/')
+        assert_non_null(realpath("stretto-run", runner));
+    snprintf(h->dir, sizeof h->dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(h->dir));
+    snprintf(h->fifo, sizeof h->fifo, "%s/fifo", h->dir);
+    assert_int_equal(mkfifo(h->fifo, 0600), 0);
+    h->fifo_fd = open(h->fifo, O_RDWR); /* inherited by whoever does not take care */
+    assert_int_equal(uv_loop_init(&h->loop), 0);
+    uv_timer_init(&h->loop, &h->guard);
+    h->guard.data = h;
+    h->config = json_loads(config, 0, NULL);
+    h->ops = ops;
+    h->host = (struct adapter_host){.loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .arg = h};
+    harness_create_adapter(h);
+}
+
+static void gone(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+void harness_destroy_adapter(struct harness *h)
+{
+    unsigned destroyed = 0;
+
+    h->ops->destroy(h->adapter, gone, &destroyed);
+    harness_until(h, &destroyed, 1);
+    assert_int_equal(destroyed, 1);
+    h->adapter = NULL;
+}
+
+void harness_close(struct harness *h)
+{
+    char rm[128];
+
+    if (h->adapter != NULL)
+        harness_destroy_adapter(h);
+    uv_close((uv_handle_t *)&h->guard, NULL);
+    uv_run(&h->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&h->loop), 0); /* no handle was left */
+    json_decref(h->config);
+    close(h->fifo_fd);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", h->dir);
+    assert_int_equal(system(rm), 0);
+}
+
+void harness_job(struct harness *h, struct harness_job *job, const char *script, int walltime, int grace)
+{
+    static unsigned serial;
+    json_t *argv = json_pack("[s, s, s]", "sh", "-c", script);
+    json_t *env = json_pack("{s:s, s:s}", "FIFO", h->fifo, "DIR", h->dir), *root;
+    struct jobdesc_task task = {.id = "1.0", .argv = argv, .env = env, .ntasks = 1};
+    struct jobdesc desc = {.ensemble = 1, .walltime_ms = walltime * 1000, .grace_ms = grace * 1000, .ntasks = 1,
+                           .tasks = &task};
+    char path[160];
+    struct error err;
+
+    memset(job, 0, sizeof *job);
+    snprintf(job->name, sizeof job->name, "st-test-%d-%u", (int)getpid(), serial++);
+    snprintf(job->dir, sizeof job->dir, "%.50s/%.60s", h->dir, job->name);
+    snprintf(job->task_dir, sizeof job->task_dir, "%.118s/task", job->dir);
+    assert_int_equal(mkdir(job->dir, 0700), 0);
+    desc.job = job->name;
+    desc.control = h->control[0] ? h->control : NULL;
+    task.dir = job->task_dir;
+    root = jobdesc_build(&desc);
+    snprintf(path, sizeof path, "%s/job.json", job->dir);
+    assert_int_equal(file_write_json(path, root, 0600, &err), 0);
+    json_decref(root);
+    json_decref(argv);
+    json_decref(env);
+    job->job = (struct adapter_job){.name = job->name, .dir = job->dir, .grace_ms = grace * 1000,
+                                    .resources = {.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1,
+                                                  .walltime_ms = walltime * 1000}};
+}
+
+void harness_until(struct harness *h, const unsigned *counter, unsigned value)
+{
+    h->late = false;
+    uv_timer_start(&h->guard, too_late, HARNESS_WAIT_S * 1000, 0);
+    while (*counter < value && !h->late)
+        uv_run(&h->loop, UV_RUN_ONCE);
+    uv_timer_stop(&h->guard);
+    assert_false(h->late);
+}
+
+static struct answer *count(void *arg, enum adapter_answer answer, const struct error *err)
+{
+    struct answer *a = arg;
+
+    assert_false(a->in_call);
+    a->answers++;
+    a->answer = answer;
+    if (err != NULL)
+        a->err = *err;
+    return a;
+}
+
+void answer_submit(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *err)
+{
+    struct answer *a = count(arg, answer, err);
+
+    assert_int_equal(scheduler_id != NULL, answer == ADAPTER_OK);
+    snprintf(a->scheduler_id, sizeof a->scheduler_id, "%s", scheduler_id ? scheduler_id : "");
+}
+
+void answer_poll(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
+                 const struct error *err)
+{
+    struct answer *a = count(arg, answer, err);
+
+    assert_int_equal(statuses != NULL, answer == ADAPTER_OK);
+    if (statuses != NULL) {
+        assert_int_equal(n, a->n);
+        memcpy(a->statuses, statuses, n * sizeof *statuses);
+    }
+}
+
+void answer_done(void *arg, enum adapter_answer answer, const struct error *err)
+{
+    count(arg, answer, err);
+}
+
+void harness_submit(struct harness *h, struct harness_job *job, struct answer *a)
+{
+    *a = (struct answer){.in_call = true};
+    h->ops->submit(h->adapter, &job->job, answer_submit, a);
+    a->in_call = false;
+    harness_until(h, &a->answers, 1);
+    assert_int_equal(a->answers, 1);
+}
+
+void harness_submit_ok(struct harness *h, struct harness_job *job)
+{
+    struct answer a;
+
+    harness_submit(h, job, &a);
+    assert_int_equal(a.answer, ADAPTER_OK);
+    assert_true(a.scheduler_id[0] != '\0');
+}
+
+void harness_poll(struct harness *h, struct harness_job *jobs, size_t n, struct answer *a)
+{
+    struct adapter_job *list = calloc(n, sizeof *list);
+
+    for (size_t i = 0; i < n; i++)
+        list[i] = jobs[i].job;
+    *a = (struct answer){.in_call = true, .n = n, .statuses = calloc(n, sizeof *a->statuses)};
+    h->ops->poll(h->adapter, list, n, answer_poll, a);
+    a->in_call = false;
+    free(list);
+    harness_until(h, &a->answers, 1);
+    assert_int_equal(a->answers, 1);
+    assert_int_equal(a->answer, ADAPTER_OK);
+}
+
+struct adapter_status harness_status(struct harness *h, struct harness_job *job)
+{
+    struct adapter_status status;
+    struct answer a;
+
+    harness_poll(h, job, 1, &a);
+    status = a.statuses[0];
+    free(a.statuses);
+    return status;
+}
+
+void harness_cancel(struct harness *h, struct harness_job *job)
+{
+    struct answer a = {.in_call = true};
+
+    h->ops->cancel(h->adapter, &job->job, answer_done, &a);
+    a.in_call = false;
+    harness_until(h, &a.answers, 1);
+    assert_int_equal(a.answer, ADAPTER_OK);
+}
+
+enum adapter_answer harness_signal(struct harness *h, struct harness_job *job, int sig)
+{
+    struct answer a = {.in_call = true};
+
+    h->ops->signal(h->adapter, &job->job, sig, answer_done, &a);
+    a.in_call = false;
+    harness_until(h, &a.answers, 1);
+    return a.answer;
+}
+
+struct adapter_status harness_wait_ended(struct harness *h, struct harness_job *job)
+{
+    for (;;) {
+        unsigned pokes = h->pokes;
+        struct adapter_status status = harness_status(h, job);
+
+        if (status.state == ADAPTER_JOB_ENDED)
+            return status;
+        assert_int_not_equal(status.state, ADAPTER_JOB_UNKNOWN);
+        harness_until(h, &h->pokes, pokes + 1);
+    }
+}
+
+struct exitrec harness_exit(struct harness_job *job)
+{
+    struct error err = {0};
+    struct exitrec rec;
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/exit.json", job->task_dir);
+    if (exitrec_read(path, &rec, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(rec.job, job->name);
+    return rec;
+}
+
+void harness_line(struct harness *h, char *line, size_t size)
+{
+    size_t n = 0;
+
+    while (n + 1 < size && read(h->fifo_fd, &line[n], 1) == 1 && line[n] != '\n')
+        n++;
+    line[n] = '\0';
+}
+
+void harness_let_go(struct harness *h)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/go", h->dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+int harness_processes(struct harness_job *job)
+{
+    return process_signal_marked("STRETTO_JOB", job->name, 0);
+}
+
+pid_t harness_runner(struct harness_job *job)
+{
+    struct claim claim;
+    struct error err;
+
+    assert_int_equal(claim_read(job->dir, &claim, &err), 0);
+    assert_true(claim_alive(&claim));
+    return claim.pid;
+}

@@ -1,0 +1,191 @@
+/* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
+#include "common/log.h"
+#include "tests/unit/adapter_harness.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct adapter_ops *ops;
+static struct harness h;
+static char line[256];
+
+static int open_with_3(void **state)
+{
+    harness_open(&h, ops, "{\"slots\": 3, \"gpus\": 0}");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    harness_close(&h);
+    return 0;
+}
+
+static void a_job_submitted_twice_runs_once(void **state)
+{
+    struct harness_job job;
+    struct adapter *first = h.adapter;
+    char path[128];
+    struct stat st;
+
+    harness_job(&h, &job, "echo ran >> $DIR/ran; " REPORT_AND_WAIT, 0, 1);
+    harness_submit_ok(&h, &job);
+    harness_submit_ok(&h, &job);
+    harness_line(&h, line, sizeof line);
+    harness_create_adapter(&h); /* another one that knows nothing of it: its runner comes second */
+    harness_submit_ok(&h, &job);
+    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_RUNNING);
+    harness_let_go(&h);
+    assert_false(harness_wait_ended(&h, &job).node_lost);
+    harness_destroy_adapter(&h);
+    h.adapter = first;
+    assert_false(harness_wait_ended(&h, &job).node_lost);
+    snprintf(path, sizeof path, "%s/ran", h.dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 4); /* "ran\n", once */
+}
+
+static void jobs_are_found_after_a_restart(void **state)
+{
+    struct harness_job running, finished, killed, queued, next;
+    struct adapter_status status;
+    pid_t runner;
+
+    harness_job(&h, &finished, "true", 0, 1);
+    harness_submit_ok(&h, &finished);
+    harness_wait_ended(&h, &finished);
+    harness_job(&h, &killed, STUBBORN, 0, 1);
+    harness_submit_ok(&h, &killed);
+    harness_line(&h, line, sizeof line);
+    harness_job(&h, &running, REPORT_AND_WAIT, 0, 1);
+    running.job.resources.cpus_per_task = 2;
+    harness_submit_ok(&h, &running);
+    harness_line(&h, line, sizeof line);
+    harness_job(&h, &queued, "true", 0, 1);
+    harness_submit_ok(&h, &queued);
+
+    harness_destroy_adapter(&h);
+    runner = harness_runner(&killed);
+    kill(runner, SIGKILL);
+    assert_int_equal(waitpid(runner, NULL, 0), runner);
+    harness_create_adapter(&h);
+
+    status = harness_status(&h, &running);
+    assert_int_equal(status.state, ADAPTER_JOB_RUNNING);
+    assert_int_equal(strncmp(status.scheduler_id, "local:", 6), 0);
+    assert_true(status.started_ms > 0);
+    status = harness_status(&h, &finished);
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_false(status.node_lost);
+    status = harness_status(&h, &killed);
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_true(status.node_lost);
+    assert_string_equal(status.reason, "the runner was killed");
+    assert_int_equal(harness_processes(&killed), 0);
+    assert_int_equal(harness_status(&h, &queued).state, ADAPTER_JOB_UNKNOWN);
+
+    /* it has two of the three slots again */
+    harness_job(&h, &next, "true", 0, 1);
+    next.job.resources.cpus_per_task = 2;
+    harness_submit_ok(&h, &next);
+    assert_int_equal(harness_status(&h, &next).state, ADAPTER_JOB_QUEUED);
+    runner = harness_runner(&running);
+    harness_let_go(&h);
+    status = harness_wait_ended(&h, &running); /* poked, not polled */
+    assert_false(status.node_lost);
+    assert_int_equal(harness_exit(&running).outcome, EXITREC_SUCCEEDED);
+    harness_wait_ended(&h, &next);
+    waitpid(runner, NULL, 0);
+}
+
+static void an_adopted_job_can_be_cancelled(void **state)
+{
+    struct harness_job job, other;
+    pid_t runner;
+
+    harness_job(&h, &job, STUBBORN, 0, 1);
+    harness_submit_ok(&h, &job);
+    harness_line(&h, line, sizeof line);
+    harness_job(&h, &other, STUBBORN, 0, 1);
+    harness_submit_ok(&h, &other);
+    harness_line(&h, line, sizeof line);
+    harness_destroy_adapter(&h);
+    harness_create_adapter(&h);
+    harness_cancel(&h, &job); /* without a poll before */
+    assert_int_equal(harness_status(&h, &other).state, ADAPTER_JOB_RUNNING);
+    runner = harness_runner(&other);
+    kill(runner, SIGKILL); /* an adopted runner that is killed */
+    assert_true(harness_wait_ended(&h, &other).node_lost);
+    assert_int_equal(harness_processes(&other), 0);
+    assert_false(harness_wait_ended(&h, &job).node_lost);
+    assert_int_equal(harness_processes(&job), 0);
+    assert_int_equal(harness_exit(&job).outcome, EXITREC_CANCELLED);
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void a_killed_runner_is_a_lost_node(void **state)
+{
+    struct harness_job job;
+    struct adapter_status status;
+
+    harness_job(&h, &job, STUBBORN, 0, 1);
+    harness_submit_ok(&h, &job);
+    harness_line(&h, line, sizeof line);
+    kill(harness_runner(&job), SIGKILL);
+    status = harness_wait_ended(&h, &job);
+    assert_true(status.node_lost);
+    assert_string_equal(status.reason, "the runner was killed");
+    assert_int_equal(harness_processes(&job), 0);
+}
+
+/* A claim whose pid has been given to another program since. */
+static void another_program_with_the_pid_is_left_alone(void **state)
+{
+    struct harness_job job;
+    struct adapter_status status;
+    char path[160];
+    pid_t innocent = fork();
+    FILE *f;
+
+    if (innocent == 0) {
+        execlp("sleep", "sleep", "100", (char *)NULL);
+        _exit(127);
+    }
+    harness_job(&h, &job, "true", 0, 1);
+    snprintf(path, sizeof path, "%s/claim.json", job.dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"version\": 1, \"pid\": %d, \"start_time\": 1, \"boot_id\": \"x\", \"host\": \"n\", \"time\": 1}",
+            (int)innocent);
+    fclose(f);
+    harness_cancel(&h, &job);
+    status = harness_status(&h, &job);
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_true(status.node_lost);
+    assert_int_equal(waitpid(innocent, NULL, WNOHANG), 0);
+    kill(innocent, SIGKILL);
+    waitpid(innocent, NULL, 0);
+}
+
+#define WITH_3(test) cmocka_unit_test_setup_teardown(test, open_with_3, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_3(a_job_submitted_twice_runs_once),
+        WITH_3(jobs_are_found_after_a_restart),
+        WITH_3(an_adopted_job_can_be_cancelled),
+        WITH_3(a_killed_runner_is_a_lost_node),
+        WITH_3(another_program_with_the_pid_is_left_alone),
+    };
+
+    alarm(120);
+    log_init("test", LOG_LEVEL_ERROR);
+    ops = adapter_registry_find("local");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

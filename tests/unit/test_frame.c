@@ -1,0 +1,214 @@
+#include "tasks/proto/fields.h"
+#include "tasks/proto/frame.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAYLOAD 24
+
+static const struct frame example = {
+    .kind = FRAME_SAMPLE,
+    .key = 0x9f86d081884c7d65u,
+    .ensemble = 7,
+    .member = 123,
+    .session = 0x1122334455667788u,
+    .attempt = 2,
+    .generation = 3,
+    .step = 99,
+    .sequence = 41,
+    .field = 5,
+    .dtype = 1,
+    .ndim = 2,
+    .shape = {2, 3},
+    .length = PAYLOAD,
+};
+
+/* A message of exactly its size on the heap, so that a sanitizer sees any read beyond it; to be freed. */
+static uint8_t *message(struct frame f, int checksum)
+{
+    uint8_t *m = malloc(FRAME_HEADER_SIZE + PAYLOAD);
+
+    for (int i = 0; i < PAYLOAD; i++)
+        m[FRAME_HEADER_SIZE + i] = (uint8_t)(i * 7);
+    if (checksum) {
+        f.flags = FRAME_PAYLOAD_CHECKSUM;
+        f.payload_checksum = frame_checksum(m + FRAME_HEADER_SIZE, PAYLOAD);
+    }
+    frame_encode(&f, m);
+    return m;
+}
+
+static enum frame_fault decode(const uint8_t *m)
+{
+    struct frame f;
+
+    return frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &f);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    for (int checksum = 0; checksum < 2; checksum++) {
+        uint8_t *m = message(example, checksum);
+        struct frame f;
+
+        assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &f), FRAME_OK);
+        f.flags = 0;
+        f.payload_checksum = 0;
+        assert_memory_equal(&f, &example, sizeof f);
+        free(m);
+    }
+}
+
+/* The documented bytes: a program in another language depends on them. */
+static void the_layout_is_the_documented_one(void **state)
+{
+    static const uint8_t begin[] = {'S', 'T', 'R', 'T', 1, 0, 3, 0, 0x65, 0x7d, 0x4c, 0x88, 0x81, 0xd0, 0x86, 0x9f};
+    uint8_t *m = message(example, 0);
+
+    assert_memory_equal(m, begin, sizeof begin);
+    assert_int_equal(m[16], 7);
+    assert_int_equal(m[24], 123);
+    assert_int_equal(m[32], 0x88);
+    assert_int_equal(m[40], 2);
+    assert_int_equal(m[44], 3);
+    assert_int_equal(m[48], 99);
+    assert_int_equal(m[56], 41);
+    assert_int_equal(m[64], 5);
+    assert_int_equal(m[66], 1);
+    assert_int_equal(m[67], 2);
+    assert_int_equal(m[72], 2);
+    assert_int_equal(m[80], 3);
+    assert_int_equal(m[104], PAYLOAD);
+    free(m);
+}
+
+static void every_flipped_bit_is_seen(void **state)
+{
+    uint8_t *m = message(example, 1);
+
+    for (int bit = 0; bit < (FRAME_HEADER_SIZE + PAYLOAD) * 8; bit++) {
+        m[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_true(decode(m) != FRAME_OK);
+        m[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    assert_int_equal(decode(m), FRAME_OK);
+    free(m);
+}
+
+static void every_truncation_is_seen(void **state)
+{
+    uint8_t *whole = message(example, 0);
+
+    for (size_t size = 0; size < FRAME_HEADER_SIZE + PAYLOAD; size++) {
+        uint8_t *m = malloc(size ? size : 1);
+        struct frame f;
+
+        memcpy(m, whole, size);
+        assert_int_equal(frame_decode(m, size, &f), size < FRAME_HEADER_SIZE ? FRAME_SHORT : FRAME_BAD_LENGTH);
+        free(m);
+    }
+    free(whole);
+}
+
+static enum frame_fault fault_of(struct frame f)
+{
+    uint8_t *m = message(f, 0);
+    enum frame_fault fault = decode(m);
+
+    free(m);
+    return fault;
+}
+
+static void impossible_headers_are_refused(void **state)
+{
+    struct frame f;
+
+    f = example, f.kind = 0;
+    assert_int_equal(fault_of(f), FRAME_BAD_KIND);
+    f = example, f.kind = 10;
+    assert_int_equal(fault_of(f), FRAME_BAD_KIND);
+    f = example, f.flags = 2;
+    assert_int_equal(fault_of(f), FRAME_BAD_FLAGS);
+    f = example, f.payload_checksum = 1;
+    assert_int_equal(fault_of(f), FRAME_BAD_FLAGS);
+    f = example, f.ndim = 5;
+    assert_int_equal(fault_of(f), FRAME_BAD_SHAPE);
+    f = example, f.shape[3] = 1;
+    assert_int_equal(fault_of(f), FRAME_BAD_SHAPE);
+    f = example, f.step = -1;
+    assert_int_equal(fault_of(f), FRAME_BAD_STEP);
+    f = example, f.length = PAYLOAD + 1;
+    assert_int_equal(fault_of(f), FRAME_BAD_LENGTH);
+    f = example, f.length = UINT64_MAX - FRAME_HEADER_SIZE + 1 + PAYLOAD;
+    assert_int_equal(fault_of(f), FRAME_BAD_LENGTH);
+    f = example, f.flags = FRAME_PAYLOAD_CHECKSUM, f.payload_checksum = 1;
+    assert_int_equal(fault_of(f), FRAME_BAD_PAYLOAD);
+}
+
+static int parse(const char *text, struct field_set *set, struct error *err)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    int rc;
+
+    assert_non_null(json);
+    rc = field_set_parse(json, "/training/fields", set, err);
+    json_decref(json);
+    return rc;
+}
+
+static void fields_are_numbered_by_name(void **state)
+{
+    struct field_set set;
+    struct error err;
+
+    assert_int_equal(parse("{\"v\": {\"dtype\": \"int64\", \"shape\": []}, \"a\": {\"dtype\": \"float32\", \"shape\": [2, 5]}}", &set,
+                           &err), 0);
+    assert_int_equal(field_set_find(&set, "a"), 0);
+    assert_int_equal(field_set_find(&set, "v"), 1);
+    assert_int_equal(field_set_find(&set, "x"), -1);
+    assert_int_equal(set.field[0].bytes, 40);
+    assert_int_equal(set.field[1].bytes, 8);
+    field_set_fini(&set);
+}
+
+static void wrong_fields_are_refused_with_the_place(void **state)
+{
+    static const struct {
+        const char *text, *pointer;
+    } wrong[] = {
+        {"{}", "/training/fields"},
+        {"{\"u\": 3}", "/training/fields/u"},
+        {"{\"u\": {\"shape\": [1]}}", "/training/fields/u/dtype"},
+        {"{\"u\": {\"dtype\": \"complex\", \"shape\": [1]}}", "/training/fields/u/dtype"},
+        {"{\"u\": {\"dtype\": \"float32\"}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [0]}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [1.5]}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [1,1,1,1,1]}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [4294967296, 4294967296]}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [8589934592]}}", "/training/fields/u/shape"},
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct field_set set;
+        struct error err;
+
+        assert_int_equal(parse(wrong[i].text, &set, &err), -1);
+        assert_string_equal(err.pointer, wrong[i].pointer);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(the_layout_is_the_documented_one),
+        cmocka_unit_test(every_flipped_bit_is_seen),
+        cmocka_unit_test(every_truncation_is_seen),
+        cmocka_unit_test(impossible_headers_are_refused),
+        cmocka_unit_test(fields_are_numbered_by_name),
+        cmocka_unit_test(wrong_fields_are_refused_with_the_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
