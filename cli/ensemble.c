@@ -11,8 +11,12 @@ const char *const ensemble_member_states[] = {"pending",    "submitted", "runnin
 bool ensemble_ended(const json_t *ensemble)
 {
     const char *state = get_string(ensemble, "state");
+    const char *training = get_string(ensemble_training(ensemble), "state");
 
-    return strcmp(state, "complete") == 0 || strcmp(state, "cancelled") == 0;
+    if (strcmp(state, "cancelled") != 0)
+        return strcmp(state, "complete") == 0;
+    return ensemble_finished(ensemble) == get_int(ensemble, "count") && strcmp(training, "pending") != 0 &&
+           strcmp(training, "submitted") != 0 && strcmp(training, "running") != 0;
 }
 
 bool ensemble_succeeded(const json_t *ensemble)

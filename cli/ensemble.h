@@ -7,7 +7,7 @@
 
 extern const char *const ensemble_member_states[]; /* in the order of a member's life; ended by NULL */
 
-/* Complete or cancelled: nothing more will happen. */
+/* Nothing more will happen: complete, or cancelled and everything that ran has been ended. */
 bool ensemble_ended(const json_t *ensemble);
 /* Complete, every member succeeded, and the training, where there is one, done. */
 bool ensemble_succeeded(const json_t *ensemble);

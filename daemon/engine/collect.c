@@ -81,6 +81,11 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
         submit_again(engine, job);
         return;
     }
+    if (!claimed && job->row.cancel) {
+        job_fail_open(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
+        job_end(engine, job, "cancelled before it started");
+        return;
+    }
     if (job->collect_tries < COLLECT_TRIES) {
         job->look = true;
         job->retry_at = engine_now(engine) + ((int64_t)COLLECT_FIRST_MS << job->collect_tries++);

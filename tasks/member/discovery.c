@@ -98,8 +98,8 @@ int discovery_wait(const struct environment *env, struct discovery *found, struc
         int64_t left = environment_left_ms(env), wait = pause < left ? pause : left;
 
         if (left == 0)
-            return error_set(err, "stream_deadline", "the member's walltime ended before the training ranks were found: %s",
-                             err->text);
+            return error_set(err, "stream_deadline",
+                             "the member's walltime ended before the training ranks were found: %s", err->text);
         if (!said && time_monotonic_ms() - began > SAY_AFTER_MS) {
             log_warn("still waiting for the training ranks: %s", err->text);
             said = true;

@@ -1,5 +1,5 @@
-# libstretto, installed. Programs of this tree link libmember.la, the same code, so that they are real binaries in the build
-# tree and need no library path where they are installed.
+# libstretto, installed. Programs of this tree link libmember.la, the same code, so that they are real binaries in the
+# build tree and need no library path where they are installed.
 noinst_LTLIBRARIES += libmember.la
 libmember_la_SOURCES = \
 	tasks/member/convert.c tasks/member/convert.h \

@@ -1,4 +1,5 @@
-/* Send buffers that come back: a 4 MB allocation for each time step would be unmapped and faulted in again each time. */
+/* Send buffers that come back: a 4 MB allocation for each time step would be unmapped and faulted in again each time.
+ */
 #ifndef TASKS_MEMBER_SENDBUF_H
 #define TASKS_MEMBER_SENDBUF_H
 #include <stddef.h>

@@ -97,7 +97,8 @@ int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype,
         return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
     field = &s->env.fields.field[number];
     if (ndim < 0 || ndim > FRAME_MAX_DIMS)
-        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name, FRAME_MAX_DIMS);
+        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name,
+                         FRAME_MAX_DIMS);
     for (int i = 0; i < ndim; i++)
         extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
     if (!field_has_shape(field, ndim, extents))
@@ -105,8 +106,8 @@ int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype,
                          shape_text(given, sizeof given, ndim, extents),
                          shape_text(wanted, sizeof wanted, field->ndim, field->shape));
     if (!convert_possible(dtype, field->dtype))
-        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name, dtype_name(dtype),
-                         dtype_name(field->dtype));
+        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name,
+                         dtype_name(dtype), dtype_name(field->dtype));
     s->field[number].declared = true;
     s->field[number].dtype = dtype;
     return number;

@@ -27,8 +27,8 @@ struct field_set {
     struct field field[FIELDS_MAX];
 };
 
-/* {"temperature": {"dtype": "float32", "shape": [100, 100]}, …}; `at` is the object's JSON pointer. On success the set is
- * the caller's, for field_set_fini(). */
+/* {"temperature": {"dtype": "float32", "shape": [100, 100]}, …}; `at` is the object's JSON pointer. On success the set
+ * is the caller's, for field_set_fini(). */
 int field_set_parse(const json_t *fields, const char *at, struct field_set *set, struct error *err);
 void field_set_fini(struct field_set *set);
 

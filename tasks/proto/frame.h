@@ -62,8 +62,9 @@ enum frame_fault {
 /* Write the header for `f` and compute its checksum. f->payload_checksum is taken as it is. */
 void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE]);
 
-/* Read a whole message: strict, never beyond `size` bytes. The payload checksum is verified where the flag is set. *f is
- * filled as far as the header's own checksum held: FRAME_BAD_KIND and everything after it leave the identity valid. */
+/* Read a whole message: strict, never beyond `size` bytes. The payload checksum is verified where the flag is set. *f
+ * is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything after it leave the identity valid.
+ */
 enum frame_fault frame_decode(const void *message, size_t size, struct frame *f);
 
 /* XXH3-64 of a payload. */

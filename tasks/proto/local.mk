@@ -14,8 +14,8 @@ tests_unit_test_jobproto_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
 tests_unit_test_jobproto_LDADD = libjobproto.la $(unit_libs) $(ZMQ_LIBS)
 endif
 
-# Frames of the stream, between members and ranks. Not linked with libcommon.la: a shared library takes every member of its
-# convenience libraries, so each may be named once.
+# Frames of the stream, between members and ranks. Not linked with libcommon.la: a shared library takes every member of
+# its convenience libraries, so each may be named once.
 noinst_LTLIBRARIES += libstreamproto.la
 libstreamproto_la_SOURCES = \
 	tasks/proto/fields.c tasks/proto/fields.h \

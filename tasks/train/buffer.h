@@ -1,13 +1,14 @@
-/* The buffer between reception and training: which sample a batch draws, which one makes room. Pure: no threads, no clock,
- * no knowledge of what a sample is; it holds pointers that the caller owns.
+/* The buffer between reception and training: which sample a batch draws, which one makes room. Pure: no threads, no
+ * clock, no knowledge of what a sample is; it holds pointers that the caller owns.
  *
  *   fifo       oldest first; a draw removes.
  *   firo       a random one; a draw removes; nothing is drawn at or below the threshold until reception is over.
  *   reservoir  a random one, with replacement; a draw marks as seen. A new sample takes a free place, or else that of a
  *              random seen one. Nothing is drawn below the threshold. Once reception is over, a draw removes.
  *
- * No policy ever evicts an unseen item: where there is no room, the caller waits. Draws and evictions take their randomness from
- * two generators made of the seed, so that the same seed and the same order of calls give the same draws. */
+ * No policy ever evicts an unseen item: where there is no room, the caller waits. Draws and evictions take their
+ * randomness from two generators made of the seed, so that the same seed and the same order of calls give the same
+ * draws. */
 #ifndef TASKS_TRAIN_BUFFER_H
 #define TASKS_TRAIN_BUFFER_H
 #include "common/error.h"

@@ -85,7 +85,8 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_string(c->json, "", "job", JSONX_OPTIONAL, &c->job, err) < 0 ||
         jsonx_string(c->json, "", "control", JSONX_OPTIONAL, &c->control, err) < 0 ||
         jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0 ||
-        read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || field_set_parse(fields, "/fields", &c->fields, err) < 0)
+        read_parameters(c, err) < 0 || read_buffer(c, err) < 0 ||
+        field_set_parse(fields, "/fields", &c->fields, err) < 0)
         return -1;
     c->ensemble = (uint64_t)ensemble;
     c->generation = (uint32_t)generation;
@@ -94,7 +95,8 @@ static int read_json(struct train_config *c, struct error *err)
     for (int i = 0; i < c->fields.count; i++)
         c->sample_bytes += c->fields.field[i].bytes;
     if (c->rank >= c->ranks)
-        return error_set(err, "train_environment", "STRETTO_RANK is %d, but the training has %d ranks", c->rank, c->ranks);
+        return error_set(err, "train_environment", "STRETTO_RANK is %d, but the training has %d ranks", c->rank,
+                         c->ranks);
     return 0;
 }
 

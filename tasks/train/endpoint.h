@@ -5,8 +5,8 @@
 
 struct endpoint;
 
-/* Bind a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), then tell
- * where in the stream directory. */
+/* Bind a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), then
+ * tell where in the stream directory. */
 struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err);
 
 /* Closes the socket and removes what was made for it. NULL is taken. */

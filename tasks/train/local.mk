@@ -60,7 +60,8 @@ if HAVE_CMOCKA
 stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
-unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake tests/unit/test_stream
+unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
+unit_tests += tests/unit/test_stream
 tests_unit_test_frame_CFLAGS = $(unit_cflags)
 tests_unit_test_frame_LDADD = libstreamproto.la $(unit_libs)
 tests_unit_test_buffer_CFLAGS = $(stream_cflags)

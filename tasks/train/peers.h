@@ -38,7 +38,8 @@ struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
 /* A new session. The reference to the parameters is taken over. */
 struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params);
 
-/* The sessions of this member's earlier attempts, as long as there are any: a later attempt tells that they are gone. */
+/* The sessions of this member's earlier attempts, as long as there are any: a later attempt tells that they are gone.
+ */
 struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt);
 
 void peers_remove(struct peers *peers, struct peer *peer);

@@ -1,5 +1,5 @@
-/* xoshiro256** by Blackman and Vigna (public domain algorithm), seeded through splitmix64: small, fast, the same on every
- * machine. Not for secrets. */
+/* xoshiro256** by Blackman and Vigna (public domain algorithm), seeded through splitmix64: small, fast, the same on
+ * every machine. Not for secrets. */
 #ifndef TASKS_TRAIN_RANDOM_H
 #define TASKS_TRAIN_RANDOM_H
 #include <stdint.h>

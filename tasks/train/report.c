@@ -44,13 +44,13 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done"};
 
-    return json_pack("{s:i, s:I, s:i, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}", "version", 1,
-                     "generation", (json_int_t)r->config->generation, "rank", r->config->rank, "time",
-                     (double)time_now_ms() / 1000, "state", states[s->state], "received", (json_int_t)s->received,
-                     "unique", (json_int_t)s->unique, "duplicates", (json_int_t)s->duplicates, "rejected",
-                     (json_int_t)s->rejected, "drawn", (json_int_t)s->drawn, "batches", (json_int_t)s->batches, "repeats",
-                     (json_int_t)s->repeats, "population", (json_int_t)s->population, "unseen", (json_int_t)s->unseen,
-                     "samples_per_second", s->samples_per_second, "finalized", (json_int_t)s->finalized);
+    return json_pack(
+        "{s:i, s:I, s:i, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}", "version", 1, "generation",
+        (json_int_t)r->config->generation, "rank", r->config->rank, "time", (double)time_now_ms() / 1000, "state",
+        states[s->state], "received", (json_int_t)s->received, "unique", (json_int_t)s->unique, "duplicates",
+        (json_int_t)s->duplicates, "rejected", (json_int_t)s->rejected, "drawn", (json_int_t)s->drawn, "batches",
+        (json_int_t)s->batches, "repeats", (json_int_t)s->repeats, "population", (json_int_t)s->population, "unseen",
+        (json_int_t)s->unseen, "samples_per_second", s->samples_per_second, "finalized", (json_int_t)s->finalized);
 }
 
 static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now)

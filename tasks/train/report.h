@@ -1,5 +1,5 @@
-/* Telling the daemon: status-rankR.json and metrics-rankR.jsonl, written by a thread of their own at most once a second,
- * and done-rankR.json (docs/run-directory.md). */
+/* Telling the daemon: status-rankR.json and metrics-rankR.jsonl, written by a thread of their own at most once a
+ * second, and done-rankR.json (docs/run-directory.md). */
 #ifndef TASKS_TRAIN_REPORT_H
 #define TASKS_TRAIN_REPORT_H
 #include "tasks/train/config.h"

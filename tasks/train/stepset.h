@@ -1,5 +1,5 @@
-/* The set of (member, step) that a rank has: what a replay or a later attempt sends again is known by it. 64 neighbouring
- * steps of a member share one 16-byte entry, so a million members of 100 steps are about 60 MB. */
+/* The set of (member, step) that a rank has: what a replay or a later attempt sends again is known by it. 64
+ * neighbouring steps of a member share one 16-byte entry, so a million members of 100 steps are about 60 MB. */
 #ifndef TASKS_TRAIN_STEPSET_H
 #define TASKS_TRAIN_STEPSET_H
 #include <stdbool.h>

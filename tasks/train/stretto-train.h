@@ -1,9 +1,10 @@
 /* stretto-train.h — libstretto-train: receives what the members of an ensemble send, keeps it in the training's buffer,
  * and gives batches to a training process (a rank).
  *
- * Everything is found through the environment that the runner has set (docs/run-directory.md). Reception runs on a thread of
- * its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are drawn by one thread at a
- * time; all other calls may come from any thread. Calls return 0, or -1 with the reason in st_train_error(). */
+ * Everything is found through the environment that the runner has set (docs/run-directory.md). Reception runs on a
+ * thread of its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are drawn
+ * by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the reason in
+ * st_train_error(). */
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
 
@@ -64,15 +65,18 @@ const char *st_train_parameter_name(const struct st_train *t, int parameter);
 
 enum { ST_TRAIN_END = 0, ST_TRAIN_AGAIN = -2, ST_TRAIN_INTERRUPTED = -3 };
 
-/* Draw a batch and write it into memory of the caller: fields[f] takes batch size × the field's elements, contiguous (NULL:
- * this field is not wanted), params batch size × parameters as float64, member and step batch size elements; params, member and
- * step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be drawn.
+/* Draw a batch and write it into memory of the caller: fields[f] takes batch size × the field's elements, contiguous
+ * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
+ * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
+ * drawn.
  *
- * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END once reception is over and
- * everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */
-int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step, int timeout_ms);
+ * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END once reception is over
+ * and everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */
+int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
+                   int timeout_ms);
 
-/* End a wait in st_train_batch(), and reception with it. Only st_train_done() and st_train_close() make sense after it. */
+/* End a wait in st_train_batch(), and reception with it. Only st_train_done() and st_train_close() make sense after it.
+ */
 void st_train_interrupt(struct st_train *t);
 
 /* A point of a metric series; told to the daemon within a second. A name is 1 to 200 bytes of UTF-8. */

@@ -205,7 +205,8 @@ static void copy_batch(const struct st_train *t, struct sample **batch, int coun
     }
 }
 
-int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step, int timeout_ms)
+int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
+                   int timeout_ms)
 {
     struct sample **batch;
     int count = pool_take(t->pool, timeout_ms, &batch);

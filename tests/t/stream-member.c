@@ -1,5 +1,5 @@
-/* An ensemble member for the tests of the stream: STEPS steps of two fields, "temperature" (3 x 4, given as float64) and
- * "flux" (2, float64). With a second argument, that step is sent twice. */
+/* An ensemble member for the tests of the stream: STEPS steps of two fields, "temperature" (3 x 4, given as float64)
+ * and "flux" (2, float64). With a second argument, that step is sent twice. */
 #include "tasks/member/stretto.h"
 
 #include <stdio.h>

@@ -40,11 +40,12 @@ void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, in
     fx->with_n = with_n;
     snprintf(fields, sizeof fields, "{\"u\": {\"dtype\": \"float32\", \"shape\": [%d]}%s}", width,
              with_n ? ", \"n\": {\"dtype\": \"int64\", \"shape\": []}" : "");
-    snprintf(text, sizeof text,
-             "{\"version\": 1, \"ensemble\": 7, \"training\": 3, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": %d, "
-             "\"count\": %d, \"control\": null, \"stream\": \"%s\", \"stream_key\": \"9f86d081884c7d65\", "
-             "\"parameters\": [\"a\", \"b\"], \"fields\": %s, \"buffer\": %s}",
-             ranks, members, fx->dir, fields, buffer);
+    snprintf(
+        text, sizeof text,
+        "{\"version\": 1, \"ensemble\": 7, \"training\": 3, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": %d, "
+        "\"count\": %d, \"control\": null, \"stream\": \"%s\", \"stream_key\": \"9f86d081884c7d65\", "
+        "\"parameters\": [\"a\", \"b\"], \"fields\": %s, \"buffer\": %s}",
+        ranks, members, fx->dir, fields, buffer);
     write_text(fx, "training.json", text);
     snprintf(text, sizeof text, "{\"version\": 1, \"generation\": 1, \"ranks\": %d}", ranks);
     write_text(fx, "current.json", text);
@@ -63,7 +64,7 @@ void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, in
 
 void fixture_fini(struct fixture *fx)
 {
-    static const char *const files[] = {"training.json",     "current.json",         "reception.json",   "g1-rank0.json",
+    static const char *const files[] = {"training.json",     "current.json",        "reception.json",  "g1-rank0.json",
                                         "status-rank0.json", "metrics-rank0.jsonl", "done-rank0.json", "proxy",
                                         "g1-rank1.json",     "status-rank1.json"};
 

@@ -15,7 +15,8 @@ struct fixture {
     int ranks;
 };
 
-/* Of one rank. Writes training.json and current.json and sets the environment of a rank and of members. buffer: the JSON of the buffer. */
+/* Of one rank. Writes training.json and current.json and sets the environment of a rank and of members. buffer: the
+ * JSON of the buffer. */
 void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer);
 void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, int members, const char *buffer);
 void fixture_fini(struct fixture *fx);
@@ -35,8 +36,8 @@ const char *fixture_endpoint(const struct fixture *fx);
 /* Make members connect there instead. */
 void fixture_redirect(const struct fixture *fx, const char *endpoint);
 
-/* Open a member's stream with its parameters {"a": index, "b": 0.5} and declare its fields: "u" is 0, and given as float64,
- * so that it is narrowed. (The fields' numbers follow their names: "n" before "u".) */
+/* Open a member's stream with its parameters {"a": index, "b": 0.5} and declare its fields: "u" is 0, and given as
+ * float64, so that it is narrowed. (The fields' numbers follow their names: "n" before "u".) */
 struct stretto *fixture_member(int member, int attempt);
 
 /* Send all fields of a step; u[i] = member + step / 8 + i, n = member * 1000 + step. */

@@ -41,7 +41,8 @@ static void *run(void *arg)
     struct proxy *p = arg;
 
     while (!atomic_load(&p->stopping)) {
-        zmq_pollitem_t items[] = {{.socket = p->front, .events = ZMQ_POLLIN}, {.socket = p->back, .events = ZMQ_POLLIN}};
+        zmq_pollitem_t items[] = {{.socket = p->front, .events = ZMQ_POLLIN},
+                                  {.socket = p->back, .events = ZMQ_POLLIN}};
 
         zmq_poll(items, 2, 20);
         forward(p, p->front, p->back);

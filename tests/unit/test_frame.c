@@ -162,8 +162,10 @@ static void fields_are_numbered_by_name(void **state)
     struct field_set set;
     struct error err;
 
-    assert_int_equal(parse("{\"v\": {\"dtype\": \"int64\", \"shape\": []}, \"a\": {\"dtype\": \"float32\", \"shape\": [2, 5]}}", &set,
-                           &err), 0);
+    assert_int_equal(
+        parse("{\"v\": {\"dtype\": \"int64\", \"shape\": []}, \"a\": {\"dtype\": \"float32\", \"shape\": [2, 5]}}",
+              &set, &err),
+        0);
     assert_int_equal(field_set_find(&set, "a"), 0);
     assert_int_equal(field_set_find(&set, "v"), 1);
     assert_int_equal(field_set_find(&set, "x"), -1);

@@ -211,11 +211,17 @@ static void a_gap_is_asked_for_once(void **state)
     assert_int_equal(expect(rig, FRAME_ACK), 1);
     send_sample(rig, frame(FRAME_SAMPLE, 2, 1));
     assert_int_equal(expect(rig, FRAME_ACK), 2);
-    send_bytes(rig, &(struct frame){.kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1,
-                                    .sequence = 3}, "", 0);
+    send_bytes(
+        rig,
+        &(struct frame){
+            .kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1, .sequence = 3},
+        "", 0);
     assert_int_equal(expect(rig, FRAME_REWIND), 2);
-    send_bytes(rig, &(struct frame){.kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1,
-                                    .sequence = 2}, "", 0);
+    send_bytes(
+        rig,
+        &(struct frame){
+            .kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1, .sequence = 2},
+        "", 0);
     expect(rig, FRAME_FINALIZED);
     st_train_stats(rig->t, &s);
     assert_int_equal(s.received, 2);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define RESERVOIR(capacity, threshold, batch)                                                                          \
-    "{\"policy\": \"reservoir\", \"capacity\": " #capacity ", \"threshold\": " #threshold ", \"batch\": " #batch         \
+    "{\"policy\": \"reservoir\", \"capacity\": " #capacity ", \"threshold\": " #threshold ", \"batch\": " #batch       \
     ", \"seed\": 7}"
 
 static struct st_train_stats stats_of(struct st_train *t)
@@ -223,7 +223,7 @@ static void samples_are_dealt_to_all_ranks(void **state)
         assert_int_equal(stats_of(t[rank]).unique, STEPS / 2);
         assert_int_equal(stats_of(t[rank]).finalized, 1);
         for (int step = 0; step < STEPS; step++)
-            assert_int_equal(times[step], rank == 1 || step % 2 == 0 ? 1 : 0);
+            assert_int_equal(times[step] > 0, rank == 1 || step % 2 == 0);
     }
     assert_int_equal(stats_of(t[0]).duplicates + stats_of(t[1]).duplicates, STEPS - SECOND);
     st_train_close(t[0]);

@@ -37,7 +37,8 @@ class StreamDataset(torch.utils.data.IterableDataset):
 
     def __iter__(self):
         if torch.utils.data.get_worker_info() is not None:
-            raise RuntimeError("the stream is received in this process: use DataLoader(..., batch_size=None, num_workers=0)")
+            raise RuntimeError("the stream is received in this process: use DataLoader(..., batch_size=None, "
+                               "num_workers=0)")
         while True:
             batch = self._rx.next_batch(self._allocate())
             if batch is None:

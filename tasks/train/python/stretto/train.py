@@ -8,8 +8,8 @@
             rx.metric("train_loss", n, loss)
         rx.done()
 
-Reception runs on a thread of its own in C from open() to close(): nothing needs to be called to keep it alive, and it goes
-on while Python validates, saves or sleeps. Draw batches from one thread at a time.
+Reception runs on a thread of its own in C from open() to close(): nothing needs to be called to keep it alive, and it
+goes on while Python validates, saves or sleeps. Draw batches from one thread at a time.
 """
 
 import collections
@@ -44,8 +44,8 @@ class Receiver:
             reason = self._calls.error(self._handle).decode(errors="replace")
             self._calls.close(self._handle)
             if code == "not_under_stretto":
-                raise RuntimeError("this program was not started as a training by stretto: %s. Submit an ensemble whose "
-                                   "spec names it as training.command" % reason)
+                raise RuntimeError("this program was not started as a training by stretto: %s. Submit an ensemble "
+                                   "whose spec names it as training.command" % reason)
             raise RuntimeError(reason)
         calls, handle = self._calls, self._handle
         # also when nobody closes: its thread and its socket must not outlive the interpreter
@@ -112,9 +112,10 @@ class Receiver:
         wanted += [(batch.params, numpy.float64, (size, len(self.parameters))), (batch.member, numpy.int64, (size,)),
                    (batch.step, numpy.int64, (size,))]
         for array, dtype, shape in wanted:
-            if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous or not array.flags.writeable:
-                raise ValueError("a batch needs writeable C-contiguous arrays as allocate() makes them: wanted %s %s, got "
-                                 "%s %s" % (numpy.dtype(dtype), shape, array.dtype, array.shape))
+            fits = array.dtype == dtype and array.shape == shape
+            if not (fits and array.flags.c_contiguous and array.flags.writeable):
+                raise ValueError("a batch needs writeable C-contiguous arrays as allocate() makes them: wanted %s %s, "
+                                 "got %s %s" % (numpy.dtype(dtype), shape, array.dtype, array.shape))
         return batch
 
     def batches(self, into=None):
