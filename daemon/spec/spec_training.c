@@ -102,11 +102,9 @@ static int complete_buffer(json_t *training, struct error *err)
          jsonx_int(given, at, "batch", JSONX_OPTIONAL, 1, 1000000, &batch, err) < 0 ||
          jsonx_int(given, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0))
         return -1;
-    if (strcmp(policy, "fifo") == 0 || strcmp(policy, "firo") == 0)
-        return error_at(err, "spec_unsupported", "/training/buffer/policy", "the policy \"%s\" is not built yet", policy);
-    if (strcmp(policy, "reservoir") != 0)
+    if (strcmp(policy, "reservoir") != 0 && strcmp(policy, "fifo") != 0 && strcmp(policy, "firo") != 0)
         return error_at(err, "spec_impossible_value", "/training/buffer/policy",
-                        "unknown policy \"%.60s\"; known: reservoir", policy);
+                        "unknown policy \"%.60s\"; known: reservoir, fifo, firo", policy);
     if (threshold < 0)
         threshold = capacity / 6; /* the proportion that the Reservoir was published with */
     if (threshold > capacity)

@@ -1,5 +1,6 @@
 /* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
+#include "common/process.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <signal.h>
@@ -148,7 +149,7 @@ static void another_program_with_the_pid_is_left_alone(void **state)
 {
     struct harness_job job;
     struct adapter_status status;
-    char path[160];
+    char path[160], boot_id[BOOT_ID_SIZE];
     pid_t innocent = fork();
     FILE *f;
 
@@ -160,8 +161,8 @@ static void another_program_with_the_pid_is_left_alone(void **state)
     snprintf(path, sizeof path, "%s/claim.json", job.dir);
     f = fopen(path, "w");
     assert_non_null(f);
-    fprintf(f, "{\"version\": 1, \"pid\": %d, \"start_time\": 1, \"boot_id\": \"x\", \"host\": \"n\", \"time\": 1}",
-            (int)innocent);
+    fprintf(f, "{\"version\": 1, \"pid\": %d, \"start_time\": 1, \"boot_id\": \"%s\", \"time\": 1}", (int)innocent,
+            process_boot_id(boot_id));
     fclose(f);
     harness_cancel(&h, &job);
     status = harness_status(&h, &job);
