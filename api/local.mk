@@ -51,3 +51,11 @@ api/openapi.c: api/openapi.json build-aux/embed
 	$(AM_V_GEN)$(MKDIR_P) api && \
 	  json=api/openapi.json && { test -f $$json || json=$(srcdir)/api/openapi.json; } && \
 	  sh $(srcdir)/build-aux/embed api_openapi $$json > $@.tmp && mv $@.tmp $@
+
+if HAVE_CMOCKA
+unit_tests += tests/unit/test_api_document tests/unit/test_api_parse
+tests_unit_test_api_document_CFLAGS = $(unit_cflags)
+tests_unit_test_api_document_LDADD = libapi.la $(unit_libs)
+tests_unit_test_api_parse_CFLAGS = $(unit_cflags)
+tests_unit_test_api_parse_LDADD = libapi.la $(unit_libs)
+endif

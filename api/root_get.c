@@ -4,8 +4,8 @@
 
 void root_get(struct request *r)
 {
-    static const char text[] = "{\"name\":\"stretto\",\"version\":\"" PACKAGE_VERSION "\",\"openapi\":\"/openapi.json\","
-                               "\"ensembles\":\"/v1/ensembles\"}\n";
+    static const char text[] = "{\"name\":\"stretto\",\"version\":\"" PACKAGE_VERSION "\","
+                               "\"openapi\":\"/openapi.json\",\"ensembles\":\"/v1/ensembles\"}\n";
 
     request_reply_static(r, 200, "application/json", text, sizeof text - 1);
 }

@@ -3,4 +3,8 @@ EXTRA_DIST += docs/run-directory.md docs/protocol.md .ci/run build-aux/install-p
 
 dist_check_SCRIPTS += tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t
 TESTS += tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t
-EXTRA_DIST += tests/t/lib.sh
+EXTRA_DIST += tests/t/lib.sh tests/unit/unit.h
+
+# ./check cannot be in EXTRA_DIST: as a prerequisite it would be the target of that name, and `make dist` run all tests.
+dist-hook:
+	cp -p $(srcdir)/check $(distdir)/check

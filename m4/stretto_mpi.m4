@@ -32,7 +32,7 @@ EOF
     stretto_exec=`command -v ${stretto_pair##*:} 2>/dev/null`
     AS_IF([test -z "$stretto_cc" || test -z "$stretto_exec"], [continue])
     AS_IF([$stretto_cc -o conftest_mpi conftest_mpi.c >&AS_MESSAGE_LOG_FD 2>&1 &&
-           test "`timeout 30 $stretto_exec -n 2 ./conftest_mpi 2>&AS_MESSAGE_LOG_FD </dev/null`" = "world 2 of 2"],
+           timeout 30 $stretto_exec -n 2 ./conftest_mpi 2>&AS_MESSAGE_LOG_FD </dev/null | grep '^world 2 of 2$' >/dev/null],
       [MPICC=$stretto_cc; MPIEXEC=$stretto_exec; break],
       [AS_ECHO(["$stretto_cc with $stretto_exec does not make a world of 2"]) >&AS_MESSAGE_LOG_FD
        stretto_mpi_why=" (no pair made a world of two processes: see config.log)"])

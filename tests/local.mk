@@ -23,6 +23,7 @@ endif
 e2e_tests = \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
+	tests/t/0715-members-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0730-restart.t \
 	tests/t/0740-training.t \

@@ -57,7 +57,7 @@ static int apply(struct store *store, const struct embedded *migration, int vers
 
 int store_migrate(struct store *store, struct error *err)
 {
-    int version, newest = 0;
+    int version = 0, newest = 0;
 
     while (store_migrations[newest].name != NULL)
         newest++;

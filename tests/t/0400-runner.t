@@ -6,7 +6,7 @@ tmp=$(mktemp -d /tmp/stretto-0400-XXXXXX)
 mark=st-0400-$$-$(basename "$tmp")
 n=0 failed=0
 
-cleanup() { grep -lz "^STRETTO_JOB=$mark" /proc/[0-9]*/environ 2>/dev/null |
+cleanup() { grep -lzE "^(STRETTO_JOB|MARK)=$mark" /proc/[0-9]*/environ 2>/dev/null |
     while IFS=/ read -r _ _ pid _; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$tmp"; }
 trap cleanup EXIT
 trap 'exit 1' INT TERM
@@ -80,11 +80,11 @@ cat >"$tmp/stubborn" <<'END'
 trap '' TERM
 (trap '' TERM; while :; do sleep 100; done) &
 setsid sh -c "trap '' TERM; while :; do sleep 100; done" &
-[ -n "${NO_ENV_I:-}" ] || env -i setsid sh -c "trap '' TERM; while :; do sleep 100; done" &
+[ -n "${NO_ENV_I:-}" ] || env -i MARK=@MARK@ setsid sh -c "trap '' TERM; while :; do sleep 100; done" &
 echo ready >&9
 while :; do sleep 100; done
 END
-chmod +x "$tmp/stubborn"; mkfifo "$tmp/fifo"
+sed -i "s/@MARK@/$mark/" "$tmp/stubborn"; chmod +x "$tmp/stubborn"; mkfifo "$tmp/fifo"
 job late 3 1 '[{id: "7.0", argv: ["true"]}, {id: "7.1", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"]},
   {id: "7.2", argv: ["sh", "-c", "trap \"exit 0\" TERM; echo last words >&2; sleep 100 & wait"]},
   {id: "7.3", argv: ["sh", "-c", "trap \"echo x > r; exit 0\" TERM; sleep 100 & wait"], success_file: "r"}]'

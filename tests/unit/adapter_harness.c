@@ -75,6 +75,7 @@ void harness_close(struct harness *h)
 {
     char rm[128];
 
+    process_signal_marked("DIR", h->dir, SIGKILL); /* a test that failed may have left its tasks running */
     if (h->adapter != NULL)
         harness_destroy_adapter(h);
     uv_close((uv_handle_t *)&h->guard, NULL);

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Members, their launchers and their runners are killed while they stream: each goes again, what comes twice counts once,
+# and the books are those of an undisturbed run.
+TEST_LIMIT=300
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
+
+MEMBERS=24 STEPS=60 KILLS=9
+SAMPLES=$((MEMBERS * STEPS))
+# a grid that takes a while, so that a kill finds somebody in the middle
+jq ".members.parameters.count = $MEMBERS | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
+	| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end) | .training.fields.temperature.shape = [64, 64]" \
+	"$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
+echo '{"adapters": {"local": {"slots": 3}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+ID=$(submit "$T/spec.json")
+RUN=$STATE/run/e$ID
+db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
+
+# pids of the ensemble's processes by name, those of this test only
+mine() { left_behind | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"; done; }
+training=$(db "SELECT name FROM job WHERE ensemble = $ID AND kind = 'training'")
+member_runners() { mine stretto-run | grep -v -x "$(jq .pid "$RUN/jobs/$training/claim.json")"; }
+
+killed=0
+over() { [[ $(api GET "/v1/ensembles/$ID" | jq -r .state) = @(complete|cancelled) ]]; }
+while [ $killed -lt $KILLS ] && ! over; do
+	case $((killed % 3)) in
+	0) victim=$(mine heat2d | head -n 1) ;;
+	1) victim=$(mine mpiexec.mpich | head -n 1) ;;
+	2) victim=$(member_runners | head -n 1) ;;
+	esac
+	if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then killed=$((killed + 1)); fi
+done
+ok "$killed processes were killed" test $killed -ge 3
+ok "the ensemble ends" wait_ensemble "$ID" 200
+E=$(cat "$T/ensemble.json")
+is "$(jq -r '"\(.state) \(.members.succeeded)"' <<<"$E")" "complete $MEMBERS" "every member succeeded in the end"
+is "$(jq .training.unique <<<"$E")" $SAMPLES "members x steps samples were received, each counted once"
+is "$(jq .training.drawn <<<"$E")" $SAMPLES "each was drawn at least once"
+is "$(jq '.training.received - .training.duplicates' <<<"$E")" $SAMPLES "received = unique + duplicates"
+is "$(jq .unique_drawn "$RUN/training/g1/rank0/books.json")" $SAMPLES "the trainer counted as many by itself"
+ok "every attempt is kept" test "$(db "SELECT count(*) FROM attempt")" -gt $MEMBERS
+is "$(db "SELECT count(*) FROM attempt a JOIN attempt b USING (ensemble, idx) WHERE a.number < b.number
+	AND a.ended > b.started")" 0 "no member ran twice at once"
+diag "$(db "SELECT outcome, count(*), max(reason) FROM attempt GROUP BY outcome")"
+done_testing

@@ -1,0 +1,133 @@
+/* What comes from clients and from programs' output: ranges, and bytes that are no UTF-8. */
+#include "tests/unit/unit.h"
+
+#include "api/problem.h"
+#include "api/range.h"
+#include "api/value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void ranges(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t size;
+        enum range_answer answer;
+        int64_t first, end;
+    } cases[] = {
+        {NULL, 10, RANGE_ALL, 0, 10},
+        {"bytes=0-3", 10, RANGE_PART, 0, 4},
+        {"bytes=4-", 10, RANGE_PART, 4, 10},
+        {"bytes=-3", 10, RANGE_PART, 7, 10},
+        {"bytes=-30", 10, RANGE_PART, 0, 10},
+        {"bytes=9-9", 10, RANGE_PART, 9, 10},
+        {"bytes=9-99999999999999999999999999", 10, RANGE_PART, 9, 10},
+        {"BYTES=0-0", 10, RANGE_PART, 0, 1},
+        {"bytes=10-", 10, RANGE_UNSATISFIABLE, 0, 10},
+        {"bytes=99999999999999999999999999-", 10, RANGE_UNSATISFIABLE, 0, 10},
+        {"bytes=-0", 10, RANGE_UNSATISFIABLE, 0, 10},
+        {"bytes=0-", 0, RANGE_UNSATISFIABLE, 0, 0},
+        {"bytes=-5", 0, RANGE_UNSATISFIABLE, 0, 0},
+        {"bytes=5-2", 10, RANGE_ALL, 0, 10},
+        {"bytes=0-1,3-4", 10, RANGE_ALL, 0, 10},
+        {"bytes=", 10, RANGE_ALL, 0, 10},
+        {"bytes=-", 10, RANGE_ALL, 0, 10},
+        {"bytes=a-b", 10, RANGE_ALL, 0, 10},
+        {"bytes=0 - 3", 10, RANGE_ALL, 0, 10},
+        {"lines=0-3", 10, RANGE_ALL, 0, 10},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t first, end;
+
+        assert_int_equal(range_parse(cases[i].text, cases[i].size, &first, &end), cases[i].answer);
+        assert_int_equal(first, cases[i].first);
+        assert_int_equal(end, cases[i].end);
+    }
+}
+
+static void assert_text(const char *in, const char *wanted)
+{
+    json_t *value = value_text(in);
+
+    assert_string_equal(json_string_value(value), wanted);
+    json_decref(value);
+}
+
+#define BAD "\xEF\xBF\xBD"
+
+static void any_bytes_become_text(void **state)
+{
+    unsigned char bytes[256];
+
+    assert_text("", "");
+    assert_text("grüße \xF0\x9F\x8E\xB5", "grüße \xF0\x9F\x8E\xB5");
+    assert_text("a\xFFz", "a" BAD "z");
+    assert_text("cut \xE2\x82", "cut " BAD BAD);
+    assert_text("overlong \xC0\xAF", "overlong " BAD BAD);
+    assert_text("surrogate \xED\xA0\x80", "surrogate " BAD BAD BAD);
+    assert_text("beyond \xF4\x90\x80\x80", "beyond " BAD BAD BAD BAD);
+    for (int i = 0; i < 255; i++)
+        bytes[i] = (unsigned char)(i + 1);
+    bytes[255] = '\0';
+    json_decref(value_text((char *)bytes));
+    srand(7);
+    for (int round = 0; round < 2000; round++) {
+        char *copy, noise[40];
+        json_t *value;
+
+        for (size_t i = 0; i < sizeof noise; i++)
+            noise[i] = (char)(rand() % 255 + 1);
+        noise[sizeof noise - 1] = '\0';
+        copy = strdup(noise); /* so that a read beyond the end is seen */
+        value = value_text(copy);
+        assert_true(json_is_string(value));
+        json_decref(value);
+        free(copy);
+    }
+}
+
+static void numbers_and_times(void **state)
+{
+    json_t *list = json_pack("[o, o, o, o, o]", value_real(0.1), value_real(NAN), value_real(INFINITY), value_time(0),
+                             value_time(1769860000123));
+    char *text = value_dump(list);
+
+    assert_string_equal(text, "[0.1,null,null,null,\"2026-01-31T11:46:40.123Z\"]\n");
+    free(text);
+    json_decref(list);
+}
+
+static void problems(void **state)
+{
+    struct error err;
+    json_t *json;
+
+    error_at(&err, "spec_wrong_type", "/members/0", "bad \xFF bytes");
+    json = problem_json(&err);
+    assert_int_equal(json_integer_value(json_object_get(json, "status")), 422);
+    assert_string_equal(json_string_value(json_object_get(json, "code")), "spec_wrong_type");
+    assert_string_equal(json_string_value(json_object_get(json, "pointer")), "/members/0");
+    assert_string_equal(json_string_value(json_object_get(json, "detail")), "bad " BAD " bytes");
+    json_decref(json);
+    error_set(&err, "never_heard_of", "?");
+    assert_int_equal(problem_status(err.code), 500);
+    json = problem_json(&err);
+    assert_int_equal(json_integer_value(json_object_get(json, "status")), 500);
+    assert_null(json_object_get(json, "pointer"));
+    json_decref(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(any_bytes_become_text),
+        cmocka_unit_test(numbers_and_times),
+        cmocka_unit_test(problems),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
