@@ -37,11 +37,20 @@ static void digest_of(struct request *r, char digest[65])
     sodium_bin2hex(digest, 65, hash, sizeof hash);
 }
 
+static void add_location(struct request *r, int64_t id)
+{
+    char location[48];
+
+    snprintf(location, sizeof location, "/v1/ensembles/%" PRId64, id);
+    request_add_header(r, "Location", location);
+}
+
 /* True where the key has been seen: the reply is the first one, or a conflict. */
 static bool replay(struct request *r, const char *key, const char *digest)
 {
     char former[65] = "", *body = NULL;
     struct error err;
+    json_t *json;
     int status, rc = store_idempotency_get(request_store(r), key, former, &status, &body, &err);
 
     if (rc == 0)
@@ -52,6 +61,9 @@ static bool replay(struct request *r, const char *key, const char *digest)
         request_reply_error(r, "idempotency_conflict", "this Idempotency-Key came before with another body");
         free(body);
     } else {
+        json = json_loads(body, 0, NULL);
+        add_location(r, json_integer_value(json_object_get(json, "id")));
+        json_decref(json);
         request_add_header(r, "Idempotency-Replayed", "true");
         request_reply_text(r, status, "application/json", body);
     }
@@ -62,10 +74,10 @@ static void submit(struct request *r, const json_t *spec, const char *key, const
 {
     struct store *store = request_store(r);
     struct ensemble_row row;
-    char location[48], *text;
     struct error err;
     json_t *json;
     int64_t id;
+    char *text;
 
     if (!json_is_object(spec)) {
         error_at(&err, "spec_wrong_type", "", "a spec is an object");
@@ -92,8 +104,7 @@ static void submit(struct request *r, const json_t *spec, const char *key, const
         request_reply_problem(r, &err);
         return;
     }
-    snprintf(location, sizeof location, "/v1/ensembles/%" PRId64, id);
-    request_add_header(r, "Location", location);
+    add_location(r, id);
     request_reply_text(r, 201, "application/json", text);
 }
 

@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,14 +85,55 @@ json_t *value_real(double x)
     return isfinite(x) ? or_null(json_real(x)) : json_null();
 }
 
+/* The shortest digits that read back as the same number: 0.1 rather than 0.10000000000000001. `token` is a real of
+ * `size` characters; returns the new size, never more. */
+static size_t shorten(char *token, size_t size)
+{
+    double x = strtod(token, NULL);
+    char buf[32];
+
+    for (int digits = 15; digits <= 16; digits++) {
+        size_t n = (size_t)snprintf(buf, sizeof buf, "%.*g", digits, x);
+
+        if (n < size && strtod(buf, NULL) == x && strpbrk(buf, ".e") != NULL) {
+            memcpy(token, buf, n);
+            return n;
+        }
+    }
+    return size;
+}
+
+/* Shorten every long real of a JSON text, in place. */
+static void shorten_reals(char *text)
+{
+    char *in = text, *out = text;
+
+    while (*in) {
+        size_t size = 1, kept;
+
+        if (*in == '"') {
+            while (in[size] != '"')
+                size += in[size] == '\\' ? 2 : 1;
+            size++;
+        } else if (*in == '-' || (*in >= '0' && *in <= '9')) {
+            size = strspn(in, "+-.eE0123456789");
+        }
+        kept = size > 16 && *in != '"' && memchr(in, '.', size) != NULL ? shorten(in, size) : size;
+        memmove(out, in, kept);
+        in += size;
+        out += kept;
+    }
+    *out = '\0';
+}
+
 char *value_dump(const json_t *value)
 {
-    /* 15 digits: enough for what is measured, and 0.1 stays 0.1 */
-    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)), *line;
+    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17)), *line;
     size_t size;
 
     if (text == NULL)
         return NULL;
+    shorten_reals(text);
     size = strlen(text);
     line = realloc(text, size + 2);
     if (line == NULL) {

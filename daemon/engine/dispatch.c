@@ -38,18 +38,6 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
     return 0;
 }
 
-static void committed(void *arg, const struct error *failed)
-{
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
-
-    if (job != NULL) {
-        job_start(engine, job);
-        engine_settle(engine);
-    }
-}
-
 static int make_job(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t n, int64_t now)
 {
     struct job_row row = {.ensemble = ens->row.id, .kind = JOB_MEMBERS, .size = (int64_t)n, .created_ms = now};
@@ -67,7 +55,7 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct mem
     for (size_t i = 0; i < n; i++)
         if (enlist(engine, job, &rows[i], now, &err) < 0)
             return -1; /* the turn is rolled back, and memory rebuilt */
-    turn_after_commit(engine->turn, committed, ticket_new(engine, row.id));
+    job_start_committed(engine, job);
     return 0;
 }
 

@@ -137,7 +137,8 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
 /* job.c, collect.c */
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row);
 void job_destroy(struct engine *engine, struct live_job *job);
-void job_start(struct engine *engine, struct live_job *job); /* after its intent is committed */
+void job_start_committed(struct engine *engine, struct live_job *job); /* once this turn, its intent in it, is on disk */
+void job_start(struct engine *engine, struct live_job *job);
 void job_cancel(struct engine *engine, struct live_job *job);
 void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);

@@ -157,6 +157,23 @@ void job_start(struct engine *engine, struct live_job *job)
                                     ticket_new(engine, job->row.id));
 }
 
+static void intent_committed(void *arg, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
+
+    if (job != NULL) {
+        job_start(engine, job);
+        engine_settle(engine);
+    }
+}
+
+void job_start_committed(struct engine *engine, struct live_job *job)
+{
+    turn_after_commit(engine->turn, intent_committed, ticket_new(engine, job->row.id));
+}
+
 static void cancel_answered(void *arg, enum adapter_answer answer, const struct error *why)
 {
     int64_t id;

@@ -8,18 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void committed(void *arg, const struct error *failed)
-{
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
-
-    if (job != NULL) {
-        job_start(engine, job);
-        engine_settle(engine);
-    }
-}
-
 void training_start(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
@@ -46,7 +34,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     training->look_at = engine_now(engine) + TRAINING_POLL_MS;
     engine_wake_by(engine, training->look_at);
     engine_event(engine, "training.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
-    turn_after_commit(engine->turn, committed, ticket_new(engine, row.id));
+    job_start_committed(engine, job);
 }
 
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)

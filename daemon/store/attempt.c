@@ -58,18 +58,8 @@ static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *,
                     struct error *err)
 {
     struct attempt_row row;
-    int rc;
 
-    if (stmt == NULL)
-        return -1;
-    while ((rc = store_row(store, stmt, err)) == 1) {
-        read_row(stmt, &row);
-        if (each(arg, &row)) {
-            store_done(stmt);
-            return 0;
-        }
-    }
-    return rc;
+    return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
 
 int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,

@@ -84,22 +84,12 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
     return spec;
 }
 
-static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *),
-                    void *arg, struct error *err)
+static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *), void *arg,
+                    struct error *err)
 {
     struct ensemble_row row;
-    int rc;
 
-    if (stmt == NULL)
-        return -1;
-    while ((rc = store_row(store, stmt, err)) == 1) {
-        read_row(stmt, &row);
-        if (each(arg, &row)) {
-            store_done(stmt);
-            return 0;
-        }
-    }
-    return rc;
+    return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
 
 int store_ensemble_each(struct store *store, int64_t before, int limit,

@@ -68,16 +68,6 @@ int store_job_each_live(struct store *store, int (*each)(void *arg, const struct
                                      "FROM job WHERE state <> 'ended' ORDER BY id",
                                      "");
     struct job_row row;
-    int rc;
 
-    if (stmt == NULL)
-        return -1;
-    while ((rc = store_row(store, stmt, err)) == 1) {
-        read_row(stmt, &row);
-        if (each(arg, &row)) {
-            store_done(stmt);
-            return 0;
-        }
-    }
-    return rc;
+    return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }

@@ -36,6 +36,21 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...);
 int store_row(struct store *store, sqlite3_stmt *stmt, struct error *err); /* 1 a row, 0 no more, -1 */
 void store_done(sqlite3_stmt *stmt);
+/* Read each row of a started query (NULL: it could not be started) into *row by read_row(stmt, row), and hand it to
+ * each(arg, row) until that returns non-zero. 0 or -1. A macro, so that each entity keeps its own types. */
+#define store_each_row(store, stmt, read_row, row, each, arg, err)                                                     \
+    ({                                                                                                                 \
+        sqlite3_stmt *each_stmt_ = (stmt);                                                                             \
+        int each_rc_ = each_stmt_ ? 1 : -1;                                                                            \
+        while (each_rc_ == 1 && (each_rc_ = store_row(store, each_stmt_, err)) == 1) {                                 \
+            read_row(each_stmt_, row);                                                                                 \
+            if (each(arg, row)) {                                                                                      \
+                store_done(each_stmt_);                                                                                \
+                each_rc_ = 0;                                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        each_rc_;                                                                                                      \
+    })
 int64_t store_last_id(const struct store *store);
 int64_t store_changes(const struct store *store);
 

@@ -100,6 +100,33 @@ static void numbers_and_times(void **state)
     json_decref(list);
 }
 
+static void reals_are_exact_and_short(void **state)
+{
+    json_t *list = json_pack("[f, f, f, f, f, f, s, i]", 0.1, 0.8279135145578271, -2.0 / 3, 1e300, 5e-324,
+                             1234567890123456.0, "0.10000000000000001\\\"0.30000000000000004", 7);
+    char *text = value_dump(list);
+    json_t *back = json_loads(text, 0, NULL);
+
+    assert_string_equal(text, "[0.1,0.8279135145578271,-0.6666666666666666,1e+300,4.94065645841247e-324,"
+                              "1234567890123456.0,\"0.10000000000000001\\\\\\\"0.30000000000000004\",7]\n");
+    assert_true(json_equal(list, back));
+    json_decref(back);
+    free(text);
+    json_decref(list);
+    srand(11);
+    for (int i = 0; i < 5000; i++) {
+        double x = (double)rand() / (rand() + 1.0) * (i % 2 ? 1e-9 : 1e9);
+        json_t *one = json_pack("{s:f}", "x", x);
+
+        text = value_dump(one);
+        back = json_loads(text, 0, NULL);
+        assert_true(json_equal(one, back));
+        json_decref(back);
+        json_decref(one);
+        free(text);
+    }
+}
+
 static void problems(void **state)
 {
     struct error err;
@@ -126,6 +153,7 @@ int main(void)
         cmocka_unit_test(ranges),
         cmocka_unit_test(any_bytes_become_text),
         cmocka_unit_test(numbers_and_times),
+        cmocka_unit_test(reals_are_exact_and_short),
         cmocka_unit_test(problems),
     };
 
