@@ -147,6 +147,10 @@ void job_start(struct engine *engine, struct live_job *job)
         job_end(engine, job, "cancelled before it was submitted");
         return;
     }
+    if (job->open == 0) { /* all that was in it has ended */
+        job_end(engine, job, "");
+        return;
+    }
     if (job->written) {
         submit(engine, job);
         return;

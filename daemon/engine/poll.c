@@ -17,27 +17,30 @@ struct question {
     int64_t ids[];
 };
 
-static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
+/* The scheduler has a job of which the daemon only knew that it meant to submit it: the answer was lost. */
+static void note_submission(struct engine *engine, struct live_job *job, const struct adapter_status *status)
 {
     struct error err;
 
+    job->row.state = JOB_SUBMITTED;
+    job->row.submitted_ms = engine_now(engine);
+    job->row.submissions++;
+    snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", status->scheduler_id);
+    store_job_update(engine->store, &job->row, &err);
+}
+
+static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
+{
     job->asked = true;
+    if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
+        note_submission(engine, job, status);
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
+        break;
     case ADAPTER_JOB_RUNNING:
-        if (job->row.state == JOB_INTENT) { /* the daemon died before it could note the answer */
-            job->row.state = JOB_SUBMITTED;
-            job->row.submitted_ms = engine_now(engine);
-            job->row.submissions++;
-            snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", status->scheduler_id);
-            store_job_update(engine->store, &job->row, &err);
-        }
-        if (status->state == ADAPTER_JOB_RUNNING)
-            job_mark_running(engine, job, status->started_ms, status->host);
+        job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
-        if (job->row.state == JOB_INTENT)
-            job->row.state = JOB_SUBMITTED;
         job->gone = true;
         snprintf(job->gone_reason, sizeof job->gone_reason, "%s", status->reason);
         break;

@@ -2,32 +2,40 @@
 # Includes point down the house only.
 . "${srcdir:-.}/tests/t/lib.sh"
 
-# may FOLDER ALLOWED: the folder's sources include only from the folders of the regular expression.
+# includes FOLDER: FILE:LINE:TEXT of every #include "…" in it
+includes() { (cd "$srcdir" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.[ch]' "$1"); }
+
+# may FOLDER PREFIX...: its files include only what begins so
 may() {
-	local folder=$1 allowed=$2 files
-	files=$(find "$srcdir/$folder" -name '*.[ch]')
-	[ -n "$files" ] || { fail "$folder/ has sources"; return; }
-	# shellcheck disable=SC2086 # names without blanks
-	is "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' $files | sed "s|^$srcdir/||" |
-		grep -vE '"config\.h"' | grep -vE "\"($allowed)/")" "" "$folder/ includes only from $allowed"
+	local folder=$1 allowed
+	shift
+	allowed=$(IFS='|' && echo "$*")
+	[ -n "$(includes "$folder")" ] || { fail "$folder/ includes something"; return; }
+	is "$(includes "$folder" | grep -vE "\"(config\.h|${allowed//./\\.})")" "" "$folder/ includes only from: $*"
 }
 
-may common 'common'
-may tasks 'common|tasks'
-# stretto.h, which is installed and includes nothing of ours, holds the numbers of the element types
-may tasks/proto 'common|tasks/proto')
-may tasks/runner 'common|tasks/proto|tasks/runner'
-may tasks/member 'common|tasks/proto|tasks/member'
-may tasks/train 'common|tasks/proto|tasks/train'
-may scheduler-adapters 'common|tasks/proto|scheduler-adapters'
-may cli 'common|cli'
-may api 'common|daemon|api'
+may common common/
+may tasks common/ tasks/
+# the installed header includes nothing of ours, and holds the numbers of the element types
+may tasks/proto common/ tasks/proto/ tasks/member/stretto.h
+is "$(includes tasks/member/stretto.h)" "" "the installed header includes nothing of ours"
+may tasks/runner common/ tasks/proto/ tasks/runner/
+may tasks/member common/ tasks/proto/ tasks/member/
+may tasks/train common/ tasks/proto/ tasks/train/ tasks/member/stretto.h
+may scheduler-adapters common/ tasks/proto/ scheduler-adapters/
+may cli common/ cli/
+may api common/ daemon/ api/
 
-# Above the daemon stands only api/, and only the composition root knows both.
-is "$(cd "$srcdir/daemon" && grep -rlE 'include "api/' --include='*.[ch]' . | grep -vE '^\./(main|app)\.[ch]$')" "" \
-	"nothing in daemon/ but the composition root includes api/"
-is "$(cd "$srcdir/daemon" && grep -rnE '^#[[:space:]]*include "' --include='*.[ch]' . |
-	grep -vE '"(config\.h|(common|daemon|scheduler-adapters|tasks/proto)/[^"]*)"' |
-	grep -vE '^\./(main|app)\.[ch]:[^"]*"api/')" "" "daemon/ includes only from what is below"
+# api/ stands above daemon/: only the composition root knows both.
+is "$(includes daemon | grep -vE '^daemon/(main|app)\.[ch]:' |
+	grep -vE '"(config\.h|common/|tasks/proto/|scheduler-adapters/|daemon/)')" "" "daemon/ includes only from below"
+is "$(includes daemon | grep -E '^daemon/(main|app)\.[ch]:' |
+	grep -vE '"(config\.h|common/|tasks/proto/|scheduler-adapters/|daemon/|api/api\.h)')" "" \
+	"its composition root includes api/api.h besides"
+
+# Every code with which a spec can be refused is in the table, or clients would be told of an internal error.
+is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' daemon common scheduler-adapters | sort -u |
+	while read -r code; do grep -qF "PROBLEM($code," api/tbl/problems.h || echo "$code"; done)" "" \
+	"every code of a refusal is in api/tbl/problems.h"
 
 done_testing

@@ -1,0 +1,480 @@
+/* The scheduler, its nodes, and the runners and ranks on them. */
+#include "tests/sim/sim.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORGET_MS 300000 /* an ended job stays known for so long */
+
+/* One submission. A name may have been submitted twice: only one of them can claim it. */
+struct cjob {
+    struct cjob *next;
+    char name[64], id[32];
+    char *dir;
+    enum adapter_state state; /* ADAPTER_JOB_UNKNOWN: forgotten */
+    bool node_lost, cancelled, dead; /* dead: no process of it is left */
+    int64_t started_ms;
+};
+
+/* A question of the daemon that has not been answered. */
+struct question {
+    struct question *next;
+    struct cluster *cluster;
+    bool dropped, unsure, refused;
+    adapter_submit_cb *submitted;
+    adapter_poll_cb *polled;
+    adapter_done_cb *done;
+    void *arg;
+    char id[32];
+    char (*names)[64];
+    size_t n;
+};
+
+struct cluster {
+    struct sim *sim;
+    struct adapter_host host;
+    struct cjob *jobs;
+    struct question *questions;
+    json_t *running; /* task id → how many processes of it run now */
+    uint64_t next_id;
+};
+
+static struct cluster *of(struct adapter *a)
+{
+    return (struct cluster *)a;
+}
+
+struct adapter *cluster_adapter(struct cluster *cluster)
+{
+    return (struct adapter *)cluster;
+}
+
+struct cluster *cluster_create(struct sim *sim)
+{
+    struct cluster *c = xcalloc(1, sizeof *c);
+
+    c->sim = sim;
+    c->running = json_object();
+    return c;
+}
+
+void cluster_destroy(struct cluster *c)
+{
+    while (c->jobs != NULL) {
+        struct cjob *job = c->jobs;
+
+        c->jobs = job->next;
+        free(job->dir);
+        free(job);
+    }
+    json_decref(c->running);
+    free(c);
+}
+
+int cluster_live_jobs(const struct cluster *c)
+{
+    int n = 0;
+
+    for (const struct cjob *job = c->jobs; job != NULL; job = job->next)
+        n += job->state == ADAPTER_JOB_QUEUED || job->state == ADAPTER_JOB_RUNNING;
+    return n;
+}
+
+static int64_t soon(struct cluster *c, uint64_t below)
+{
+    return sim_now(c->sim) + (int64_t)sim_random(c->sim, below);
+}
+
+static void put(struct cluster *c, const char *dir, const char *name, json_t *json)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+
+    json_object_set_new(sim_files(c->sim), path, json);
+    free(path);
+}
+
+static json_t *get(struct cluster *c, const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    json_t *json = json_object_get(sim_files(c->sim), path);
+
+    free(path);
+    return json;
+}
+
+static void nudge(struct cluster *c, const char *job, enum engine_look what)
+{
+    if (sim_engine(c->sim) != NULL && !sim_chance(c->sim, sim_faults_of(c->sim)->nudge_lost))
+        engine_look(sim_engine(c->sim), job, what);
+}
+
+static void poke(struct cluster *c)
+{
+    if (sim_engine(c->sim) != NULL && !sim_chance(c->sim, sim_faults_of(c->sim)->nudge_lost))
+        engine_poke(sim_engine(c->sim), cluster_adapter(c));
+}
+
+/* A task begins or ends; a member must never have two processes at once. */
+static void count(struct cluster *c, const char *id, int change)
+{
+    json_int_t n = json_integer_value(json_object_get(c->running, id)) + change;
+
+    if (n > 1)
+        sim_violate(c->sim, "task %s runs twice at once", id);
+    json_object_set_new(c->running, id, json_integer(n));
+}
+
+/* --- runners */
+
+struct task_end {
+    struct cluster *cluster;
+    struct cjob *job;
+    json_t *task; /* NULL where it is about the whole job */
+};
+
+static void task_end_free(struct task_end *end)
+{
+    json_decref(end->task);
+    free(end);
+}
+
+static bool is_training(const json_t *task)
+{
+    return strstr(json_string_value(json_object_get(task, "id")), "training") != NULL;
+}
+
+static void forget_later(struct sim *sim, void *arg)
+{
+    struct cjob *job = arg;
+
+    job->state = ADAPTER_JOB_UNKNOWN;
+}
+
+static void scheduler_notes_end(struct sim *sim, void *arg)
+{
+    struct task_end *end = arg;
+
+    end->job->state = ADAPTER_JOB_ENDED;
+    poke(end->cluster);
+    sim_at(sim, sim_now(sim) + FORGET_MS, forget_later, end->job);
+    task_end_free(end);
+}
+
+static void over(struct cluster *c, struct cjob *job)
+{
+    struct task_end *end = xcalloc(1, sizeof *end);
+
+    end->cluster = c;
+    end->job = job;
+    job->dead = true;
+    sim_at(c->sim, soon(c, 2000), scheduler_notes_end, end);
+}
+
+static void write_exit(struct cluster *c, struct cjob *job, const json_t *task, const char *outcome)
+{
+    bool good = strcmp(outcome, "succeeded") == 0;
+    double now = (double)sim_now(c->sim) / 1000;
+
+    put(c, json_string_value(json_object_get(task, "dir")), "exit.json",
+        json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job->name, "id",
+                  json_object_get(task, "id"), "host", "n1", "started", (double)job->started_ms / 1000, "ended", now,
+                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason", good ? "" : "simulated",
+                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1));
+    nudge(c, job->name, ENGINE_LOOK_RECORDS);
+}
+
+static void task_ends(struct sim *sim, void *arg);
+
+static void end_later(struct cluster *c, struct cjob *job, json_t *task, int64_t when)
+{
+    struct task_end *end = xcalloc(1, sizeof *end);
+
+    *end = (struct task_end){c, job, json_incref(task)};
+    sim_at(c->sim, when, task_ends, end);
+}
+
+/* A rank goes on until it is told that no more members come. */
+static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
+{
+    const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
+    double now = (double)sim_now(c->sim) / 1000;
+
+    if (get(c, dir, "reception.json") == NULL)
+        return true;
+    put(c, dir, "done-rank0.json",
+        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", 1, "rank", 0, "time", now, "state", "done"));
+    nudge(c, job->name, ENGINE_LOOK_STREAM);
+    return false;
+}
+
+static void task_ends(struct sim *sim, void *arg)
+{
+    struct task_end *end = arg;
+    struct cluster *c = end->cluster;
+    struct cjob *job = end->job;
+    const json_t *tasks = json_object_get(get(c, job->dir, "job.json"), "tasks");
+    const char *outcome = job->cancelled                                           ? "cancelled"
+                          : sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed"
+                                                                                    : "succeeded";
+    size_t i;
+    json_t *task;
+
+    if (!job->dead && is_training(end->task) && !job->cancelled) {
+        outcome = "succeeded";
+        if (rank_waits(c, job, end->task)) {
+            end_later(c, job, end->task, sim_now(sim) + 1000);
+            task_end_free(end);
+            return;
+        }
+    }
+    if (!job->dead) {
+        count(c, json_string_value(json_object_get(end->task, "id")), -1);
+        write_exit(c, job, end->task, outcome);
+        json_array_foreach (tasks, i, task)
+            if (get(c, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
+                goto others_run;
+        put(c, job->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000));
+        nudge(c, job->name, ENGINE_LOOK_RECORDS);
+        over(c, job);
+    }
+others_run:
+    task_end_free(end);
+}
+
+/* The node goes, with all that ran on it. */
+static void kill_runner(struct sim *sim, void *arg)
+{
+    struct task_end *end = arg;
+    struct cjob *job = end->job;
+    const json_t *tasks = json_object_get(get(end->cluster, job->dir, "job.json"), "tasks");
+    size_t i;
+    json_t *task;
+
+    if (!job->dead) {
+        json_array_foreach (tasks, i, task)
+            if (get(end->cluster, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
+                count(end->cluster, json_string_value(json_object_get(task, "id")), -1);
+        job->node_lost = true;
+        over(end->cluster, job);
+    }
+    task_end_free(end);
+}
+
+static void start_runner(struct sim *sim, void *arg)
+{
+    struct task_end *start = arg;
+    struct cluster *c = start->cluster;
+    struct cjob *job = start->job;
+    json_t *desc = get(c, job->dir, "job.json"), *task;
+    size_t i;
+
+    free(start);
+    if (job->state != ADAPTER_JOB_QUEUED)
+        return;
+    if (sim_chance(sim, sim_faults_of(sim)->queue_lost)) {
+        job->state = ADAPTER_JOB_UNKNOWN;
+        return;
+    }
+    job->state = ADAPTER_JOB_RUNNING;
+    job->started_ms = sim_now(sim);
+    if (desc == NULL) {
+        sim_violate(sim, "job %s was submitted before its descriptor was on disk", job->name);
+        return;
+    }
+    poke(c);
+    if (get(c, job->dir, "claim.json") != NULL) { /* another runner has it */
+        over(c, job);
+        return;
+    }
+    put(c, job->dir, "claim.json",
+        json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)sim_now(sim) / 1000, "host", "n1"));
+    nudge(c, job->name, ENGINE_LOOK_RECORDS);
+    json_array_foreach (json_object_get(desc, "tasks"), i, task) {
+        count(c, json_string_value(json_object_get(task, "id")), 1);
+        if (is_training(task)) {
+            const json_t *env = json_object_get(task, "env");
+
+            put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), "g1-rank0.json", json_pack("{s:i}", "version", 1));
+            nudge(c, job->name, ENGINE_LOOK_STREAM);
+        }
+        end_later(c, job, task, soon(c, 30000));
+    }
+    if (sim_chance(sim, sim_faults_of(sim)->runner_killed) && !is_training(json_array_get(json_object_get(desc, "tasks"), 0))) {
+        struct task_end *end = xcalloc(1, sizeof *end);
+
+        *end = (struct task_end){c, job, NULL};
+            sim_at(sim, soon(c, 30000), kill_runner, end);
+    }
+}
+
+static void enqueue(struct cluster *c, const char *name, const char *dir, char id[32])
+{
+    struct cjob *job = xcalloc(1, sizeof *job);
+    struct task_end *start = xcalloc(1, sizeof *start);
+
+    snprintf(job->name, sizeof job->name, "%s", name);
+    snprintf(job->id, sizeof job->id, "%llu", (unsigned long long)++c->next_id);
+    snprintf(id, 32, "%s", job->id);
+    job->dir = xstrdup(dir);
+    job->state = ADAPTER_JOB_QUEUED;
+    job->next = c->jobs;
+    c->jobs = job;
+    *start = (struct task_end){c, job, NULL};
+    sim_at(c->sim, soon(c, 60000), start_runner, start);
+}
+
+/* --- the adapter */
+
+static void look_up(struct cluster *c, const char *name, struct adapter_status *status)
+{
+    const struct cjob *best = NULL;
+
+    /* of two with one name, the one that tells most: running before queued before ended */
+    for (const struct cjob *job = c->jobs; job != NULL; job = job->next) {
+        if (strcmp(job->name, name) != 0 || job->state == ADAPTER_JOB_UNKNOWN)
+            continue;
+        if (best == NULL || job->state == ADAPTER_JOB_RUNNING ||
+            (job->state == ADAPTER_JOB_QUEUED && best->state == ADAPTER_JOB_ENDED))
+            best = job;
+    }
+    *status = (struct adapter_status){.state = best ? best->state : ADAPTER_JOB_UNKNOWN};
+    if (best == NULL)
+        return;
+    status->started_ms = best->started_ms;
+    status->node_lost = best->node_lost;
+    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", best->id);
+}
+
+static void answer(struct sim *sim, void *arg)
+{
+    struct question *q = arg, **at;
+    struct adapter_status *statuses;
+    struct cluster *c = q->cluster;
+    struct error err;
+
+    error_set(&err, "simulated", "simulated");
+    if (!q->dropped) {
+        for (at = &c->questions; *at != q; at = &(*at)->next)
+            ;
+        *at = q->next;
+        if (q->submitted != NULL)
+            q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
+        if (q->done != NULL)
+            q->done(q->arg, q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, &err);
+        if (q->polled != NULL && q->unsure)
+            q->polled(q->arg, ADAPTER_UNSURE, NULL, 0, &err);
+        if (q->polled != NULL && !q->unsure) {
+            statuses = xcalloc(q->n, sizeof *statuses);
+            for (size_t i = 0; i < q->n; i++)
+                look_up(c, q->names[i], &statuses[i]);
+            q->polled(q->arg, ADAPTER_OK, statuses, q->n, NULL);
+            free(statuses);
+        }
+    }
+    free(q->names);
+    free(q);
+}
+
+static struct question *question_new(struct cluster *c, void *arg)
+{
+    struct question *q = xcalloc(1, sizeof *q);
+
+    q->cluster = c;
+    q->arg = arg;
+    q->next = c->questions;
+    c->questions = q;
+    return q;
+}
+
+static void answer_later(struct cluster *c, struct question *q)
+{
+    sim_at(c->sim, soon(c, sim_chance(c->sim, 30) ? 40000 : 500), answer, q);
+}
+
+void cluster_drop_all(struct cluster *c)
+{
+    struct error err;
+
+    error_set(&err, "dropped", "the daemon is gone");
+    while (c->questions != NULL) {
+        struct question *q = c->questions;
+
+        c->questions = q->next;
+        q->dropped = true;
+        if (q->submitted != NULL)
+            q->submitted(q->arg, ADAPTER_UNSURE, NULL, &err);
+        if (q->polled != NULL)
+            q->polled(q->arg, ADAPTER_UNSURE, NULL, 0, &err);
+        if (q->done != NULL)
+            q->done(q->arg, ADAPTER_UNSURE, &err);
+    }
+}
+
+static int cluster_check(struct adapter *a, const struct adapter_resources *want, struct error *err)
+{
+    return 0;
+}
+
+static int cluster_slots(struct adapter *a)
+{
+    return 0;
+}
+
+static void cluster_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    const struct sim_faults *faults = sim_faults_of(c->sim);
+    struct question *q = question_new(c, arg);
+
+    q->submitted = cb;
+    q->refused = sim_chance(c->sim, faults->submit_refused);
+    q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
+    if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
+        enqueue(c, job->name, job->dir, q->id);
+    answer_later(c, q);
+}
+
+static void cluster_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    struct question *q = question_new(c, arg);
+
+    q->polled = cb;
+    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    q->n = n;
+    q->names = xcalloc(n, sizeof *q->names);
+    for (size_t i = 0; i < n; i++)
+        snprintf(q->names[i], sizeof q->names[i], "%s", jobs[i].name);
+    answer_later(c, q);
+}
+
+static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, adapter_done_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    struct question *q = question_new(c, arg);
+
+    q->done = cb;
+    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    for (struct cjob *job = c->jobs; job != NULL && !q->unsure; job = job->next) {
+        if (strcmp(job->name, ajob->name) != 0)
+            continue;
+        job->cancelled = true;
+        if (job->state == ADAPTER_JOB_QUEUED)
+            job->state = ADAPTER_JOB_ENDED;
+    }
+    answer_later(c, q);
+}
+
+const struct adapter_ops cluster_ops = {
+    .abi = ADAPTER_ABI,
+    .name = "local",
+    .check = cluster_check,
+    .slots = cluster_slots,
+    .submit = cluster_submit,
+    .poll = cluster_poll,
+    .find = cluster_poll,
+    .cancel = cluster_cancel,
+};

@@ -1,0 +1,149 @@
+/* The run directory as an object of JSON documents: slow, now and then failing, and shared with the cluster. */
+#include "tests/sim/sim.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct request {
+    struct request *next; /* of those not yet answered */
+    bool dropped;         /* its daemon has crashed */
+    char **paths;
+    size_t n_paths;
+    struct rundir_file *files;
+    size_t n_files;
+    void (*written)(void *arg, const struct error *err);
+    void (*read)(void *arg, json_t **json, const struct error *err);
+    void (*tailed)(void *arg, const char *text, size_t size);
+    void *arg;
+};
+
+static void request_free(struct request *r)
+{
+    for (size_t i = 0; i < r->n_paths; i++)
+        free(r->paths[i]);
+    for (size_t i = 0; i < r->n_files; i++) {
+        free(r->files[i].path);
+        json_decref(r->files[i].json);
+    }
+    free(r->paths);
+    free(r->files);
+    free(r);
+}
+
+static struct request *pending; /* one simulation at a time */
+
+static void forget(struct request *r)
+{
+    struct request **at = &pending;
+
+    while (*at != NULL && *at != r)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = r->next;
+}
+
+void disk_drop_all(void)
+{
+    while (pending != NULL) {
+        struct request *r = pending;
+        struct error err;
+        json_t **json = xcalloc(r->n_paths + 1, sizeof *json);
+
+        pending = r->next;
+        r->dropped = true;
+        error_set(&err, "dropped", "the daemon is gone");
+        if (r->written != NULL)
+            r->written(r->arg, &err);
+        else if (r->read != NULL)
+            r->read(r->arg, json, &err);
+        else
+            r->tailed(r->arg, "", 0);
+        free(json);
+    }
+}
+
+static void do_write(struct sim *sim, struct request *r, bool alive)
+{
+    struct error err;
+    bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
+
+    for (size_t i = 0; i < r->n_files && !failed; i++)
+        json_object_set(sim_files(sim), r->files[i].path, r->files[i].json);
+    error_set(&err, "file_write", "simulated");
+    if (alive)
+        r->written(r->arg, failed ? &err : NULL);
+}
+
+static void do_read(struct sim *sim, struct request *r, bool alive)
+{
+    struct error err;
+    bool failed = sim_chance(sim, sim_faults_of(sim)->read_fails);
+    json_t **json = xcalloc(r->n_paths, sizeof *json);
+
+    for (size_t i = 0; i < r->n_paths && !failed; i++)
+        json[i] = json_object_get(sim_files(sim), r->paths[i]);
+    error_set(&err, "file_read", "simulated");
+    if (alive)
+        r->read(r->arg, json, failed ? &err : NULL);
+    free(json);
+}
+
+/* A daemon that has crashed meanwhile hears nothing; but what it was writing may have got to the disk. */
+static void serve(struct sim *sim, void *arg)
+{
+    struct request *r = arg;
+
+    forget(r);
+    if (r->written != NULL)
+        do_write(sim, r, !r->dropped);
+    else if (r->read != NULL)
+        do_read(sim, r, !r->dropped);
+    else if (!r->dropped)
+        r->tailed(r->arg, "", 0);
+    request_free(r);
+}
+
+static struct request *ask(struct sim *sim, char **paths, size_t n, void *arg)
+{
+    struct request *r = xcalloc(1, sizeof *r);
+
+    r->next = pending;
+    pending = r;
+    r->paths = paths;
+    r->n_paths = n;
+    r->arg = arg;
+    sim_at(sim, sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, 20) ? 20000 : 50), serve, r);
+    return r;
+}
+
+static void disk_write(void *sim, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n_files,
+                       void (*cb)(void *arg, const struct error *err), void *arg)
+{
+    struct request *r = ask(sim, dirs, n_dirs, arg);
+
+    r->files = files;
+    r->n_files = n_files;
+    r->written = cb;
+}
+
+static void disk_read(void *sim, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
+                      void *arg)
+{
+    ask(sim, paths, n, arg)->read = cb;
+}
+
+static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size),
+                      void *arg)
+{
+    /* there are no metric files here */
+    char **paths = xcalloc(1, sizeof *paths);
+    struct request *r;
+
+    paths[0] = path;
+    r = ask(sim, paths, 1, arg);
+    r->tailed = cb;
+}
+
+const struct rundir_ops sim_disk_ops = {.write = disk_write, .read = disk_read, .tail = disk_tail};

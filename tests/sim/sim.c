@@ -1,0 +1,262 @@
+#include "tests/sim/sim.h"
+
+#include "common/xalloc.h"
+#include "daemon/store/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct event {
+    int64_t when;
+    uint64_t order;
+    sim_event_fn *fn;
+    void *arg;
+};
+
+struct sim {
+    uint64_t random;
+    struct sim_faults faults;
+    const char *state_dir;
+    int64_t now, wake;
+    uint64_t order;
+    struct event *events; /* unsorted: there are few */
+    size_t n, cap;
+    json_t *files;
+    struct cluster *cluster;
+    bool commit_failed;
+    char violation[300];
+
+    uv_loop_t loop;
+    uv_idle_t alive; /* a loop with nothing in it would not even end its turn */
+    struct store *store; /* NULL while crashed, and all below */
+    struct turn *turn;
+    struct engine *engine;
+};
+
+uint64_t sim_random(struct sim *sim, uint64_t below)
+{
+    uint64_t z = sim->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ (z >> 31)) % below;
+}
+
+bool sim_chance(struct sim *sim, int per_mille)
+{
+    return (int)sim_random(sim, 1000) < per_mille;
+}
+
+int64_t sim_now(const struct sim *sim)
+{
+    return sim->now;
+}
+
+struct engine *sim_engine(struct sim *sim)
+{
+    return sim->engine;
+}
+
+struct store *sim_store(struct sim *sim)
+{
+    return sim->store;
+}
+
+const struct sim_faults *sim_faults_of(const struct sim *sim)
+{
+    return &sim->faults;
+}
+
+json_t *sim_files(struct sim *sim)
+{
+    return sim->files;
+}
+
+int sim_live_jobs(const struct sim *sim)
+{
+    return cluster_live_jobs(sim->cluster);
+}
+
+const char *sim_violation(const struct sim *sim)
+{
+    return sim->violation[0] ? sim->violation : NULL;
+}
+
+void sim_violate(struct sim *sim, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (sim->violation[0])
+        return;
+    va_start(ap, fmt);
+    vsnprintf(sim->violation, sizeof sim->violation, fmt, ap);
+    va_end(ap);
+}
+
+void sim_at(struct sim *sim, int64_t when_ms, sim_event_fn *fn, void *arg)
+{
+    if (sim->n == sim->cap) {
+        sim->cap = sim->cap ? 2 * sim->cap : 64;
+        sim->events = xrealloc(sim->events, sim->cap, sizeof *sim->events);
+    }
+    sim->events[sim->n++] = (struct event){when_ms < sim->now ? sim->now : when_ms, sim->order++, fn, arg};
+}
+
+static int64_t port_now(void *arg)
+{
+    return ((struct sim *)arg)->now;
+}
+
+static void port_wake_at(void *arg, int64_t when_ms)
+{
+    ((struct sim *)arg)->wake = when_ms;
+}
+
+static void port_random(void *arg, void *out, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        ((unsigned char *)out)[i] = (unsigned char)sim_random(arg, 256);
+}
+
+static void on_rolled_back(void *arg)
+{
+    struct sim *sim = arg;
+    struct error err;
+
+    sim->commit_failed = true;
+    if (sim->engine != NULL && engine_load(sim->engine, &err) < 0)
+        sim_violate(sim, "the state cannot be read back: %s", err.text);
+}
+
+static int on_commit(void *arg)
+{
+    struct sim *sim = arg;
+
+    return sim->engine != NULL && sim_chance(sim, sim->faults.commit_fails);
+}
+
+void sim_boot(struct sim *sim)
+{
+    struct engine_ports ports = {
+        .now_ms = port_now,
+        .wake_at = port_wake_at,
+        .random = port_random,
+        .arg = sim,
+        .rundir_ops = &sim_disk_ops,
+        .rundir = sim,
+        .run_dir = "/run",
+        .control_endpoint = "",
+        .python = "",
+        .python_path = "",
+        .examples_dir = "",
+    };
+    struct error err;
+
+    if (store_open(&sim->store, sim->state_dir, &err) < 0) {
+        sim_violate(sim, "the store does not open: %s", err.text);
+        return;
+    }
+    sqlite3_exec(sim->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL); /* the power does not fail here */
+    sqlite3_commit_hook(sim->store->db, on_commit, sim);
+    sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
+    sim->engine = engine_create(&ports, sim->store, sim->turn);
+    engine_add_adapter(sim->engine, &cluster_ops, cluster_adapter(sim->cluster));
+    if (engine_load(sim->engine, &err) < 0)
+        sim_violate(sim, "the state cannot be read: %s", err.text);
+}
+
+static void nothing_kept(void *arg, const struct error *err)
+{
+}
+
+void sim_crash(struct sim *sim)
+{
+    if (sim->engine == NULL)
+        return;
+    engine_stop(sim->engine);
+    disk_drop_all();
+    cluster_drop_all(sim->cluster);
+    /* what waits for a commit is told that there is none, so that its memory is freed; the changes go with it */
+    sqlite3_commit_hook(sim->store->db, NULL, NULL);
+    sim->store->doomed = sim->store->in_transaction;
+    turn_after_commit(sim->turn, nothing_kept, NULL);
+    turn_destroy(sim->turn);
+    uv_run(&sim->loop, UV_RUN_NOWAIT);
+    engine_destroy(sim->engine);
+    store_close(sim->store);
+    sim->engine = NULL;
+    sim->turn = NULL;
+    sim->store = NULL;
+    sim->wake = INT64_MAX;
+}
+
+int sim_turn(struct sim *sim)
+{
+    sim->commit_failed = false;
+    uv_run(&sim->loop, UV_RUN_NOWAIT);
+    return sim->commit_failed ? -1 : 0;
+}
+
+bool sim_step(struct sim *sim)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i < sim->n; i++)
+        if (sim->events[i].when < sim->events[first].when ||
+            (sim->events[i].when == sim->events[first].when && sim->events[i].order < sim->events[first].order))
+            first = i;
+    if (sim->n == 0 && sim->wake == INT64_MAX)
+        return false;
+    if (sim->n > 0 && sim->events[first].when <= sim->wake) {
+        struct event event = sim->events[first];
+
+        sim->events[first] = sim->events[--sim->n];
+        sim->now = event.when;
+        event.fn(sim, event.arg);
+    } else {
+        if (sim->wake > sim->now)
+            sim->now = sim->wake;
+        sim->wake = INT64_MAX;
+        if (sim->engine != NULL)
+            engine_tick(sim->engine);
+    }
+    sim_turn(sim);
+    return true;
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+}
+
+struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir)
+{
+    struct sim *sim = xcalloc(1, sizeof *sim);
+
+    sim->random = seed;
+    sim->faults = *faults;
+    sim->state_dir = state_dir;
+    sim->now = INT64_C(1700000000000);
+    sim->wake = INT64_MAX;
+    sim->files = json_object();
+    uv_loop_init(&sim->loop);
+    uv_idle_init(&sim->loop, &sim->alive);
+    uv_idle_start(&sim->alive, on_idle);
+    sim->cluster = cluster_create(sim);
+    return sim;
+}
+
+void sim_destroy(struct sim *sim)
+{
+    sim_crash(sim);
+    while (sim->n > 0)
+        sim_step(sim); /* events free what they hold; without an engine they change nothing */
+    cluster_destroy(sim->cluster);
+    json_decref(sim->files);
+    uv_close((uv_handle_t *)&sim->alive, NULL);
+    uv_run(&sim->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&sim->loop);
+    free(sim->events);
+    free(sim);
+}

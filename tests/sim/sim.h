@@ -1,0 +1,69 @@
+/* A simulated cluster in virtual time, for the engine: a scheduler that queues, delays, loses answers, forgets jobs and
+ * loses nodes; a shared file system; runners and ranks that keep the contracts of docs/run-directory.md. Everything that
+ * happens is drawn from one seed. The cluster outlives the daemon, which can be crashed at any moment. */
+#ifndef TESTS_SIM_H
+#define TESTS_SIM_H
+#include "daemon/engine/engine.h"
+
+#include <stdint.h>
+
+/* Probabilities, in 1/1000. */
+struct sim_faults {
+    int submit_unsure;   /* no answer to a submission, which was accepted or not, evenly */
+    int submit_refused;
+    int poll_unsure;
+    int queue_lost;      /* a queued job vanishes */
+    int runner_killed;   /* a runner dies with its tasks, leaving no record */
+    int task_fails;
+    int write_fails;     /* of the run directory */
+    int read_fails;
+    int nudge_lost;      /* a control message, or an adapter's poke */
+    int commit_fails;    /* of the store: a full disk */
+};
+
+struct sim;
+
+struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir);
+void sim_destroy(struct sim *sim);
+
+uint64_t sim_random(struct sim *sim, uint64_t below);
+bool sim_chance(struct sim *sim, int per_mille);
+int64_t sim_now(const struct sim *sim);
+
+/* Start the daemon's part (store, turn, engine) on what is on disk; crash it: nothing that was not committed is kept. */
+void sim_boot(struct sim *sim);
+void sim_crash(struct sim *sim);
+struct engine *sim_engine(struct sim *sim);
+struct store *sim_store(struct sim *sim);
+
+/* End the loop turn: commit. 0, or -1 where the commit failed. */
+int sim_turn(struct sim *sim);
+
+/* Let the next thing happen, and end the turn. false: nothing will ever happen any more. */
+bool sim_step(struct sim *sim);
+
+/* Jobs that the scheduler still has queued or running. */
+int sim_live_jobs(const struct sim *sim);
+/* What went against the promises so far, NULL if nothing did. */
+const char *sim_violation(const struct sim *sim);
+
+/* For the parts of the simulation itself. */
+typedef void sim_event_fn(struct sim *sim, void *arg);
+void sim_at(struct sim *sim, int64_t when_ms, sim_event_fn *fn, void *arg);
+void sim_violate(struct sim *sim, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const struct sim_faults *sim_faults_of(const struct sim *sim);
+json_t *sim_files(struct sim *sim); /* path → JSON document */
+
+/* cluster.c */
+struct cluster;
+struct cluster *cluster_create(struct sim *sim);
+void cluster_destroy(struct cluster *cluster);
+struct adapter *cluster_adapter(struct cluster *cluster);
+extern const struct adapter_ops cluster_ops;
+int cluster_live_jobs(const struct cluster *cluster);
+void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
+
+/* disk.c */
+extern const struct rundir_ops sim_disk_ops; /* their `rundir` is the sim */
+void disk_drop_all(void);
+#endif

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# A training over HTTP: counters, metric series, output. The rank is a script that keeps to docs/run-directory.md.
+. "${srcdir:-.}/tests/t/lib.sh"
+
+cat >"$T/rank" <<'X'
+#!/usr/bin/env bash
+set -eu
+cd "$STRETTO_TRAINING_DIR"
+whole() { cat >"$1.tmp" && mv "$1.tmp" "$1"; }
+status() {
+	echo "{\"version\": 1, \"generation\": 1, \"rank\": 0, \"time\": 1769860000.0, \"state\": \"$1\", \"received\": 110,
+		\"unique\": 100, \"duplicates\": 10, \"rejected\": 0, \"drawn\": 100, \"batches\": 30, \"repeats\": 5,
+		\"population\": 0, \"unseen\": 0, \"samples_per_second\": 47.5, \"finalized\": 2}"
+}
+echo "rank $STRETTO_RANK"
+echo "warning" >&2
+for i in $(seq 0 1199); do
+	echo "{\"name\": \"train_loss\", \"step\": $i, \"time\": 1769860000.5, \"value\": $i.25}"
+done >metrics-rank0.jsonl
+echo '{"name": "validation_loss", "step": 7, "time": 1769860040.0, "value": null}' >>metrics-rank0.jsonl
+status receiving | whole status-rank0.json
+echo '{"version": 1, "generation": 1, "rank": 0, "ranks": 1, "host": "here", "endpoints": ["ipc:///nowhere"]}' |
+	whole ../stream/g1-rank0.json
+until [ -e reception.json ]; do sleep 0.05; done
+status done | whole done-rank0.json
+X
+chmod +x "$T/rank"
+jq -n --arg rank "$T/rank" '{name: "tr", members: {command: ["true"], parameters: {grid: {x: [1, 2]}}}, width: 2,
+	training: {command: [$rank], ranks: 1, fields: {f: {dtype: "float32", shape: [2]}}}}' >"$T/spec.json"
+start_daemon
+id=$(submit "$T/spec.json")
+ok "it ends" wait_ensemble "$id" 60
+training=$(jq -r .training.id "$T/ensemble.json")
+v1=/v1/trainings/$training
+
+is "$(jq -c '.training | [.state, .ranks, .generation, .received, .unique, .duplicates, .drawn, .batches, .samples_per_second,
+	.metrics.train_loss, .metrics.validation_loss]' "$T/ensemble.json")" \
+	'["done",1,1,110,100,10,100,30,47.5,1199.25,null]' "an ensemble shows its training"
+is "$(api GET "$v1" | jq -S .)" "$(jq -S .training "$T/ensemble.json")" "the same as the training itself"
+is "$(jq -r '.ensemble, .dir' <(api GET "$v1"))" "$id
+$(jq -r .dir "$T/ensemble.json")/training/g1" "it names its ensemble and its directory"
+
+api GET "$v1/metrics?points=10000" >"$T/all"
+is "$(jq -c '.series.train_loss | [.total, .downsampled, (.points | length)], .points[0], .points[-1]' "$T/all" | tr '\n' ' ')" \
+	'[1200,false,1200] [0,"2026-01-31T11:46:40.500Z",0.25] [1199,"2026-01-31T11:46:40.500Z",1199.25] ' "every point"
+is "$(jq -c '.series.validation_loss.points' "$T/all")" '[[7,"2026-01-31T11:47:20.000Z",null]]' "what is no number is null"
+for points in 2 3 5 499 500 599 600 1199 1200; do
+	api GET "$v1/metrics?name=train_loss&points=$points" >"$T/some"
+	is "$(jq -c --argjson n "$points" '[(.series | keys), .series.train_loss.total,
+		.series.train_loss.downsampled == ($n < 1200), (.series.train_loss.points | length <= $n and length > $n / 3),
+		.series.train_loss.points[0][0], .series.train_loss.points[-1][0]]' "$T/some")" \
+		'[["train_loss"],1200,true,true,0,1199]' "$points points at most, the first and the last among them"
+done
+is "$(api GET "$v1/metrics?name=none" | jq -c .series)" '{}' "a series that is not there"
+for points in 0 1 10001; do
+	is "$(api_status GET "$v1/metrics?points=$points") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "points=$points"
+done
+is "$(api GET "$v1/stdout")" "rank 0" "a rank's stdout"
+is "$(api GET "$v1/stderr?rank=0")" "warning" "a rank's stderr"
+is "$(api_status GET "$v1/stdout?rank=1") $(jq -r .code "$T/api.body")" "404 output_not_found" "a rank that is not there"
+like "$(api GET /metrics)" 'stretto_ensembles\{state="complete"\} 1' "Prometheus counts it"
+
+done_testing

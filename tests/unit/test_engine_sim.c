@@ -1,0 +1,228 @@
+/* The engine against a simulated cluster, in virtual time. Each seed is a schedule of its own: submissions that are lost,
+ * polls that fail, nodes and commits that fail, a daemon that crashes anywhere; at the end the books must balance.
+ *
+ * SIM_SEEDS=N runs more schedules, SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
+#include "common/log.h"
+#include "tests/sim/sim.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <unistd.h>
+
+#define STEPS_MAX 300000
+
+static char dir[64];
+
+static int64_t number(struct sim *sim, const char *sql)
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, sql, "");
+    int64_t n = -1;
+
+    if (stmt == NULL || store_row(sim_store(sim), stmt, &err) != 1) {
+        sim_violate(sim, "%s: %s", sql, err.text);
+        return -1;
+    }
+    n = sqlite3_column_int64(stmt, 0);
+    store_done(stmt);
+    return n;
+}
+
+#define HOLDS(sim, what, sql)                                                                                          \
+    do {                                                                                                               \
+        int64_t n_ = number(sim, sql);                                                                                 \
+        if (n_ != 0)                                                                                                   \
+            sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
+    } while (0)
+
+/* What must hold whenever the daemon has committed. */
+static void check_always(struct sim *sim)
+{
+    HOLDS(sim, "more in flight than the width",
+          "SELECT count(*) FROM ensemble e WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = e.id AND a.outcome IS "
+          "NULL) > e.width");
+    HOLDS(sim, "tallies that do not add up to the count",
+          "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
+    HOLDS(sim, "members under way without an open attempt, or the other way round",
+          "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "
+          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
+    HOLDS(sim, "open attempts of ended jobs",
+          "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
+}
+
+/* What must hold when all is over. */
+static void check_end(struct sim *sim)
+{
+    HOLDS(sim, "members that are not final",
+          "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
+    HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
+    HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last",
+          "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
+          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded') <> m.attempts");
+    HOLDS(sim, "histories with a gap",
+          "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
+          "m.idx) <> m.attempts");
+    HOLDS(sim, "complete ensembles with cancelled members",
+          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.state = 'complete' AND t.state = "
+          "'cancelled' AND t.n > 0");
+    HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
+    HOLDS(sim, "failed members that failed too rarely",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
+          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason <> 'simulated'");
+}
+
+static json_t *random_spec(struct sim *sim)
+{
+    json_t *spec = json_pack("{s:s, s:I, s:I, s:{s:[s], s:I, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim", "width",
+                             (json_int_t)(1 + sim_random(sim, 12)), "pack", (json_int_t)(1 + sim_random(sim, 4)), "members",
+                             "command", "x", "retries", (json_int_t)sim_random(sim, 4), "parameters", "method", "halton",
+                             "count", (json_int_t)(1 + sim_random(sim, 40)), "space", "p", 0.0, 1.0);
+
+    if (sim_chance(sim, 300))
+        json_object_set_new(spec, "training",
+                            json_pack("{s:[s], s:{s:{s:s, s:[i]}}}", "command", "y", "fields", "u", "dtype", "float32",
+                                      "shape", 4));
+    return spec;
+}
+
+/* Submit one; it counts as accepted only if the turn was committed. */
+static void submit(struct sim *sim, int64_t accepted[], size_t *n)
+{
+    json_t *spec = random_spec(sim);
+    struct error err;
+    int64_t id;
+
+    if (engine_submit(sim_engine(sim), spec, &id, &err) == 0) {
+        if (sim_turn(sim) == 0)
+            accepted[(*n)++] = id;
+    } else if (strncmp(err.code, "store_", 6) != 0) {
+        sim_violate(sim, "a good spec was refused: %s at %s", err.text, err.pointer);
+    }
+    json_decref(spec);
+}
+
+static void check_accepted(struct sim *sim, const int64_t accepted[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ensemble_row row;
+        struct error err;
+
+        if (store_ensemble_get(sim_store(sim), accepted[i], &row, &err) != 1)
+            sim_violate(sim, "ensemble %lld was accepted, and is lost", (long long)accepted[i]);
+    }
+}
+
+static struct sim_faults random_faults(uint64_t seed)
+{
+    /* some schedules are calm, some are wild */
+    int wild = (int)(seed % 4);
+
+    return (struct sim_faults){
+        .submit_unsure = 40 * wild,
+        .submit_refused = wild == 3 ? 5 : 0,
+        .poll_unsure = 100 * wild,
+        .queue_lost = 20 * wild,
+        .runner_killed = 40 * wild,
+        .task_fails = 50 * wild,
+        .write_fails = 20 * wild,
+        .read_fails = 20 * wild,
+        .nudge_lost = 250 * wild,
+        .commit_fails = wild > 1 ? 10 : 0,
+    };
+}
+
+static bool is_over(struct sim *sim)
+{
+    return sim_engine(sim) != NULL && sim_live_jobs(sim) == 0 &&
+           number(sim, "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) FROM "
+                       "job WHERE state <> 'ended') + (SELECT count(*) FROM training WHERE state IN ('submitted', "
+                       "'running'))") == 0;
+}
+
+static void run_schedule(struct sim *sim, uint64_t seed)
+{
+    int64_t accepted[8];
+    size_t n = 0, submissions = 1 + sim_random(sim, 3);
+    int crash = seed % 4 == 0 ? 0 : 4;
+
+    sim_boot(sim);
+    for (int step = 0; sim_violation(sim) == NULL; step++) {
+        if (step > STEPS_MAX)
+            sim_violate(sim, "no end after %d steps", step);
+        if (sim_engine(sim) != NULL && n < submissions && sim_chance(sim, 50))
+            submit(sim, accepted, &n);
+        if (sim_engine(sim) != NULL && n > 0 && sim_chance(sim, 1)) {
+            struct error err;
+
+            engine_cancel(sim_engine(sim), accepted[sim_random(sim, n)], &err);
+            sim_turn(sim);
+        }
+        if (sim_chance(sim, crash))
+            sim_crash(sim);
+        if (sim_engine(sim) == NULL) {
+            if (sim_chance(sim, 100) || !sim_step(sim))
+                sim_boot(sim);
+        } else if (n == submissions && step % 16 == 0 && is_over(sim)) {
+            break;
+        } else if (!sim_step(sim) && n == submissions && !is_over(sim)) {
+            sim_violate(sim, "nothing will happen any more, and it is not over");
+        }
+        if (sim_engine(sim) != NULL && step % 64 == 0)
+            check_always(sim);
+    }
+    if (sim_violation(sim) == NULL) {
+        check_always(sim);
+        check_end(sim);
+        check_accepted(sim, accepted, n);
+    }
+}
+
+static void one_seed(uint64_t seed)
+{
+    struct sim_faults faults = random_faults(seed);
+    struct sim *sim;
+    char command[256], violation[400] = "";
+
+    snprintf(dir, sizeof dir, "%s/stretto-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    assert_non_null(mkdtemp(dir));
+    sim = sim_create(seed, &faults, dir);
+    run_schedule(sim, seed);
+    if (sim_violation(sim) != NULL)
+        snprintf(violation, sizeof violation, "%s", sim_violation(sim));
+    if (violation[0] && getenv("SIM_LOG")) {
+        snprintf(command, sizeof command, "sqlite3 -header -readonly '%s/stretto.db' 'SELECT * FROM job WHERE ended IS NULL; "
+                 "SELECT * FROM training; SELECT * FROM tally WHERE n > 0' >&2", dir);
+        if (system(command) != 0)
+            fputs("(no sqlite3 shell)\n", stderr);
+    }
+    sim_destroy(sim);
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
+    if (violation[0])
+        fail_msg("SIM_SEED=%llu: %s", (unsigned long long)seed, violation);
+}
+
+static void no_schedule_breaks_a_promise(void **state)
+{
+    const char *one = getenv("SIM_SEED"), *many = getenv("SIM_SEEDS");
+    uint64_t seeds = many ? strtoull(many, NULL, 10) : 300;
+
+    if (one != NULL) {
+        one_seed(strtoull(one, NULL, 10));
+        return;
+    }
+    for (uint64_t seed = 1; seed <= seeds; seed++)
+        one_seed(seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_schedule_breaks_a_promise)};
+
+    /* commits fail here by design: the log would say so a thousand times */
+    log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
