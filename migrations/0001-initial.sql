@@ -84,6 +84,7 @@ CREATE TABLE rank (
     duplicates INTEGER NOT NULL DEFAULT 0,
     drawn INTEGER NOT NULL DEFAULT 0,
     batches INTEGER NOT NULL DEFAULT 0,
+    repeats INTEGER NOT NULL DEFAULT 0,
     samples_per_second REAL NOT NULL DEFAULT 0,
     status TEXT,
     metrics_offset INTEGER NOT NULL DEFAULT 0,

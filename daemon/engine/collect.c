@@ -134,8 +134,8 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         job_end(engine, job, job->gone_reason);
     else if (ended || job->gone)
         missing(engine, job, claimed);
-    else if (job->look)
-        job_collect(engine, job);
+    else
+        job_advance(engine, job); /* what was put off meanwhile: a cancel, another look */
     engine_settle(engine);
 }
 

@@ -24,6 +24,7 @@ static void read_counters(struct rank_row *row, const json_t *status)
     row->duplicates = integer(status, "duplicates");
     row->drawn = integer(status, "drawn");
     row->batches = integer(status, "batches");
+    row->repeats = integer(status, "repeats");
     row->samples_per_second = json_number_value(json_object_get(status, "samples_per_second"));
 }
 

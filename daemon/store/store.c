@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 int store_error(struct store *store, const char *doing, struct error *err)
@@ -22,17 +21,19 @@ int store_error(struct store *store, const char *doing, struct error *err)
                      sqlite3_errmsg(store->db), store->path);
 }
 
-/* One daemon per state directory. The lock is on a file of its own: SQLite's locks come and go. */
+/* One daemon per state directory. The lock is on a file of its own: SQLite's locks come and go. It belongs to this process
+ * alone (fcntl, not flock): a child that was just forked when the daemon died must not keep it. */
 static int take_lock(struct store *store, const char *state_dir, struct error *err)
 {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char *path = xasprintf("%s/lock", state_dir);
     int rc = 0;
 
     store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (store->lock_fd < 0)
         rc = error_errno(err, "store_io", "cannot open %s", path);
-    else if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        rc = errno == EWOULDBLOCK
+    else if (fcntl(store->lock_fd, F_SETLK, &lock) < 0)
+        rc = errno == EACCES || errno == EAGAIN
                  ? error_set(err, "store_locked", "another strettod is running on the state directory %s", state_dir)
                  : error_errno(err, "store_io", "cannot lock %s", path);
     free(path);

@@ -66,14 +66,14 @@ int store_rank_put(struct store *store, const struct rank_row *row, struct error
 {
     return store_exec(store, err,
                       "INSERT INTO rank (training, generation, rank, ready, done, received, uniq, duplicates, drawn, "
-                      "batches, samples_per_second, metrics_offset) "
-                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
+                      "batches, samples_per_second, metrics_offset, repeats) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
                       "ON CONFLICT (training, generation, rank) DO UPDATE SET ready = ?4, done = ?5, received = ?6, "
                       "uniq = ?7, duplicates = ?8, drawn = ?9, batches = ?10, samples_per_second = ?11, "
-                      "metrics_offset = ?12",
-                      "iiibbiiiiidi", row->training, row->generation, row->rank, (int)row->ready, (int)row->done,
+                      "metrics_offset = ?12, repeats = ?13",
+                      "iiibbiiiiidii", row->training, row->generation, row->rank, (int)row->ready, (int)row->done,
                       row->received, row->unique, row->duplicates, row->drawn, row->batches, row->samples_per_second,
-                      row->metrics_offset);
+                      row->metrics_offset, row->repeats);
 }
 
 int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
@@ -81,7 +81,7 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT ready, done, received, uniq, duplicates, drawn, batches, "
-                                     "samples_per_second, metrics_offset FROM rank "
+                                     "samples_per_second, metrics_offset, repeats FROM rank "
                                      "WHERE training = ?1 AND generation = ?2 AND rank = ?3",
                                      "iii", training, generation, rank);
     int rc = stmt ? store_row(store, stmt, err) : -1;
@@ -101,6 +101,7 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
         .batches = sqlite3_column_int64(stmt, 6),
         .samples_per_second = sqlite3_column_double(stmt, 7),
         .metrics_offset = sqlite3_column_int64(stmt, 8),
+        .repeats = sqlite3_column_int64(stmt, 9),
     };
     store_done(stmt);
     return 1;
@@ -110,7 +111,8 @@ int store_rank_sum(struct store *store, const struct training_row *training, str
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT count(*), total(ready), total(done), sum(received), sum(uniq), "
-                                     "sum(duplicates), sum(drawn), sum(batches), total(samples_per_second) FROM rank "
+                                     "sum(duplicates), sum(drawn), sum(batches), total(samples_per_second), sum(repeats) "
+                                     "FROM rank "
                                      "WHERE training = ?1 AND generation = ?2",
                                      "ii", training->id, training->generation);
     int rc = stmt ? store_row(store, stmt, err) : -1;
@@ -130,6 +132,7 @@ int store_rank_sum(struct store *store, const struct training_row *training, str
         .drawn = sqlite3_column_int64(stmt, 6),
         .batches = sqlite3_column_int64(stmt, 7),
         .samples_per_second = sqlite3_column_double(stmt, 8),
+        .repeats = sqlite3_column_int64(stmt, 9),
     };
     store_done(stmt);
     return 0;

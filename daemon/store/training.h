@@ -24,7 +24,7 @@ struct training_row {
 struct rank_row {
     int64_t training, generation, rank;
     bool ready, done;
-    int64_t received, unique, duplicates, drawn, batches;
+    int64_t received, unique, duplicates, drawn, batches, repeats;
     double samples_per_second;
     int64_t metrics_offset;
 };
