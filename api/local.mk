@@ -59,3 +59,16 @@ tests_unit_test_api_document_LDADD = libapi.la $(unit_libs)
 tests_unit_test_api_parse_CFLAGS = $(unit_cflags)
 tests_unit_test_api_parse_LDADD = libapi.la $(unit_libs)
 endif
+
+api_tests = \
+	tests/t/0010-layers.t \
+	tests/t/0500-http-requests.t \
+	tests/t/0510-http-submit.t \
+	tests/t/0520-http-lists.t \
+	tests/t/0530-http-output.t \
+	tests/t/0540-http-training.t \
+	tests/t/0550-http-clients.t \
+	tests/t/0560-http-document.t \
+	tests/t/0570-http-commit.t
+dist_check_SCRIPTS += $(api_tests)
+TESTS += $(api_tests)

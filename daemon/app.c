@@ -71,10 +71,9 @@ static void wake_at(void *arg, int64_t when_ms)
 static void rolled_back(void *arg)
 {
     struct app *app = arg;
-    struct error err;
 
-    if (app->engine != NULL && engine_load(app->engine, &err) < 0)
-        log_error("the state cannot be read back: %s", err.text);
+    if (app->engine != NULL)
+        engine_rest(app->engine);
 }
 
 static void poke(void *arg)

@@ -14,6 +14,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
 	daemon/engine/ranks.c \
+	daemon/engine/submit.c \
 	daemon/engine/training.c \
 	daemon/python.c daemon/python.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \

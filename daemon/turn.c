@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct waiter {
     void (*cb)(void *arg, const struct error *err);
@@ -48,7 +49,8 @@ static void settle(struct turn *turn)
             tell(turn, NULL);
             continue;
         }
-        log_error("this turn's changes are taken back: %s", err.text);
+        if (!turn->troubled || strcmp(err.text, turn->trouble.text) != 0) /* once, not a thousand times while the disk is full */
+            log_error("changes cannot be stored, and are taken back: %s", err.text);
         turn->troubled = true;
         turn->trouble = err;
         tell(turn, &err);

@@ -1,6 +1,5 @@
 /* Every error code that a reply can carry, its status and title. Held against openapi.yaml and against the sources by
  * tests. No guard: included with PROBLEM defined. */
-PROBLEM("request_malformed", 400, "Malformed request")
 PROBLEM("json_malformed", 400, "Malformed JSON")
 PROBLEM("query_unknown_parameter", 400, "Unknown query parameter")
 PROBLEM("query_wrong_value", 400, "Wrong query parameter")

@@ -115,98 +115,24 @@ void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int
     store_event_add(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
 }
 
-/* An impossible job is refused before anything is stored, with the place in the spec. */
-static int check_task(struct known_adapter *adapter, const struct spec_task *task, const char *at, struct error *err)
+void engine_rest(struct engine *engine)
 {
-    char pointer[sizeof err->pointer];
+    int64_t now = engine_now(engine);
 
-    if (adapter->ops->check(adapter->adapter, &task->resources, err) == 0)
-        return 0;
-    snprintf(pointer, sizeof pointer, "%s/resources%.200s", at, err->pointer);
-    memcpy(err->pointer, pointer, sizeof pointer);
-    return -1;
+    if (now - engine->rested_at > 2 * REST_MAX_MS)
+        engine->rest_ms = 0;
+    engine->rest_ms = engine->rest_ms == 0 ? REST_FIRST_MS : 2 * engine->rest_ms;
+    if (engine->rest_ms > REST_MAX_MS)
+        engine->rest_ms = REST_MAX_MS;
+    engine->rested_at = now;
+    engine_forget(engine);
+    engine->resting = true;
+    engine_wake_by(engine, now + engine->rest_ms);
 }
 
-static int cpus(const struct adapter_resources *r)
+int engine_wake_up(struct engine *engine, struct error *err)
 {
-    int64_t n = (int64_t)r->copies * r->tasks * r->cpus_per_task;
-
-    return n > INT32_MAX ? INT32_MAX : (int)n;
-}
-
-/* A training holds its slots while its members run: both must fit at once, or nothing ever ends. */
-static int check_together(struct known_adapter *adapter, const struct spec *spec, struct error *err)
-{
-    int slots = adapter->ops->slots(adapter->adapter);
-    int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&spec->members.resources);
-
-    if (slots == 0 || wanted <= slots)
-        return 0;
-    return error_at(err, "resources_impossible", "/members/resources/tasks",
-                    "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
-                    cpus(&spec->members.resources), cpus(&spec->training.resources), spec->adapter, slots);
-}
-
-static int check_resources(struct engine *engine, const struct spec *spec, struct error *err)
-{
-    struct known_adapter *adapter;
-
-    HASH_FIND_STR(engine->adapters, spec->adapter, adapter);
-    if (adapter == NULL)
-        return error_at(err, "spec_unknown_adapter", "/adapter", "there is no adapter \"%.60s\" here", spec->adapter);
-    if (check_task(adapter, &spec->members, "/members", err) < 0)
-        return -1;
-    if (!spec->has_training)
-        return 0;
-    if (check_task(adapter, &spec->training, "/training", err) < 0)
-        return -1;
-    return check_together(adapter, spec, err);
-}
-
-int engine_submit(struct engine *engine, const json_t *json, int64_t *id, struct error *err)
-{
-    struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
-    struct spec *spec = spec_parse(json, err);
-    struct live_ensemble *ens;
-    uint64_t key;
-    char *text;
-    int rc;
-
-    if (spec == NULL)
-        return -1;
-    if (check_resources(engine, spec, err) < 0) {
-        spec_destroy(spec);
-        return -1;
-    }
-    engine->ports.random(engine->ports.arg, &key, sizeof key);
-    snprintf(row.stream_key, sizeof row.stream_key, "%016llx", (unsigned long long)key);
-    snprintf(row.name, sizeof row.name, "%s", spec->name);
-    snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
-    row.count = params_count(spec->params);
-    row.width = spec->width;
-    text = json_dumps(json, JSON_COMPACT);
-    rc = store_ensemble_insert(engine->store, &row, text, err);
-    free(text);
-    if (rc == 0 && spec->has_training) {
-        struct training_row training = {.ensemble = row.id, .ranks = spec->ranks, .generation = 1,
-                                        .created_ms = row.created_ms};
-
-        rc = store_training_insert(engine->store, &training, err);
-    }
-    if (rc < 0) {
-        spec_destroy(spec);
-        return -1;
-    }
-    ens = engine_adopt_ensemble(engine, &row, spec);
-    if (ens == NULL)
-        return error_set(err, "store_io", "the new ensemble cannot be read back");
-    engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
-    log_info("ensemble %lld \"%s\": %lld members, width %lld, adapter %s", (long long)row.id, row.name,
-             (long long)row.count, (long long)row.width, row.adapter);
-    *id = row.id;
-    engine_touch(engine, ens);
-    engine_settle(engine);
-    return 0;
+    return engine->resting ? engine_load(engine, err) : 0;
 }
 
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
@@ -237,10 +163,13 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
 
 int engine_cancel(struct engine *engine, int64_t id, struct error *err)
 {
-    struct live_ensemble *ens = engine_find_ensemble(engine, id);
+    struct live_ensemble *ens;
     struct ensemble_row row;
     int rc;
 
+    if (engine_wake_up(engine, err) < 0)
+        return -1;
+    ens = engine_find_ensemble(engine, id);
     if (ens != NULL) {
         engine_end_ensemble(engine, ens, "");
         engine_settle(engine);
@@ -338,6 +267,20 @@ static void tick_ensemble(struct engine *engine, struct live_ensemble *ens, int6
     }
 }
 
+static void resume(struct engine *engine, int64_t now)
+{
+    struct error err;
+
+    if (engine->rested_at + engine->rest_ms > now) {
+        engine_wake_by(engine, engine->rested_at + engine->rest_ms);
+        return;
+    }
+    if (engine_load(engine, &err) < 0) {
+        log_error("the state cannot be read: %s", err.text);
+        engine_rest(engine);
+    }
+}
+
 void engine_tick(struct engine *engine)
 {
     int64_t now = engine_now(engine);
@@ -346,6 +289,10 @@ void engine_tick(struct engine *engine)
     struct live_job *job, *next_job;
 
     engine->wake_at = INT64_MAX;
+    if (engine->resting) {
+        resume(engine, now);
+        return;
+    }
     HASH_ITER (hh, engine->jobs, job, next_job) {
         if (job->retry_at <= now) {
             job->retry_at = INT64_MAX;

@@ -2,7 +2,7 @@
  *
  * It runs on the loop thread and is driven from outside: by calls from the API, by answers of adapters, by control
  * messages and by its wake-up time. All it must remember is in the store; its memory is a cache of what is under way,
- * rebuilt by engine_load() at start and after a failed commit. */
+ * built by engine_load() at start and again after a failed commit. */
 #ifndef DAEMON_ENGINE_ENGINE_H
 #define DAEMON_ENGINE_ENGINE_H
 #include "daemon/engine/ports.h"
@@ -19,8 +19,11 @@ void engine_destroy(struct engine *engine);
 /* Make an adapter known; specs name it. Borrowed. */
 void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter);
 
-/* (Re)build memory from the store and look up every job that had not ended. */
+/* Build memory from the store and look up every job that had not ended: at start. */
 int engine_load(struct engine *engine, struct error *err);
+/* A commit failed: what memory says is not what the store says. Forget it, and load again after a while, longer each time
+ * (a full disk would otherwise make a busy loop), or as soon as somebody asks for a change. */
+void engine_rest(struct engine *engine);
 
 /* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
  * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. */

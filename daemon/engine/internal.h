@@ -19,6 +19,8 @@
 #define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
+#define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
+#define REST_MAX_MS 10000
 #define DISPATCH_MAX 256 /* attempts made in one go, so that a loop turn stays short */
 
 struct known_adapter {
@@ -92,6 +94,8 @@ struct engine {
     struct live_job *jobs;
     struct live_ensemble *dirty;
     int64_t wake_at;
+    bool resting; /* memory is to be loaded again */
+    int64_t rest_ms, rested_at;
 };
 
 /* What an asynchronous question remembers; never a pointer into the engine's memory. */
@@ -115,6 +119,9 @@ struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 /* End the whole ensemble as cancelled, with a reason ("" none). */
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
+
+/* Load memory if the engine rests: nobody may change what is not there. */
+int engine_wake_up(struct engine *engine, struct error *err);
 
 /* load.c */
 void engine_forget(struct engine *engine); /* free all of its memory */

@@ -157,6 +157,7 @@ int engine_load(struct engine *engine, struct error *err)
     int rc;
 
     engine_forget(engine);
+    engine->resting = false;
     rc = store_ensemble_each_live(engine->store, keep_ensemble, &loading, err);
     if (rc == 0)
         rc = store_job_each_live(engine->store, keep_job, &loading, err);
@@ -164,7 +165,7 @@ int engine_load(struct engine *engine, struct error *err)
         adopt_ensembles(&loading);
         adopt_jobs(&loading);
         resume_conclusions(engine);
-        if (loading.n_rows > 0)
+        if (loading.n_rows > 0 && engine->rest_ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
         HASH_ITER (hh, engine->adapters, adapter, next)
             poll_find(engine, adapter);
@@ -173,5 +174,7 @@ int engine_load(struct engine *engine, struct error *err)
     }
     free(loading.rows);
     free(loading.jobs);
+    if (rc < 0)
+        engine->resting = true;
     return rc;
 }

@@ -189,7 +189,6 @@ static int doom(struct store *store, const struct error *err)
     if (!store->doomed) {
         store->doomed = true;
         store->why = *err;
-        log_error("store: %s", err->text);
     }
     return -1;
 }

@@ -123,11 +123,10 @@ static void port_random(void *arg, void *out, size_t size)
 static void on_rolled_back(void *arg)
 {
     struct sim *sim = arg;
-    struct error err;
 
     sim->commit_failed = true;
-    if (sim->engine != NULL && engine_load(sim->engine, &err) < 0)
-        sim_violate(sim, "the state cannot be read back: %s", err.text);
+    if (sim->engine != NULL)
+        engine_rest(sim->engine);
 }
 
 static int on_commit(void *arg)

@@ -16,7 +16,7 @@ walk() {
 	: >"$T/sizes"
 	while :; do
 		api GET "$path${cursor:+&cursor=$cursor}" >"$T/page" || return
-		jq -c ".$key[]" "$T/page"
+		jq -c ".${key}[]" "$T/page"
 		jq ".$key | length" "$T/page" >>"$T/sizes"
 		cursor=$(jq -r '.next // ""' "$T/page")
 		[ -n "$cursor" ] || return 0
@@ -62,5 +62,13 @@ is "$(walk '/v1/ensembles?limit=3' ensembles | jq .id | tr '\n' ' ')" "7 6 5 4 3
 is "$(tr '\n' ' ' <"$T/sizes")" "3 3 1 " "in pages"
 is "$(walk '/v1/ensembles?limit=7' ensembles | wc -l) $(cat "$T/sizes")" "7 7" "a page that is just full is the last"
 for i in 2 3 4 5 6 7; do wait_ensemble "$i" 60; done
+
+# Members that all have a row, in pages smaller than that
+id=$(api POST /v1/ensembles "$(jq -c '.members.parameters.grid.x = [range(20)] | .width = 20' <<<"$short")" | jq -r .id)
+wait_ensemble "$id" 60
+is "$(walk "/v1/ensembles/$id/members?limit=7" members | jq .index | tr '\n' ' ')" "$(seq -s ' ' 0 19) " "members with rows"
+is "$(tr '\n' ' ' <"$T/sizes")" "7 7 6 " "in pages"
+is "$(walk "/v1/ensembles/$id/members?limit=10&state=succeeded" members | wc -l) $(tr '\n' ' ' <"$T/sizes")" "20 10 10 " \
+	"by state, too"
 
 done_testing

@@ -77,6 +77,8 @@ elif what == "noise":  # each gets an answer or its connection ended, within the
                  post + b"Content-Length: 99999999999999999999999\r\n\r\n", post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"):
         answer(data)
     print("done")
+elif what == "large":  # sends all before it looks for an answer
+    print(answer(post + b"Content-Length: 17000000\r\n\r\n" + b" " * 17000000).decode())
 elif what == "pipeline":
     got = connect()
     got.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 200)
@@ -87,6 +89,7 @@ elif what == "pipeline":
 X
 rude() { python3 "$T/rude.py" "$SOCKET" "$@"; }
 is "$(rude noise) $(api_status GET /healthz)" "done 200" "noise is survived"
+is "$(rude large)" "HTTP/1.1 413 Content Too Large" "17 MB, from a client that sends all before it listens"
 is "$(rude pipeline)" 200 "200 requests at once on one connection"
 
 mkfifo "$T/hold"
