@@ -222,7 +222,7 @@ static void task_ends(struct sim *sim, void *arg)
     size_t i;
     json_t *task;
 
-    if (!job->dead && is_training(end->task) && !job->cancelled) {
+    if (!job->dead && is_training(end->task) && !job->cancelled && !sim_ending(sim)) {
         outcome = "succeeded";
         if (rank_waits(c, job, end->task)) {
             end_later(c, job, end->task, sim_now(sim) + 1000);
@@ -355,7 +355,7 @@ static void answer(struct sim *sim, void *arg)
     struct cluster *c = q->cluster;
     struct error err;
 
-    error_set(&err, "simulated", "simulated");
+    error_set(&err, "simulated", "%s", q->refused ? "refused" : "no answer");
     if (!q->dropped) {
         for (at = &c->questions; *at != q; at = &(*at)->next)
             ;

@@ -25,7 +25,7 @@ struct sim {
     size_t n, cap;
     json_t *files;
     struct cluster *cluster;
-    bool commit_failed;
+    bool commit_failed, ending;
     char violation[300];
 
     uv_loop_t loop;
@@ -67,6 +67,11 @@ struct store *sim_store(struct sim *sim)
 const struct sim_faults *sim_faults_of(const struct sim *sim)
 {
     return &sim->faults;
+}
+
+bool sim_ending(const struct sim *sim)
+{
+    return sim->ending;
 }
 
 json_t *sim_files(struct sim *sim)
@@ -249,6 +254,7 @@ struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const cha
 void sim_destroy(struct sim *sim)
 {
     sim_crash(sim);
+    sim->ending = true;
     while (sim->n > 0)
         sim_step(sim); /* events free what they hold; without an engine they change nothing */
     cluster_destroy(sim->cluster);

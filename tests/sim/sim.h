@@ -52,6 +52,7 @@ typedef void sim_event_fn(struct sim *sim, void *arg);
 void sim_at(struct sim *sim, int64_t when_ms, sim_event_fn *fn, void *arg);
 void sim_violate(struct sim *sim, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const struct sim_faults *sim_faults_of(const struct sim *sim);
+bool sim_ending(const struct sim *sim); /* what would go on for ever stops */
 json_t *sim_files(struct sim *sim); /* path → JSON document */
 
 /* cluster.c */

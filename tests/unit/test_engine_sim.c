@@ -71,7 +71,13 @@ static void check_end(struct sim *sim)
     HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
     HOLDS(sim, "failed members that failed too rarely",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
-          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason <> 'simulated'");
+          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason <> 'refused'");
+    HOLDS(sim, "members whose failures are not those of their attempts",
+          "SELECT count(*) FROM member m WHERE m.failures <> (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
+          "AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout'))");
+    HOLDS(sim, "members given up that might have been tried again, or the other way round",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
+          "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
 }
 
 static json_t *random_spec(struct sim *sim)
