@@ -83,7 +83,7 @@ int store_open(struct store **out, const char *state_dir, struct error *err)
         goto fail;
     }
     sqlite3_extended_result_codes(store->db, 0);
-    sqlite3_busy_timeout(store->db, 5000); /* somebody may look with the sqlite3 shell */
+    sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
     if (pragma(store, "PRAGMA journal_mode = WAL", err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
         load_instance(store, err) < 0)
