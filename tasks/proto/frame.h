@@ -17,7 +17,7 @@ enum frame_kind {
     FRAME_SAMPLE = 3,    /* member → rank: one field of one time step */
     FRAME_ACK = 4,       /* rank → member: held safely up to `sequence` */
     FRAME_REWIND = 5,    /* rank → member: something is missing after `sequence`, send again from there */
-    FRAME_WHO = 6,       /* rank → member: I do not know this session, say HELLO */
+    FRAME_WHO = 6,       /* rank → member: I do not know you, say HELLO */
     FRAME_FINALIZE = 7,  /* member → rank: nothing more will come */
     FRAME_FINALIZED = 8, /* rank → member: noted */
     FRAME_REFUSED = 9,   /* rank → member: I cannot take this; payload: the reason, UTF-8 */
