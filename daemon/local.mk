@@ -35,6 +35,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/metric.c \
 	daemon/store/migrate.c \
 	daemon/store/store.c daemon/store/store.h \
+	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
