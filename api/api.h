@@ -17,14 +17,23 @@ struct api_config {
     void *now_arg;
     const char *state_dir;
     const char *const *adapters; /* names, ended by NULL */
+    const char *tls_certificate, *tls_key; /* files of the TCP listeners; NULL: none */
+    const char *const *host_names; /* further names of this machine in Host headers, ended by NULL; NULL: none */
 };
 
 /* The process must ignore SIGPIPE: clients go away while they are written to. */
+/* Code "tls_unusable". */
 int api_create(struct api **out, const struct api_config *config, struct error *err);
 
-/* Listen on "unix:PATH", callable more than once. The socket is mode 0600 and answers only this user and root. A socket
- * file that nobody answers on is replaced. Codes: "listen_unsupported", "listen_in_use", "listen_failed". */
+/* Listen on "unix:PATH" or "tcp:HOST:PORT", callable more than once. A Unix socket is mode 0600 and answers only this
+ * user and root; a socket file that nobody answers on is replaced. TCP answers whoever has a token, and only a loopback
+ * address will do where there is no certificate. Codes: "listen_unsupported", "listen_in_use", "listen_needs_tls",
+ * "listen_failed". */
 int api_listen(struct api *api, const char *listen, struct error *err);
+
+/* All is listened on: write STATE_DIR/listen.json, {"listeners": [{"listen": …, "url": …}]}, with the real addresses and
+ * ports. It goes away with the api. */
+int api_publish(struct api *api, struct error *err);
 
 /* Stop listening, send what is ready, drop the rest. Callbacks under way may come after it and do no harm; its handles
  * are closed as the loop goes on, so run the loop once more before it is closed. */

@@ -1,5 +1,6 @@
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
+	api/access.c api/access.h \
 	api/adapters_get.c \
 	api/api.c api/api.h \
 	api/body.c api/body.h \
@@ -11,8 +12,11 @@ libapi_la_SOURCES = \
 	api/find.c api/find.h \
 	api/handlers.h \
 	api/health_get.c \
+	api/host.c api/host.h \
 	api/limits.h \
 	api/listener.c api/listener.h \
+	api/listener_tcp.c \
+	api/listener_unix.c \
 	api/member_get.c \
 	api/member_output_get.c \
 	api/members_get.c \
@@ -24,6 +28,7 @@ libapi_la_SOURCES = \
 	api/query.c api/query.h \
 	api/range.c api/range.h \
 	api/ready_get.c \
+	api/refusals.c api/refusals.h \
 	api/request.c api/request.h \
 	api/root_get.c \
 	api/routes.c api/routes.h \
@@ -31,6 +36,11 @@ libapi_la_SOURCES = \
 	api/stream.c api/stream.h \
 	api/tbl/problems.h \
 	api/tbl/routes.h \
+	api/tls.c api/tls.h \
+	api/token.c api/token.h \
+	api/token_delete.c \
+	api/tokens_get.c \
+	api/tokens_post.c \
 	api/training_get.c \
 	api/training_json.c \
 	api/training_metrics_get.c \
@@ -53,7 +63,9 @@ api/openapi.c: api/openapi.json build-aux/embed
 	  sh $(srcdir)/build-aux/embed api_openapi $$json > $@.tmp && mv $@.tmp $@
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_api_document tests/unit/test_api_parse
+unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse
+tests_unit_test_access_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_access_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_api_document_CFLAGS = $(unit_cflags)
 tests_unit_test_api_document_LDADD = libapi.la $(unit_libs)
 tests_unit_test_api_parse_CFLAGS = $(unit_cflags)
@@ -69,6 +81,9 @@ api_tests = \
 	tests/t/0540-http-training.t \
 	tests/t/0550-http-clients.t \
 	tests/t/0560-http-document.t \
-	tests/t/0570-http-commit.t
+	tests/t/0570-http-commit.t \
+	tests/t/0580-access.t \
+	tests/t/0585-migration.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
+EXTRA_DIST += tests/data/stretto-v1.db.gz

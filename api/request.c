@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define HEADERS_MAX 4
 
@@ -31,6 +29,7 @@ struct request {
     char method[16];
     const struct route *route;
     int64_t ids[ROUTE_IDS];
+    struct caller caller;
     struct query query;
     struct body body;
 
@@ -270,16 +269,17 @@ void request_reply_error(struct request *r, const char *code, const char *fmt, .
     request_reply_problem(r, &err);
 }
 
-/* The socket's mode keeps others out already; this holds where someone opened it up. */
-static bool peer_allowed(struct MHD_Connection *connection)
+/* They are told what to send, and nothing of what there is. */
+static void refuse_access(struct request *r, const struct error *err)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct ucred peer;
-    socklen_t size = sizeof peer;
+    const char *challenge = access_challenge(err);
 
-    if (info == NULL || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return false;
-    return peer.uid == geteuid() || peer.uid == 0;
+    if (challenge != NULL)
+        request_add_header(r, "WWW-Authenticate", challenge);
+    if (strcmp(err->code, "too_many_tries") == 0)
+        request_add_header(r, "Retry-After", "60");
+    r->route = NULL;
+    request_reply_problem(r, err);
 }
 
 static void judge_headers(struct request *r, const char *path)
@@ -288,8 +288,8 @@ static void judge_headers(struct request *r, const char *path)
     struct error err;
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
 
-    if (!peer_allowed(r->connection)) {
-        request_reply_error(r, "peer_not_allowed", "this socket answers only the user that runs the daemon");
+    if (access_check(r->host->access, r->host->listener, r->connection, &r->caller, &err) < 0) {
+        refuse_access(r, &err);
         return;
     }
     if (answer == ROUTES_NO_PATH) {
@@ -304,7 +304,8 @@ static void judge_headers(struct request *r, const char *path)
             request_reply_error(r, "method_not_allowed", "%s is not possible here; possible: %s", r->method, allow);
         return;
     }
-    if (query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
+    if (access_permit(&r->caller, r->route, &err) < 0 ||
+        query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
         body_check_headers(r->connection, r->route->flags & ROUTE_BODY, &err) < 0)
         request_reply_problem(r, &err);
 }
@@ -387,6 +388,7 @@ enum MHD_Result request_end(struct request *r)
 
 void request_completed(struct request *r)
 {
+    access_used(r->host->access, &r->caller);
     r->connection = NULL;
     *r->prev = r->next;
     if (r->next != NULL)

@@ -5,6 +5,7 @@
  * far is on disk; if that fails the reply becomes the problem. Handlers need not care. */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
+#include "api/access.h"
 #include "api/api.h"
 
 #include <jansson.h>
@@ -66,6 +67,8 @@ void request_go_on(struct request *r);
 /* What requests of one listener share. */
 struct request_host {
     const struct api_config *config;
+    struct access *access;
+    const struct listener *listener;
     void (*kick)(struct request_host *host); /* a connection was resumed: run the daemon soon */
     size_t body_bytes;                       /* in memory now, over all requests */
     struct request *first;

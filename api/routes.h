@@ -8,6 +8,7 @@ struct request;
 
 enum {
     ROUTE_BODY = 1, /* wants a JSON body; POSTs without it take an empty one, or {} */
+    ROUTE_ADMIN = 2, /* only for the role admin, whatever the method */
     ROUTE_IDS = 2,  /* at most this many ids in a pattern */
 };
 

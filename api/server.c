@@ -9,6 +9,9 @@
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct server {
     struct request_host host; /* first, so that kick() finds the server */
@@ -17,6 +20,8 @@ struct server {
     uv_poll_t poll;   /* MHD's epoll descriptor */
     uv_timer_t timer; /* MHD's next time-out */
     int open_handles;
+    bool secure;    /* speaks TLS */
+    char said[256]; /* by libmicrohttpd, last */
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -80,6 +85,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 
 static void on_mhd_log(void *cls, const char *fmt, va_list ap)
 {
+    struct server *server = cls;
     char text[512];
 
 #pragma GCC diagnostic push
@@ -90,6 +96,8 @@ static void on_mhd_log(void *cls, const char *fmt, va_list ap)
         if ((unsigned char)*p < ' ')
             *p = ' ';
     }
+    text[strcspn(text, "\r\n")] = '\0';
+    snprintf(server->said, sizeof server->said, "%.255s", text);
     log_debug("libmicrohttpd: %s", text);
 }
 
@@ -101,28 +109,53 @@ static void on_closed(uv_handle_t *handle)
         free(server);
 }
 
-int server_create(struct server **out, const struct api_config *config, const char *path, struct error *err)
+const char *server_name(const struct server *server)
 {
+    return server->listener.name;
+}
+
+char *server_url(const struct server *server)
+{
+    const char *name = server->listener.name;
+
+    return server->listener.tcp ? xasprintf("%s://%s", server->secure ? "https" : "http", name + 4) : xstrdup(name);
+}
+
+int server_create(struct server **out, struct access *access, const struct tls *tls, const char *listen,
+                  struct error *err)
+{
+    const struct api_config *config = access->config;
     struct server *server = xcalloc(1, sizeof *server);
+    struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
+        {MHD_OPTION_END, 0, NULL},
+    };
     const union MHD_DaemonInfo *info;
 
-    if (listener_open(&server->listener, path, err) < 0) {
+    if (listener_open(&server->listener, listen, tls->certificate != NULL, err) < 0) {
         free(server);
         return -1;
     }
+    server->secure = server->listener.tcp && tls->certificate != NULL;
     server->host.config = config;
+    server->host.access = access;
+    server->host.listener = &server->listener;
     server->host.kick = kick;
     /* MHD wants the logger first */
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, server,
-        MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (server->secure ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, server,
+        MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, server, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, LIMIT_IDLE_SECONDS,
         MHD_OPTION_CONNECTION_LIMIT, LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 3,
+        MHD_OPTION_END);
     if (server->daemon == NULL) {
         listener_remove(&server->listener);
+        error_set(err, "listen_failed", "the HTTP server could not be started on %.200s: %s", listen, server->said);
         free(server);
-        return error_set(err, "listen_failed", "the HTTP server could not be started on %s", path);
+        return -1;
     }
     info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     uv_timer_init(config->loop, &server->timer);

@@ -135,6 +135,9 @@ static int make_api(struct app *app, struct error *err)
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
         .adapters = names,
+        .tls_certificate = app->config->tls_certificate,
+        .tls_key = app->config->tls_key,
+        .host_names = (const char *const *)app->config->host_names,
     };
 
     for (size_t i = 0; i < app->n_adapters; i++)
@@ -144,7 +147,7 @@ static int make_api(struct app *app, struct error *err)
     for (size_t i = 0; i < app->config->n_listen; i++)
         if (api_listen(app->api, app->config->listen[i], err) < 0)
             return -1;
-    return 0;
+    return api_publish(app->api, err);
 }
 
 static void stop(uv_signal_t *handle, int signum)
@@ -217,8 +220,7 @@ int app_run(const struct config *config, struct error *err)
     app.control_endpoint = xasprintf("ipc://%s", app.control_path);
     rc = start(&app, err);
     if (rc == 0) {
-        log_info("ready: state in %s, jobs in %s, listening on %s", config->state_dir, config->run_dir,
-                 config->listen[0]);
+        log_info("ready: state in %s, jobs in %s", config->state_dir, config->run_dir);
         uv_run(&app.loop, UV_RUN_DEFAULT);
     }
     finish(&app);

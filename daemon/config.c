@@ -12,7 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum key { KEY_STATE_DIR, KEY_RUN_DIR, KEY_LISTEN, KEY_PYTHON, KEY_LOG_LEVEL, KEY_ADAPTERS, KEY_COUNT };
+enum key {
+    KEY_STATE_DIR,
+    KEY_RUN_DIR,
+    KEY_LISTEN,
+    KEY_TLS_CERTIFICATE,
+    KEY_TLS_KEY,
+    KEY_HOST_NAMES,
+    KEY_PYTHON,
+    KEY_LOG_LEVEL,
+    KEY_ADAPTERS,
+    KEY_COUNT
+};
 
 static const struct {
     const char *name, *fallback, *meaning;
@@ -21,7 +32,14 @@ static const struct {
                        "directory of the database and the sockets; on a local disk"},
     [KEY_RUN_DIR] = {"run_dir", "run, below the state directory",
                      "directory of jobs and their output; on a file system that compute nodes see"},
-    [KEY_LISTEN] = {"listen", "[\"unix:STATE_DIR/stretto.sock\"]", "where HTTP is answered, a list of unix:PATH"},
+    [KEY_LISTEN] = {"listen", "[\"unix:STATE_DIR/stretto.sock\"]", "where HTTP is answered, a list of unix:PATH and tcp:HOST:PORT; the default socket is there besides "
+                    "where the list has no unix:PATH"},
+    [KEY_TLS_CERTIFICATE] = {"tls_certificate", "none",
+                             "PEM file of the certificate chain of the TCP listeners, which then speak TLS; needed for "
+                             "any but a loopback address"},
+    [KEY_TLS_KEY] = {"tls_key", "none", "PEM file of its private key, closed to all other users"},
+    [KEY_HOST_NAMES] = {"host_names", "[]",
+                        "names by which clients may call a TCP listener, besides localhost and its own address"},
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
@@ -50,9 +68,20 @@ static void clear_listen(struct config *config)
     config->n_listen = 0;
 }
 
+static void clear_host_names(struct config *config)
+{
+    for (char **name = config->host_names; name != NULL && *name != NULL; name++)
+        free(*name);
+    free(config->host_names);
+    config->host_names = NULL;
+}
+
 void config_fini(struct config *config)
 {
     clear_listen(config);
+    clear_host_names(config);
+    free(config->tls_certificate);
+    free(config->tls_key);
     free(config->state_dir);
     free(config->run_dir);
     free(config->python);
@@ -91,7 +120,8 @@ static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
     const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL;
-    const json_t *listen = NULL, *adapters = NULL, *item;
+    const char *certificate = NULL, *tls_key = NULL;
+    const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
     size_t i;
 
     for (i = 0; i < KEY_COUNT; i++)
@@ -100,6 +130,9 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_STATE_DIR].name, JSONX_OPTIONAL, &state_dir, err) < 0 ||
         jsonx_string(json, "", keys[KEY_RUN_DIR].name, JSONX_OPTIONAL, &run_dir, err) < 0 ||
         jsonx_strings(json, "", keys[KEY_LISTEN].name, JSONX_OPTIONAL, 1, &listen, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_TLS_CERTIFICATE].name, JSONX_OPTIONAL, &certificate, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_TLS_KEY].name, JSONX_OPTIONAL, &tls_key, err) < 0 ||
+        jsonx_strings(json, "", keys[KEY_HOST_NAMES].name, JSONX_OPTIONAL, 0, &host_names, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
@@ -108,10 +141,18 @@ static int take(struct config *config, const json_t *json, struct error *err)
     replace(&config->state_dir, state_dir);
     replace(&config->run_dir, run_dir);
     replace(&config->python, python);
+    replace(&config->tls_certificate, certificate);
+    replace(&config->tls_key, tls_key);
     if (listen != NULL) {
         clear_listen(config);
         json_array_foreach (listen, i, item)
             config_add_listen(config, json_string_value(item));
+    }
+    if (host_names != NULL) {
+        clear_host_names(config);
+        config->host_names = xcalloc(json_array_size(host_names) + 1, sizeof *config->host_names);
+        json_array_foreach (host_names, i, item)
+            config->host_names[i] = xstrdup(json_string_value(item));
     }
     if (adapters != NULL)
         config->adapters = json_deep_copy(adapters);
@@ -194,6 +235,20 @@ static int find_parts(struct config *config, struct error *err)
     return 0;
 }
 
+/* There is always a socket: who has no token yet makes the first one through it. */
+static void listen_on_a_socket(struct config *config)
+{
+    char *listen;
+
+    for (size_t i = 0; i < config->n_listen; i++) {
+        if (strncmp(config->listen[i], "unix:", 5) == 0)
+            return;
+    }
+    listen = xasprintf("unix:%s/stretto.sock", config->state_dir);
+    config_add_listen(config, listen);
+    free(listen);
+}
+
 int config_complete(struct config *config, struct error *err)
 {
     if (config->state_dir == NULL)
@@ -206,11 +261,6 @@ int config_complete(struct config *config, struct error *err)
         config->run_dir = xasprintf("%s/run", config->state_dir);
     if (make_absolute(&config->run_dir, err) < 0 || keep_private(config->run_dir, err) < 0)
         return -1;
-    if (config->n_listen == 0) {
-        char *listen = xasprintf("unix:%s/stretto.sock", config->state_dir);
-
-        config_add_listen(config, listen);
-        free(listen);
-    }
+    listen_on_a_socket(config);
     return find_parts(config, err);
 }

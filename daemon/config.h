@@ -12,6 +12,8 @@ struct config {
     char *run_dir;
     char **listen;
     size_t n_listen;
+    char *tls_certificate, *tls_key; /* NULL: no TLS */
+    char **host_names;               /* ended by NULL; NULL: none */
     char *python; /* NULL: look for one */
     enum log_level log_level;
     json_t *adapters; /* NULL, or an object with a section for each adapter */

@@ -19,8 +19,8 @@ status_is 1 "a path that is a file is refused" listen "unix:$T/file"
 is "$(cat "$T/file")" precious "and the file is left alone"
 status_is 1 "a path on which someone answers is refused" listen "unix:$SOCKET"
 is "$(api_status GET /readyz)" 200 "and he still answers"
-status_is 1 "TCP is refused" listen tcp:127.0.0.1:0
-like "$(cat "$T/err")" 'only unix:PATH' "with the reason"
+status_is 1 "what is neither a socket nor TCP is refused" listen udp:127.0.0.1:0
+like "$(cat "$T/err")" 'unix:PATH or tcp:HOST:PORT' "with the reason"
 kill_daemon
 ok "a killed daemon leaves its socket" test -S "$SOCKET"
 start_daemon

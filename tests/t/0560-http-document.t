@@ -69,7 +69,8 @@ for path, item in doc["paths"].items():
         if method == "parameters":
             continue
         method = method.upper()
-        body = open(spec).read() if "requestBody" in operation else None
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
         there = path.replace("{id}", training if "/trainings/" in path else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index)

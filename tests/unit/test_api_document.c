@@ -15,7 +15,8 @@ static const struct {
     int wants_body;
 } routes[] = {
 #define ROUTE_BODY 1
-#define ROUTE(method, pattern, handler, query, flags) {#method, pattern, query, flags},
+#define ROUTE_ADMIN 2
+#define ROUTE(method, pattern, handler, query, flags) {#method, pattern, query, (flags) & ROUTE_BODY},
 #include "api/tbl/routes.h"
 #undef ROUTE
 };

@@ -1,0 +1,155 @@
+#include "api/access.h"
+
+#include "api/host.h"
+#include "api/token.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TOUCH_MS 60000
+
+static int fd_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info != NULL ? info->connect_fd : -1;
+}
+
+/* The socket's mode keeps others out already; this holds where someone opened it up. */
+static int check_peer(struct MHD_Connection *connection, struct error *err)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    if (getsockopt(fd_of(connection), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        (peer.uid == geteuid() || peer.uid == 0))
+        return 0;
+    return error_set(err, "peer_not_allowed", "this socket answers only the user that runs the daemon");
+}
+
+static const struct sockaddr *peer_of(struct MHD_Connection *connection, char *text, size_t size)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *peer = info != NULL ? info->client_addr : NULL;
+    socklen_t peer_size = peer != NULL && peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                                      : sizeof(struct sockaddr_in);
+
+    if (peer == NULL || getnameinfo(peer, peer_size, text, (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0)
+        snprintf(text, size, "an unknown address");
+    return peer;
+}
+
+/* Log, and count. What was sent is not in the reasons. */
+static int refuse(struct access *access, struct MHD_Connection *connection, struct error *err)
+{
+    char peer[64], more[64] = "";
+    struct refusals_verdict verdict =
+        refusals_add(&access->refusals, peer_of(connection, peer, sizeof peer), time_monotonic_ms());
+
+    if (verdict.silent > 0)
+        snprintf(more, sizeof more, "; %u tries before were not logged", verdict.silent);
+    if (verdict.log)
+        log_warn("refused %s: %s (%s)%s", peer, err->text, err->code, more);
+    if (verdict.too_many)
+        error_set(err, "too_many_tries", "too many failed tries from this address: wait a minute");
+    return -1;
+}
+
+/* The token in the Authorization header, or NULL. */
+static const char *bearer(struct MHD_Connection *connection)
+{
+    const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+
+    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
+        return NULL;
+    header += 7;
+    return header + strspn(header, " ");
+}
+
+/* 0; -1 with the reason, of which *failed says whether it is the caller's. */
+static int check_token(struct access *access, const char *token, struct caller *caller, bool *failed,
+                       struct error *err)
+{
+    const struct api_config *config = access->config;
+    int64_t now_ms = config->now_ms(config->now_arg);
+    struct token_row row;
+    int rc;
+
+    *failed = true;
+    if (token == NULL)
+        return error_set(err, "token_missing",
+                         "TCP wants a token: -H 'Authorization: Bearer …'; `stretto token create` makes one");
+    rc = token_find(config->store, token, &row, err);
+    *failed = rc >= 0;
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return error_set(err, "token_invalid", "this is no token of this daemon");
+    if (row.revoked_ms != 0)
+        return error_set(err, "token_invalid", "token %" PRId64 " was revoked", row.id);
+    if (row.expires_ms != 0 && row.expires_ms <= now_ms)
+        return error_set(err, "token_invalid", "token %" PRId64 " has expired", row.id);
+    *caller = (struct caller){row.role, row.id, row.last_used_ms};
+    return 0;
+}
+
+int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
+                 struct caller *caller, struct error *err)
+{
+    const char *host;
+    bool failed;
+
+    *caller = (struct caller){.role = TOKEN_ADMIN};
+    if (!listener->tcp)
+        return check_peer(connection, err);
+    host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    if (!host_allowed(host, listener->host, fd_of(connection), access->config->host_names)) {
+        error_set(err, "host_not_allowed", "the Host header does not name this daemon; host_names lists further names");
+        return refuse(access, connection, err);
+    }
+    if (check_token(access, bearer(connection), caller, &failed, err) == 0)
+        return 0;
+    return failed ? refuse(access, connection, err) : -1;
+}
+
+int access_permit(const struct caller *caller, const struct route *route, struct error *err)
+{
+    enum token_role needed = TOKEN_OPERATOR;
+
+    if (route->flags & ROUTE_ADMIN)
+        needed = TOKEN_ADMIN;
+    else if (strcmp(route->method, "GET") == 0)
+        needed = TOKEN_READER;
+    if (caller->role >= needed)
+        return 0;
+    return error_set(err, "role_insufficient", "this takes the role %s, and token %" PRId64 " has the role %s",
+                     token_role_name(needed), caller->token, token_role_name(caller->role));
+}
+
+void access_used(struct access *access, const struct caller *caller)
+{
+    const struct api_config *config = access->config;
+    int64_t now_ms = config->now_ms(config->now_arg);
+    struct error err;
+
+    /* nobody waits for this; where the disk is full it must not undo what somebody does wait for */
+    if (caller->token == 0 || llabs(now_ms - caller->last_used_ms) < TOUCH_MS || turn_trouble(config->turn) != NULL)
+        return;
+    if (store_token_touch(config->store, caller->token, now_ms, &err) < 0)
+        log_warn("cannot note that token %" PRId64 " was used: %s", caller->token, err.text);
+}
+
+const char *access_challenge(const struct error *err)
+{
+    if (strcmp(err->code, "token_missing") == 0)
+        return "Bearer realm=\"stretto\"";
+    return strcmp(err->code, "token_invalid") == 0 ? "Bearer realm=\"stretto\", error=\"invalid_token\"" : NULL;
+}

@@ -1,0 +1,38 @@
+/* Who calls, and what they may do. On the Unix socket the peer's uid is the check, and it may do all; over TCP the Host
+ * header must name this daemon, and a bearer token says who it is. */
+#ifndef API_ACCESS_H
+#define API_ACCESS_H
+#include "api/api.h"
+#include "api/listener.h"
+#include "api/refusals.h"
+#include "api/routes.h"
+#include "daemon/store/token.h"
+
+#include <microhttpd.h>
+
+/* What all listeners share. */
+struct access {
+    const struct api_config *config;
+    struct refusals refusals;
+};
+
+struct caller {
+    enum token_role role;
+    int64_t token; /* its id; 0: on the Unix socket */
+    int64_t last_used_ms;
+};
+
+/* Fill *caller, or -1 with one of peer_not_allowed, host_not_allowed, token_missing, token_invalid, too_many_tries.
+ * Failed tries are logged, without what was sent. */
+int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
+                 struct caller *caller, struct error *err);
+
+/* May the caller use this route? -1 with role_insufficient. */
+int access_permit(const struct caller *caller, const struct route *route, struct error *err);
+
+/* The caller's request is over: note, at most once a minute, that its token was used. */
+void access_used(struct access *access, const struct caller *caller);
+
+/* The WWW-Authenticate header that goes with a refusal; NULL where none does. */
+const char *access_challenge(const struct error *err);
+#endif

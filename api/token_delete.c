@@ -1,0 +1,26 @@
+#include "api/handlers.h"
+#include "api/request.h"
+#include "api/token.h"
+#include "common/log.h"
+
+#include <inttypes.h>
+
+void token_delete(struct request *r)
+{
+    struct store *store = request_store(r);
+    int64_t id = request_id(r, 0);
+    struct token_row row;
+    struct error err;
+    int rc = store_token_revoke(store, id, request_now_ms(r), &err);
+
+    if (rc == 0)
+        rc = store_token_get(store, id, &row, &err);
+    if (rc < 0) {
+        request_reply_problem(r, &err);
+    } else if (rc == 0) {
+        request_reply_error(r, "token_not_found", "there is no token %" PRId64, id);
+    } else {
+        log_info("token %" PRId64 " revoked", id);
+        request_reply_json(r, 200, token_json(&row));
+    }
+}

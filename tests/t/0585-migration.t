@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# A database of the first schema, kept as its daemon left it: today's daemon migrates it, after a copy; a newer one it refuses.
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+
+mkdir -m 700 "$STATE"
+gzip -dc "$srcdir/tests/data/stretto-v1.db.gz" >"$STATE/stretto.db"
+version() { sqlite3 -readonly "$1" 'PRAGMA user_version'; }
+# Everything of the tables that version 1 had.
+content() {
+	local table
+	for table in ensemble tally member attempt job training rank metric event idempotency meta; do
+		sqlite3 -readonly "$1" "SELECT '$table', * FROM $table"
+	done
+}
+is "$(version "$STATE/stretto.db")" 1 "the kept database is of version 1"
+content "$STATE/stretto.db" >"$T/before"
+like "$(cat "$T/before")" 'kept.*plain' "and has something in it"
+
+start_daemon
+newest=$(find "$srcdir/migrations" -name '*.sql' | wc -l)
+is "$(version "$STATE/stretto.db")" "$newest" "it is migrated"
+content "$STATE/stretto.db" >"$T/after"
+is "$(diff "$T/before" "$T/after")" "" "nothing is lost, nothing is added"
+is "$(api GET /v1/ensembles | jq -c '[.ensembles[] | [.id, .name, .state, .members.succeeded, .members.cancelled]]')" \
+	'[[2,"plain","complete",2,0],[1,"kept","cancelled",0,3]]' "what was there is shown"
+is "$(api GET /v1/tokens | jq -c .tokens)" '[]' "what is new is there"
+is "$(sqlite3 -readonly "$STATE/stretto.db" 'PRAGMA integrity_check; PRAGMA foreign_key_check')" ok "the database is whole"
+
+is "$(stat -c %a "$STATE/stretto.db.v1") $(version "$STATE/stretto.db.v1")" "600 1" "the copy of before is beside it"
+content "$STATE/stretto.db.v1" >"$T/copy"
+is "$(diff "$T/before" "$T/copy")" "" "and has everything"
+stop_daemon
+
+mkdir -m 700 "$T/fresh"
+schema() { sqlite3 -readonly "$1" "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name <> 'sqlite_sequence' ORDER BY type, name"; }
+STATE=$T/fresh SOCKET=$T/fresh/stretto.sock start_daemon
+stop_daemon
+is "$(diff <(schema "$STATE/stretto.db") <(schema "$T/fresh/stretto.db"))" "" "the migrated schema is that of a new database"
+ok "a new database needs no copy" test ! -e "$T/fresh/stretto.db.v1"
+
+sqlite3 "$STATE/stretto.db" 'PRAGMA user_version = 4711'
+before=$(sha256sum <"$STATE/stretto.db")
+status_is 1 "a newer database is refused" timeout 20 strettod --state-dir "$STATE"
+like "$(tail -n 1 "$T/err")" 'schema version 4711.*store_newer' "it says why"
+is "$(sha256sum <"$STATE/stretto.db")" "$before" "and not touched"
+
+done_testing
