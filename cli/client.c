@@ -17,6 +17,7 @@
 struct client {
     struct url url;
     char *authorization; /* "Authorization: Bearer …" or NULL */
+    char *ca_file;       /* NULL: the system's certificates */
     CURL *curl;
     const volatile int *interrupt;
     char reason[CURL_ERROR_SIZE];
@@ -24,6 +25,7 @@ struct client {
 
 struct answer {
     struct client *client;
+    const char *method; /* NULL: GET, or POST where there is a body */
     FILE *to; /* where 2xx bodies go, or NULL: into text */
     char *text;
     size_t size;
@@ -65,7 +67,14 @@ void client_destroy(struct client *client)
     }
     url_fini(&client->url);
     free(client->authorization);
+    free(client->ca_file);
     free(client);
+}
+
+void client_trust(struct client *client, const char *ca_file)
+{
+    free(client->ca_file);
+    client->ca_file = ca_file && ca_file[0] ? xstrdup(ca_file) : NULL;
 }
 
 void client_interrupt(struct client *client, const volatile int *flag)
@@ -112,13 +121,18 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_URL, url);
     if (client->url.socket) {
         curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->url.socket);
-        curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network */
     }
+    if (url_is_local(&client->url))
+        curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network, and must not see a token */
+    if (client->ca_file)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
     if (body) {
         curl_easy_setopt(curl, CURLOPT_POST, 1L);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
     }
+    if (answer->method)
+        curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, answer->method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "stretto");
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
@@ -239,10 +253,10 @@ static int call(struct client *client, const char *path, const char *body, struc
     return 0;
 }
 
-static int call_json(struct client *client, const char *path, const char *body, json_t **out, char **text,
-                     struct error *err)
+static int call_json(struct client *client, const char *method, const char *path, const char *body, json_t **out,
+                     char **text, struct error *err)
 {
-    struct answer answer = {.client = client};
+    struct answer answer = {.client = client, .method = method};
     json_error_t where;
     json_t *document = NULL;
     int rc = call(client, path, body, &answer, err);
@@ -265,13 +279,18 @@ static int call_json(struct client *client, const char *path, const char *body, 
 
 int client_get(struct client *client, const char *path, json_t **out, char **text, struct error *err)
 {
-    return call_json(client, path, NULL, out, text, err);
+    return call_json(client, NULL, path, NULL, out, text, err);
 }
 
 int client_post(struct client *client, const char *path, const char *body, json_t **out, char **text,
                 struct error *err)
 {
-    return call_json(client, path, body ? body : "", out, text, err);
+    return call_json(client, NULL, path, body ? body : "", out, text, err);
+}
+
+int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err)
+{
+    return call_json(client, "DELETE", path, NULL, out, text, err);
 }
 
 int client_get_text(struct client *client, const char *path, FILE *to, struct error *err)

@@ -20,6 +20,9 @@ struct client;
 struct client *client_create(const char *url, const char *token, struct error *err);
 void client_destroy(struct client *client);
 
+/* Check the daemon's certificate against this PEM file rather than the system's; NULL or "": the system's. */
+void client_trust(struct client *client, const char *ca_file);
+
 /* Calls are abandoned soon after *flag becomes non-zero (set by a signal handler). */
 void client_interrupt(struct client *client, const volatile int *flag);
 
@@ -32,6 +35,9 @@ void client_interrupt(struct client *client, const volatile int *flag);
 int client_get(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 int client_post(struct client *client, const char *path, const char *body, json_t **out, char **text,
                 struct error *err);
+
+/* DELETE, likewise; it is for what does no harm when it happens twice. */
+int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 
 /* GET of plain text straight into a file. */
 int client_get_text(struct client *client, const char *path, FILE *to, struct error *err);

@@ -9,7 +9,9 @@ libcli_la_SOURCES = \
 	cli/cmd_members.c \
 	cli/cmd_status.c \
 	cli/cmd_submit.c \
+	cli/cmd_token.c \
 	cli/cmd_wait.c \
+	cli/credentials.c cli/credentials.h \
 	cli/ensemble.c cli/ensemble.h \
 	cli/pages.c cli/pages.h \
 	cli/parse.c \

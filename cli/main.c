@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
+    {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
     {"cancel", "ID", "end an ensemble and all its jobs", cmd_cancel},
     {0},
 };

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/credentials.h"
 
 #include <stdlib.h>
 
@@ -47,10 +48,17 @@ int cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, v
     struct argp_child children[] = {{argp, 0, NULL, 0}, {&cli_common_argp, 0, NULL, 10}, {0}};
     struct argp all = {.parser = parse_both, .children = children, .args_doc = argp->args_doc, .doc = argp->doc};
     struct argp own = *argp;
+    char *token = NULL;
 
     own.args_doc = own.doc = NULL; /* told once, by the parent */
     children[0].argp = &own;
     argp_parse(&all, argc, argv, 0, NULL, &both);
-    cli->client = client_create(cli->url, getenv("STRETTO_TOKEN"), err);
-    return cli->client ? 0 : -1;
+    if (credentials_token(&token, err) < 0)
+        return -1;
+    cli->client = client_create(cli->url, token, err);
+    free(token);
+    if (cli->client == NULL)
+        return -1;
+    client_trust(cli->client, getenv("STRETTO_CA_FILE"));
+    return 0;
 }

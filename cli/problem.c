@@ -6,11 +6,13 @@
 
 int cli_fail(const struct error *err)
 {
+    bool usage = strcmp(err->code, CLIENT_BAD_URL) == 0 || strcmp(err->code, "spec_file") == 0 ||
+                 strcmp(err->code, "token_file") == 0 || strcmp(err->code, "token_label") == 0;
+
     if (strcmp(err->code, CLIENT_INTERRUPTED) == 0)
         return CLI_INTERRUPTED;
     fprintf(stderr, "stretto: %s", err->text);
-    if (strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, CLIENT_BAD_URL) == 0 ||
-        strcmp(err->code, "spec_file") == 0)
+    if (strcmp(err->code, CLIENT_NO_DAEMON) == 0 || usage)
         fputc('\n', stderr);
     else if (err->pointer[0])
         fprintf(stderr, " (%s at %s)\n", err->code, err->pointer);
@@ -19,7 +21,5 @@ int cli_fail(const struct error *err)
 
     if (strcmp(err->code, CLIENT_NO_DAEMON) == 0)
         return CLI_NO_DAEMON;
-    if (strcmp(err->code, CLIENT_BAD_URL) == 0 || strcmp(err->code, "spec_file") == 0)
-        return CLI_USAGE;
-    return CLI_REFUSED;
+    return usage ? CLI_USAGE : CLI_REFUSED;
 }

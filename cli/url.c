@@ -33,6 +33,9 @@ int url_parse(struct url *url, const char *text, struct error *err)
     } else if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0) {
         return error_set(err, CLIENT_BAD_URL, "\"%s\" is no URL of a daemon: unix:/PATH, http://… or https://…", text);
     }
+    /* "http://localhost:x@example.org" looks like one host and is another */
+    if (url->socket == NULL && strchr(text, '@') != NULL)
+        return error_set(err, CLIENT_BAD_URL, "a daemon's URL has no \"@\": tokens are for STRETTO_TOKEN");
     if (url->socket && (url->socket[0] != '/' || strlen(url->socket) >= sizeof((struct sockaddr_un *)0)->sun_path)) {
         error_set(err, CLIENT_BAD_URL, "\"%s\" cannot be a socket's path: it must be absolute and at most %zu bytes long",
                   url->socket, sizeof((struct sockaddr_un *)0)->sun_path - 1);
@@ -60,11 +63,14 @@ static int is_host(const char *rest, const char *host)
     return strncmp(rest, host, n) == 0 && (rest[n] == '\0' || rest[n] == ':' || rest[n] == '/');
 }
 
+int url_is_local(const struct url *url)
+{
+    const char *rest = strstr(url->base, "://") + 3;
+
+    return url->socket != NULL || is_host(rest, "localhost") || is_host(rest, "127.0.0.1") || is_host(rest, "[::1]");
+}
+
 int url_is_private(const struct url *url)
 {
-    const char *rest = url->base + 7;
-
-    if (url->socket || strncmp(url->base, "https://", 8) == 0)
-        return 1;
-    return is_host(rest, "localhost") || is_host(rest, "127.0.0.1") || is_host(rest, "[::1]");
+    return strncmp(url->base, "https://", 8) == 0 || url_is_local(url);
 }

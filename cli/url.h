@@ -12,6 +12,9 @@ struct url {
 int url_parse(struct url *url, const char *text, struct error *err);
 void url_fini(struct url *url);
 
-/* Whether what is sent there stays on this machine or is encrypted: a token may travel. */
+/* Whether what is sent there stays on this machine. */
+int url_is_local(const struct url *url);
+
+/* Whether it does, or is encrypted: a token may travel. */
 int url_is_private(const struct url *url);
 #endif

@@ -33,6 +33,10 @@ static void test_url(void **state)
     assert_false(url_is_private(&url));
     url_fini(&url);
 
+    /* whose host is not the one that it begins with */
+    assert_int_equal(url_parse(&url, "http://localhost:x@example.org", &err), -1);
+    assert_int_equal(url_parse(&url, "https://127.0.0.1@example.org", &err), -1);
+
     assert_int_equal(url_parse(&url, "unix:relative", &err), -1);
     assert_int_equal(url_parse(&url, "ftp://x", &err), -1);
 
