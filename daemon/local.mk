@@ -10,10 +10,13 @@ libdaemon_la_SOURCES = \
 	daemon/engine/load.c \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \
+	daemon/engine/pause.c \
 	daemon/engine/plan.c \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
 	daemon/engine/ranks.c \
+	daemon/engine/resize.c \
+	daemon/engine/resubmit.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
 	daemon/python.c daemon/python.h \

@@ -103,7 +103,7 @@ static void dispatch_members(struct engine *engine, struct live_ensemble *ens)
     engine_wake_by(engine, ens->due);
 }
 
-static bool all_final(const int64_t n[MEMBER_STATE_COUNT])
+bool dispatch_all_final(const int64_t n[MEMBER_STATE_COUNT])
 {
     return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0;
 }
@@ -139,15 +139,18 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
             training_start(engine, ens);
         else if (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING)
             dispatch_members(engine, ens);
-        if (store_tally_get(engine->store, ens->row.id, tally, &err) == 0 && all_final(tally)) {
-            if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
-                complete(engine, ens);
-            else
-                training_members_over(engine, ens, tally);
-        }
+    } else {
+        ens->due = INT64_MAX; /* nothing is started by the clock */
+    }
+    if (ens->row.state < ENSEMBLE_COMPLETE && store_tally_get(engine->store, ens->row.id, tally, &err) == 0 &&
+        dispatch_all_final(tally)) {
+        if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
+            complete(engine, ens);
+        else
+            training_members_over(engine, ens);
     }
     if (ens->row.state >= ENSEMBLE_COMPLETE) {
-        ens->due = INT64_MAX;
+        ens->due = INT64_MAX; /* it may have completed just now */
         if (!has_jobs(engine, ens) && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
             engine_drop_ensemble(engine, ens);
     }

@@ -161,11 +161,33 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
     engine_touch(engine, ens);
 }
 
+int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
+{
+    int rc = store_ensemble_get(engine->store, id, row, err);
+
+    if (rc == 0)
+        return error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
+    return rc < 0 ? -1 : 0;
+}
+
+int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err)
+{
+    struct ensemble_row row;
+
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
+        return -1;
+    if (row.state >= ENSEMBLE_COMPLETE)
+        return error_set(err, "ensemble_over", "ensemble %lld is %s", (long long)id, ensemble_state_name(row.state));
+    *ens = engine_find_ensemble(engine, id);
+    if (*ens == NULL) /* told in the log, when memory was loaded */
+        return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
+    return 0;
+}
+
 int engine_cancel(struct engine *engine, int64_t id, struct error *err)
 {
     struct live_ensemble *ens;
     struct ensemble_row row;
-    int rc;
 
     if (engine_wake_up(engine, err) < 0)
         return -1;
@@ -175,10 +197,7 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         engine_settle(engine);
         return 0;
     }
-    rc = store_ensemble_get(engine->store, id, &row, err);
-    if (rc == 0)
-        return error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
-    return rc < 0 ? -1 : 0;
+    return engine_stored_ensemble(engine, id, &row, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

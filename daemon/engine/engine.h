@@ -33,6 +33,31 @@ int engine_submit(struct engine *engine, const json_t *spec, int64_t *id, struct
  * "ensemble_not_found" where there is none. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
+/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over". What is asked for
+ * and holds already is no error and no event. */
+
+/* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
+ * ensemble in which nothing is left to start completes like any other. */
+int engine_pause(struct engine *engine, int64_t id, struct error *err);
+int engine_resume(struct engine *engine, int64_t id, struct error *err);
+
+/* What to do with the attempts in flight beyond a smaller width. */
+enum engine_shrink {
+    ENGINE_SHRINK_LATER, /* let them run, and start no other until there is room */
+    ENGINE_SHRINK_NOW,   /* stop the youngest jobs: their members are pending again, at no cost */
+};
+
+/* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. */
+int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, struct error *err);
+
+/* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
+ * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
+ * already are none. Codes besides: "member_not_found"; "member_succeeded"; "training_over" where the training that they
+ * would stream into takes no more. */
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, int64_t *n, struct error *err);
+int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, int64_t *n,
+                    struct error *err);
+
 /* The wake-up time has come (ports->wake_at). */
 void engine_tick(struct engine *engine);
 

@@ -116,6 +116,10 @@ void engine_settle(struct engine *engine);                           /* look at 
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
 struct live_job *engine_find_job(struct engine *engine, int64_t id);
 struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
+/* The ensemble that a call from outside is to change: 0, or -1 with "ensemble_not_found" or "ensemble_over". */
+int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
+/* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
+int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 /* End the whole ensemble as cancelled, with a reason ("" none). */
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
@@ -129,6 +133,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
 
 /* dispatch.c */
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens);
+bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
 
 /* plan.c: what is written to disk before a job is submitted */
 struct job_plan {
@@ -172,6 +177,6 @@ void training_start(struct engine *engine, struct live_ensemble *ens);
 void training_look(struct engine *engine, struct live_ensemble *ens);
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
 void training_job_over(struct engine *engine, struct live_ensemble *ens);
-void training_members_over(struct engine *engine, struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT]);
+void training_members_over(struct engine *engine, struct live_ensemble *ens);
 
 #endif

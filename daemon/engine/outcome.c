@@ -15,13 +15,24 @@ static int64_t backoff(int64_t failures)
     return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
 }
 
+/* Ended because we asked for it, in an ensemble that goes on: a resize to a smaller width. */
+static bool was_stopped(const struct live_job *job, const struct outcome *out)
+{
+    return job->row.cancel && job->ensemble->row.state != ENSEMBLE_CANCELLED &&
+           (out->outcome == ATTEMPT_CANCELLED || out->outcome == ATTEMPT_LOST);
+}
+
 /* The member's next state by the attempt's outcome. Losses cost no retry, but are not endless; a member that ran out
  * of its walltime without a checkpoint would do so again, so that does cost one. */
 static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
-                       bool cancelled, int64_t now)
+                       bool stopped, int64_t now)
 {
     snprintf(member->reason, sizeof member->reason, "%s", out->reason);
     member->not_before_ms = 0;
+    if (stopped) {
+        member->state = MEMBER_PENDING;
+        return;
+    }
     switch (out->outcome) {
     case ATTEMPT_SUCCEEDED:
         member->state = MEMBER_SUCCEEDED;
@@ -43,7 +54,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     case ATTEMPT_OPEN:
         break;
     }
-    if (cancelled)
+    if (ens->row.state == ENSEMBLE_CANCELLED)
         member->state = MEMBER_CANCELLED;
 }
 
@@ -60,24 +71,28 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         .started_ms = out->started_ms,
         .ended_ms = out->ended_ms,
     };
+    struct outcome told = *out;
     struct member_row member;
+    bool stopped = was_stopped(job, out);
     struct error err;
 
-    memcpy(attempt.reason, out->reason, sizeof attempt.reason);
+    if (stopped)
+        snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
+    memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
     if (store_member_get(engine->store, ens->row.id, slot->index, &member, &err) != 1) {
         log_error("member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
         return;
     }
-    next_state(ens, &member, out, ens->row.state == ENSEMBLE_CANCELLED, engine_now(engine));
+    next_state(ens, &member, &told, stopped, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
         return;
     ens->in_flight--;
     engine_event(engine, "attempt.ended", ens->row.id, slot->index,
                  json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
                            attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",
-                           out->reason));
-    if (out->outcome != ATTEMPT_SUCCEEDED)
+                           told.reason));
+    if (out->outcome != ATTEMPT_SUCCEEDED && !stopped)
         log_warn("member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
                  (long long)slot->index, (long long)slot->number, job->row.name, attempt_outcome_name(out->outcome),
                  out->reason, member_state_name(member.state));

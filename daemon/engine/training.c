@@ -75,23 +75,39 @@ static void reception_written(void *arg, const struct error *failed)
     engine_wake_by(engine, ens->training->reception_retry_at);
 }
 
-/* Every member is final: tell the ranks that no more will come. Done again after a restart, which changes nothing. */
-void training_members_over(struct engine *engine, struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT])
+/* That every member is final is on disk: only now may it be told, since a rank cannot be told otherwise later. */
+static void members_over_committed(void *arg, const struct error *failed)
 {
-    struct training *training = ens->training;
+    int64_t id, tally[MEMBER_STATE_COUNT];
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_ensemble *ens = engine && !failed ? engine_find_ensemble(engine, id) : NULL;
     struct rundir_file *file;
+    struct error err;
 
-    if (training->reception_written || training->reception_writing || training->job == NULL)
+    if (ens == NULL)
         return;
+    if (store_tally_get(engine->store, id, tally, &err) < 0) {
+        reception_written(ticket_new(engine, id), &err);
+        return;
+    }
     file = xcalloc(1, sizeof *file);
-    file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)ens->row.id,
-                           (long long)training->row.generation);
+    file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)id,
+                           (long long)ens->training->row.generation);
     file->json = json_pack("{s:i, s:b, s:I, s:I}", "version", 1, "over", 1, "succeeded",
                            (json_int_t)tally[MEMBER_SUCCEEDED], "other",
                            (json_int_t)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written, ticket_new(engine, id));
+}
+
+/* Every member is final: tell the ranks that no more will come. Done again after a restart, which changes nothing. */
+void training_members_over(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+
+    if (training->reception_written || training->reception_writing || training->job == NULL)
+        return;
     training->reception_retry_at = INT64_MAX;
     training->reception_writing = true;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written,
-                                    ticket_new(engine, ens->row.id));
+    turn_after_commit(engine->turn, members_over_committed, ticket_new(engine, ens->row.id));
 }

@@ -83,7 +83,7 @@ static int parse(struct spec *spec, struct error *err)
         parse_members(spec, members, err) < 0)
         return -1;
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
-    if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, 1000000, &spec->width, err) < 0 ||
+    if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
         jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
         jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
         return -1;

@@ -4,6 +4,8 @@
 #include "daemon/spec/params.h"
 #include "scheduler-adapters/adapter.h"
 
+#define SPEC_WIDTH_MAX 1000000
+
 struct spec_task {
     const json_t *command; /* array of strings */
     const json_t *env;     /* object of strings, or NULL */

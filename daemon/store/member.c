@@ -88,6 +88,14 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
     return each_row(store, stmt, each, arg, err);
 }
 
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE member SET state = 'pending', failures = 0, losses = 0, not_before = 0, reason = NULL "
+                      "WHERE ensemble = ?1 AND state = ?2",
+                      "it", ensemble, names[state]);
+}
+
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(

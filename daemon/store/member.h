@@ -34,6 +34,8 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
 /* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */
 int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                       int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
+/* Every row in `state` becomes pending, as if nothing had been tried but for its attempts. */
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, struct error *err);
 /* Earliest time at which a pending row may go, INT64_MAX where there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
 /* Pending rows that may go at `now`, by index. */

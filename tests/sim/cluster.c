@@ -263,6 +263,18 @@ static void kill_runner(struct sim *sim, void *arg)
     task_end_free(end);
 }
 
+/* Ranks that were told that no more members come must not get one. */
+static void check_reception(struct cluster *c, const json_t *task)
+{
+    const char *id = json_string_value(json_object_get(task, "id"));
+    const char *stream = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_STREAM"));
+    char *dir = stream ? xasprintf("%.*s/g1", (int)(strlen(stream) - strlen("/stream")), stream) : NULL;
+
+    if (dir != NULL && get(c, dir, "reception.json") != NULL)
+        sim_violate(c->sim, "member %s started when its training had been told that no more come", id);
+    free(dir);
+}
+
 static void start_runner(struct sim *sim, void *arg)
 {
     struct task_end *start = arg;
@@ -299,6 +311,8 @@ static void start_runner(struct sim *sim, void *arg)
 
             put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), "g1-rank0.json", json_pack("{s:i}", "version", 1));
             nudge(c, job->name, ENGINE_LOOK_STREAM);
+        } else {
+            check_reception(c, task);
         }
         end_later(c, job, task, soon(c, 30000));
     }

@@ -141,6 +141,28 @@ static int on_commit(void *arg)
     return sim->engine != NULL && sim_chance(sim, sim->faults.commit_fails);
 }
 
+static void violate(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sim_violate(sqlite3_user_data(context), "%s", (const char *)sqlite3_value_text(values[0]));
+}
+
+/* The database itself watches what may never be written, not even for the length of a turn. */
+static void watch(struct sim *sim)
+{
+    static const char triggers[] =
+        "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a WHERE "
+        "a.ensemble = NEW.ensemble AND a.outcome IS NULL) > (SELECT width FROM main.ensemble WHERE id = NEW.ensemble) "
+        "BEGIN SELECT violate('an attempt was made above the width'); END;"
+        "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id = "
+        "NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;";
+    char *why = NULL;
+
+    sqlite3_create_function(sim->store->db, "violate", 1, SQLITE_UTF8, sim, violate, NULL, NULL);
+    if (sqlite3_exec(sim->store->db, triggers, NULL, NULL, &why) != SQLITE_OK)
+        sim_violate(sim, "the store cannot be watched: %s", why);
+    sqlite3_free(why);
+}
+
 void sim_boot(struct sim *sim)
 {
     struct engine_ports ports = {
@@ -163,6 +185,7 @@ void sim_boot(struct sim *sim)
         return;
     }
     sqlite3_exec(sim->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL); /* the power does not fail here */
+    watch(sim);
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
     sim->engine = engine_create(&ports, sim->store, sim->turn);

@@ -1,5 +1,6 @@
 /* The engine against a simulated cluster, in virtual time. Each seed is a schedule of its own: submissions that are lost,
- * polls that fail, nodes and commits that fail, a daemon that crashes anywhere; at the end the books must balance.
+ * polls that fail, nodes and commits that fail, a daemon that crashes anywhere, users that pause, resume, resize, resubmit
+ * and cancel at any time; at the end the books must balance.
  *
  * SIM_SEEDS=N runs more schedules, SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
 #include "common/log.h"
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define STEPS_MAX 300000
+#define VERBS_MAX 25 /* calls in one schedule */
 
 static char dir[64];
 
@@ -38,12 +40,10 @@ static int64_t number(struct sim *sim, const char *sql)
             sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
     } while (0)
 
-/* What must hold whenever the daemon has committed. */
+/* What must hold whenever the daemon has committed. That nothing is dispatched above the width, or while paused, the
+ * store is watched for all the time (sim.c): after a resize there may be more in flight for a while. */
 static void check_always(struct sim *sim)
 {
-    HOLDS(sim, "more in flight than the width",
-          "SELECT count(*) FROM ensemble e WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = e.id AND a.outcome IS "
-          "NULL) > e.width");
     HOLDS(sim, "tallies that do not add up to the count",
           "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
     HOLDS(sim, "members under way without an open attempt, or the other way round",
@@ -80,6 +80,14 @@ static void check_end(struct sim *sim)
           "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
 }
 
+/* Where nothing ever fails, nothing has a price: being stopped by a resize least of all. */
+static void check_calm(struct sim *sim)
+{
+    HOLDS(sim, "members that paid for what was no fault of theirs",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.state <> "
+          "'succeeded' OR m.failures > 0 OR m.losses > 0)");
+}
+
 static json_t *random_spec(struct sim *sim)
 {
     json_t *spec = json_pack("{s:s, s:I, s:I, s:{s:[s], s:I, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim", "width",
@@ -94,36 +102,114 @@ static json_t *random_spec(struct sim *sim)
     return spec;
 }
 
+/* An ensemble whose submission was committed, and what the calls since then have made of it. */
+struct accepted {
+    int64_t id;
+    bool known;    /* the last call was answered after its commit, so that what follows holds until the next one */
+    int64_t width;
+    bool paused;
+};
+
+/* End the turn of a call about it, which went well or not. */
+static void note(struct sim *sim, struct accepted *acc, bool went_well)
+{
+    struct ensemble_row row;
+    struct error err;
+
+    acc->known = false;
+    if (sim_turn(sim) < 0 || !went_well || store_ensemble_get(sim_store(sim), acc->id, &row, &err) != 1)
+        return;
+    acc->known = true;
+    acc->width = row.width;
+    acc->paused = row.state == ENSEMBLE_PAUSED;
+}
+
 /* Submit one; it counts as accepted only if the turn was committed. */
-static void submit(struct sim *sim, int64_t accepted[], size_t *n)
+static void submit(struct sim *sim, struct accepted accepted[], size_t *n)
 {
     json_t *spec = random_spec(sim);
+    struct accepted *acc = &accepted[*n];
     struct error err;
-    int64_t id;
 
-    if (engine_submit(sim_engine(sim), spec, &id, &err) == 0) {
-        if (sim_turn(sim) == 0)
-            accepted[(*n)++] = id;
+    if (engine_submit(sim_engine(sim), spec, &acc->id, &err) == 0) {
+        note(sim, acc, true);
+        *n += acc->known;
     } else if (strncmp(err.code, "store_", 6) != 0) {
         sim_violate(sim, "a good spec was refused: %s at %s", err.text, err.pointer);
     }
     json_decref(spec);
 }
 
-static void check_accepted(struct sim *sim, const int64_t accepted[], size_t n)
+static void check_accepted(struct sim *sim, const struct accepted accepted[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        const struct accepted *acc = &accepted[i];
         struct ensemble_row row;
         struct error err;
 
-        if (store_ensemble_get(sim_store(sim), accepted[i], &row, &err) != 1)
-            sim_violate(sim, "ensemble %lld was accepted, and is lost", (long long)accepted[i]);
+        if (store_ensemble_get(sim_store(sim), acc->id, &row, &err) != 1)
+            sim_violate(sim, "ensemble %lld was accepted, and is lost", (long long)acc->id);
+        else if (acc->known && row.width != acc->width)
+            sim_violate(sim, "the width %lld of ensemble %lld was accepted, and is %lld", (long long)acc->width,
+                        (long long)acc->id, (long long)row.width);
+        else if (acc->known && acc->paused && row.state == ENSEMBLE_RUNNING)
+            sim_violate(sim, "ensemble %lld was paused, and runs", (long long)acc->id);
     }
+}
+
+static bool is_refusal(const struct error *err)
+{
+    return strcmp(err->code, "ensemble_over") == 0 || strcmp(err->code, "training_over") == 0 ||
+           strcmp(err->code, "member_succeeded") == 0 || strcmp(err->code, "member_not_found") == 0;
+}
+
+/* Any call about an ensemble, as a user might make it at any time. */
+static void any_verb(struct sim *sim, struct accepted *acc)
+{
+    static const enum member_state states[] = {MEMBER_FAILED, MEMBER_UNFINISHED};
+    struct engine *engine = sim_engine(sim);
+    int64_t n = 0, width = 1 + (int64_t)sim_random(sim, 12);
+    struct error err;
+    int rc = 0;
+
+    switch (sim_random(sim, 12)) {
+    case 0: rc = engine_cancel(engine, acc->id, &err); break;
+    case 1:
+    case 2: rc = engine_pause(engine, acc->id, &err); break;
+    case 3:
+    case 4: rc = engine_resume(engine, acc->id, &err); break;
+    case 5:
+    case 6: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_LATER, &err); break;
+    case 7:
+    case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, &err); break;
+    case 9: rc = engine_resubmit_member(engine, acc->id, (int64_t)sim_random(sim, 40), &n, &err); break;
+    default: rc = engine_resubmit(engine, acc->id, states, 2, &n, &err); break;
+    }
+    if (rc < 0 && !is_refusal(&err) && strncmp(err.code, "store_", 6) != 0)
+        sim_violate(sim, "a call was refused: %s: %s", err.code, err.text);
+    note(sim, acc, rc == 0 || is_refusal(&err));
+}
+
+/* Nobody leaves an ensemble paused for ever. */
+static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
+{
+    struct error err;
+
+    for (size_t i = 0; i < n; i++) {
+        int rc = engine_resume(sim_engine(sim), accepted[i].id, &err);
+
+        note(sim, &accepted[i], rc == 0 || is_refusal(&err));
+    }
+}
+
+/* Some schedules are calm, some are wild. */
+static bool is_calm(uint64_t seed)
+{
+    return seed % 4 == 0;
 }
 
 static struct sim_faults random_faults(uint64_t seed)
 {
-    /* some schedules are calm, some are wild */
     int wild = (int)(seed % 4);
 
     return (struct sim_faults){
@@ -150,9 +236,9 @@ static bool is_over(struct sim *sim)
 
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
-    int64_t accepted[8];
-    size_t n = 0, submissions = 1 + sim_random(sim, 3);
-    int crash = seed % 4 == 0 ? 0 : 4;
+    struct accepted accepted[8];
+    size_t n = 0, submissions = 1 + sim_random(sim, 3), verbs = sim_random(sim, VERBS_MAX);
+    int crash = is_calm(seed) ? 0 : 4;
 
     sim_boot(sim);
     for (int step = 0; sim_violation(sim) == NULL; step++) {
@@ -160,28 +246,34 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             sim_violate(sim, "no end after %d steps", step);
         if (sim_engine(sim) != NULL && n < submissions && sim_chance(sim, 50))
             submit(sim, accepted, &n);
-        if (sim_engine(sim) != NULL && n > 0 && sim_chance(sim, 1)) {
-            struct error err;
-
-            engine_cancel(sim_engine(sim), accepted[sim_random(sim, n)], &err);
-            sim_turn(sim);
+        if (sim_engine(sim) != NULL && n > 0 && verbs > 0 && sim_chance(sim, 15)) {
+            any_verb(sim, &accepted[sim_random(sim, n)]);
+            verbs--;
         }
+        if (sim_engine(sim) != NULL && verbs == 0 && step % 128 == 0)
+            resume_all(sim, accepted, n);
         if (sim_chance(sim, crash))
             sim_crash(sim);
         if (sim_engine(sim) == NULL) {
             if (sim_chance(sim, 100) || !sim_step(sim))
                 sim_boot(sim);
-        } else if (n == submissions && step % 16 == 0 && is_over(sim)) {
+        } else if (n == submissions && verbs == 0 && step % 16 == 0 && is_over(sim)) {
             break;
-        } else if (!sim_step(sim) && n == submissions && !is_over(sim)) {
-            sim_violate(sim, "nothing will happen any more, and it is not over");
+        } else if (!sim_step(sim) && n == submissions && verbs == 0 && !is_over(sim)) {
+            resume_all(sim, accepted, n); /* it may have been waiting for that alone */
+            if (!sim_step(sim) && !is_over(sim))
+                sim_violate(sim, "nothing will happen any more, and it is not over");
         }
-        if (sim_engine(sim) != NULL && step % 64 == 0)
+        if (sim_engine(sim) != NULL && step % 64 == 0) {
             check_always(sim);
+            check_accepted(sim, accepted, n);
+        }
     }
     if (sim_violation(sim) == NULL) {
         check_always(sim);
         check_end(sim);
+        if (is_calm(seed))
+            check_calm(sim);
         check_accepted(sim, accepted, n);
     }
 }

@@ -1,0 +1,156 @@
+/* Resubmission: members that ended without success are pending again. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+
+/* May members of it go again? What they would stream into must still take members: once every member is final, its
+ * ranks are told that no more will come, and a rank cannot be told otherwise. */
+static int check(struct engine *engine, int64_t id, struct ensemble_row *row, int64_t tally[MEMBER_STATE_COUNT],
+                 struct error *err)
+{
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0 ||
+        store_tally_get(engine->store, id, tally, err) < 0)
+        return -1;
+    if (row->state == ENSEMBLE_CANCELLED)
+        return error_set(err, "ensemble_over", "ensemble %lld is cancelled: its members cannot go again", (long long)id);
+    return 0;
+}
+
+static int check_training(struct engine *engine, int64_t id, const int64_t tally[MEMBER_STATE_COUNT], struct error *err)
+{
+    struct training_row training;
+    int rc = store_training_of(engine->store, id, &training, err);
+
+    if (rc <= 0)
+        return rc;
+    if (training.state >= TRAINING_DONE)
+        return error_set(err, "training_over", "the training of ensemble %lld is %s: it takes no more members",
+                         (long long)id, training_state_name(training.state));
+    if (dispatch_all_final(tally))
+        return error_set(err, "training_over",
+                         "every member of ensemble %lld has ended and its training was told so: it takes no more",
+                         (long long)id);
+    return 0;
+}
+
+/* Into memory again, where it has left it. */
+static struct live_ensemble *bring_back(struct engine *engine, const struct ensemble_row *row, struct error *err)
+{
+    struct live_ensemble *ens = engine_find_ensemble(engine, row->id);
+    struct known_adapter *adapter;
+    struct spec *spec = NULL;
+
+    if (ens != NULL)
+        return ens;
+    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
+    if (adapter == NULL) {
+        error_set(err, "spec_unknown_adapter", "there is no adapter \"%s\" here any more", row->adapter);
+        return NULL;
+    }
+    if (engine_spec(engine, row->id, &spec, err) == NULL)
+        return NULL;
+    ens = engine_adopt_ensemble(engine, row, spec);
+    if (ens == NULL)
+        error_set(err, "internal", "ensemble %lld cannot be read back", (long long)row->id);
+    return ens;
+}
+
+/* Members of it have become pending. */
+static int go_on(struct engine *engine, struct live_ensemble *ens, struct error *err)
+{
+    if (ens->row.state == ENSEMBLE_COMPLETE) {
+        ens->row.state = ENSEMBLE_RUNNING;
+        ens->row.ended_ms = 0;
+        if (store_ensemble_update(engine->store, &ens->row, err) < 0)
+            return -1;
+        engine_event(engine, "ensemble.resumed", ens->row.id, -1, NULL);
+        log_info("ensemble %lld is running again", (long long)ens->row.id);
+    }
+    ens->due = 0;
+    engine_touch(engine, ens);
+    engine_settle(engine);
+    return 0;
+}
+
+/* 1: it may go again, 0: it will anyway, -1. */
+static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
+                          struct error *err)
+{
+    int rc;
+
+    if (index >= row->count)
+        return error_set(err, "member_not_found", "ensemble %lld has %lld members, from 0 on: there is no %lld",
+                         (long long)row->id, (long long)row->count, (long long)index);
+    rc = store_member_get(engine->store, row->id, index, member, err);
+    if (rc <= 0)
+        return rc;
+    switch (member->state) {
+    case MEMBER_SUCCEEDED:
+        return error_set(err, "member_succeeded", "member %lld.%lld has succeeded", (long long)row->id, (long long)index);
+    case MEMBER_FAILED:
+    case MEMBER_UNFINISHED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, int64_t *n, struct error *err)
+{
+    int64_t tally[MEMBER_STATE_COUNT];
+    struct live_ensemble *ens;
+    struct ensemble_row row;
+    struct member_row member;
+    int rc;
+
+    *n = 0;
+    if (check(engine, id, &row, tally, err) < 0)
+        return -1;
+    rc = look_at_member(engine, &row, index, &member, err);
+    if (rc <= 0)
+        return rc;
+    if (check_training(engine, id, tally, err) < 0)
+        return -1;
+    ens = bring_back(engine, &row, err);
+    if (ens == NULL)
+        return -1;
+    member = (struct member_row){.ensemble = id, .index = index, .state = MEMBER_PENDING, .attempts = member.attempts};
+    if (store_member_put(engine->store, &member, err) < 0)
+        return -1;
+    engine_event(engine, "member.resubmitted", id, index, NULL);
+    *n = 1;
+    return go_on(engine, ens, err);
+}
+
+int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, int64_t *n,
+                    struct error *err)
+{
+    int64_t tally[MEMBER_STATE_COUNT], wanted = 0;
+    struct live_ensemble *ens;
+    struct ensemble_row row;
+    json_t *names;
+
+    *n = 0;
+    if (check(engine, id, &row, tally, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n_states; i++)
+        wanted += tally[states[i]];
+    if (wanted == 0)
+        return 0;
+    if (check_training(engine, id, tally, err) < 0)
+        return -1;
+    ens = bring_back(engine, &row, err);
+    if (ens == NULL)
+        return -1;
+    for (size_t i = 0; i < n_states; i++)
+        if (store_member_reset(engine->store, id, states[i], err) < 0)
+            return -1;
+    names = json_array();
+    for (size_t i = 0; i < n_states; i++)
+        json_array_append_new(names, json_string(member_state_name(states[i])));
+    engine_event(engine, "ensemble.resubmitted", id, -1,
+                 json_pack("{s:o, s:I}", "states", names, "members", (json_int_t)wanted));
+    log_info("ensemble %lld: %lld members are resubmitted", (long long)id, (long long)wanted);
+    *n = wanted;
+    return go_on(engine, ens, err);
+}
