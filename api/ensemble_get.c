@@ -1,18 +1,7 @@
 #include "api/ensemble_json.h"
-#include "api/find.h"
 #include "api/handlers.h"
 
 void ensemble_get(struct request *r)
 {
-    struct ensemble_row row;
-    struct error err;
-    json_t *json;
-
-    if (find_ensemble(r, &row) < 0)
-        return;
-    json = ensemble_json(r, &row, &err);
-    if (json != NULL)
-        request_reply_json(r, 200, json);
-    else
-        request_reply_problem(r, &err);
+    ensemble_reply(r, 200);
 }

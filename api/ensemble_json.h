@@ -8,4 +8,8 @@
 /* New references; NULL with err where the store cannot be read. */
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err);
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err);
+/* Answer with the ensemble of the path, as the turn leaves it. */
+void ensemble_reply(struct request *r, int status);
+/* Likewise, with how many of its members were resubmitted. */
+void resubmission_reply(struct request *r, int64_t n);
 #endif

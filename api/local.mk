@@ -7,6 +7,11 @@ libapi_la_SOURCES = \
 	api/ensemble_cancel_post.c \
 	api/ensemble_get.c \
 	api/ensemble_json.c api/ensemble_json.h \
+	api/ensemble_patch.c \
+	api/ensemble_pause_post.c \
+	api/ensemble_reply.c \
+	api/ensemble_resubmit_post.c \
+	api/ensemble_resume_post.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
 	api/find.c api/find.h \
@@ -19,6 +24,7 @@ libapi_la_SOURCES = \
 	api/listener_unix.c \
 	api/member_get.c \
 	api/member_output_get.c \
+	api/member_resubmit_post.c \
 	api/members_get.c \
 	api/metrics_get.c \
 	api/openapi.c \

@@ -50,3 +50,18 @@ int64_t arg_ensemble(const struct argp_state *state, const char *arg)
         argp_error(state, "\"%s\" is not an ensemble's id, which is a number such as 7", arg);
     return ref.ensemble;
 }
+
+error_t arg_one_ensemble(int key, char *arg, struct argp_state *state)
+{
+    int64_t *id = state->input;
+
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (*id)
+            argp_error(state, "one ID at a time, please");
+        *id = arg_ensemble(state, arg);
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which ensemble? `stretto status` lists them"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}

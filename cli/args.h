@@ -21,4 +21,6 @@ int64_t arg_number(const struct argp_state *state, const char *arg, const char *
 
 /* An ensemble's id alone, likewise. */
 int64_t arg_ensemble(const struct argp_state *state, const char *arg);
+/* An argp parser for commands that take one ensemble's id and nothing else; its input is an int64_t, 0 before. */
+error_t arg_one_ensemble(int key, char *arg, struct argp_state *state);
 #endif

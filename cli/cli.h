@@ -39,6 +39,10 @@ int cmd_members(struct cli *cli, int argc, char **argv);
 int cmd_logs(struct cli *cli, int argc, char **argv);
 int cmd_wait(struct cli *cli, int argc, char **argv);
 int cmd_token(struct cli *cli, int argc, char **argv);
+int cmd_pause(struct cli *cli, int argc, char **argv);
+int cmd_resume(struct cli *cli, int argc, char **argv);
+int cmd_resize(struct cli *cli, int argc, char **argv);
+int cmd_resubmit(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);
 
 /* Parse a command's line by `argp`, with --url and --json added, then make the client. Wrong usage does not return

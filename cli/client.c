@@ -288,6 +288,12 @@ int client_post(struct client *client, const char *path, const char *body, json_
     return call_json(client, NULL, path, body ? body : "", out, text, err);
 }
 
+int client_patch(struct client *client, const char *path, const char *body, json_t **out, char **text,
+                 struct error *err)
+{
+    return call_json(client, "PATCH", path, body, out, text, err);
+}
+
 int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err)
 {
     return call_json(client, "DELETE", path, NULL, out, text, err);

@@ -26,15 +26,17 @@ void client_trust(struct client *client, const char *ca_file);
 /* Calls are abandoned soon after *flag becomes non-zero (set by a signal handler). */
 void client_interrupt(struct client *client, const volatile int *flag);
 
-/* GET or POST (body may be NULL) of a path such as "/v1/ensembles?limit=1". 0 where the daemon answered 2xx, with the
+/* GET, POST (body may be NULL) or PATCH of a path such as "/v1/ensembles?limit=1". 0 where the daemon answered 2xx, with the
  * document in *out (owned by the caller; may be passed as NULL) and, where text is not NULL, its very bytes in *text (to
  * be freed). -1 with err, whose code and pointer are the daemon's own where it answered.
  *
- * A connection lost after it was made is tried again for a while; a POST carries an Idempotency-Key, the same in every
+ * A connection lost after it was made is tried again for a while; a change carries an Idempotency-Key, the same in every
  * try, so that it happens once. */
 int client_get(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 int client_post(struct client *client, const char *path, const char *body, json_t **out, char **text,
                 struct error *err);
+int client_patch(struct client *client, const char *path, const char *body, json_t **out, char **text,
+                 struct error *err);
 
 /* DELETE, likewise; it is for what does no harm when it happens twice. */
 int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err);

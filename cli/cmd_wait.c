@@ -2,23 +2,8 @@
 #include "cli/cli.h"
 #include "cli/watch.h"
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    int64_t *id = state->input;
-
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (*id)
-            argp_error(state, "one ID at a time, please");
-        *id = arg_ensemble(state, arg);
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which ensemble? `stretto status` lists them"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static const struct argp argp = {
-    NULL, parse, "ID",
+    NULL, arg_one_ensemble, "ID",
     "Wait until ensemble ID has ended, with a progress bar on a terminal, and report. The exit status is 0 only if every "
     "member succeeded and the training is done.",
     0, 0, 0};

@@ -7,6 +7,10 @@ libcli_la_SOURCES = \
 	cli/cmd_cancel.c \
 	cli/cmd_logs.c \
 	cli/cmd_members.c \
+	cli/cmd_pause.c \
+	cli/cmd_resize.c \
+	cli/cmd_resubmit.c \
+	cli/cmd_resume.c \
 	cli/cmd_status.c \
 	cli/cmd_submit.c \
 	cli/cmd_token.c \
@@ -21,6 +25,7 @@ libcli_la_SOURCES = \
 	cli/report.c cli/report.h \
 	cli/spec_file.c cli/spec_file.h \
 	cli/url.c cli/url.h \
+	cli/verb.c cli/verb.h \
 	cli/watch.c cli/watch.h
 libcli_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
 libcli_la_LIBADD = libcommon.la $(CURL_LIBS) $(JANSSON_LIBS) -lm

@@ -18,6 +18,10 @@ static const struct command commands[] = {
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
     {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
+    {"pause", "ID", "start no more members of an ensemble", cmd_pause},
+    {"resume", "ID", "let a paused ensemble go on", cmd_resume},
+    {"resize", "ID --width N [--now]", "change how many members may be in flight at once", cmd_resize},
+    {"resubmit", "ID[.INDEX] [--state STATE]", "let members that did not succeed go again", cmd_resubmit},
     {"cancel", "ID", "end an ensemble and all its jobs", cmd_cancel},
     {0},
 };

@@ -28,7 +28,8 @@ e2e_tests = \
 	tests/t/0730-restart.t \
 	tests/t/0740-training.t \
 	tests/t/0750-killed-often.t \
-	tests/t/0760-full-disk.t
+	tests/t/0760-full-disk.t \
+	tests/t/0770-verbs.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
 

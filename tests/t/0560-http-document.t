@@ -19,13 +19,16 @@ wait_for 60 '[ "$(api GET /v1/ensembles/'"$id"'/members/2 | jq -r .state)" != pe
 api GET "/v1/ensembles/$id" >"$T/out"
 api POST "/v1/ensembles/$id/cancel" >"$T/out"
 ok "it ends" wait_ensemble "$id" 60
+# and one that is not over, for the calls that change such a one
+jq 'del(.training) | .members.command = ["sleep", "100"]' "$T/spec.json" >"$T/open.json"
+open=$(submit "$T/open.json")
 
 cat >"$T/check.py" <<'X'
 # Calls every path of the document, with ids that exist and with ids that do not, and checks each reply against what the
 # document says of its status and content type.
 import json, re, subprocess, sys
 import jsonschema
-socket, ensemble, spec, training = sys.argv[1:5]
+socket, ensemble, spec, training, open_ensemble = sys.argv[1:6]
 
 def call(method, path, body=None):
     head = ["-H", "Content-Type: application/json", "--data-binary", body] if body is not None else []
@@ -71,7 +74,8 @@ for path, item in doc["paths"].items():
         method = method.upper()
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
-        there = path.replace("{id}", training if "/trainings/" in path else ensemble)
+        changes = method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit")
+        there = path.replace("{id}", training if "/trainings/" in path else open_ensemble if changes else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index)
             status, kind, data = call(method, at, body)
@@ -82,14 +86,14 @@ for path, item in doc["paths"].items():
             status, kind, data = call(method, gone, body)
             tell(status == 404 and b"path_not_found" not in data, f"{method} {gone}: {status} {data[:200]}")
             check(operation, f"{method} {gone}", status, kind, data)
-        if method == "POST" and body is not None:
+        if method in ("POST", "PATCH") and body is not None:
             for wrong in ("", "{", "[]", "{}", '{"x": 1}'):
                 check(operation, f"{method} {there} {wrong}", *call(method, there, wrong))
         if method == "GET":
             check(operation, f"{method} {there}?x=1", *call(method, there.replace("{index}", "0") + "?x=1"))
 print("checked", done, "wrong", bad)
 X
-is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$(jq -r .training.id "$T/ensemble.json")" | tee "$T/result" | tail -n 1 |
+is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$(jq -r .training.id "$T/ensemble.json")" "$open" | tee "$T/result" | tail -n 1 |
 	sed 's/[0-9]* wrong/N wrong/')" "checked N wrong 0" "every call of the document answers as it says"
 diag "$(head -n 20 "$T/result")"
 

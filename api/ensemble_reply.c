@@ -1,0 +1,33 @@
+#include "api/ensemble_json.h"
+#include "api/find.h"
+
+/* The ensemble of the path as JSON; NULL after having answered with the problem. */
+static json_t *read_ensemble(struct request *r)
+{
+    struct ensemble_row row;
+    struct error err;
+    json_t *json;
+
+    if (find_ensemble(r, &row) < 0)
+        return NULL;
+    json = ensemble_json(r, &row, &err);
+    if (json == NULL)
+        request_reply_problem(r, &err);
+    return json;
+}
+
+void ensemble_reply(struct request *r, int status)
+{
+    json_t *json = read_ensemble(r);
+
+    if (json != NULL)
+        request_reply_json(r, status, json);
+}
+
+void resubmission_reply(struct request *r, int64_t n)
+{
+    json_t *json = read_ensemble(r);
+
+    if (json != NULL)
+        request_reply_json(r, 202, json_pack("{s:I, s:o}", "resubmitted", (json_int_t)n, "ensemble", json));
+}
