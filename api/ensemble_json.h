@@ -1,6 +1,7 @@
 /* An ensemble and a training as clients see them. */
 #ifndef API_ENSEMBLE_JSON_H
 #define API_ENSEMBLE_JSON_H
+#include "api/idempotency.h"
 #include "api/request.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/training.h"
@@ -11,5 +12,5 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
 /* Answer with the ensemble of the path, as the turn leaves it. */
 void ensemble_reply(struct request *r, int status);
 /* Likewise, with how many of its members were resubmitted. */
-void resubmission_reply(struct request *r, int64_t n);
+void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n);
 #endif

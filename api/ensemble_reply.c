@@ -24,10 +24,10 @@ void ensemble_reply(struct request *r, int status)
         request_reply_json(r, status, json);
 }
 
-void resubmission_reply(struct request *r, int64_t n)
+void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n)
 {
     json_t *json = read_ensemble(r);
 
     if (json != NULL)
-        request_reply_json(r, 202, json_pack("{s:I, s:o}", "resubmitted", (json_int_t)n, "ensemble", json));
+        idempotency_reply(r, key, 202, json_pack("{s:I, s:o}", "resubmitted", (json_int_t)n, "ensemble", json));
 }

@@ -2,6 +2,7 @@
 #include "api/handlers.h"
 #include "common/jsonx.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* The states from which a member can go again, unless some of them are named; each once. */
@@ -36,20 +37,32 @@ static int read_states(const json_t *json, enum member_state states[2], size_t *
     return 0;
 }
 
-void ensemble_resubmit_post(struct request *r)
+static void resubmit(struct request *r, const json_t *json, const struct idempotency *key)
 {
-    json_t *json = request_json(r);
     enum member_state states[2];
     struct error err;
     int64_t n;
     size_t n_states;
 
-    if (json == NULL)
-        return;
     if (read_states(json, states, &n_states, &err) < 0 ||
         engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, &n, &err) < 0)
         request_reply_problem(r, &err);
     else
-        resubmission_reply(r, n);
+        resubmission_reply(r, key, n);
+}
+
+void ensemble_resubmit_post(struct request *r)
+{
+    struct idempotency key;
+    char call[64];
+    json_t *json;
+
+    snprintf(call, sizeof call, "POST /v1/ensembles/%" PRId64 "/resubmit", request_id(r, 0));
+    if (idempotency_answered(r, call, &key, NULL))
+        return;
+    json = request_json(r);
+    if (json == NULL)
+        return;
+    resubmit(r, json, &key);
     json_decref(json);
 }

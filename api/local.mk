@@ -18,6 +18,7 @@ libapi_la_SOURCES = \
 	api/handlers.h \
 	api/health_get.c \
 	api/host.c api/host.h \
+	api/idempotency.c api/idempotency.h \
 	api/limits.h \
 	api/listener.c api/listener.h \
 	api/listener_tcp.c \

@@ -15,7 +15,7 @@ static int change_state(struct engine *engine, int64_t id, enum ensemble_state t
             return -1;
         engine_event(engine, event, id, -1, NULL);
         log_info("ensemble %lld is %s", (long long)id, ensemble_state_name(to));
-        ens->due = 0; /* what became due meanwhile, dispatch finds out */
+        ens->due = 0; /* those that were tried before go first */
         engine_touch(engine, ens);
     }
     engine_settle(engine);

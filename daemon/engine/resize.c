@@ -57,7 +57,7 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
                                (json_int_t)stopped));
         log_info("ensemble %lld: width %lld, was %lld; %lld attempts are stopped", (long long)id, (long long)width,
                  (long long)before, (long long)stopped);
-        ens->due = 0; /* pending rows may fit now */
+        ens->due = 0; /* those that were tried before go first */
         engine_touch(engine, ens);
     }
     engine_settle(engine);

@@ -66,7 +66,7 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
         engine_event(engine, "ensemble.resumed", ens->row.id, -1, NULL);
         log_info("ensemble %lld is running again", (long long)ens->row.id);
     }
-    ens->due = 0;
+    ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
     engine_settle(engine);
     return 0;

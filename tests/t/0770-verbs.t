@@ -114,6 +114,26 @@ ok "it ends again" wait_ensemble "$ID" 40
 is "$(jq -c '[.state, .members.succeeded, .members.failed]' "$T/ensemble.json")" '["complete",5,0]' "with every member"
 is "$(events member.resubmitted) $(events ensemble.resubmitted)" "1 1" "each is an event"
 
+# a key makes one resubmission of many tries
+rm "$T/mended"
+spec 1 "test -e $T/mended"
+ID=$(submit "$T/spec.json")
+wait_ensemble "$ID" 40
+keyed() { # KEY PATH
+	curl -s -m 30 --unix-socket "$SOCKET" -o "$T/api.body" -w '%{http_code}' -H "Idempotency-Key: $1" \
+		-H 'Content-Type: application/json' -d '{}' "http://stretto/v1/ensembles/$ID/$2"
+}
+is "$(keyed once resubmit) $(body .resubmitted)" "202 1" "resubmit with an Idempotency-Key"
+wait_ensemble "$ID" 40
+restart
+is "$(keyed once resubmit) $(body .resubmitted)" "202 1" "made again, over a crash, it is answered the same"
+is "$(keyed two members/0/resubmit) $(body .resubmitted)" "202 1" "the same for one member"
+wait_ensemble "$ID" 40
+is "$(keyed two members/0/resubmit) $(body .resubmitted)" "202 1" "made again"
+is "$(keyed two resubmit) $(code)" "409 idempotency_conflict" "but not for another call"
+is "$(get .state) $(api GET "/v1/ensembles/$ID/members/0" | jq '.attempts | length')" '"complete" 3' \
+	"and each happened once"
+
 # paused, and cancelled
 spec 2 "read x <$T/go; exit 1" '.width = 1'
 ID=$(submit "$T/spec.json")
