@@ -1,9 +1,14 @@
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
 #include "api/idempotency.h"
+#include "api/parameter_file.h"
+#include "common/xalloc.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#define CALL "POST /v1/ensembles"
 
 static void add_location(struct request *r, const json_t *ensemble)
 {
@@ -14,45 +19,111 @@ static void add_location(struct request *r, const json_t *ensemble)
     request_add_header(r, "Location", location);
 }
 
-static void submit(struct request *r, const json_t *spec, const struct idempotency *key)
+/* A submission from the whole request to its answer: in between, a file of parameters may be read. */
+struct submission {
+    struct request *r;
+    json_t *spec;
+    struct idempotency key;
+};
+
+static void submission_free(struct submission *s)
 {
+    json_decref(s->spec);
+    free(s);
+}
+
+/* True where the spec is accepted, if the turn is committed; in either case it is answered. Takes rows over. */
+static bool submit(const struct submission *s, struct rows *rows)
+{
+    struct request *r = s->r;
     struct ensemble_row row;
     struct error err;
     json_t *json;
     int64_t id;
 
-    if (!json_is_object(spec)) {
-        error_at(&err, "spec_wrong_type", "", "a spec is an object");
+    if (engine_submit(request_config(r)->engine, s->spec, rows, &id, &err) < 0) {
         request_reply_problem(r, &err);
-        return;
-    }
-    if (engine_submit(request_config(r)->engine, spec, &id, &err) < 0) {
-        request_reply_problem(r, &err);
-        return;
+        return false;
     }
     if (store_ensemble_get(request_store(r), id, &row, &err) <= 0) {
         request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted and cannot be read back", id);
-        return;
+        return true;
     }
     json = ensemble_json(r, &row, &err);
     if (json == NULL) {
         request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted and cannot be shown", id);
-        return;
+        return true;
     }
     add_location(r, json);
-    idempotency_reply(r, key, 201, json);
+    idempotency_reply(r, &s->key, 201, json);
+    return true;
+}
+
+/* On the loop: the file is copied, or refused. The key may have been used while it was read. */
+static void have_rows(void *arg, struct parameter_file *file, struct rows *rows, const struct error *err)
+{
+    struct submission *s = arg;
+
+    if (request_is_abandoned(s->r)) {
+        request_reply_error(s->r, "not_ready", "nobody waits for this answer");
+        rows_close(rows);
+        parameter_file_drop(file);
+    } else if (rows == NULL) {
+        request_reply_problem(s->r, err);
+        parameter_file_drop(file);
+    } else if (idempotency_answered(s->r, CALL, &s->key, add_location)) {
+        rows_close(rows);
+        parameter_file_drop(file);
+    } else {
+        struct turn *turn = request_config(s->r)->turn;
+
+        if (submit(s, rows))
+            parameter_file_keep_if_committed(file, turn);
+        else
+            parameter_file_drop(file);
+    }
+    submission_free(s);
+}
+
+static void begin(struct submission *s)
+{
+    const char *path;
+    struct error err;
+
+    if (!json_is_object(s->spec)) {
+        error_at(&err, "spec_wrong_type", "", "a spec is an object");
+        request_reply_problem(s->r, &err);
+        submission_free(s);
+        return;
+    }
+    switch (spec_parameter_file(s->spec, &path, &err)) {
+    case 1:
+        if (parameter_file_read(s->r, path, have_rows, s, &err) == 0)
+            return;
+        request_reply_problem(s->r, &err);
+        break;
+    case 0:
+        submit(s, NULL);
+        break;
+    default:
+        request_reply_problem(s->r, &err);
+        break;
+    }
+    submission_free(s);
 }
 
 void ensembles_post(struct request *r)
 {
+    struct submission *s;
     struct idempotency key;
     json_t *spec;
 
-    if (idempotency_answered(r, "POST /v1/ensembles", &key, add_location))
+    if (idempotency_answered(r, CALL, &key, add_location))
         return;
     spec = request_json(r);
     if (spec == NULL)
         return;
-    submit(r, spec, &key);
-    json_decref(spec);
+    s = xcalloc(1, sizeof *s);
+    *s = (struct submission){r, spec, key};
+    begin(s);
 }

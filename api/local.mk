@@ -31,6 +31,7 @@ libapi_la_SOURCES = \
 	api/openapi.c \
 	api/openapi_get.c \
 	api/output.c api/output.h \
+	api/parameter_file.c api/parameter_file.h \
 	api/problem.c api/problem.h \
 	api/query.c api/query.h \
 	api/range.c api/range.h \

@@ -36,7 +36,7 @@ static json_t *member_json(const struct member_row *row, const struct spec *spec
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "index", json_integer(row->index));
     json_object_set_new(json, "state", value_text(member_state_name(row->state)));
-    json_object_set_new(json, "parameters", params_at(spec->params, row->index));
+    json_object_set_new(json, "parameters", value_or_null(params_at(spec->params, row->index)));
     json_object_set_new(json, "seed", value_text(seed));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "attempts", attempts);

@@ -26,7 +26,7 @@ static int add(void *arg, const struct member_row *row)
                           json_pack("{s:I, s:o, s:I, s:o, s:o}", "index", (json_int_t)row->index, "state",
                                     value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts,
                                     "reason", value_text_or_null(row->reason), "parameters",
-                                    params_at(l->spec->params, row->index)));
+                                    value_or_null(params_at(l->spec->params, row->index))));
     return 0;
 }
 

@@ -192,6 +192,11 @@ void request_hold(struct request *r)
     suspend(r);
 }
 
+bool request_is_abandoned(const struct request *r)
+{
+    return r->connection == NULL;
+}
+
 void request_pause(struct request *r)
 {
     r->refs++;

@@ -56,6 +56,8 @@ void request_reply_error(struct request *r, const char *code, const char *fmt, .
 /* The answer comes later. The request stays valid until request_reply_*() has been called, whatever happens to its
  * connection meanwhile. */
 void request_hold(struct request *r);
+/* Nobody waits for the answer any more: the client has gone, or the daemon ends (and request_config() with it). */
+bool request_is_abandoned(const struct request *r);
 
 /* While a reply is sent: the next piece is not there yet. request_pause() keeps the request and stops sending until
  * request_go_on(), which gives it back. */

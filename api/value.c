@@ -73,6 +73,11 @@ json_t *value_text_or_null(const char *text)
     return text != NULL && *text ? value_text(text) : json_null();
 }
 
+json_t *value_or_null(json_t *value)
+{
+    return value != NULL ? value : json_null();
+}
+
 json_t *value_time(int64_t ms)
 {
     char buf[TIMEFMT_SIZE];

@@ -8,6 +8,8 @@
 json_t *value_text(const char *text);
 json_t *value_text_or_null(const char *text); /* null where NULL or empty */
 
+json_t *value_or_null(json_t *value); /* takes value over; null where NULL */
+
 json_t *value_time(int64_t ms); /* RFC 3339; null where 0 */
 json_t *value_real(double x);   /* null where not finite */
 

@@ -53,6 +53,50 @@ static int check_syntax(const char *text, size_t size, const char *shown, struct
     return rc;
 }
 
+/* The absolute folder that a spec's relative paths start from; NULL with err. */
+static char *folder_of(const char *name, struct error *err)
+{
+    char *copy = xstrdup(strcmp(name, "-") == 0 ? "." : name), *slash = strrchr(copy, '/'), *folder;
+
+    if (slash == copy)
+        slash[1] = '\0';
+    else if (slash != NULL)
+        *slash = '\0';
+    folder = realpath(slash != NULL ? copy : ".", NULL);
+    if (folder == NULL)
+        error_errno(err, CODE, "%s: its folder", name);
+    free(copy);
+    return folder;
+}
+
+/* The daemon knows nothing of where the user stands: a relative file of parameters is made absolute. Returns text, or what
+ * stands for it (text is freed then); NULL with err. */
+static char *settle_parameter_file(char *text, size_t size, const char *name, struct error *err)
+{
+    json_t *spec = json_loadb(text, size, 0, NULL);
+    json_t *parameters = json_object_get(json_object_get(spec, "members"), "parameters");
+    const char *file = json_string_value(json_object_get(parameters, "file"));
+    char *folder;
+
+    if (file != NULL && file[0] != '\0' && file[0] != '/') {
+        folder = folder_of(name, err);
+        free(text);
+        text = NULL;
+        if (folder != NULL) {
+            char *path = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, file);
+
+            json_object_set_new(parameters, "file", json_string(path));
+            text = json_dumps(spec, JSON_COMPACT);
+            if (text == NULL)
+                error_set(err, CODE, "%s: the path %s is not UTF-8", name, path);
+            free(path);
+        }
+        free(folder);
+    }
+    json_decref(spec);
+    return text;
+}
+
 char *spec_file_read(const char *name, struct error *err)
 {
     int standard_input = strcmp(name, "-") == 0;
@@ -70,7 +114,7 @@ char *spec_file_read(const char *name, struct error *err)
         fclose(in);
     if (text && check_syntax(text, size, shown, err) < 0) {
         free(text);
-        text = NULL;
+        return NULL;
     }
-    return text;
+    return text != NULL ? settle_parameter_file(text, size, name, err) : NULL;
 }

@@ -31,7 +31,7 @@ struct app {
     size_t n_adapters;
     struct control *control;
     struct api *api;
-    char *control_path, *control_endpoint, *python;
+    char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
     uv_signal_t on_term, on_int;
     bool handles; /* wake and the signals are initialised */
@@ -115,6 +115,7 @@ static void make_engine(struct app *app)
         .rundir_ops = &rundir_ops,
         .rundir = &app->loop,
         .run_dir = app->config->run_dir,
+        .rows_dir = app->rows_dir,
         .control_endpoint = app->control_endpoint,
         .python = app->python,
         .python_path = app->config->python_path,
@@ -175,7 +176,8 @@ static int start(struct app *app, struct error *err)
     start_handles(app);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     make_engine(app);
-    if (control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
+    if (engine_sweep_rows(app->engine, err) < 0 ||
+        control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
         make_adapters(app, err) < 0 || engine_load(app->engine, err) < 0)
         return -1;
     return make_api(app, err);
@@ -206,6 +208,7 @@ static void finish(struct app *app)
     if (uv_loop_close(&app->loop) != 0)
         log_warn("handles were left open at the end");
     free(app->python);
+    free(app->rows_dir);
     free(app->control_path);
     free(app->control_endpoint);
 }
@@ -217,6 +220,7 @@ int app_run(const struct config *config, struct error *err)
 
     uv_loop_init(&app.loop);
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
+    app.rows_dir = xasprintf("%s/parameters", config->state_dir);
     app.control_endpoint = xasprintf("ipc://%s", app.control_path);
     rc = start(&app, err);
     if (rc == 0) {

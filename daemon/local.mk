@@ -17,13 +17,20 @@ libdaemon_la_SOURCES = \
 	daemon/engine/ranks.c \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
+	daemon/engine/rows.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
 	daemon/python.c daemon/python.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
+	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
+	daemon/spec/ingest.c daemon/spec/ingest.h \
 	daemon/spec/internal.h \
+	daemon/spec/number.c daemon/spec/number.h \
 	daemon/spec/params.c daemon/spec/params.h \
+	daemon/spec/rows.c daemon/spec/rows.h \
+	daemon/spec/rows_writer.c \
+	daemon/spec/source.c daemon/spec/source.h \
 	daemon/spec/spec.c daemon/spec/spec.h \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
@@ -37,6 +44,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/member.c daemon/store/member.h \
 	daemon/store/metric.c \
 	daemon/store/migrate.c \
+	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
@@ -56,7 +64,9 @@ strettod_LDADD = libapi.la libdaemon.la
 strettod_LDFLAGS = $(AM_LDFLAGS) -static
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+unit_tests += tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_ingest_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -203,6 +203,7 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, ensemble);
+    struct rows *rows;
     json_t *json;
     char *text;
 
@@ -218,7 +219,11 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
         error_set(err, "store_io", "the spec of ensemble %lld is damaged", (long long)ensemble);
         return NULL;
     }
-    *owned = spec_parse(json, err);
+    if (engine_open_rows(engine, ensemble, &rows, err) == 0) {
+        *owned = spec_parse(json, rows, err);
+        if (*owned == NULL)
+            rows_close(rows);
+    }
     json_decref(json);
     return *owned;
 }

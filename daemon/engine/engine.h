@@ -26,8 +26,15 @@ int engine_load(struct engine *engine, struct error *err);
 void engine_rest(struct engine *engine);
 
 /* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
- * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. */
-int engine_submit(struct engine *engine, const json_t *spec, int64_t *id, struct error *err);
+ * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. Where the spec names
+ * a file of parameters, `rows` is its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure:
+ * removing its files is then left to the caller. */
+int engine_submit(struct engine *engine, const json_t *spec, struct rows *rows, int64_t *id, struct error *err);
+
+/* Where copies of parameter files lie. */
+const char *engine_rows_dir(const struct engine *engine);
+/* Make that directory, and remove the copies in it that belong to no ensemble: at start only. */
+int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
  * "ensemble_not_found" where there is none. */

@@ -127,6 +127,10 @@ void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
 /* Load memory if the engine rests: nobody may change what is not there. */
 int engine_wake_up(struct engine *engine, struct error *err);
 
+/* rows.c: copies of parameter files; *rows is NULL where the ensemble has none */
+int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
+int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
+
 /* load.c */
 void engine_forget(struct engine *engine); /* free all of its memory */
 struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec);
@@ -141,7 +145,9 @@ struct job_plan {
     size_t n_dirs;
     struct rundir_file *files;
     size_t n_files;
+    bool failed; /* a member's parameters cannot be read: to be dropped */
 };
+void plan_drop(struct job_plan *plan);
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan);
 char *plan_job_dir(const struct engine *engine, const struct live_job *job);
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out);

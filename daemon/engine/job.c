@@ -156,6 +156,12 @@ void job_start(struct engine *engine, struct live_job *job)
         return;
     }
     plan_job(engine, job, &plan);
+    if (plan.failed) {
+        log_warn("job %s waits: parameters of its members cannot be read", job->row.name);
+        plan_drop(&plan);
+        retry_in(engine, job, FILE_RETRY_MS);
+        return;
+    }
     job->business = BUSINESS_WRITING;
     engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
                                     ticket_new(engine, job->row.id));

@@ -104,11 +104,17 @@ static void plan_member(const struct engine *engine, const struct live_job *job,
 {
     const struct live_ensemble *ens = job->ensemble;
     const struct spec *spec = ens->spec;
-    json_t *params = params_at(spec->params, slot->index), *values = json_deep_copy(params), *env;
-    char *seed = xasprintf("%" PRIu64, params_seed(spec->params, slot->index));
-    char *params_text = json_dumps(params, JSON_COMPACT);
-    char *dir = engine_attempt_dir(engine, ens->row.id, slot->index, slot->number);
+    json_t *params = params_at(spec->params, slot->index), *values, *env;
+    char *seed, *params_text, *dir;
 
+    if (params == NULL) {
+        plan->failed = true;
+        return;
+    }
+    values = json_deep_copy(params);
+    seed = xasprintf("%" PRIu64, params_seed(spec->params, slot->index));
+    params_text = json_dumps(params, JSON_COMPACT);
+    dir = engine_attempt_dir(engine, ens->row.id, slot->index, slot->number);
     json_object_set_new(values, "index", json_integer(slot->index));
     json_object_set_new(values, "seed", json_string(seed));
     json_object_set_new(values, "ensemble", json_integer(ens->row.id));
@@ -193,7 +199,8 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     json_t *names = json_array(), *config, *current;
 
     for (size_t i = 0; i < params_size(spec->params); i++)
-        json_array_append_new(names, json_string(params_name(spec->params, i)));
+        if (params_is_numeric(spec->params, i))
+            json_array_append_new(names, json_string(params_name(spec->params, i)));
     config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1, "ensemble",
                        (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name,
                        "generation", (json_int_t)training->generation, "ranks", (json_int_t)training->ranks, "count",
@@ -217,6 +224,18 @@ static void free_task(struct jobdesc_task *task)
     json_decref((json_t *)task->argv);
     json_decref((json_t *)task->env);
     json_decref((json_t *)task->path);
+}
+
+void plan_drop(struct job_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_dirs; i++)
+        free(plan->dirs[i]);
+    for (size_t i = 0; i < plan->n_files; i++) {
+        free(plan->files[i].path);
+        json_decref(plan->files[i].json);
+    }
+    free(plan->dirs);
+    free(plan->files);
 }
 
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
@@ -248,7 +267,8 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         else
             plan_member(engine, job, &job->slots[i], plan, &desc.tasks[desc.ntasks++], examples);
     }
-    add_file(plan, xasprintf("%s/job.json", dir), jobdesc_build(&desc));
+    if (!plan->failed)
+        add_file(plan, xasprintf("%s/job.json", dir), jobdesc_build(&desc));
     for (size_t i = 0; i < desc.ntasks; i++)
         free_task(&desc.tasks[i]);
     free(desc.tasks);

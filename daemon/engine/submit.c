@@ -55,7 +55,7 @@ static int check_resources(struct engine *engine, const struct spec *spec, struc
     return check_together(adapter, spec, err);
 }
 
-int engine_submit(struct engine *engine, const json_t *json, int64_t *id, struct error *err)
+int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
     struct spec *spec;
@@ -64,11 +64,11 @@ int engine_submit(struct engine *engine, const json_t *json, int64_t *id, struct
     char *text;
     int rc;
 
-    if (engine_wake_up(engine, err) < 0)
+    spec = engine_wake_up(engine, err) == 0 ? spec_parse(json, rows, err) : NULL;
+    if (spec == NULL) {
+        rows_close(rows);
         return -1;
-    spec = spec_parse(json, err);
-    if (spec == NULL)
-        return -1;
+    }
     if (check_resources(engine, spec, err) < 0) {
         spec_destroy(spec);
         return -1;
@@ -82,6 +82,8 @@ int engine_submit(struct engine *engine, const json_t *json, int64_t *id, struct
     text = json_dumps(json, JSON_COMPACT);
     rc = store_ensemble_insert(engine->store, &row, text, err);
     free(text);
+    if (rc == 0 && rows != NULL)
+        rc = engine_store_rows(engine, row.id, rows, err);
     if (rc == 0 && spec->has_training) {
         struct training_row training = {.ensemble = row.id, .ranks = spec->ranks, .generation = 1,
                                         .created_ms = row.created_ms};

@@ -3,6 +3,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 #include "daemon/spec/draw.h"
+#include "daemon/spec/ingest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #define COUNT_MAX INT64_C(1000000000)
 #define SIZE_MAX_PARAMS 256
 
-enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID };
+enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID, METHOD_FILE };
 static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "halton"};
 
 struct param {
@@ -25,16 +26,15 @@ struct params {
     uint64_t seed;
     int64_t count;
     size_t n;
+    struct rows *rows; /* file; list is empty then */
     struct param list[];
 };
 
 /* Names become {placeholders}, and may not shadow the built-in ones. */
-static int check_name(const char *name, const char *at, struct error *err)
+int params_check_name(const char *name, const char *place, struct error *err)
 {
     static const char *const taken[] = {"index", "seed", "ensemble", "attempt", "checkpoint"};
-    char place[256];
 
-    jsonx_pointer(place, sizeof place, at, name);
     if (name[0] == '\0' || strlen(name) > 63 || strpbrk(name, "{} \t\n=") != NULL)
         return error_at(err, "spec_impossible_value", place,
                         "a parameter's name has 1 to 63 characters and no blank, brace or =");
@@ -86,9 +86,10 @@ static int parse_list(struct params *p, const json_t *obj, const char *at, struc
 
     json_object_foreach ((json_t *)obj, name, value) {
         struct param *param = &p->list[p->n++];
+        char place[256];
 
         param->name = name;
-        if (check_name(name, at, err) < 0)
+        if (params_check_name(name, jsonx_pointer(place, sizeof place, at, name), err) < 0)
             return -1;
         if ((p->method == METHOD_GRID ? parse_values : parse_range)(param, value, at, err) < 0)
             return -1;
@@ -115,7 +116,45 @@ static int parse_method(struct params *p, const json_t *obj, const char *at, str
                     "unknown method \"%.60s\"; known: monte-carlo, latin-hypercube, halton", method);
 }
 
-struct params *params_parse(const json_t *obj, const char *at, struct error *err)
+int params_file(const json_t *obj, const char *at, const char **path, struct error *err)
+{
+    static const char *const keys[] = {"file", "seed", NULL};
+    char place[256];
+
+    if (json_object_get(obj, "file") == NULL)
+        return 0;
+    if (jsonx_only(obj, at, keys, err) < 0 || jsonx_string(obj, at, "file", JSONX_REQUIRED, path, err) < 0)
+        return -1;
+    jsonx_pointer(place, sizeof place, at, "file");
+    if ((*path)[0] != '/')
+        return error_at(err, "spec_impossible_value", place,
+                        "the daemon has no working directory of yours: the path must be absolute");
+    if (!ingest_knows(*path))
+        return error_at(err, "spec_impossible_value", place, "a file of parameters ends in .csv, .jsonl or .ndjson");
+    return 1;
+}
+
+static struct params *parse_file(const json_t *obj, const char *at, struct rows *rows, struct error *err)
+{
+    struct params *p;
+    int64_t seed = 0;
+
+    if (jsonx_int(obj, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0)
+        return NULL;
+    if (rows == NULL) {
+        error_set(err, "internal", "the parameters' file has not been read");
+        return NULL;
+    }
+    p = xcalloc(1, sizeof *p);
+    p->method = METHOD_FILE;
+    p->seed = (uint64_t)seed;
+    p->count = rows_count(rows);
+    p->n = rows_columns(rows);
+    p->rows = rows;
+    return p;
+}
+
+struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err)
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
     static const char *const grid_keys[] = {"grid", "seed", NULL};
@@ -124,11 +163,13 @@ struct params *params_parse(const json_t *obj, const char *at, struct error *err
     const char *key = grid ? "grid" : "space";
     struct params *p;
     char place[256];
+    const char *path;
     int64_t seed = 0;
 
-    if (json_object_get(obj, "file") != NULL) {
-        error_at(err, "spec_unsupported", jsonx_pointer(place, sizeof place, at, "file"),
-                 "parameters from a file are not built yet; use \"grid\" or a method");
+    switch (params_file(obj, at, &path, err)) {
+    case 1:
+        return parse_file(obj, at, rows, err);
+    case -1:
         return NULL;
     }
     if (jsonx_only(obj, at, grid ? grid_keys : drawn_keys, err) < 0 ||
@@ -158,8 +199,16 @@ fail:
     return NULL;
 }
 
+void params_keep_rows(struct params *p)
+{
+    if (p != NULL)
+        p->rows = NULL;
+}
+
 void params_destroy(struct params *p)
 {
+    if (p != NULL)
+        rows_close(p->rows);
     free(p);
 }
 
@@ -175,7 +224,22 @@ size_t params_size(const struct params *p)
 
 const char *params_name(const struct params *p, size_t i)
 {
-    return p->list[i].name;
+    return p->rows != NULL ? rows_column(p->rows, i) : p->list[i].name;
+}
+
+bool params_is_numeric(const struct params *p, size_t i)
+{
+    const json_t *item;
+    size_t k;
+
+    if (p->rows != NULL)
+        return rows_is_numeric(p->rows, i);
+    if (p->method != METHOD_GRID)
+        return true;
+    json_array_foreach (p->list[i].values, k, item)
+        if (!json_is_number(item))
+            return false;
+    return true;
 }
 
 static double draw(const struct params *p, int64_t index, size_t dim)
@@ -192,9 +256,12 @@ static double draw(const struct params *p, int64_t index, size_t dim)
 
 json_t *params_at(const struct params *p, int64_t index)
 {
-    json_t *out = json_object();
+    json_t *out;
     int64_t rest = p->count;
 
+    if (p->rows != NULL)
+        return rows_at(p->rows, index);
+    out = json_object();
     for (size_t i = 0; i < p->n; i++) {
         const struct param *param = &p->list[i];
 

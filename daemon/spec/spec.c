@@ -48,7 +48,7 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
     return check_relative(spec->success_file, "/members/success/file", err);
 }
 
-static int parse_members(struct spec *spec, const json_t *members, struct error *err)
+static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint",
                                        "success", "retries", NULL};
@@ -57,7 +57,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct error 
     if (jsonx_only(members, "/members", keys, err) < 0 ||
         jsonx_object(members, "/members", "parameters", JSONX_REQUIRED, &parameters, err) < 0)
         return -1;
-    spec->params = params_parse(parameters, "/members/parameters", err);
+    spec->params = params_parse(parameters, "/members/parameters", rows, err);
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
         spec_parse_resources(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0)
         return -1;
@@ -67,7 +67,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct error 
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
 }
 
-static int parse(struct spec *spec, struct error *err)
+static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "training", NULL};
     const json_t *members = NULL, *training = NULL;
@@ -80,7 +80,7 @@ static int parse(struct spec *spec, struct error *err)
         jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 || check_name(spec->name, err) < 0 ||
         jsonx_string(spec->json, "", "adapter", JSONX_OPTIONAL, &spec->adapter, err) < 0 ||
         jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
-        parse_members(spec, members, err) < 0)
+        parse_members(spec, members, rows, err) < 0)
         return -1;
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
@@ -91,13 +91,19 @@ static int parse(struct spec *spec, struct error *err)
     return training == NULL ? 0 : spec_parse_training(spec, (json_t *)training, err);
 }
 
-struct spec *spec_parse(const json_t *json, struct error *err)
+int spec_parameter_file(const json_t *json, const char **path, struct error *err)
+{
+    return params_file(json_object_get(json_object_get(json, "members"), "parameters"), "/members/parameters", path, err);
+}
+
+struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err)
 {
     struct spec *spec = xcalloc(1, sizeof *spec);
 
     spec->json = json_deep_copy(json);
-    if (parse(spec, err) == 0)
+    if (parse(spec, rows, err) == 0)
         return spec;
+    params_keep_rows(spec->params);
     spec_destroy(spec);
     return NULL;
 }

@@ -31,7 +31,11 @@ struct spec {
     const json_t *buffer; /* with every default filled in */
 };
 
-/* Check a spec; `json` is borrowed and copied. NULL with code, pointer and reason. */
-struct spec *spec_parse(const json_t *json, struct error *err);
+/* Check a spec; `json` is borrowed and copied. NULL with code, pointer and reason. Where it names a file of parameters,
+ * `rows` is the copy (else NULL); taken over on success. */
+struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err);
+/* The file that the spec takes its parameters from, checked as a path: 1 and *path (borrowed), 0 where there is none or
+ * spec_parse() will tell what is wrong, -1. */
+int spec_parameter_file(const json_t *json, const char **path, struct error *err);
 void spec_destroy(struct spec *spec);
 #endif

@@ -187,10 +187,27 @@ static void test_spec_file(void **state)
     assert_null(spec_file_read(path, &err));
 }
 
+static void test_parameter_file_is_absolute(void **state)
+{
+    char path[] = "/tmp/stretto-spec-XXXXXX", *text;
+    struct error err;
+
+    assert_true(close(mkstemp(path)) == 0);
+    write_file(path, "{\"members\": {\"parameters\": {\"file\": \"a/b.csv\"}}}");
+    text = spec_file_read(path, &err);
+    assert_non_null(strstr(text, "\"/tmp/a/b.csv\""));
+    free(text);
+    write_file(path, "{\"members\":  {\"parameters\": {\"file\": \"/a/b.csv\"}}}");
+    text = spec_file_read(path, &err);
+    assert_string_equal(text, "{\"members\":  {\"parameters\": {\"file\": \"/a/b.csv\"}}}");
+    free(text);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_spec_file),
     };

@@ -133,7 +133,7 @@ static void submit(struct sim *sim, struct accepted accepted[], size_t *n)
     struct accepted *acc = &accepted[*n];
     struct error err;
 
-    if (engine_submit(sim_engine(sim), spec, &acc->id, &err) == 0) {
+    if (engine_submit(sim_engine(sim), spec, NULL, &acc->id, &err) == 0) {
         note(sim, acc, true);
         *n += acc->known;
     } else if (strncmp(err.code, "store_", 6) != 0) {

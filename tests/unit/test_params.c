@@ -15,7 +15,7 @@ static struct params *parse(const char *text, json_t **json)
 
     *json = json_loads(text, 0, NULL);
     assert_non_null(*json);
-    p = params_parse(*json, "/p", &err);
+    p = params_parse(*json, "/p", NULL, &err);
     if (p == NULL)
         fail_msg("%s: %s", text, err.text);
     return p;

@@ -28,7 +28,7 @@ static void a_good_spec_is_understood(void **state)
 {
     json_t *json = parse(good);
     struct error err;
-    struct spec *spec = spec_parse(json, &err);
+    struct spec *spec = spec_parse(json, NULL, &err);
 
     json_decref(json);
     assert_non_null(spec);
@@ -111,7 +111,7 @@ static void each_mistake_is_named_with_its_place(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = changed(cases[i].path, cases[i].value);
         struct error err = {.code = "accepted"};
-        struct spec *spec = spec_parse(json, &err);
+        struct spec *spec = spec_parse(json, NULL, &err);
 
         if (spec != NULL || strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)
             fail_msg("%s = %s: %s at %s (%s), not %s at %s", cases[i].path, cases[i].value ? cases[i].value : "gone",

@@ -1,0 +1,257 @@
+#include "daemon/spec/ingest.h"
+
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+#include "daemon/spec/csv.h"
+#include "daemon/spec/number.h"
+#include "daemon/spec/params.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CODE "spec_parameter_file"
+
+struct ingest {
+    struct source source;
+    struct rows_writer *out;
+    char *names[ROWS_COLUMNS_MAX]; /* in the first line's order */
+    size_t n;
+    int64_t empty_line; /* one that was seen, 0: none */
+};
+
+static int add_column(struct ingest *in, const char *name, int64_t line, struct error *err)
+{
+    struct error why;
+
+    if (in->n == ROWS_COLUMNS_MAX)
+        return source_refuse(line, err, "more than %d columns", ROWS_COLUMNS_MAX);
+    for (size_t i = 0; i < in->n; i++)
+        if (strcmp(in->names[i], name) == 0)
+            return source_refuse(line, err, "two columns are named \"%.63s\"", name);
+    if (params_check_name(name, "", &why) < 0)
+        return source_refuse(line, err, "column %zu, \"%.63s\": %.300s", in->n + 1, name, why.text);
+    in->names[in->n++] = xstrdup(name);
+    return 0;
+}
+
+/* Empty lines are nothing at the end of a file, and a doubt anywhere else. */
+static int check_empty(const struct ingest *in, struct error *err)
+{
+    return in->empty_line == 0 ? 0 : source_refuse(in->empty_line, err, "an empty line between rows");
+}
+
+static json_t *csv_value(const struct csv *csv, size_t i, struct error *err)
+{
+    const char *text = csv_field(csv, i);
+    json_t *value = NULL;
+
+    if (!csv->fields[i].quoted && number_parse(text, &value)) {
+        if (value == NULL)
+            source_refuse(csv->line, err, "\"%.40s\" is beyond what a double holds", text);
+        return value;
+    }
+    value = json_string(text);
+    if (value == NULL)
+        source_refuse(csv->line, err, "field %zu is not UTF-8", i + 1);
+    return value;
+}
+
+static int add_csv_row(struct ingest *in, const struct csv *csv, struct error *err)
+{
+    json_t *row, *value;
+    int rc = 0;
+
+    if (csv->n != in->n)
+        return source_refuse(csv->line, err, "%zu field%s, where the header has %zu", csv->n, csv->n == 1 ? "" : "s",
+                             in->n);
+    row = json_object();
+    for (size_t i = 0; i < csv->n && rc == 0; i++) {
+        value = csv_value(csv, i, err);
+        rc = value == NULL ? -1 : json_object_set_new(row, in->names[i], value);
+    }
+    if (rc == 0)
+        rc = rows_writer_add(in->out, row, csv->line, err);
+    json_decref(row);
+    return rc;
+}
+
+static int read_csv(struct ingest *in, struct error *err)
+{
+    struct csv csv;
+    int rc;
+
+    csv_init(&csv, &in->source);
+    rc = csv_next(&csv, err);
+    if (rc == 1 && csv.blank)
+        rc = source_refuse(1, err, "the header is empty");
+    for (size_t i = 0; rc == 1 && i < csv.n; i++)
+        if (add_column(in, csv_field(&csv, i), 1, err) < 0)
+            rc = -1;
+    while (rc == 1 && (rc = csv_next(&csv, err)) == 1) {
+        if (csv.blank)
+            in->empty_line = in->empty_line ? in->empty_line : csv.line;
+        else if (check_empty(in, err) < 0 || add_csv_row(in, &csv, err) < 0)
+            rc = -1;
+    }
+    csv_fini(&csv);
+    return rc;
+}
+
+/* The object of a line with its keys in the first line's order: what is a JSON line's order to one writer is chance to another. */
+static json_t *ordered(const struct ingest *in, const json_t *object, int64_t line, struct error *err)
+{
+    json_t *row = json_object(), *value;
+
+    for (size_t i = 0; i < in->n; i++) {
+        value = json_object_get(object, in->names[i]);
+        if (value == NULL) {
+            source_refuse(line, err, "\"%s\" is missing, which the first line has", in->names[i]);
+            goto fail;
+        }
+        if (!json_is_number(value) && !json_is_string(value) && !json_is_boolean(value)) {
+            source_refuse(line, err, "\"%s\" must be a number, a string or a boolean, not %s", in->names[i],
+                          jsonx_type_name(value));
+            goto fail;
+        }
+        json_object_set(row, in->names[i], value);
+    }
+    if (json_object_size(object) == in->n)
+        return row;
+    source_refuse(line, err, "%zu keys, where the first line has %zu", json_object_size(object), in->n);
+fail:
+    json_decref(row);
+    return NULL;
+}
+
+static int add_json_row(struct ingest *in, const char *text, size_t size, int64_t line, struct error *err)
+{
+    json_error_t where;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where), *row = NULL, *value;
+    const char *name;
+    int rc = -1;
+
+    if (object == NULL)
+        return source_refuse(line, err, "column %d: %s", where.column, where.text);
+    if (!json_is_object(object) || json_object_size(object) == 0) {
+        source_refuse(line, err, "a row is an object with at least one key, not %s", jsonx_type_name(object));
+        goto end;
+    }
+    if (in->n == 0)
+        json_object_foreach (object, name, value)
+            if (add_column(in, name, line, err) < 0)
+                goto end;
+    row = ordered(in, object, line, err);
+    if (row != NULL)
+        rc = rows_writer_add(in->out, row, line, err);
+end:
+    json_decref(row);
+    json_decref(object);
+    return rc;
+}
+
+static bool is_blank(const char *text, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r'))
+        i++;
+    return i == size;
+}
+
+static int read_json_lines(struct ingest *in, struct error *err)
+{
+    char *text = xcalloc(1, SOURCE_RECORD_MAX);
+    int c = 0, rc = 0;
+
+    while (rc == 0 && c != EOF) {
+        int64_t line = in->source.line;
+        size_t size = 0;
+
+        while ((c = source_get(&in->source)) != '\n' && c != EOF && size < SOURCE_RECORD_MAX)
+            text[size++] = (char)c;
+        if (c == EOF && source_check(&in->source, err) < 0)
+            rc = -1;
+        else if (c != '\n' && c != EOF)
+            rc = source_refuse(line, err, "a line of more than %zu bytes", SOURCE_RECORD_MAX);
+        else if (is_blank(text, size))
+            in->empty_line = in->empty_line || c == EOF ? in->empty_line : line;
+        else if (check_empty(in, err) < 0 || add_json_row(in, text, size, line, err) < 0)
+            rc = -1;
+    }
+    free(text);
+    return rc;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    size_t size = strlen(path), tail = strlen(suffix);
+
+    return size > tail && strcmp(path + size - tail, suffix) == 0;
+}
+
+bool ingest_knows(const char *path)
+{
+    return has_suffix(path, ".csv") || has_suffix(path, ".jsonl") || has_suffix(path, ".ndjson");
+}
+
+/* Without waiting: a FIFO has no writer yet, a device may never answer. */
+static FILE *open_regular(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        error_errno(err, CODE, "it cannot be opened");
+    else if (!S_ISREG(st.st_mode))
+        error_set(err, CODE, "it is %s", S_ISDIR(st.st_mode) ? "a directory" : "no regular file");
+    else if (st.st_size > SOURCE_MAX)
+        error_set(err, CODE, "it has more than %lld bytes", (long long)SOURCE_MAX);
+    else
+        return fdopen(fd, "r");
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
+static void name_the_file(const char *path, struct error *err)
+{
+    char text[sizeof err->text];
+
+    memcpy(text, err->text, sizeof text);
+    if (strcmp(err->code, CODE) == 0)
+        error_at(err, CODE, "/members/parameters/file", "%.200s: %.500s", path, text);
+}
+
+struct rows *ingest_file(const char *path, const char *dir, const char *name, struct error *err)
+{
+    struct ingest in = {.n = 0};
+    struct rows *rows = NULL;
+    FILE *file = open_regular(path, err);
+
+    if (file == NULL)
+        goto end;
+    source_init(&in.source, file);
+    in.out = rows_writer_create(dir, name, err);
+    if (in.out == NULL)
+        goto end;
+    if ((has_suffix(path, ".csv") ? read_csv(&in, err) : read_json_lines(&in, err)) < 0)
+        rows_writer_abandon(in.out);
+    else if (rows_writer_count(in.out) == 0) {
+        error_set(err, CODE, "there is no row in it");
+        rows_writer_abandon(in.out);
+    } else {
+        rows = rows_writer_finish(in.out, err);
+    }
+end:
+    if (rows == NULL)
+        name_the_file(path, err);
+    if (file != NULL)
+        fclose(file);
+    while (in.n > 0)
+        free(in.names[--in.n]);
+    return rows;
+}

@@ -1,0 +1,68 @@
+#include "daemon/spec/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *digits(const char *p)
+{
+    while (*p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+/* The end of a decimal number that begins at p, NULL where none does. */
+static const char *scan(const char *p, bool *integer)
+{
+    const char *whole, *end;
+    bool any;
+
+    p += *p == '+' || *p == '-';
+    whole = p;
+    end = digits(p);
+    if (end - whole > 1 && *whole == '0')
+        return NULL;
+    any = end > whole;
+    *integer = true;
+    if (*end == '.') {
+        p = end + 1;
+        end = digits(p);
+        any = any || end > p;
+        *integer = false;
+    }
+    if (any && (*end == 'e' || *end == 'E')) {
+        p = end + 1;
+        p += *p == '+' || *p == '-';
+        end = digits(p);
+        any = end > p;
+        *integer = false;
+    }
+    return any ? end : NULL;
+}
+
+bool number_parse(const char *text, json_t **out)
+{
+    const char *from = text + strspn(text, " \t"), *end;
+    bool integer;
+
+    end = scan(from, &integer);
+    if (end == NULL || end[strspn(end, " \t")] != '\0')
+        return false;
+    if (integer) {
+        long long n;
+
+        errno = 0;
+        n = strtoll(from, NULL, 10);
+        if (errno == 0) {
+            *out = json_integer(n);
+            return true;
+        }
+    }
+    {
+        double x = strtod(from, NULL); /* the daemon never leaves the C locale */
+
+        *out = isfinite(x) ? json_real(x) : NULL;
+    }
+    return true;
+}

@@ -1,0 +1,160 @@
+#include "daemon/spec/rows.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct rows {
+    char *name;
+    int data, index;
+    int64_t count;
+    json_t *columns; /* name → true where it is numeric */
+    size_t n;
+    const char *names[ROWS_COLUMNS_MAX];
+};
+
+static int open_one(const char *dir, const char *name, const char *suffix, int64_t *size, struct error *err)
+{
+    char *path = xasprintf("%s/%s.%s", dir, name, suffix);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        error_errno(err, "store_io", "the copy of a parameter file, %s, cannot be opened", path);
+    else
+        *size = st.st_size;
+    free(path);
+    return fd;
+}
+
+static bool read_offsets(const struct rows *rows, int64_t index, int64_t *from, int64_t *to)
+{
+    uint64_t pair[2];
+
+    if (pread(rows->index, pair, sizeof pair, (off_t)(index * 8)) != (ssize_t)sizeof pair)
+        return false;
+    *from = (int64_t)le64toh(pair[0]);
+    *to = (int64_t)le64toh(pair[1]);
+    return *from >= 0 && *from < *to && *to - *from <= (int64_t)ROWS_BYTES_MAX;
+}
+
+static int take_columns(struct rows *rows, const char *columns, struct error *err)
+{
+    const char *name;
+    json_t *numeric;
+
+    rows->columns = json_loads(columns, 0, NULL);
+    if (json_object_size(rows->columns) == 0 || json_object_size(rows->columns) > ROWS_COLUMNS_MAX)
+        return error_set(err, "store_io", "the columns of a parameter file are damaged");
+    json_object_foreach (rows->columns, name, numeric)
+        rows->names[rows->n++] = name;
+    return 0;
+}
+
+struct rows *rows_open(const char *dir, const char *name, const char *columns, int64_t count, struct error *err)
+{
+    struct rows *rows = xcalloc(1, sizeof *rows);
+    int64_t data_size = 0, index_size = 0, from, to;
+
+    rows->name = xstrdup(name);
+    rows->count = count;
+    rows->index = -1;
+    rows->data = open_one(dir, name, "jsonl", &data_size, err);
+    if (rows->data < 0)
+        goto fail;
+    rows->index = open_one(dir, name, "index", &index_size, err);
+    if (rows->index < 0 || take_columns(rows, columns, err) < 0)
+        goto fail;
+    if (count < 1 || index_size != (count + 1) * 8 || !read_offsets(rows, count - 1, &from, &to) || to != data_size) {
+        error_set(err, "store_io", "the copy of a parameter file, %s/%s.jsonl, is not what it was when it was made", dir,
+                  name);
+        goto fail;
+    }
+    return rows;
+fail:
+    rows_close(rows);
+    return NULL;
+}
+
+void rows_close(struct rows *rows)
+{
+    int saved = errno;
+
+    if (rows == NULL)
+        return;
+    if (rows->data >= 0)
+        close(rows->data);
+    if (rows->index >= 0)
+        close(rows->index);
+    json_decref(rows->columns);
+    free(rows->name);
+    free(rows);
+    errno = saved;
+}
+
+void rows_remove(const char *dir, const char *name)
+{
+    static const char *const suffixes[] = {"jsonl", "index"};
+
+    for (size_t i = 0; i < 2; i++) {
+        char *path = xasprintf("%s/%s.%s", dir, name, suffixes[i]);
+
+        if (unlink(path) < 0 && errno != ENOENT)
+            log_warn("%s cannot be removed: %s", path, strerror(errno));
+        free(path);
+    }
+}
+
+const char *rows_name(const struct rows *rows)
+{
+    return rows->name;
+}
+
+int64_t rows_count(const struct rows *rows)
+{
+    return rows->count;
+}
+
+size_t rows_columns(const struct rows *rows)
+{
+    return rows->n;
+}
+
+const char *rows_column(const struct rows *rows, size_t i)
+{
+    return rows->names[i];
+}
+
+bool rows_is_numeric(const struct rows *rows, size_t i)
+{
+    return json_is_true(json_object_get(rows->columns, rows->names[i]));
+}
+
+char *rows_columns_text(const struct rows *rows)
+{
+    return json_dumps(rows->columns, JSON_COMPACT);
+}
+
+json_t *rows_at(const struct rows *rows, int64_t index)
+{
+    json_t *row = NULL;
+    int64_t from, to;
+    char *text;
+
+    if (index >= 0 && index < rows->count && read_offsets(rows, index, &from, &to)) {
+        text = xcalloc(1, (size_t)(to - from));
+        if (pread(rows->data, text, (size_t)(to - from), (off_t)from) == (ssize_t)(to - from))
+            row = json_loadb(text, (size_t)(to - from), 0, NULL);
+        free(text);
+    }
+    if (row == NULL)
+        log_error("row %lld of the parameter file's copy %s cannot be read", (long long)index, rows->name);
+    return row;
+}

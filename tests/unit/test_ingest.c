@@ -1,0 +1,291 @@
+/* Files of parameters: what they mean, and what is refused with which line. */
+#include "daemon/spec/ingest.h"
+#include "daemon/spec/number.h"
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/st-ingest.XXXXXX";
+static char copies[64];
+static unsigned serial;
+
+static struct rows *ingest(const char *suffix, const char *text, size_t size, struct error *err)
+{
+    char path[128], name[16];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/in%s", dir, suffix);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    fclose(file);
+    snprintf(name, sizeof name, "c%u", serial++);
+    return ingest_file(path, copies, name, err);
+}
+
+static int copies_there(void)
+{
+    DIR *d = opendir(copies);
+    int n = 0;
+
+    for (struct dirent *entry; (entry = readdir(d)) != NULL;)
+        n += entry->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+/* Rows as JSON, one a line, against what is expected; then the copy goes. */
+static void gives(const char *suffix, const char *text, const char *columns, const char *expected)
+{
+    struct error err = {.text = ""};
+    struct rows *rows = ingest(suffix, text, strlen(text), &err);
+    char got[2000] = "", *names;
+
+    if (rows == NULL)
+        fail_msg("%s: %s", text, err.text);
+    for (int64_t i = 0; i < rows_count(rows); i++) {
+        json_t *row = rows_at(rows, i);
+        char *line = json_dumps(row, JSON_COMPACT | JSON_ENCODE_ANY);
+
+        strcat(strcat(got, line), "\n");
+        free(line);
+        json_decref(row);
+    }
+    names = rows_columns_text(rows);
+    assert_string_equal(got, expected);
+    assert_string_equal(names, columns);
+    free(names);
+    rows_remove(copies, rows_name(rows));
+    rows_close(rows);
+    assert_int_equal(copies_there(), 0);
+}
+
+static void refused_bytes(const char *suffix, const char *text, size_t size, const char *why)
+{
+    struct error err = {.text = ""};
+    struct rows *rows = ingest(suffix, text, size, &err);
+
+    if (rows != NULL)
+        fail_msg("accepted: %s", text);
+    assert_string_equal(err.code, "spec_parameter_file");
+    assert_string_equal(err.pointer, "/members/parameters/file");
+    if (strstr(err.text, why) == NULL)
+        fail_msg("%s: \"%s\" is not in \"%s\"", text, why, err.text);
+    assert_int_equal(copies_there(), 0);
+}
+
+static void refused(const char *suffix, const char *text, const char *why)
+{
+    refused_bytes(suffix, text, strlen(text), why);
+}
+
+static void csv_as_the_rfc_has_it(void **state)
+{
+    gives(".csv", "a,b\n1,x\n2.5,y\n", "{\"a\":true,\"b\":false}", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2.5,\"b\":\"y\"}\n");
+    gives(".csv", "\xef\xbb\xbf" "a,b\r\n1,\"x,\"\"y\"\"\"\r\n2,\"two\r\nlines\"", "{\"a\":true,\"b\":false}",
+          "{\"a\":1,\"b\":\"x,\\\"y\\\"\"}\n{\"a\":2,\"b\":\"two\\r\\nlines\"}\n");
+    gives(".csv", "a,b\n,\"\"\n", "{\"a\":false,\"b\":false}", "{\"a\":\"\",\"b\":\"\"}\n");
+    gives(".csv", "\"a\"\n\"1\"\n2\n", "{\"a\":false}", "{\"a\":\"1\"}\n{\"a\":2}\n"); /* what is quoted is text */
+    gives(".csv", "a\n1\n\n\r\n", "{\"a\":true}", "{\"a\":1}\n");
+}
+
+static void csv_refused_with_the_line(void **state)
+{
+    refused(".csv", "", "no row");
+    refused(".csv", "\n1\n", "line 1: the header is empty");
+    refused(".csv", "a,b\n", "no row");
+    refused(".csv", "a,b\n1,2\n3\n", "line 3: 1 field, where the header has 2");
+    refused(".csv", "a,b\n1,\"x\ny\"\n3,4,5\n", "line 4: 3 fields");
+    refused(".csv", "a,b\n1,2\n\n3,4\n", "line 3: an empty line between rows");
+    refused(".csv", "a,a\n1,2\n", "line 1: two columns are named \"a\"");
+    refused(".csv", "a,\n1,2\n", "line 1: column 2");
+    refused(".csv", "a,b c\n1,2\n", "line 1: column 2");
+    refused(".csv", "index\n1\n", "a placeholder of its own");
+    refused(".csv", "a\n\"x\n", "line 2: the quoted field that begins here is never closed");
+    refused(".csv", "a\n\"x\"y\n", "line 2: a quoted field goes on");
+    refused(".csv", "a\nx\"y\n", "line 2: a quote inside");
+    refused(".csv", "a\nx\ry\n", "line 2: a carriage return");
+    refused(".csv", "a\n\xff\n", "line 2: field 1 is not UTF-8");
+    refused(".csv", "a\n1e999\n", "line 2: \"1e999\" is beyond");
+    refused_bytes(".csv", "a\nx\0y\n", 6, "line 2: there is a zero byte");
+}
+
+static void json_lines(void **state)
+{
+    gives(".jsonl", "{\"a\": 1, \"b\": \"x\"}\r\n{\"b\": \"\\u00e4\", \"a\": 2}\n\n", "{\"a\":true,\"b\":false}",
+          "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":\"\xc3\xa4\"}\n");
+    gives(".ndjson", "\xef\xbb\xbf{\"a\": true}", "{\"a\":false}", "{\"a\":true}\n");
+    gives(".jsonl", "{\"a\": 1.5}\n{\"a\": \"x\"}\n{\"a\": 2}\n", "{\"a\":false}",
+          "{\"a\":1.5}\n{\"a\":\"x\"}\n{\"a\":2}\n");
+    refused(".jsonl", "", "no row");
+    refused(".jsonl", "\n\n", "no row");
+    refused(".jsonl", "{\"a\": 1}\n{\"a\": 1, \"b\": 2}\n", "line 2: 2 keys, where the first line has 1");
+    refused(".jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1, \"c\": 2}\n", "line 2: \"b\" is missing");
+    refused(".jsonl", "{\"a\": [1]}\n", "line 1: \"a\" must be a number, a string or a boolean, not an array");
+    refused(".jsonl", "{\"a\": null}\n", "line 1: \"a\" must be");
+    refused(".jsonl", "{\"a\": 1, \"a\": 2}\n", "line 1");
+    refused(".jsonl", "{}\n", "line 1: a row is an object");
+    refused(".jsonl", "[1]\n", "line 1: a row is an object");
+    refused(".jsonl", "{\"a\": 1}\n\n{\"a\": 1}\n", "line 2: an empty line");
+    refused(".jsonl", "{\"a\": 1}\n{\"a\": 1} {\"a\": 2}\n", "line 2");
+    refused(".jsonl", "{\"a\":\n1}\n", "line 1");
+    refused(".jsonl", "{\"a\": \"\xff\"}\n", "line 1");
+    refused(".jsonl", "{\"a\": 1e999}\n", "line 1");
+    refused(".jsonl", "{\"seed\": 1}\n", "line 1: column 1");
+    refused_bytes(".jsonl", "{\"a\": 1}\n\0\n", 11, "line 2");
+}
+
+static void too_large_a_row(void **state)
+{
+    static char text[3 << 20];
+    static const size_t sizes[] = {70000, 2 << 20};
+
+    for (int i = 0; i < 2; i++) {
+        memset(text, 'x', sizeof text);
+        memcpy(text, "a\n", 2);
+        refused_bytes(".csv", text, sizes[i], "line 2");
+        memcpy(text, "{\"a\":\"", 6);
+        memcpy(text + sizes[i] - 2, "\"}", 2);
+        refused_bytes(".jsonl", text, sizes[i], "line 1");
+    }
+}
+
+static void other_than_files(void **state)
+{
+    struct error err;
+    char path[128];
+
+    assert_null(ingest_file("/no/such.csv", copies, "x", &err));
+    assert_non_null(strstr(err.text, "/no/such.csv: it cannot be opened: No such file"));
+    snprintf(path, sizeof path, "%s/d.csv", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_null(ingest_file(path, copies, "x", &err));
+    assert_non_null(strstr(err.text, "a directory"));
+    rmdir(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(ingest_file(path, copies, "x", &err));
+    assert_non_null(strstr(err.text, "no regular file"));
+    unlink(path);
+    assert_int_equal(copies_there(), 0);
+}
+
+static void a_damaged_copy_is_noticed(void **state)
+{
+    struct error err;
+    struct rows *rows = ingest(".csv", "a\n1\n2\n", 6, &err);
+    char *columns = rows_columns_text(rows), *name = strdup(rows_name(rows)), path[128];
+
+    rows_close(rows);
+    assert_null(rows_open(copies, name, columns, 3, &err));
+    snprintf(path, sizeof path, "%s/%s.jsonl", copies, name);
+    rows = rows_open(copies, name, columns, 2, &err);
+    assert_int_equal(truncate(path, 5), 0);
+    assert_null(rows_at(rows, 1));
+    rows_close(rows);
+    assert_null(rows_open(copies, name, columns, 2, &err));
+    assert_string_equal(err.code, "store_io");
+    rows_remove(copies, name);
+    free(name);
+    free(columns);
+}
+
+/* Random edits of good files: never a crash, never a copy left behind by a refusal, and rows that read back. */
+static void malformed_at_random(void **state)
+{
+    static const char csv[] = "a,b,c\r\n1,\"x,\"\"y\"\"\",0.5\r\n2,\"two\nlines\",1e3\r\n3,,-7\r\n";
+    static const char json[] = "{\"a\": 1, \"b\": \"x\"}\n{\"a\": 2.5, \"b\": \"y\\n\"}\n{\"b\": \"\", \"a\": -3}\n";
+    static const char bytes[] = ",\"\r\n{}[]:\\\0 0a\xff";
+    char text[sizeof csv + sizeof json];
+
+    srand(7);
+    for (int i = 0; i < 3000; i++) {
+        const char *good = i % 2 ? csv : json;
+        size_t size = strlen(good);
+        struct error err;
+        struct rows *rows;
+
+        memcpy(text, good, size);
+        for (int k = rand() % 4; k >= 0; k--)
+            text[(size_t)rand() % size] = bytes[(size_t)rand() % (sizeof bytes - 1)];
+        if (rand() % 3 == 0)
+            size = (size_t)rand() % (size + 1);
+        rows = ingest(i % 2 ? ".csv" : ".jsonl", text, size, &err);
+        if (rows != NULL) {
+            for (int64_t n = 0; n < rows_count(rows); n++) {
+                json_t *row = rows_at(rows, n);
+
+                assert_int_equal(json_object_size(row), rows_columns(rows));
+                json_decref(row);
+            }
+            rows_remove(copies, rows_name(rows));
+            rows_close(rows);
+        }
+        assert_int_equal(copies_there(), 0);
+    }
+}
+
+static void numbers(void **state)
+{
+    static const struct {
+        const char *text, *json; /* NULL: not a number */
+    } cases[] = {{"0", "0"}, {"-12", "-12"}, {"+3", "3"}, {" 4 ", "4"}, {".5", "0.5"}, {"5.", "5.0"}, {"1e3", "1000.0"},
+                 {"1E-2", "0.01"}, {"9223372036854775807", "9223372036854775807"}, {"9223372036854775808", "9.2233720368547758e18"},
+                 {"007", NULL}, {"0x10", NULL}, {"inf", NULL}, {"nan", NULL}, {"", NULL}, {"-", NULL}, {".", NULL},
+                 {"1e", NULL}, {"1 2", NULL}, {"1_000", NULL}, {"e5", NULL}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *got = NULL, *expected;
+
+        if (number_parse(cases[i].text, &got) != (cases[i].json != NULL))
+            fail_msg("\"%s\"", cases[i].text);
+        if (got == NULL)
+            continue;
+        expected = json_loads(cases[i].json, JSON_DECODE_ANY, NULL);
+        if (!json_equal(got, expected))
+            fail_msg("\"%s\" is not %s", cases[i].text, cases[i].json);
+        json_decref(expected);
+        json_decref(got);
+    }
+}
+
+static int make_dirs(void **state)
+{
+    if (mkdtemp(dir) == NULL)
+        return -1;
+    snprintf(copies, sizeof copies, "%s/copies", dir);
+    return mkdir(copies, 0700);
+}
+
+static int remove_dirs(void **state)
+{
+    static const char *const suffixes[] = {".csv", ".jsonl", ".ndjson"};
+    char path[128];
+
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/in%s", dir, suffixes[i]);
+        unlink(path);
+    }
+    rmdir(copies);
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csv_as_the_rfc_has_it),
+        cmocka_unit_test(csv_refused_with_the_line),
+        cmocka_unit_test(json_lines),
+        cmocka_unit_test(too_large_a_row),
+        cmocka_unit_test(other_than_files),
+        cmocka_unit_test(a_damaged_copy_is_noticed),
+        cmocka_unit_test(malformed_at_random),
+        cmocka_unit_test(numbers),
+    };
+
+    return cmocka_run_group_tests(tests, make_dirs, remove_dirs);
+}
