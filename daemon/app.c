@@ -170,7 +170,9 @@ static void start_handles(struct app *app)
 
 static int start(struct app *app, struct error *err)
 {
-    if (store_open(&app->store, app->config->state_dir, err) < 0)
+    const struct store_options options = {.allow_network = app->config->allow_network_state};
+
+    if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);

@@ -22,6 +22,7 @@ enum key {
     KEY_PYTHON,
     KEY_LOG_LEVEL,
     KEY_ADAPTERS,
+    KEY_ALLOW_NETWORK_STATE,
     KEY_COUNT
 };
 
@@ -44,6 +45,9 @@ static const struct {
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
+    [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
+                                 "whether the state directory may be on a network file system: slower, and never for two "
+                                 "daemons"},
 };
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
@@ -136,6 +140,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
+        jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
         (level != NULL && take_log_level(config, level, err) < 0))
         return -1;
     replace(&config->state_dir, state_dir);

@@ -5,6 +5,7 @@
 #include "common/log.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct config {
@@ -16,6 +17,7 @@ struct config {
     char **host_names;               /* ended by NULL; NULL: none */
     char *python; /* NULL: look for one */
     enum log_level log_level;
+    bool allow_network_state;
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 
     /* Where this daemon's own parts lie, found by config_complete() */

@@ -45,6 +45,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/metric.c \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
+	daemon/store/place.c daemon/store/place.h \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \

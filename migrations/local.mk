@@ -2,6 +2,6 @@
 migrations = migrations/0001-initial.sql migrations/0002-token.sql migrations/0003-parameter-rows.sql
 EXTRA_DIST += $(migrations)
 
-migrations/embedded.c: $(migrations) build-aux/embed
+migrations/embedded.c: $(migrations) migrations/local.mk build-aux/embed
 	$(AM_V_GEN)$(MKDIR_P) migrations && (cd $(srcdir) && sh build-aux/embed store_migrations $(migrations)) > $@.tmp && mv $@.tmp $@
 CLEANFILES += migrations/embedded.c

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/store/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +46,46 @@ static int pragma(struct store *store, const char *sql, struct error *err)
     return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_error(store, sql, err);
 }
 
+/* Ask for a journal mode, and see that it is granted: SQLite answers with what it has instead of failing. */
+static int set_journal_mode(struct store *store, const char *mode, struct error *err)
+{
+    char sql[64];
+    sqlite3_stmt *stmt;
+    int rc;
+
+    snprintf(sql, sizeof sql, "PRAGMA journal_mode = %s", mode);
+    if (sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return store_error(store, sql, err);
+    if (sqlite3_step(stmt) != SQLITE_ROW)
+        rc = store_error(store, sql, err);
+    else if (sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 0), mode) != 0)
+        rc = error_set(err, "store_io", "%s cannot be given the journal mode %s, only %s", store->path, mode,
+                       (const char *)sqlite3_column_text(stmt, 0));
+    else
+        rc = 0;
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* The exclusive lock comes first: then even a database with a write-ahead log is read without shared memory, once, to
+ * change it. */
+static int set_journal(struct store *store, enum store_journal journal, struct error *err)
+{
+    if (journal == STORE_JOURNAL_WAL)
+        return set_journal_mode(store, "wal", err);
+    return pragma(store, "PRAGMA locking_mode = EXCLUSIVE", err) < 0 ? -1 : set_journal_mode(store, "delete", err);
+}
+
+static int judge_place(const char *state_dir, const struct store_options *options, enum store_journal *journal,
+                       struct error *err)
+{
+    struct statfs fs;
+
+    if ((options->statfs != NULL ? options->statfs : statfs)(state_dir, &fs) < 0)
+        return error_errno(err, "store_io", "%s", state_dir);
+    return store_place_judge(state_dir, (unsigned long)fs.f_type, options->allow_network, journal, err);
+}
+
 /* The random name of this database, made once. */
 static int load_instance(struct store *store, struct error *err)
 {
@@ -71,11 +112,19 @@ static int load_instance(struct store *store, struct error *err)
 
 int store_open(struct store **out, const char *state_dir, struct error *err)
 {
+    static const struct store_options usual;
+
+    return store_open_with(out, state_dir, &usual, err);
+}
+
+int store_open_with(struct store **out, const char *state_dir, const struct store_options *options, struct error *err)
+{
     struct store *store = xcalloc(1, sizeof *store);
+    enum store_journal journal;
 
     store->lock_fd = -1;
     store->path = xasprintf("%s/stretto.db", state_dir);
-    if (take_lock(store, state_dir, err) < 0)
+    if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
         goto fail;
     if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
@@ -84,7 +133,7 @@ int store_open(struct store **out, const char *state_dir, struct error *err)
     }
     sqlite3_extended_result_codes(store->db, 0);
     sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
-    if (pragma(store, "PRAGMA journal_mode = WAL", err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
+    if (set_journal(store, journal, err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
         load_instance(store, err) < 0)
         goto fail;

@@ -11,12 +11,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/vfs.h>
 
 struct store;
 
 /* Open STATE_DIR/stretto.db (made where missing), take the directory's lock, migrate. Codes: "store_locked" (another
  * daemon runs there), "store_newer" (made by a later version), "store_io". */
 int store_open(struct store **out, const char *state_dir, struct error *err);
+
+/* The same, with what can be chosen. "store_network": the directory is on a network file system and allow_network is not
+ * set; where it is set, the journal is one that is safe there, and nobody else can read the database meanwhile. */
+struct store_options {
+    bool allow_network;
+    int (*statfs)(const char *path, struct statfs *out); /* NULL: statfs(2) */
+};
+int store_open_with(struct store **out, const char *state_dir, const struct store_options *options, struct error *err);
 void store_close(struct store *store);
 
 bool store_dirty(const struct store *store); /* something waits for a commit */

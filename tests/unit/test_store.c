@@ -3,9 +3,11 @@
 #include "daemon/store/ensemble.h"
 #include "daemon/store/idempotency.h"
 #include "daemon/store/job.h"
+#include "daemon/store/place.h"
 #include "daemon/store/training.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +64,91 @@ static void one_daemon_per_state_directory(void **state)
     assert_int_equal(status, 0);
     store_close(store);
     store_close(must_open());
+}
+
+static int on_nfs(const char *path, struct statfs *out)
+{
+    out->f_type = 0x6969;
+    return 0;
+}
+
+static int not_at_all(const char *path, struct statfs *out)
+{
+    errno = EIO;
+    return -1;
+}
+
+static void where_a_database_may_live(void **state)
+{
+    static const unsigned long networks[] = {0x6969, 0x0bd00bd0, 0x47504653, 0xff534d42, 0xffffffffff534d42, 0x01021997,
+                                             0x65735546, 0x19830326};
+    static const unsigned long local[] = {0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1};
+    enum store_journal journal;
+    struct error err;
+
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        assert_int_equal(store_place_judge("/s", networks[i], false, &journal, &err), -1);
+        assert_string_equal(err.code, "store_network");
+        assert_non_null(strstr(err.text, store_place_network(networks[i])));
+        assert_int_equal(store_place_judge("/s", networks[i], true, &journal, &err), 0);
+        assert_int_equal(journal, STORE_JOURNAL_ROLLBACK);
+    }
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
+        assert_int_equal(store_place_judge("/s", local[i], i % 2, &journal, &err), 0);
+        assert_int_equal(journal, STORE_JOURNAL_WAL);
+    }
+}
+
+static bool there(const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void pragma_is(struct store *store, const char *sql, const char *expected)
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(store, &err, sql, "");
+    char got[32];
+
+    assert_int_equal(store_row(store, stmt, &err), 1);
+    store_text(stmt, 0, got, sizeof got);
+    store_done(stmt);
+    assert_string_equal(got, expected);
+}
+
+static void a_network_file_system_is_refused_or_run_safely(void **state)
+{
+    struct store_options options = {.statfs = on_nfs};
+    struct store *store = must_open(), *refused;
+    struct ensemble_row row = add_ensemble(store, 3), again;
+    struct error err;
+
+    assert_int_equal(store_commit(store, &err), 0);
+    assert_true(there("stretto.db-wal"));
+    store_close(store);
+    assert_int_equal(store_open_with(&refused, dir, &options, &err), -1);
+    assert_string_equal(err.code, "store_network");
+
+    options.allow_network = true;
+    assert_int_equal(store_open_with(&store, dir, &options, &err), 0);
+    pragma_is(store, "PRAGMA journal_mode", "delete");
+    pragma_is(store, "PRAGMA locking_mode", "exclusive");
+    pragma_is(store, "PRAGMA synchronous", "2");
+    assert_int_equal(store_ensemble_get(store, row.id, &again, &err), 1);
+    add_ensemble(store, 4);
+    assert_false(there("stretto.db-shm") || there("stretto.db-wal"));
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+
+    store = must_open(); /* moved back to a local disk */
+    pragma_is(store, "PRAGMA journal_mode", "wal");
+    store_close(store);
+    options.statfs = not_at_all;
+    assert_int_equal(store_open_with(&refused, dir, &options, &err), -1);
+    assert_string_equal(err.code, "store_io");
 }
 
 static void newer_databases_are_refused(void **state)
@@ -198,6 +285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_daemon_per_state_directory, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(newer_databases_are_refused, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(where_a_database_may_live, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_network_file_system_is_refused_or_run_safely, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
