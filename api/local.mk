@@ -14,7 +14,12 @@ libapi_la_SOURCES = \
 	api/ensemble_resume_post.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
+	api/event_stream.c api/event_stream.h \
+	api/event_text.c api/event_text.h \
+	api/events_get.c \
+	api/feed.c api/feed.h \
 	api/find.c api/find.h \
+	api/follow.c api/follow.h \
 	api/handlers.h \
 	api/health_get.c \
 	api/host.c api/host.h \
@@ -90,7 +95,8 @@ api_tests = \
 	tests/t/0560-http-document.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
-	tests/t/0585-migration.t
+	tests/t/0585-migration.t \
+	tests/t/0590-events.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 EXTRA_DIST += tests/data/stretto-v1.db.gz

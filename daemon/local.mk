@@ -19,6 +19,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/resubmit.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
+	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/spec/draw.c daemon/spec/draw.h \

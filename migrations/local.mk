@@ -1,5 +1,5 @@
 # Numbered migrations are built into the daemon, in order.
-migrations = migrations/0001-initial.sql migrations/0002-token.sql
+migrations = migrations/0001-initial.sql migrations/0002-token.sql migrations/0003-event-by-ensemble.sql
 EXTRA_DIST += $(migrations)
 
 migrations/embedded.c: $(migrations) build-aux/embed
