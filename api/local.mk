@@ -14,6 +14,7 @@ libapi_la_SOURCES = \
 	api/ensemble_resume_post.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
+	api/etag.c api/etag.h \
 	api/event_stream.c api/event_stream.h \
 	api/event_text.c api/event_text.h \
 	api/events_get.c \
@@ -96,7 +97,8 @@ api_tests = \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
 	tests/t/0585-migration.t \
-	tests/t/0590-events.t
+	tests/t/0590-events.t \
+	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 EXTRA_DIST += tests/data/stretto-v1.db.gz
