@@ -1,6 +1,7 @@
 #include "api/feed.h"
 
 #include "api/limits.h"
+#include "api/piece.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
@@ -21,6 +22,7 @@ struct feed {
     bool ending;
     unsigned joined;
     int64_t newest;
+    struct piece *piece;
     uint64_t told; /* when the last round begins, or began */
     struct feed_waiter *idle, *due;
 };
@@ -123,6 +125,7 @@ void feed_destroy(struct feed *feed)
         DL_DELETE(feed->idle, waiter);
         waiter->wake(waiter);
     }
+    piece_drop(feed->piece);
     uv_close((uv_handle_t *)&feed->news, on_closed);
     uv_close((uv_handle_t *)&feed->beat, on_closed);
 }
@@ -130,6 +133,11 @@ void feed_destroy(struct feed *feed)
 int64_t feed_newest(const struct feed *feed)
 {
     return feed->newest;
+}
+
+struct piece **feed_piece(struct feed *feed)
+{
+    return &feed->piece;
 }
 
 bool feed_ending(const struct feed *feed)

@@ -25,6 +25,9 @@ void feed_destroy(struct feed *feed);
 int64_t feed_newest(const struct feed *feed);
 bool feed_ending(const struct feed *feed);
 
+/* Where piece_read() keeps its last. */
+struct piece **feed_piece(struct feed *feed);
+
 /* Take part, at most LIMIT_STREAMS; false: too many do. */
 bool feed_join(struct feed *feed);
 void feed_leave(struct feed *feed);

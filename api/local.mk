@@ -37,6 +37,7 @@ libapi_la_SOURCES = \
 	api/openapi.c \
 	api/openapi_get.c \
 	api/output.c api/output.h \
+	api/piece.c api/piece.h \
 	api/problem.c api/problem.h \
 	api/query.c api/query.h \
 	api/range.c api/range.h \
