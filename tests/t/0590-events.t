@@ -249,10 +249,28 @@ wait $follow_err
 is "$(cat "$T/followed.err")" end "of standard error, too"
 is "$(stretto logs -f "$id.0" | tr '\n' ' ')" "first last " "who follows what has ended gets it all"
 
-# What is forgotten is told as a gap.
+# It ends well while clients listen and follow.
+sse beats >"$T/beats" 2>&1 &
+listener=$!
+cat >"$T/spec.json" <<'X'
+{"name": "s", "members": {"command": ["sh", "-c", "echo on; sleep 8"], "parameters": {"grid": {"x": [0]}}}, "width": 1}
+X
+id=$(submit "$T/spec.json")
+wait_for 20 'api GET /v1/ensembles/'"$id"'/members/0 | jq -e ".attempts | length == 1"'
+stretto logs -f "$id.0" >"$T/followed" 2>&1 &
+follow=$!
+wait_for 20 'grep -q on "$T/followed"'
 stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends while clients listen and follow"
+rc=0
+wait $follow || rc=$?
+ok "who follows is told that this was not the end" test $rc -ne 0
+wait $listener
+
+# What is forgotten is told as a gap.
 echo '{"heartbeat": "1s", "keep_events": "2s"}' >"$T/config.json"
 start_daemon --config "$T/config.json"
+ok "the ensemble goes on" wait_ensemble "$id" 60
 ok "old events are forgotten" wait_for 30 'api GET /v1/events | jq -e "(.events | length) == 0 and .newest > 100"'
 newest=$(api GET /v1/events | jq .newest)
 curl -s -N -m 1 "${stream[@]}" --unix-socket "$SOCKET" 'http://stretto/v1/events?after=3&kind=nope' >"$T/gap"
