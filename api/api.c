@@ -1,5 +1,6 @@
 #include "api/api.h"
 
+#include "api/feed.h"
 #include "api/server.h"
 #include "api/tls.h"
 #include "api/value.h"
@@ -24,6 +25,7 @@ int api_create(struct api **out, const struct api_config *config, struct error *
     struct api *api = xcalloc(1, sizeof *api);
 
     api->config = *config;
+    api->config.feed = feed_create(&api->config);
     api->access.config = &api->config;
     *out = api; /* also where it fails: api_destroy() then */
     return tls_load(&api->tls, config->tls_certificate, config->tls_key, err);
@@ -68,6 +70,7 @@ void api_destroy(struct api *api)
     free(api->published);
     while (api->n > 0)
         server_destroy(api->servers[--api->n]);
+    feed_destroy(api->config.feed); /* those who slept hold requests until here */
     free(api->servers);
     tls_fini(&api->tls);
     free(api);

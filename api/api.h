@@ -6,6 +6,7 @@
 #include "daemon/turn.h"
 
 struct api;
+struct feed;
 
 /* All pointers are borrowed and outlive the api. */
 struct api_config {
@@ -16,6 +17,8 @@ struct api_config {
     int64_t (*now_ms)(void *arg);
     void *now_arg;
     const char *state_dir;
+    int64_t heartbeat_ms; /* an event stream is never silent for longer */
+    struct feed *feed;    /* made by api_create() */
     const char *const *adapters; /* names, ended by NULL */
     const char *tls_certificate, *tls_key; /* files of the TCP listeners; NULL: none */
     const char *const *host_names; /* further names of this machine in Host headers, ended by NULL; NULL: none */

@@ -5,7 +5,9 @@
 #define LIMIT_BODY (16u << 20)       /* bytes of one request body */
 #define LIMIT_BODIES (256u << 20)    /* bytes of all bodies in memory at once */
 #define LIMIT_DISCARD (64u << 20)    /* bytes of a refused body that are read so that the client sees the answer */
-#define LIMIT_CONNECTIONS 400u       /* of one listener */
+#define LIMIT_STREAMS 2048u          /* event streams */
+#define LIMIT_FOLLOWS 64u            /* outputs that are followed */
+#define LIMIT_CONNECTIONS (400u + LIMIT_STREAMS + LIMIT_FOLLOWS) /* of one listener */
 #define LIMIT_IDLE_SECONDS 60u       /* without a byte in either direction */
 #define LIMIT_HEADERS (32u << 10)    /* bytes of memory of one connection: request line, headers, reply headers */
 

@@ -14,7 +14,13 @@ libapi_la_SOURCES = \
 	api/ensemble_resume_post.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
+	api/etag.c api/etag.h \
+	api/event_stream.c api/event_stream.h \
+	api/event_text.c api/event_text.h \
+	api/events_get.c \
+	api/feed.c api/feed.h \
 	api/find.c api/find.h \
+	api/follow.c api/follow.h \
 	api/handlers.h \
 	api/health_get.c \
 	api/host.c api/host.h \
@@ -32,6 +38,7 @@ libapi_la_SOURCES = \
 	api/openapi_get.c \
 	api/output.c api/output.h \
 	api/parameter_file.c api/parameter_file.h \
+	api/piece.c api/piece.h \
 	api/problem.c api/problem.h \
 	api/query.c api/query.h \
 	api/range.c api/range.h \
@@ -91,7 +98,9 @@ api_tests = \
 	tests/t/0560-http-document.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
-	tests/t/0585-migration.t
+	tests/t/0585-migration.t \
+	tests/t/0590-events.t \
+	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 EXTRA_DIST += tests/data/stretto-v1.db.gz

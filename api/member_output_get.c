@@ -1,20 +1,48 @@
 #include "api/find.h"
+#include "api/follow.h"
 #include "api/handlers.h"
 #include "api/output.h"
+#include "daemon/store/attempt.h"
 
 #include <inttypes.h>
+
+struct search {
+    int64_t number;
+    bool ended;
+};
+
+static int compare(void *arg, const struct attempt_row *row)
+{
+    struct search *search = arg;
+
+    if (row->number != search->number)
+        return 0;
+    search->ended = row->outcome != ATTEMPT_OPEN;
+    return 1;
+}
+
+static bool is_over(const struct request *r, int64_t attempt)
+{
+    struct search search = {.number = attempt};
+    struct error err;
+
+    return store_attempt_each(request_store(r), request_id(r, 0), request_id(r, 1), compare, &search, &err) == 0 &&
+           search.ended;
+}
 
 static void reply(struct request *r, const char *name)
 {
     struct ensemble_row ensemble;
     struct member_row member;
-    int64_t attempt;
+    int64_t attempt, follow = 0;
     struct error err;
+    char *dir;
 
     if (find_member(r, &ensemble, &member) < 0)
         return;
     attempt = member.attempts;
-    if (request_query_int(r, "attempt", 1, INT64_MAX, &attempt, &err) < 0) {
+    if (request_query_int(r, "attempt", 1, INT64_MAX, &attempt, &err) < 0 ||
+        request_query_int(r, "follow", 0, 1, &follow, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
@@ -23,7 +51,11 @@ static void reply(struct request *r, const char *name)
                             ensemble.id, member.index, member.attempts, member.attempts == 1 ? "" : "s");
         return;
     }
-    output_reply(r, engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt), name);
+    dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);
+    if (follow)
+        follow_reply(r, dir, name, is_over, attempt);
+    else
+        output_reply(r, dir, name);
 }
 
 void member_stdout_get(struct request *r)

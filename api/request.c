@@ -9,6 +9,7 @@
 #include "common/xalloc.h"
 #include "daemon/turn.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +208,16 @@ void request_go_on(struct request *r)
 {
     resume(r);
     unref(r);
+}
+
+bool request_is_orphan(const struct request *r)
+{
+    const union MHD_ConnectionInfo *info =
+        r->connection ? MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+    struct pollfd poll_fd = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+
+    /* over TCP, who has gone cannot be told from who only says no more: both are taken to be gone */
+    return info == NULL || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
 }
 
 /* After a handler's answer: the one that was waited for frees the hold. */

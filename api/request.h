@@ -63,6 +63,8 @@ bool request_is_abandoned(const struct request *r);
  * request_go_on(), which gives it back. */
 void request_pause(struct request *r);
 void request_go_on(struct request *r);
+/* The client has closed its connection: MHD itself does not look while a request is paused. */
+bool request_is_orphan(const struct request *r);
 
 /* For the server. */
 

@@ -1,18 +1,30 @@
 #include "api/find.h"
+#include "api/follow.h"
 #include "api/handlers.h"
 #include "api/output.h"
 
 #include <inttypes.h>
 
+static bool is_over(const struct request *r, int64_t generation)
+{
+    struct training_row row;
+    struct error err;
+
+    return store_training_get(request_store(r), request_id(r, 0), &row, &err) == 1 &&
+           (row.ended_ms != 0 || row.generation != generation);
+}
+
 static void reply(struct request *r, const char *name)
 {
     struct training_row training;
-    int64_t rank = 0;
+    int64_t rank = 0, follow = 0;
     struct error err;
+    char *dir;
 
     if (find_training(r, &training) < 0)
         return;
-    if (request_query_int(r, "rank", 0, INT64_MAX, &rank, &err) < 0) {
+    if (request_query_int(r, "rank", 0, INT64_MAX, &rank, &err) < 0 ||
+        request_query_int(r, "follow", 0, 1, &follow, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
@@ -21,7 +33,11 @@ static void reply(struct request *r, const char *name)
                             training.id, training.ranks, training.ranks == 1 ? "" : "s");
         return;
     }
-    output_reply(r, engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank), name);
+    dir = engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank);
+    if (follow)
+        follow_reply(r, dir, name, is_over, training.generation);
+    else
+        output_reply(r, dir, name);
 }
 
 void training_stdout_get(struct request *r)

@@ -29,6 +29,7 @@ struct answer {
     FILE *to; /* where 2xx bodies go, or NULL: into text */
     char *text;
     size_t size;
+    bool patient;     /* silence is no sign of trouble; what comes is shown at once */
     size_t passed_on; /* bytes given to `to`: a call that printed something is not tried again */
 };
 
@@ -96,7 +97,9 @@ static size_t on_data(char *data, size_t size, size_t count, void *arg)
     curl_easy_getinfo(answer->client->curl, CURLINFO_RESPONSE_CODE, &status);
     if (answer->to && status / 100 == 2) {
         answer->passed_on += n;
-        return fwrite(data, 1, n, answer->to);
+        if (fwrite(data, 1, n, answer->to) != n || (answer->patient && fflush(answer->to) != 0))
+            return 0;
+        return n;
     }
     if (answer->size + n > ANSWER_MAX)
         return 0;
@@ -142,7 +145,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* bytes a second, over 30 s: a daemon that hangs */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, answer->patient ? 0L : 1L); /* bytes a second, over 30 s: a daemon that hangs */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->reason);
     client->reason[0] = '\0';
@@ -299,9 +302,9 @@ int client_delete(struct client *client, const char *path, json_t **out, char **
     return call_json(client, "DELETE", path, NULL, out, text, err);
 }
 
-int client_get_text(struct client *client, const char *path, FILE *to, struct error *err)
+int client_get_text(struct client *client, const char *path, FILE *to, bool follow, struct error *err)
 {
-    struct answer answer = {.client = client, .to = to};
+    struct answer answer = {.client = client, .to = to, .patient = follow};
     int rc = call(client, path, NULL, &answer, err);
 
     free(answer.text);

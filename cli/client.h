@@ -41,8 +41,8 @@ int client_patch(struct client *client, const char *path, const char *body, json
 /* DELETE, likewise; it is for what does no harm when it happens twice. */
 int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 
-/* GET of plain text straight into a file. */
-int client_get_text(struct client *client, const char *path, FILE *to, struct error *err);
+/* GET of plain text straight into a file. `follow`: it comes as it is written, with any silence between. */
+int client_get_text(struct client *client, const char *path, FILE *to, bool follow, struct error *err);
 
 /* A curl command line that GETs `path` as this client would, ready to paste; to be freed. */
 char *client_curl_line(const struct client *client, const char *path);

@@ -9,7 +9,7 @@
 
 struct logs {
     struct ref ref;
-    bool said, errors;
+    bool said, errors, follow;
     int64_t attempt; /* 0: the last one */
     int64_t rank;    /* -1: not said */
 };
@@ -20,6 +20,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 'e': logs->errors = true; return 0;
+    case 'f': logs->follow = true; return 0;
     case 'a': logs->attempt = arg_number(state, arg, "--attempt", 1); return 0;
     case 'r': logs->rank = arg_number(state, arg, "--rank", 0); return 0;
     case ARGP_KEY_ARG:
@@ -43,6 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"stderr", 'e', NULL, 0, "standard error instead of standard output", 0},
+    {"follow", 'f', NULL, 0, "go on as more is written, until its writer has ended", 0},
     {"attempt", 'a', "N", 0, "of attempt N (from 1) instead of the last one", 0},
     {"rank", 'r', "R", 0, "of rank R of the training instead of rank 0", 0},
     {0}};
@@ -58,11 +60,9 @@ static char *output_path(struct cli *cli, const struct logs *logs, struct error 
     char *path;
     int64_t training;
 
-    if (!logs->ref.training && logs->attempt)
-        return xasprintf("/v1/ensembles/%lld/members/%lld/%s?attempt=%lld", id, (long long)logs->ref.index, stream,
-                         (long long)logs->attempt);
     if (!logs->ref.training)
-        return xasprintf("/v1/ensembles/%lld/members/%lld/%s", id, (long long)logs->ref.index, stream);
+        return xasprintf("/v1/ensembles/%lld/members/%lld/%s?follow=%d%s%.0lld", id, (long long)logs->ref.index, stream,
+                         logs->follow, logs->attempt ? "&attempt=" : "", (long long)logs->attempt);
 
     path = xasprintf("/v1/ensembles/%lld", id);
     if (client_get(cli->client, path, &ensemble, NULL, err) < 0) {
@@ -76,7 +76,7 @@ static char *output_path(struct cli *cli, const struct logs *logs, struct error 
         error_set(err, "no_training", "ensemble %lld has no training", id);
         return NULL;
     }
-    return xasprintf("/v1/trainings/%lld/%s?rank=%lld", (long long)training, stream,
+    return xasprintf("/v1/trainings/%lld/%s?follow=%d&rank=%lld", (long long)training, stream, logs->follow,
                      (long long)(logs->rank < 0 ? 0 : logs->rank));
 }
 
@@ -89,7 +89,7 @@ int cmd_logs(struct cli *cli, int argc, char **argv)
 
     if (cli_parse(cli, &argp, argc, argv, &logs, &err) < 0 || (path = output_path(cli, &logs, &err)) == NULL)
         return cli_fail(&err);
-    rc = client_get_text(cli->client, path, stdout, &err);
+    rc = client_get_text(cli->client, path, stdout, logs.follow, &err);
     free(path);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

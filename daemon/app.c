@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
+#include "daemon/prune.h"
 #include "daemon/python.h"
 #include "daemon/rundir/rundir.h"
 
@@ -30,6 +31,7 @@ struct app {
     struct app_adapter adapters[ADAPTERS_MAX];
     size_t n_adapters;
     struct control *control;
+    struct prune *prune;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
@@ -135,6 +137,7 @@ static int make_api(struct app *app, struct error *err)
         .engine = app->engine,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
+        .heartbeat_ms = app->config->heartbeat_ms,
         .adapters = names,
         .tls_certificate = app->config->tls_certificate,
         .tls_key = app->config->tls_key,
@@ -182,6 +185,7 @@ static int start(struct app *app, struct error *err)
         control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
         make_adapters(app, err) < 0 || engine_load(app->engine, err) < 0)
         return -1;
+    app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);
     return make_api(app, err);
 }
 
@@ -193,6 +197,7 @@ static void adapter_gone(void *arg)
 static void finish(struct app *app)
 {
     api_destroy(app->api);
+    prune_destroy(app->prune);
     if (app->engine != NULL)
         engine_stop(app->engine);
     for (size_t i = app->n_adapters; i-- > 0;)

@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/jsonx.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -21,6 +22,8 @@ enum key {
     KEY_HOST_NAMES,
     KEY_PYTHON,
     KEY_LOG_LEVEL,
+    KEY_KEEP_EVENTS,
+    KEY_HEARTBEAT,
     KEY_ADAPTERS,
     KEY_ALLOW_NETWORK_STATE,
     KEY_COUNT
@@ -44,11 +47,16 @@ static const struct {
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
+    [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
+    [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
                                  "whether the state directory may be on a network file system: slower, and never for two "
                                  "daemons"},
 };
+
+#define KEEP_EVENTS_MS (INT64_C(30) * 86400 * 1000)
+#define HEARTBEAT_MS (INT64_C(15) * 1000)
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
@@ -60,7 +68,7 @@ void config_print_keys(void)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.log_level = LOG_LEVEL_INFO};
+    *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS, .heartbeat_ms = HEARTBEAT_MS};
 }
 
 static void clear_listen(struct config *config)
@@ -120,6 +128,24 @@ static int take_log_level(struct config *config, const char *name, struct error 
     return error_at(err, "config_value", "/log_level", "\"%.40s\" is not one of error, warning, info, debug", name);
 }
 
+static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64_t *ms, struct error *err)
+{
+    const char *text = NULL;
+    char place[32];
+
+    if (jsonx_string(json, "", keys[key].name, JSONX_OPTIONAL, &text, err) < 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    snprintf(place, sizeof place, "/%s", keys[key].name);
+    if (duration_parse(text, ms) < 0)
+        return error_at(err, "config_value", place, "\"%.40s\" is no duration such as \"15s\" or \"30d\"", text);
+    if (*ms < min_ms)
+        return error_at(err, "config_value", place, "\"%.40s\" is too short: at least %llds", text,
+                        (long long)min_ms / 1000);
+    return 0;
+}
+
 static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
@@ -139,6 +165,8 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_strings(json, "", keys[KEY_HOST_NAMES].name, JSONX_OPTIONAL, 0, &host_names, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
+        take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
+        take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
         (level != NULL && take_log_level(config, level, err) < 0))

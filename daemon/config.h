@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct config {
     char *state_dir; /* absolute once completed; likewise run_dir */
@@ -18,6 +19,8 @@ struct config {
     char *python; /* NULL: look for one */
     enum log_level log_level;
     bool allow_network_state;
+    int64_t keep_events_ms;
+    int64_t heartbeat_ms;
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 
     /* Where this daemon's own parts lie, found by config_complete() */

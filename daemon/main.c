@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+#define FILES_MAX 8192 /* no more than any program that is started here can bear */
 
 enum { OPTION_HELP_CONFIG = 256, OPTION_PYTHON };
 
@@ -71,6 +74,17 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
+/* Thousands of clients may listen for events at once. */
+static void allow_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MAX)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int configure(struct config *config, const struct options *o, struct error *err)
 {
     if (o->config_file != NULL && config_read(config, o->config_file, err) < 0)
@@ -109,6 +123,7 @@ int main(int argc, char **argv)
         return 2;
     umask(077);
     signal(SIGPIPE, SIG_IGN);
+    allow_files();
     /* a run directory on a parallel file system that hangs must not take all workers with it */
     setenv("UV_THREADPOOL_SIZE", "16", 0);
     log_init("strettod", LOG_LEVEL_INFO);

@@ -16,6 +16,8 @@ struct turn {
     struct store *store;
     void (*rolled_back)(void *arg);
     void *arg;
+    void (*on_commit)(void *arg);
+    void *on_commit_arg;
     struct waiter *waiters;
     size_t n, cap;
     bool troubled;
@@ -46,6 +48,8 @@ static void settle(struct turn *turn)
                 log_info("changes can be stored again");
             if (wrote)
                 turn->troubled = false;
+            if (wrote && turn->on_commit != NULL)
+                turn->on_commit(turn->on_commit_arg);
             tell(turn, NULL);
             continue;
         }
@@ -101,6 +105,12 @@ void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct err
         turn->waiters = xrealloc(turn->waiters, turn->cap, sizeof *turn->waiters);
     }
     turn->waiters[turn->n++] = (struct waiter){cb, arg};
+}
+
+void turn_on_commit(struct turn *turn, void (*cb)(void *arg), void *arg)
+{
+    turn->on_commit = cb;
+    turn->on_commit_arg = arg;
 }
 
 const struct error *turn_trouble(const struct turn *turn)

@@ -16,6 +16,10 @@ void turn_destroy(struct turn *turn); /* commits what is open */
 /* Call cb once the turn's changes are on disk (err NULL), or are rolled back (err says why). Never from inside. */
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg);
 
+/* Call cb after every commit that wrote something, before those who waited for it: at that moment the store holds
+ * nothing but what is on disk. It must not write. One at most; NULL ends it. */
+void turn_on_commit(struct turn *turn, void (*cb)(void *arg), void *arg);
+
 /* NULL while the last commit went well, else why it did not: for /readyz. */
 const struct error *turn_trouble(const struct turn *turn);
 #endif

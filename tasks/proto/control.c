@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zmq.h>
 
-#define LINGER_MS 200
+#define LINGER_MS 1000
 
 static const char *const what_names[] = {
     [CONTROL_CLAIM] = "claim",     [CONTROL_EXIT] = "exit", [CONTROL_ENDED] = "ended",       [CONTROL_STATUS] = "status",

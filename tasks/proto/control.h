@@ -34,6 +34,6 @@ struct control_sender;
 /* endpoint NULL: a sender that sends nothing. The ZeroMQ context with its threads is made by the first nudge. */
 struct control_sender *control_sender_create(const char *endpoint, const char *job);
 void control_sender_nudge(struct control_sender *s, enum control_what what);
-void control_sender_destroy(struct control_sender *s); /* lingers at most 200 ms */
+void control_sender_destroy(struct control_sender *s); /* lingers at most a second */
 
 #endif

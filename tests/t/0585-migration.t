@@ -15,9 +15,10 @@ content() {
 }
 is "$(version "$STATE/stretto.db")" 1 "the kept database is of version 1"
 content "$STATE/stretto.db" >"$T/before"
+echo '{"keep_events": "30000d"}' >"$T/config.json" # they are old, and grow older
 like "$(cat "$T/before")" 'kept.*plain' "and has something in it"
 
-start_daemon
+start_daemon --config "$T/config.json"
 newest=$(find "$srcdir/migrations" -name '*.sql' | wc -l)
 is "$(version "$STATE/stretto.db")" "$newest" "it is migrated"
 content "$STATE/stretto.db" >"$T/after"

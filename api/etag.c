@@ -1,0 +1,39 @@
+#include "api/etag.h"
+
+#include "api/value.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAG_BYTES crypto_generichash_BYTES_MIN
+
+/* Whether the header names the tag, or anything ("*"). Weak comparison: "W/" does not count. */
+static bool names(const char *header, const char *quoted)
+{
+    return header != NULL && (strcmp(header, "*") == 0 || strstr(header, quoted) != NULL);
+}
+
+void etag_reply_json(struct request *r, json_t *json)
+{
+    unsigned char digest[TAG_BYTES];
+    char hex[2 * TAG_BYTES + 1], tag[sizeof hex + 5];
+    char *text = value_dump(json);
+
+    if (text == NULL) {
+        request_reply_json(r, 200, json); /* which knows what to do without memory */
+        return;
+    }
+    json_decref(json);
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)text, strlen(text), NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    snprintf(tag, sizeof tag, "W/\"%s\"", hex);
+    request_add_header(r, "ETag", tag);
+    if (names(request_header(r, "If-None-Match"), tag + 2)) {
+        free(text);
+        request_reply_static(r, 304, NULL, "", 0);
+    } else {
+        request_reply_text(r, 200, "application/json", text);
+    }
+}

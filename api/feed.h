@@ -1,0 +1,37 @@
+/* Who waits for events. Streams that have sent everything sleep here and cost nothing until a commit brings news, or
+ * until they have been silent for so long that their client wonders. */
+#ifndef API_FEED_H
+#define API_FEED_H
+#include "api/api.h"
+
+enum feed_look {
+    FEED_WENT,  /* it has something to send, and waits no more */
+    FEED_WAITS, /* nothing in it for this one */
+    FEED_AGAIN, /* not through all of the news yet: ask again in a later turn */
+};
+
+struct feed_waiter {
+    enum feed_look (*look)(struct feed_waiter *waiter); /* there are new events */
+    void (*wake)(struct feed_waiter *waiter);           /* too long silent, or the feed ends: it waits no more */
+    int64_t since;                                      /* the feed's own, as what follows */
+    struct feed_waiter *prev, *next;
+};
+
+struct feed *feed_create(const struct api_config *config);
+/* Wakes all who wait. Its handles are closed as the loop goes on. */
+void feed_destroy(struct feed *feed);
+
+/* The newest event that is on disk: nothing after it may be told. -1: not known before the first commit. */
+int64_t feed_newest(const struct feed *feed);
+bool feed_ending(const struct feed *feed);
+
+/* Where piece_read() keeps its last. */
+struct piece **feed_piece(struct feed *feed);
+
+/* Take part, at most LIMIT_STREAMS; false: too many do. */
+bool feed_join(struct feed *feed);
+void feed_leave(struct feed *feed);
+
+/* Sleep until look() or wake(); `again`: as though look() had said so. */
+void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again);
+#endif

@@ -1,0 +1,170 @@
+#include "api/follow.h"
+
+#include "api/limits.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK (64u << 10)
+#define LOOK_MS 200 /* between looks at a file that has nothing new */
+
+struct follow {
+    unsigned refs; /* the response's, that of the open timer, that of a read under way */
+    struct request *r;
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    uv_work_t work;
+    char *path;
+    bool (*is_over)(const struct request *r, int64_t number);
+    int64_t number;
+    int fd; /* -1: not there yet */
+    int64_t at;
+    char *chunk;
+    size_t used, have;
+    bool writer_ended; /* known before the last read began */
+    bool at_end, failed;
+};
+
+/* Over all listeners. A follower may outlive the api by one look, so this belongs to neither. */
+static unsigned under_way;
+
+static void unref(struct follow *f)
+{
+    if (--f->refs > 0)
+        return;
+    under_way--;
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f->chunk);
+    free(f);
+}
+
+/* On a worker thread. The file belongs to the member: it may have been replaced by anything. */
+static void read_some(uv_work_t *work)
+{
+    struct follow *f = work->data;
+    struct stat st;
+    ssize_t n;
+
+    f->used = f->have = 0;
+    if (f->fd < 0) {
+        f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        if (f->fd < 0) {
+            f->failed = errno != ENOENT && errno != ENOTDIR;
+            return;
+        }
+        if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+            f->failed = true;
+            return;
+        }
+    }
+    do
+        n = pread(f->fd, f->chunk, CHUNK, f->at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        f->failed = true;
+        return;
+    }
+    f->have = (size_t)n;
+    f->at += n;
+}
+
+static void look(struct follow *f);
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct follow *f = timer->data;
+
+    if (!request_is_orphan(f->r)) {
+        look(f);
+        return;
+    }
+    f->failed = true;
+    request_go_on(f->r);
+}
+
+static void after_read(uv_work_t *work, int status)
+{
+    struct follow *f = work->data;
+
+    f->failed |= status != 0;
+    f->at_end = f->have == 0 && f->writer_ended;
+    if (f->have > 0 || f->at_end || f->failed || request_is_orphan(f->r))
+        request_go_on(f->r);
+    else
+        uv_timer_start(&f->timer, on_timer, LOOK_MS, 0);
+    unref(f);
+}
+
+/* The request is paused. That the writer has ended is asked before the read: what it wrote last is then seen. */
+static void look(struct follow *f)
+{
+    f->writer_ended = f->is_over(f->r, f->number);
+    f->refs++;
+    f->work.data = f;
+    uv_queue_work(f->loop, &f->work, read_some, after_read);
+}
+
+static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    struct follow *f = cls;
+    size_t n = f->have - f->used < max ? f->have - f->used : max;
+
+    if (f->failed)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (n > 0) {
+        memcpy(buf, f->chunk + f->used, n);
+        f->used += n;
+        return (ssize_t)n;
+    }
+    if (f->at_end)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    request_pause(f->r);
+    look(f);
+    return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    unref(handle->data);
+}
+
+static void release(void *cls)
+{
+    struct follow *f = cls;
+
+    uv_close((uv_handle_t *)&f->timer, on_closed);
+    unref(f);
+}
+
+void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(const struct request *r, int64_t number),
+                  int64_t number)
+{
+    struct follow *f;
+    struct MHD_Response *response;
+
+    if (under_way == LIMIT_FOLLOWS) {
+        free(dir);
+        request_add_header(r, "Retry-After", "10");
+        request_reply_error(r, "busy", "%u outputs are followed already; end some, or try again later", LIMIT_FOLLOWS);
+        return;
+    }
+    under_way++;
+    f = xcalloc(1, sizeof *f);
+    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number, .fd = -1};
+    f->path = xasprintf("%s/%s", dir, name);
+    f->chunk = xcalloc(1, CHUNK);
+    free(dir);
+    uv_timer_init(f->loop, &f->timer);
+    f->timer.data = f;
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, give, f, release);
+    if (response == NULL)
+        release(f);
+    request_reply_response(r, 200, "text/plain", response);
+}

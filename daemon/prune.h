@@ -1,0 +1,13 @@
+/* What grows with time and is forgotten after a while: events. In small steps, so that no loop turn is long. */
+#ifndef DAEMON_PRUNE_H
+#define DAEMON_PRUNE_H
+#include "daemon/store/store.h"
+
+#include <uv.h>
+
+struct prune;
+
+struct prune *prune_create(uv_loop_t *loop, struct store *store, int64_t keep_events_ms);
+/* Its handle is closed as the loop goes on. */
+void prune_destroy(struct prune *prune);
+#endif

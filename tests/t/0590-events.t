@@ -1,0 +1,282 @@
+#!/usr/bin/env bash
+# Events as they come: in order, resumed over a killed daemon without gap or repeat, filtered, forgotten with a word; many
+# clients, clients that do not read; and output that is followed while it is written.
+TEST_LIMIT=240
+. "${srcdir:-.}/tests/t/lib.sh"
+
+export ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=4 # what is freed is not to look like growth
+echo '{"heartbeat": "1s"}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+
+cat >"$T/sse.py" <<'X'
+# A client of event streams, by hand: what the daemon sends is what is looked at.
+import json, resource, socket, sys, time
+path = sys.argv[1]
+
+def connect(query="", last=None, target="/v1/events"):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(60)
+    s.connect(path)
+    seen = f"Last-Event-ID: {last}\r\n" if last is not None else ""
+    s.sendall(f"GET {target}{query} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n{seen}\r\n".encode())
+    return s
+
+class Stream:
+    def __init__(self, *args, **kw):
+        self.s, self.buffer, self.body, self.comments, self.status = connect(*args, **kw), b"", b"", 0, None
+    def read(self):  # more bytes into body; False at the end
+        data = self.s.recv(65536)
+        self.buffer += data
+        if self.status is None and b"\r\n\r\n" in self.buffer:
+            head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+            self.status = int(head.split()[1])
+        while self.status is not None and b"\r\n" in self.buffer:
+            size, rest = self.buffer.split(b"\r\n", 1)
+            n = int(size, 16)
+            if n == 0 or len(rest) < n + 2:
+                break
+            self.body += rest[:n]
+            self.buffer = rest[n + 2:]
+        return bool(data)
+    def events(self):  # those that are whole
+        out = []
+        while b"\n\n" in self.body:
+            block, self.body = self.body.split(b"\n\n", 1)
+            if block.startswith(b":"):
+                self.comments += 1
+                continue
+            fields = dict(l.split(": ", 1) for l in block.decode().split("\n"))
+            if "data" in fields:
+                event = json.loads(fields["data"])
+                assert str(event["id"]) == fields["id"] and event["kind"] == fields["event"], fields
+                out.append(event)
+        return out
+    def until(self, kind, ensemble, tell=None):
+        got = []
+        while True:
+            for event in self.events():
+                got.append(event)
+                if tell:
+                    tell(event)
+                if event["kind"] == kind and event["ensemble"] == ensemble:
+                    return got
+            if not self.read():
+                raise ConnectionError("the stream ended")
+
+def dump(events):
+    for event in events:
+        print(json.dumps(event, sort_keys=True, separators=(",", ":")))
+
+what, args = sys.argv[2], sys.argv[3:]
+if what == "until":  # QUERY KIND ENSEMBLE
+    dump(Stream(args[0]).until(args[1], int(args[2])))
+elif what == "surely":  # ENSEMBLE: from the beginning, coming back however often the stream is lost
+    seen, got = 0, []
+    def note(event):
+        global seen
+        seen = event["id"]
+        got.append(event)
+        print("seen", seen, file=sys.stderr, flush=True)
+    while True:
+        try:
+            Stream(last=seen).until("ensemble.complete", int(args[0]), note)
+            break
+        except (OSError, ConnectionError):
+            time.sleep(0.05)
+    dump(got)
+elif what == "beats":  # in three and a half seconds of silence
+    s, until = Stream(), time.time() + 3.5
+    s.s.settimeout(0.1)
+    while time.time() < until:
+        try:
+            s.read()
+        except TimeoutError:
+            pass
+    s.events()
+    print(s.comments)
+elif what == "many":  # N ENSEMBLE: N clients at once; how many different stories they tell
+    streams = [Stream("?after=0") for _ in range(int(args[0]))]
+    for s in streams:
+        while not s.body:
+            s.read()
+    print("open", flush=True)
+    stories = {json.dumps(s.until("ensemble.complete", int(args[1]))) for s in streams}
+    print(len(stories))
+elif what == "lazy":  # ENSEMBLE: reads nothing until it is told to
+    s = connect("?after=0")
+    print("open", flush=True)
+    sys.stdin.read()
+    stream = Stream.__new__(Stream)
+    stream.s, stream.buffer, stream.body, stream.comments, stream.status = s, b"", b"", 0, None
+    dump(stream.until("ensemble.complete", int(args[0])))
+elif what == "flood":  # N [TARGET]: N that stay, and what the next one is told
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+    kept = []
+    for _ in range(int(args[0])):
+        s = connect(target=args[1])
+        assert b" 200 " in s.recv(200)
+        kept.append(s)
+    s = connect(target=args[1])
+    answer = b""
+    while b"}" not in answer:
+        answer += s.recv(65536)
+    print(answer.split()[1].decode(), json.loads(answer[answer.index(b"{"):])["code"], flush=True)
+    sys.stdin.read()
+X
+sse() { timeout 100 python3 "$T/sse.py" "$SOCKET" "$@"; }
+page() { api GET "/v1/events?limit=1000$1" | jq -c -S '.events[]'; }
+spec() { # COUNT COMMAND WIDTH
+	jq -n --argjson n "$1" --arg c "$2" --argjson w "$3" \
+		'{name: "e", members: {command: ["sh", "-c", $c], parameters: {grid: {x: [range($n)]}}}, width: $w}' \
+		>"$T/spec.json"
+}
+
+# In order, each once, and the same as the pages have it.
+is "$(api GET /v1/events | jq -c '[.events, .next, .newest]')" '[[],null,0]' "at first nothing has happened"
+sse until '' ensemble.complete 1 >"$T/live" &
+live=$!
+spec 5 true 2
+sleep 1
+id=$(submit "$T/spec.json")
+ok "an ensemble ends" wait_ensemble "$id" 60
+wait $live
+is "$(cat "$T/live")" "$(page '')" "a stream that was open tells it as the page does"
+is "$(jq -r .id "$T/live" | tr '\n' ' ')" "$(seq -s ' ' "$(wc -l <"$T/live")") " "ids from 1, without a gap"
+is "$(jq -r .kind "$T/live" | sort | uniq -c | tr -s ' \n' ' ')" \
+	" 5 attempt.ended 1 ensemble.complete 1 ensemble.submitted 5 member.running 5 member.submitted " "all that happened"
+is "$(jq -c '[.member, .detail | type]' "$T/live" | head -2 | tr '\n' ' ')" '["null","object"] ["number","object"] ' \
+	"with the member where there is one"
+is "$(api GET '/v1/events?limit=3' | jq -c '[(.events | map(.id)), .next]')" '[[1,2,3],"3"]' "a page"
+is "$(api GET '/v1/events?limit=3&after=15' | jq -c '[(.events | map(.id)), .next]')" '[[16,17],null]' "and the last one"
+
+# Filters
+id=$(submit "$T/spec.json")
+ok "another ends" wait_ensemble "$id" 60
+is "$(sse until '?after=0&ensemble=2' ensemble.complete 2)" "$(page '' | jq -c 'select(.ensemble == 2)')" "of one ensemble"
+is "$(sse until '?after=0&kind=ensemble.complete' ensemble.complete 2)" \
+	"$(page '' | jq -c 'select(.kind == "ensemble.complete")')" "of one kind"
+is "$(page '&ensemble=2&kind=attempt.ended')" "$(page '' | jq -c 'select(.ensemble == 2 and .kind == "attempt.ended")')" \
+	"both, on a page"
+is "$(page '&kind=attempt.ended' | wc -l) $(page '&kind=nope' | wc -l)" "10 0" "a kind without events has none"
+refused() { # NAME CODE CURL-ARGUMENT...
+	local name=$1 code=$2
+	shift 2
+	is "$(curl -s -m 10 --unix-socket "$SOCKET" "$@" | jq -r '"\(.status) \(.code)"')" "400 $code" "$name is refused"
+}
+stream=(-H 'Accept: text/event-stream')
+refused "a Last-Event-ID that is none" last_event_id_invalid "${stream[@]}" -H 'Last-Event-ID: 1x' http://stretto/v1/events
+refused "ensemble 0" query_wrong_value "${stream[@]}" 'http://stretto/v1/events?ensemble=0'
+refused "an unknown parameter" query_unknown_parameter "${stream[@]}" 'http://stretto/v1/events?who=me'
+
+beats=$(sse beats)
+ok "a silent stream has a heartbeat ($beats in 3.5 s)" test "$beats" -ge 2 -a "$beats" -le 6
+
+# Killed in the middle, twice: the client comes back by Last-Event-ID.
+spec 60 'sleep 0.05' 2
+id=$(submit "$T/spec.json")
+sse surely "$id" >"$T/surely" 2>"$T/seen" &
+surely=$!
+for _ in 1 2; do
+	sleep 0.7
+	kill_daemon
+	start_daemon --config "$T/config.json"
+done
+ok "the ensemble ends" wait_ensemble "$id" 90
+wait $surely
+is "$(md5sum <"$T/surely")" "$(page '' | md5sum)" "nothing is missing and nothing repeated over two killed daemons"
+ok "it was told in the middle, not only afterwards" test "$(wc -l <"$T/seen")" -gt 100
+
+# Many at once, and one that does not read.
+rss() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON_PID/status"; }
+next=$((id + 1))
+mkfifo "$T/hold"
+sse lazy $next <"$T/hold" >"$T/lazy" 2>&1 &
+lazy=$!
+exec 9>"$T/hold"
+sse many 200 $next >"$T/many" 2>&1 &
+many=$!
+ok "200 clients listen" wait_for 60 'grep -q open "$T/many" && grep -q open "$T/lazy"'
+before=$(rss)
+spec 200 true 4
+is "$(submit "$T/spec.json")" $next "an ensemble of 200"
+ok "ends" wait_ensemble $next 100
+wait $many
+is "$(tail -1 "$T/many")" 1 "all 200 tell the same"
+ok "and the daemon has not grown with them ($before to $(rss) kB)" test $(($(rss) - before)) -lt 60000
+exec 9>&-
+wait $lazy
+is "$(tail -n +2 "$T/lazy" | md5sum)" "$(page '' | md5sum)" "who read nothing until then finds everything in order"
+
+# Too many
+sleep 1.5 # the former ones are gone by the next heartbeat
+sse flood 2048 /v1/events <"$T/hold" >"$T/flood" 2>&1 &
+flood=$!
+exec 9>"$T/hold"
+ok "2048 streams are opened" wait_for 90 'test -s "$T/flood"'
+is "$(cat "$T/flood")" "503 busy" "one more is told that it is too many"
+is "$(api_status GET /v1/ensembles/1)" 200 "others are answered"
+exec 9>&-
+wait $flood
+
+# Output that is followed: what is there, what comes, the end.
+cat >"$T/spec.json" <<'X'
+{"name": "f", "members": {"command": ["sh", "-c", "echo first; while [ ! -e go ]; do sleep 0.1; done; echo last; printf end >&2"],
+ "parameters": {"grid": {"x": [0]}}, "retries": 0}, "width": 1}
+X
+id=$(submit "$T/spec.json")
+wait_for 20 'api GET /v1/ensembles/'"$id"'/members/0 | jq -e ".attempts | length == 1"'
+stretto logs -f "$id.0" >"$T/followed" 2>"$T/err" &
+follow=$!
+stretto logs -f -e "$id.0" >"$T/followed.err" 2>&1 &
+follow_err=$!
+ok "what is there is told at once" wait_for 20 'grep -q first "$T/followed"'
+sse flood 62 "/v1/ensembles/$id/members/0/stdout?follow=1" <"$T/hold" >"$T/flood" 2>&1 &
+flood=$!
+exec 9>"$T/hold"
+ok "64 follow" wait_for 30 'test -s "$T/flood"'
+is "$(cat "$T/flood")" "503 busy" "one more is told that it is too many"
+exec 9>&-
+wait $flood
+ok "those who went away are noticed" wait_for 10 \
+	'curl -s -m 0.5 -o "$T/again" --unix-socket "$SOCKET" "http://stretto/v1/ensembles/'"$id"'/members/0/stdout?follow=1"; grep -q first "$T/again"'
+ok "those who stay go on" kill -0 $follow
+api GET "/v1/ensembles/$id" >"$T/ensemble.json"
+for dir in $(find "$(jq -r .dir "$T/ensemble.json")" -type d); do touch "$dir/go"; done
+rc=0
+wait $follow || rc=$?
+is "$rc $(tr '\n' ' ' <"$T/followed")" "0 first last " "and what comes, until its end"
+wait $follow_err
+is "$(cat "$T/followed.err")" end "of standard error, too"
+is "$(stretto logs -f "$id.0" | tr '\n' ' ')" "first last " "who follows what has ended gets it all"
+
+# It ends well while clients listen and follow.
+sse beats >"$T/beats" 2>&1 &
+listener=$!
+cat >"$T/spec.json" <<'X'
+{"name": "s", "members": {"command": ["sh", "-c", "echo on; sleep 8"], "parameters": {"grid": {"x": [0]}}}, "width": 1}
+X
+id=$(submit "$T/spec.json")
+wait_for 20 'api GET /v1/ensembles/'"$id"'/members/0 | jq -e ".attempts | length == 1"'
+stretto logs -f "$id.0" >"$T/followed" 2>&1 &
+follow=$!
+wait_for 20 'grep -q on "$T/followed"'
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends while clients listen and follow"
+rc=0
+wait $follow || rc=$?
+ok "who follows is told that this was not the end" test $rc -ne 0
+wait $listener
+
+# What is forgotten is told as a gap.
+echo '{"heartbeat": "1s", "keep_events": "2s"}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+ok "the ensemble goes on" wait_ensemble "$id" 60
+ok "old events are forgotten" wait_for 30 'api GET /v1/events | jq -e "(.events | length) == 0 and .newest > 100"'
+newest=$(api GET /v1/events | jq .newest)
+curl -s -N -m 1 "${stream[@]}" --unix-socket "$SOCKET" 'http://stretto/v1/events?after=3&kind=nope' >"$T/gap"
+is "$(sed -n 's/^data: //p' "$T/gap" | jq -c '[.id, .kind, .detail]')" \
+	"[$newest,\"gap\",{\"after\":3,\"oldest\":$((newest + 1))}]" "a stream that would go on there begins with a gap"
+curl -s -N -m 1 "${stream[@]}" --unix-socket "$SOCKET" -H "Last-Event-ID: $newest" http://stretto/v1/events >"$T/gap"
+is "$(grep -c '^data' "$T/gap")" 0 "one that has seen all does not"
+
+done_testing
