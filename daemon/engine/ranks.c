@@ -87,8 +87,8 @@ static void conclude(struct engine *engine, struct live_ensemble *ens)
     if (!training->ranks_succeeded)
         snprintf(reason, sizeof reason, "%s", training->failure);
     else if (!sum.done)
-        snprintf(reason, sizeof reason, "a rank exited without saying that it was done (%s)", "no done record");
-    else if (tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_RUNNING] > 0)
+        snprintf(reason, sizeof reason, "%s", "a rank exited without saying that it was done: no done record");
+    else if (!dispatch_all_final(tally))
         snprintf(reason, sizeof reason, "it ended before its members had");
     training->row.state = reason[0] == '\0'                         ? TRAINING_DONE
                           : ens->row.state == ENSEMBLE_CANCELLED ? TRAINING_CANCELLED
