@@ -25,9 +25,9 @@ static int read_change(const json_t *json, int64_t *width, enum engine_shrink *s
 void ensemble_patch(struct request *r)
 {
     json_t *json = request_json(r);
-    enum engine_shrink shrink;
+    enum engine_shrink shrink = ENGINE_SHRINK_LATER;
     struct error err;
-    int64_t width;
+    int64_t width = 0;
 
     if (json == NULL)
         return;
