@@ -42,7 +42,7 @@ static void resubmit(struct request *r, const json_t *json, const struct idempot
     enum member_state states[2];
     struct error err;
     int64_t n;
-    size_t n_states;
+    size_t n_states = 0;
 
     if (read_states(json, states, &n_states, &err) < 0 ||
         engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, &n, &err) < 0)
