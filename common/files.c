@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,13 @@
 #include <unistd.h>
 
 #define JSON_FILE_MAX ((size_t)64 << 20)
+
+static atomic_bool flush_nothing;
+
+void file_flush_nothing(void)
+{
+    atomic_store(&flush_nothing, true);
+}
 
 static int write_all(int fd, const char *data, size_t size)
 {
@@ -29,17 +37,18 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* A flushed temporary file beside `path`; its name in *tmp, to be freed. Never one that is there already: another
+/* A temporary file beside `path`; its name in *tmp, to be freed. Never one that is there already: another
  * host's process may have the same pid, and be writing it. */
 static int write_temporary(const char *path, const void *data, size_t size, unsigned mode, char **tmp,
                            struct error *err)
 {
     static atomic_uint serial;
+    bool flush = (mode & FILE_UNFLUSHED) == 0 && !atomic_load(&flush_nothing);
     int fd, saved;
 
     for (int tries = 0;; tries++) {
         *tmp = xasprintf("%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
-        fd = open(*tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        fd = open(*tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode & 07777);
         if (fd >= 0)
             break;
         if (errno == EEXIST && tries < 100) {
@@ -52,7 +61,7 @@ static int write_temporary(const char *path, const void *data, size_t size, unsi
         errno = saved;
         return -1;
     }
-    if (write_all(fd, data, size) < 0 || fsync(fd) < 0) {
+    if (write_all(fd, data, size) < 0 || (flush && fsync(fd) < 0)) {
         error_errno(err, "file_write", "cannot write %s", *tmp);
         saved = errno;
         close(fd);
@@ -188,35 +197,30 @@ json_t *file_read_json(const char *path, struct error *err)
 
 int dir_make(const char *path, struct error *err)
 {
-    char *copy = xstrdup(path);
-    int rc = 0;
+    struct stat st;
+    char *parent, *slash;
+    int rc;
 
-    for (char *p = copy + 1;; p++) {
-        char c = *p;
-
-        if (c != '/' && c != '\0')
-            continue;
-        *p = '\0';
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
-            rc = error_errno(err, "dir_make", "cannot make the directory %s", copy);
-            break;
-        }
-        *p = c;
-        if (c == '\0')
-            break;
+    if (mkdir(path, 0700) == 0) /* most often only the last one is missing, or none */
+        return 0;
+    if (errno == ENOENT && (slash = strrchr(path, '/')) != NULL && slash > path) {
+        parent = xasprintf("%.*s", (int)(slash - path), path);
+        rc = dir_make(parent, err);
+        free(parent);
+        if (rc < 0)
+            return -1;
+        if (mkdir(path, 0700) == 0)
+            return 0;
     }
-    free(copy);
-    if (rc == 0) {
-        struct stat st;
-
-        if (stat(path, &st) < 0)
-            return error_errno(err, "dir_make", "%s", path);
-        if (!S_ISDIR(st.st_mode)) {
-            errno = ENOTDIR;
-            return error_errno(err, "dir_make", "%s", path);
-        }
+    if (errno != EEXIST)
+        return error_errno(err, "dir_make", "cannot make the directory %s", path);
+    if (stat(path, &st) < 0)
+        return error_errno(err, "dir_make", "%s", path);
+    if (!S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        return error_errno(err, "dir_make", "%s", path);
     }
-    return rc;
+    return 0;
 }
 
 void file_last_line(const char *path, char *out, size_t size)

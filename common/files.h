@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#define FILE_UNFLUSHED 0x10000u /* with a mode: not flushed, since nobody needs the file after a crash of this host */
+
 /* Write to a temporary name beside `path`, flush to disk, rename. mode e.g. 0600. */
 int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err);
 
@@ -21,6 +23,9 @@ int file_read(const char *path, size_t max, char **out, size_t *size, struct err
 
 /* Parse a JSON object from a file (at most 64 MiB); NULL on failure, errno ENOENT where there is none. */
 json_t *file_read_json(const char *path, struct error *err);
+
+/* From now on this process flushes nothing, as if every mode had FILE_UNFLUSHED. */
+void file_flush_nothing(void);
 
 /* mkdir -p with mode 0700 for what is made. */
 int dir_make(const char *path, struct error *err);

@@ -89,6 +89,8 @@ struct adapter;
 struct adapter_ops {
     int abi; /* ADAPTER_ABI */
     const char *name;
+    /* Its jobs run on the daemon's own host: what a crash of it leaves of them needs no flushing beforehand. */
+    bool same_host;
 
     /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,11 @@ static int read_config(const json_t *config, struct local_need *have, struct err
 }
 
 
+static void child_ended(uv_signal_t *handle, int signum)
+{
+    local_wait(handle->data);
+}
+
 static struct adapter *create(const struct adapter_host *host, struct error *err)
 {
     struct adapter *a = xcalloc(1, sizeof *a);
@@ -68,7 +74,10 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     gethostname(a->hostname, sizeof a->hostname - 1);
     a->answers = answers_create(host->loop);
     uv_timer_init(host->loop, &a->retry);
-    a->retry.data = a;
+    uv_signal_init(host->loop, &a->sigchld);
+    a->retry.data = a->sigchld.data = a;
+    a->handles = 2;
+    uv_signal_start(&a->sigchld, child_ended, SIGCHLD);
     return a;
 }
 
@@ -82,18 +91,20 @@ static void answers_gone(void *arg)
     destroyed(destroyed_arg);
 }
 
-static void retry_closed(uv_handle_t *handle)
+static void handle_closed(uv_handle_t *handle)
 {
     struct adapter *a = handle->data;
 
-    answers_destroy(a->answers, answers_gone, a);
+    if (--a->handles == 0)
+        answers_destroy(a->answers, answers_gone, a);
 }
 
 static void finish_destroy(struct adapter *a)
 {
     while (a->jobs != NULL)
         local_job_free(*(struct local_job **)a->jobs);
-    uv_close((uv_handle_t *)&a->retry, retry_closed);
+    uv_close((uv_handle_t *)&a->retry, handle_closed);
+    uv_close((uv_handle_t *)&a->sigchld, handle_closed);
 }
 
 /* Jobs go on; workers under way hurry, and their questions are answered with ADAPTER_UNSURE. */
@@ -197,6 +208,7 @@ static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_
 const struct adapter_ops adapter_local = {
     .abi = ADAPTER_ABI,
     .name = "local",
+    .same_host = true,
     .create = create,
     .destroy = destroy,
     .check = check,

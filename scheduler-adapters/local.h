@@ -21,7 +21,7 @@ struct local_need local_need(const struct adapter_resources *want);
 enum local_state { LOCAL_QUEUED, LOCAL_RUNNING, LOCAL_LOOKING, LOCAL_ENDED };
 
 struct local_job {
-    struct local_job *prev, *next; /* in the queue, or in the list of ended jobs */
+    struct local_job *prev, *next; /* in one of the adapter's lists */
     struct adapter *a;
     char *name, *dir;
     struct local_need need;
@@ -29,11 +29,11 @@ struct local_job {
     enum local_state state;
     struct adapter_status status; /* as polls report it */
 
-    pid_t pid; /* of the runner */
-    unsigned long long start_time;
-    int pidfd;             /* -1: none */
-    uv_process_t *process; /* a runner of ours */
-    uv_poll_t *watch;      /* an adopted one, by its pidfd */
+    pid_t pid;   /* of the runner */
+    bool child;  /* it is ours, and was not waited for: its number is its own */
+    unsigned long long start_time; /* of an adopted one */
+    int pidfd;                     /* likewise; -1: none */
+    uv_poll_t *watch;              /* likewise, by its pidfd */
     uv_timer_t *look_again; /* where the kernel gives no pidfd, or the run directory could not be read */
     uv_timer_t *limit;      /* when the runner and all it started are killed, and why */
     const char *limit_why;
@@ -53,8 +53,10 @@ struct adapter {
     struct answers *answers;
     struct local_need have, used;
     void *jobs; /* tsearch(3) by name */
-    struct local_list queue, ended;
+    struct local_list queue, children, ended;
+    uv_signal_t sigchld;
     uv_timer_t retry; /* starting runners again after the machine had no room for a process */
+    int handles;      /* of these two, that are not closed */
     bool poke_queued;
     size_t workers; /* under way */
     atomic_bool closing;
@@ -77,8 +79,12 @@ void local_take(struct local_job *job); /* its slots, also beyond what there is:
 /* It has ended with its whole tree: give its slots back and tell. reason is copied. */
 void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 
+void local_list_append(struct local_list *list, struct local_job *job);
+void local_list_remove(struct local_list *list, struct local_job *job);
+
 /* local_runner.c: the process of a job. */
-int local_start(struct local_job *job); /* 0, or a negative libuv error */
+int local_start(struct local_job *job); /* 0, or an errno */
+void local_wait(struct adapter *a);     /* for those of our runners that have ended: after SIGCHLD */
 /* Take over the runner of a claim. 0, or -1 where it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);

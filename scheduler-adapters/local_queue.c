@@ -20,7 +20,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct local_job *)a)->name, ((const struct local_job *)b)->name);
 }
 
-static void list_append(struct local_list *list, struct local_job *job)
+void local_list_append(struct local_list *list, struct local_job *job)
 {
     job->prev = list->last;
     job->next = NULL;
@@ -29,7 +29,7 @@ static void list_append(struct local_list *list, struct local_job *job)
     list->n++;
 }
 
-static void list_remove(struct local_list *list, struct local_job *job)
+void local_list_remove(struct local_list *list, struct local_job *job)
 {
     *(job->prev ? &job->prev->next : &list->first) = job->next;
     *(job->next ? &job->next->prev : &list->last) = job->prev;
@@ -70,9 +70,11 @@ void local_job_free(struct local_job *job)
     struct adapter *a = job->a;
 
     if (job->state == LOCAL_QUEUED)
-        list_remove(&a->queue, job);
+        local_list_remove(&a->queue, job);
     else if (job->state == LOCAL_ENDED)
-        list_remove(&a->ended, job);
+        local_list_remove(&a->ended, job);
+    else if (job->child)
+        local_list_remove(&a->children, job);
     local_close_handles(job);
     tdelete(job, &a->jobs, by_name);
     free(job->name);
@@ -82,7 +84,7 @@ void local_job_free(struct local_job *job)
 
 void local_enqueue(struct local_job *job)
 {
-    list_append(&job->a->queue, job);
+    local_list_append(&job->a->queue, job);
 }
 
 static bool fits(const struct adapter *a, const struct local_job *job)
@@ -110,7 +112,7 @@ static void remember_ended(struct local_job *job, const char *reason, bool node_
     job->status.state = ADAPTER_JOB_ENDED;
     job->status.node_lost = node_lost;
     snprintf(job->status.reason, sizeof job->status.reason, "%s", reason);
-    list_append(&a->ended, job);
+    local_list_append(&a->ended, job);
     if (a->ended.n > ENDED_REMEMBERED)
         local_job_free(a->ended.first);
     local_poke(a);
@@ -122,10 +124,10 @@ static void retry(uv_timer_t *timer)
 }
 
 /* The machine had no room for one more process, or the daemon none for its descriptors: that passes. */
-static bool passes(int uv_error)
+static bool passes(int error)
 {
-    return uv_error == UV_EAGAIN || uv_error == UV_ENOMEM || uv_error == UV_EMFILE || uv_error == UV_ENFILE ||
-           uv_error == UV_ENOSPC || uv_error == -EDQUOT;
+    return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSPC ||
+           error == EDQUOT;
 }
 
 void local_schedule(struct adapter *a)
@@ -136,14 +138,16 @@ void local_schedule(struct adapter *a)
         int rc = local_start(job);
         char reason[256];
 
-        if (rc < 0 && passes(rc)) {
-            log_warn("job %s: cannot start its runner: %s; trying again", job->name, uv_strerror(rc));
+        if (rc != 0 && passes(rc)) {
+            log_warn("job %s: cannot start its runner: %s; trying again", job->name, strerror(rc));
             uv_timer_start(&a->retry, retry, RETRY_MS, 0);
             return;
         }
-        list_remove(&a->queue, job);
-        if (rc < 0) {
-            snprintf(reason, sizeof reason, "cannot start its runner %s: %s", a->host.runner, uv_strerror(rc));
+        local_list_remove(&a->queue, job);
+        if (rc == 0)
+            local_list_append(&a->children, job);
+        if (rc != 0) {
+            snprintf(reason, sizeof reason, "cannot start its runner %s: %s", a->host.runner, strerror(rc));
             log_error("job %s: %s", job->name, reason);
             remember_ended(job, reason, false);
             continue;
@@ -158,7 +162,7 @@ void local_schedule(struct adapter *a)
 
 void local_cancel_queued(struct local_job *job)
 {
-    list_remove(&job->a->queue, job);
+    local_list_remove(&job->a->queue, job);
     remember_ended(job, "cancelled before it started", false);
     local_schedule(job->a); /* it may have been a big one that others waited behind */
 }

@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define OVERRUN_MS 30000 /* how much longer than walltime and grace a runner may take */
@@ -57,36 +59,45 @@ static void close_timer(uv_timer_t **timer)
 
 void local_close_handles(struct local_job *job)
 {
-    if (job->process != NULL)
-        uv_close((uv_handle_t *)job->process, freed);
     if (job->watch != NULL)
         uv_close((uv_handle_t *)job->watch, freed); /* leaves the loop's poll set at once: the descriptor may go */
     if (job->pidfd >= 0)
         close(job->pidfd);
     close_timer(&job->look_again);
     close_timer(&job->limit);
-    job->process = NULL;
     job->watch = NULL;
     job->pidfd = -1;
 }
 
-static void runner_exited(uv_process_t *process, int64_t status, int sig)
+static void runner_exited(struct local_job *job, int status)
 {
-    struct local_job *job = process->data;
-
-    job->exit_status = (int)status;
-    job->exit_signal = sig;
+    local_list_remove(&job->a->children, job);
+    job->child = false;
+    job->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     local_close_handles(job);
-    if (status == 0 && sig == 0)
+    if (job->exit_status == 0 && job->exit_signal == 0)
         local_job_ended(job, "", false); /* it goes only when its whole tree has gone */
     else
         local_look_into(job);
 }
 
+void local_wait(struct adapter *a)
+{
+    struct local_job *next;
+
+    for (struct local_job *job = a->children.first; job != NULL; job = next) {
+        int status;
+
+        next = job->next; /* what is started meanwhile is appended */
+        if (waitpid(job->pid, &status, WNOHANG) == job->pid)
+            runner_exited(job, status);
+    }
+}
+
 static void set_scheduler_id(struct local_job *job)
 {
-    snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local:%d:%llu", (int)job->pid,
-             job->start_time);
+    snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local:%d", (int)job->pid);
 }
 
 static void start_limit(struct local_job *job, int64_t already_ms)
@@ -96,31 +107,44 @@ static void start_limit(struct local_job *job, int64_t already_ms)
                     "its runner did not end it in time after the walltime");
 }
 
+/* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
+static int spawn(struct local_job *job, int log_fd)
+{
+    char *args[] = {(char *)job->a->host.runner, "--local", job->dir, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int rc;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, log_fd, 1);
+    posix_spawn_file_actions_adddup2(&actions, log_fd, 2);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    rc = posix_spawn(&job->pid, job->a->host.runner, &actions, &attributes, args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return rc;
+}
+
 int local_start(struct local_job *job)
 {
-    struct adapter *a = job->a;
-    char *args[] = {(char *)a->host.runner, job->dir, NULL}, *log_path = xasprintf("%s/runner.log", job->dir);
-    uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_INHERIT_FD}, {.flags = UV_INHERIT_FD}};
-    uv_process_options_t options = {.file = a->host.runner, .args = args, .cwd = "/", .flags = UV_PROCESS_DETACHED,
-                                    .stdio = stdio, .stdio_count = 3, .exit_cb = runner_exited};
+    char *log_path = xasprintf("%s/runner.log", job->dir);
     int log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600), rc;
 
     free(log_path);
     if (log_fd < 0)
-        return uv_translate_sys_error(errno);
-    stdio[1].data.fd = stdio[2].data.fd = log_fd;
-    job->process = xcalloc(1, sizeof *job->process);
-    job->process->data = job;
-    rc = uv_spawn(a->host.loop, job->process, &options);
+        return errno;
+    rc = spawn(job, log_fd);
     close(log_fd);
-    if (rc < 0) {
-        uv_close((uv_handle_t *)job->process, freed);
-        job->process = NULL;
+    if (rc != 0)
         return rc;
-    }
-    job->pid = job->process->pid;
-    job->start_time = process_start_time(job->pid);
-    job->pidfd = pidfd_open_(job->pid);
+    job->child = true;
     set_scheduler_id(job);
     start_limit(job, 0);
     return 0;
@@ -187,6 +211,8 @@ int local_adopt(struct local_job *job, const struct claim *claim)
 /* Never a process that only has the same number. */
 int local_runner_signal(struct local_job *job, int sig)
 {
+    if (job->child)
+        return kill(job->pid, sig);
     if (job->pidfd >= 0)
         return pidfd_signal(job->pidfd, sig);
     if (process_start_time(job->pid) != job->start_time) {

@@ -2,6 +2,7 @@
  * configuration (docs/run-directory.md). */
 #include "daemon/engine/internal.h"
 
+#include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/spec/template.h"
 #include "tasks/proto/jobdesc.h"
@@ -37,10 +38,12 @@ static void add_dir(struct job_plan *plan, char *dir)
     plan->dirs[plan->n_dirs++] = dir;
 }
 
-static void add_file(struct job_plan *plan, char *path, json_t *json)
+static void add_file(struct job_plan *plan, const struct live_job *job, char *path, json_t *json)
 {
+    unsigned mode = job->adapter->ops->same_host ? 0600 | FILE_UNFLUSHED : 0600;
+
     plan->files = xrealloc(plan->files, plan->n_files + 1, sizeof *plan->files);
-    plan->files[plan->n_files++] = (struct rundir_file){path, json, 0600};
+    plan->files[plan->n_files++] = (struct rundir_file){path, json, mode};
 }
 
 static void set_int(json_t *env, const char *name, int64_t value)
@@ -211,8 +214,8 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
                         (json_int_t)training->ranks);
     add_dir(plan, xstrdup(stream));
     add_dir(plan, xasprintf("%s/g%lld", dir, (long long)training->generation));
-    add_file(plan, xasprintf("%s/g%lld/training.json", dir, (long long)training->generation), config);
-    add_file(plan, xasprintf("%s/current.json", stream), current);
+    add_file(plan, job, xasprintf("%s/g%lld/training.json", dir, (long long)training->generation), config);
+    add_file(plan, job, xasprintf("%s/current.json", stream), current);
     free(stream);
     free(dir);
 }
@@ -268,7 +271,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
             plan_member(engine, job, &job->slots[i], plan, &desc.tasks[desc.ntasks++], examples);
     }
     if (!plan->failed)
-        add_file(plan, xasprintf("%s/job.json", dir), jobdesc_build(&desc));
+        add_file(plan, job, xasprintf("%s/job.json", dir), jobdesc_build(&desc));
     for (size_t i = 0; i < desc.ntasks; i++)
         free_task(&desc.tasks[i]);
     free(desc.tasks);

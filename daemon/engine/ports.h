@@ -10,7 +10,7 @@
 struct rundir_file {
     char *path;
     json_t *json;
-    unsigned mode;
+    unsigned mode; /* as file_write_json() takes it */
 };
 
 /* Access to the run directory, which may be a slow or hanging parallel file system: never on the loop thread. Every

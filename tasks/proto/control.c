@@ -4,13 +4,17 @@
 #include "common/xalloc.h"
 #include "tasks/proto/jobdesc.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
 #define LINGER_MS 1000
+#define ZMQ_LIBRARY "libzmq.so.5" /* the name that libzmq 4 has kept */
 
 static const char *const what_names[] = {
     [CONTROL_CLAIM] = "claim",     [CONTROL_EXIT] = "exit", [CONTROL_ENDED] = "ended",       [CONTROL_STATUS] = "status",
@@ -57,6 +61,37 @@ out:
     return rc;
 }
 
+/* libzmq takes longer to load, with all that it needs, than a short job takes to run, and many a runner has nothing to
+ * tell: it is loaded by the first nudge. Where it is not installed, nothing is told. */
+static struct {
+    __typeof__(zmq_ctx_new) *ctx_new;
+    __typeof__(zmq_ctx_term) *ctx_term;
+    __typeof__(zmq_socket) *socket;
+    __typeof__(zmq_setsockopt) *setsockopt;
+    __typeof__(zmq_connect) *connect;
+    __typeof__(zmq_send) *send;
+    __typeof__(zmq_close) *close;
+} zmq;
+static bool zmq_there;
+
+static void load_zmq(void)
+{
+    static const char *const names[] = {"zmq_ctx_new", "zmq_ctx_term", "zmq_socket", "zmq_setsockopt",
+                                        "zmq_connect", "zmq_send",     "zmq_close"};
+    void *places[] = {&zmq.ctx_new, &zmq.ctx_term, &zmq.socket, &zmq.setsockopt,
+                      &zmq.connect, &zmq.send,     &zmq.close};
+    void *library = dlopen(ZMQ_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    for (size_t i = 0; library != NULL && i < sizeof names / sizeof *names; i++) {
+        void *symbol = dlsym(library, names[i]);
+
+        if (symbol == NULL)
+            return;
+        memcpy(places[i], &symbol, sizeof symbol);
+    }
+    zmq_there = library != NULL;
+}
+
 struct control_sender {
     char *endpoint;
     char *job;
@@ -76,23 +111,28 @@ struct control_sender *control_sender_create(const char *endpoint, const char *j
 /* An endpoint that cannot be used is forgotten: there is nobody to tell. */
 static int connect_once(struct control_sender *s)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
     if (s->socket != NULL)
         return 0;
     if (s->endpoint == NULL)
         return -1;
-    s->context = zmq_ctx_new();
-    s->socket = s->context ? zmq_socket(s->context, ZMQ_PUSH) : NULL;
+    pthread_once(&once, load_zmq);
+    if (!zmq_there)
+        return -1;
+    s->context = zmq.ctx_new();
+    s->socket = s->context ? zmq.socket(s->context, ZMQ_PUSH) : NULL;
     if (s->socket != NULL) {
-        zmq_setsockopt(s->socket, ZMQ_LINGER, &(int){LINGER_MS}, sizeof(int));
-        zmq_setsockopt(s->socket, ZMQ_SNDHWM, &(int){100}, sizeof(int));
-        zmq_setsockopt(s->socket, ZMQ_RECONNECT_IVL_MAX, &(int){10000}, sizeof(int));
-        if (zmq_connect(s->socket, s->endpoint) == 0)
+        zmq.setsockopt(s->socket, ZMQ_LINGER, &(int){LINGER_MS}, sizeof(int));
+        zmq.setsockopt(s->socket, ZMQ_SNDHWM, &(int){100}, sizeof(int));
+        zmq.setsockopt(s->socket, ZMQ_RECONNECT_IVL_MAX, &(int){10000}, sizeof(int));
+        if (zmq.connect(s->socket, s->endpoint) == 0)
             return 0;
-        zmq_close(s->socket);
+        zmq.close(s->socket);
         s->socket = NULL;
     }
     if (s->context != NULL)
-        zmq_ctx_term(s->context);
+        zmq.ctx_term(s->context);
     s->context = NULL;
     free(s->endpoint);
     s->endpoint = NULL;
@@ -105,7 +145,7 @@ void control_sender_nudge(struct control_sender *s, enum control_what what)
     size_t size = control_build(text, s->job, what);
 
     if (connect_once(s) == 0)
-        zmq_send(s->socket, text, size, ZMQ_DONTWAIT);
+        zmq.send(s->socket, text, size, ZMQ_DONTWAIT);
 }
 
 void control_sender_destroy(struct control_sender *s)
@@ -115,9 +155,9 @@ void control_sender_destroy(struct control_sender *s)
     if (s == NULL)
         return;
     if (s->socket != NULL)
-        zmq_close(s->socket);
+        zmq.close(s->socket);
     if (s->context != NULL)
-        zmq_ctx_term(s->context);
+        zmq.ctx_term(s->context);
     free(s->endpoint);
     free(s->job);
     free(s);

@@ -31,7 +31,7 @@ int control_parse(const void *data, size_t size, struct control_message *out, st
 /* A sender that never blocks and never fails: a message that cannot be sent is not needed. */
 struct control_sender;
 
-/* endpoint NULL: a sender that sends nothing. The ZeroMQ context with its threads is made by the first nudge. */
+/* endpoint NULL: a sender that sends nothing. libzmq is loaded, and its context with its threads made, by the first nudge. */
 struct control_sender *control_sender_create(const char *endpoint, const char *job);
 void control_sender_nudge(struct control_sender *s, enum control_what what);
 void control_sender_destroy(struct control_sender *s); /* lingers at most a second */

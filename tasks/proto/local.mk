@@ -6,7 +6,7 @@ libjobproto_la_SOURCES = \
 	tasks/proto/exitrec.c tasks/proto/exitrec.h \
 	tasks/proto/jobdesc.c tasks/proto/jobdesc.h
 libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
-libjobproto_la_LIBADD = libcommon.la $(JANSSON_LIBS) $(ZMQ_LIBS)
+libjobproto_la_LIBADD = libcommon.la $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_jobproto

@@ -7,8 +7,8 @@ stretto_run_SOURCES = \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
 	tasks/runner/tree.c tasks/runner/tree.h
-stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
-stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) $(ZMQ_LIBS)
+stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS)
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t

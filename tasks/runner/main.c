@@ -1,6 +1,7 @@
 /* stretto-run JOBDIR: starts the tasks of one job, watches the clock, captures output, writes the exit records. */
 #include "config.h"
 
+#include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -16,6 +17,11 @@
 #include <sys/syscall.h>
 #include <sysexits.h>
 #include <unistd.h>
+
+struct options {
+    const char *jobdir;
+    bool local; /* the daemon that started it is on this host, and watches it */
+};
 
 /* Descriptors 0 to 2 are open, and nothing that the starter leaked is. */
 static void clean_descriptors(void)
@@ -54,17 +60,18 @@ static void log_start(const struct jobdesc *desc)
         log_info("launcher \"mpiexec\" is %s", STRETTO_MPIEXEC[0] ? STRETTO_MPIEXEC : "not there: built without MPI");
 }
 
-static int run_claimed(const struct jobdesc *desc, const char *jobdir, const char *tmpdir, int signal_fd,
-                       int64_t started_ms)
+static int run_claimed(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
+                       int signal_fd, int64_t started_ms)
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job);
-    struct job job = {.desc = desc, .tmpdir = tmpdir};
+    struct job job = {.desc = desc, .watched = options->local, .tmpdir = tmpdir};
     int rc;
 
     gethostname(job.host, sizeof job.host - 1);
     if (desc->walltime_ms > 0)
         job.deadline = (time_now_ms() - (time_monotonic_ms() - started_ms) + desc->walltime_ms) / 1000;
-    control_sender_nudge(control, CONTROL_CLAIM);
+    if (!job.watched)
+        control_sender_nudge(control, CONTROL_CLAIM);
     log_start(desc);
     rc = run_job(&job, jobdir, signal_fd, started_ms, control);
     job_tmpdir_remove(tmpdir);
@@ -84,7 +91,7 @@ static bool claimed_before(const char *jobdir)
     return there;
 }
 
-static int run_directory(const char *jobdir, int signal_fd, int64_t started_ms)
+static int run_directory(const struct options *options, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     struct jobdesc *desc = read_descriptor(jobdir);
     char tmpdir[128];
@@ -102,15 +109,37 @@ static int run_directory(const char *jobdir, int signal_fd, int64_t started_ms)
         log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "%s", err.text);
         job_tmpdir_remove(tmpdir);
     } else {
-        status = run_claimed(desc, jobdir, tmpdir, signal_fd, started_ms);
+        status = run_claimed(options, desc, jobdir, tmpdir, signal_fd, started_ms);
     }
     jobdesc_free(desc);
     return status;
 }
 
+static int usage(void)
+{
+    fprintf(stderr, "usage: stretto-run [--local] JOBDIR\n"
+                    "Runs the job described by JOBDIR/job.json. A scheduler adapter of strettod starts it.\n");
+    return EX_USAGE;
+}
+
+static bool read_options(int argc, char **argv, struct options *options)
+{
+    int i;
+
+    for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+        if (strcmp(argv[i], "--local") == 0)
+            options->local = true;
+        else
+            return false;
+    }
+    options->jobdir = argv[i];
+    return i == argc - 1;
+}
+
 int main(int argc, char **argv)
 {
     int64_t started_ms = time_monotonic_ms();
+    struct options options = {0};
     struct error err;
     int signal_fd, status;
     char *jobdir;
@@ -126,18 +155,19 @@ int main(int argc, char **argv)
         printf("stretto-run %s\n", PACKAGE_VERSION);
         return 0;
     }
-    if (argc != 2 || argv[1][0] == '-') {
-        fprintf(stderr, "usage: stretto-run JOBDIR\n"
-                        "Runs the job described by JOBDIR/job.json. A scheduler adapter of strettod starts it.\n");
-        return EX_USAGE;
-    }
-    jobdir = realpath(argv[1], NULL);
+    if (!read_options(argc, argv, &options))
+        return usage();
+    jobdir = realpath(options.jobdir, NULL);
     if (jobdir == NULL) {
-        log_error("%s: %s", argv[1], strerror(errno));
+        log_error("%s: %s", options.jobdir, strerror(errno));
         return EX_CONFIG;
     }
+    if (options.local) /* a crash of this host ends the job with all it has done since: no record needs to outlive it */
+        file_flush_nothing();
+    if (chdir("/") < 0) { /* so that it keeps no file system busy; where that fails, it does */
+    }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    status = run_directory(jobdir, signal_fd, started_ms);
+    status = run_directory(&options, jobdir, signal_fd, started_ms);
     free(jobdir);
     return status;
 }

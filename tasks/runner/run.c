@@ -35,6 +35,7 @@ struct run {
     int64_t sweep_ms; /* until the next look whether that helped */
     enum stop stop;
     bool finishing;   /* every exit record is written: what is left to write is ended.json */
+    bool news;        /* exit records were written of which nobody was told */
     size_t leftovers; /* tasks that ended and left processes behind */
     bool all_told;    /* the children that are left when the last task has ended were told to end */
 };
@@ -62,7 +63,15 @@ static void record_written(void *arg)
 {
     struct run *r = arg;
 
-    control_sender_nudge(r->control, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
+    r->news = true;
+}
+
+/* Of a runner that is watched, the end tells whatever was written last. */
+static void tell(struct run *r)
+{
+    if (r->news)
+        control_sender_nudge(r->control, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
+    r->news = false;
 }
 
 static int write_exit(const char *path, const void *what, struct error *err)
@@ -150,9 +159,13 @@ static int64_t next_leftover(const struct run *r)
     return next;
 }
 
-/* Wait for whatever has ended. Returns whether children are left. */
+/* Wait for whatever has ended. Returns whether children are left.
+ *
+ * What a task leaves behind is a child of ours from before the moment that its first process can be waited for. So where
+ * there are no more children than tasks that run, nothing was left, and all of /proc need not be looked through. */
 static bool reap(struct run *r, int64_t now)
 {
+    size_t first = r->ntasks, last = 0; /* of the tasks that ended */
     struct rusage usage;
     int status;
     pid_t pid;
@@ -165,10 +178,18 @@ static bool reap(struct run *r, int64_t now)
                 continue;
             task_end(t, status, &usage, r->stop);
             task_ended(r, t);
-            end_leftovers(r, t, now);
+            t->new_end = true;
+            first = i < first ? i : first;
+            last = i > last ? i : last;
             break;
         }
     }
+    if (first < r->ntasks && pid == 0 && tree_children() != (ssize_t)r->left)
+        for (size_t i = first; i <= last; i++)
+            if (r->tasks[i].new_end)
+                end_leftovers(r, &r->tasks[i], now);
+    for (size_t i = first; i <= last && first < r->ntasks; i++)
+        r->tasks[i].new_end = false;
     return pid == 0;
 }
 
@@ -260,8 +281,12 @@ static void loop(struct run *r, int64_t give_up_after)
         if (r->left > 0 && now >= r->deadline)
             stop_job(r, STOP_TIMEOUT, now);
         records_work(r->records, give_up_after);
-        if (!children && r->left == 0 && !records_pending(r->records))
+        if (!children && r->left == 0 && !records_pending(r->records)) {
+            if (!r->job->watched)
+                tell(r);
             return;
+        }
+        tell(r);
         until = records_due(r->records);
         if (children)
             until = earlier(until, earlier(r->kill_at, next_leftover(r)));

@@ -14,6 +14,7 @@ enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
 /* What all tasks of the job share. */
 struct job {
     const struct jobdesc *desc;
+    bool watched; /* the daemon sees this process end */
     const char *tmpdir;
     int64_t deadline; /* Unix seconds; 0: none */
     char host[64];
@@ -25,6 +26,7 @@ struct task {
     char mark[2 * JOB_NAME_MAX + 2]; /* STRETTO_TASK: "JOB/ID" */
     pid_t pid;                       /* 0 where it does not run */
     bool ended;
+    bool new_end; /* and what it left has not been looked for */
     int64_t kill_at; /* monotonic ms when what it left behind is killed; INT64_MAX: it left nothing */
     struct exitrec rec; /* valid once ended */
 };

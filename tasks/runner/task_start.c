@@ -63,7 +63,8 @@ static int open_output(const char *dir, const char *name, struct error *err)
     return fd;
 }
 
-/* In the new process, where only async-signal-safe calls are allowed. */
+/* In the new process, which shares the memory of the runner until it becomes the program: it may call nothing but
+ * system calls, and change nothing. */
 static void become(const struct program *program, const char *dir, char **env, const int fds[3], pid_t runner)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -90,33 +91,19 @@ static void become(const struct program *program, const char *dir, char **env, c
 /* 0 with t->pid, or the errno of what failed in the new process, or -1 with err. */
 static int spawn(struct task *t, const struct program *program, char **env, const int fds[3], struct error *err)
 {
-    int report[2], failed = 0;
+    const char *dir = t->desc->dir;
+    volatile int failed = 0; /* written by the new process */
     pid_t runner = getpid(), pid;
-    ssize_t n;
 
-    if (pipe2(report, O_CLOEXEC) < 0)
-        return error_errno(err, "cannot_start", "cannot start \"%s\": no pipe", program->argv[0]);
-    pid = fork();
+    pid = vfork(); /* comes back when the new process has become the program, or has ended */
     if (pid == 0) {
-        become(program, t->desc->dir, env, fds, runner);
+        become(program, dir, env, fds, runner);
         failed = errno;
-        if (write(report[1], &failed, sizeof failed) < 0) {
-            /* then the exit status must do */
-        }
         _exit(127);
     }
     if (pid < 0)
-        error_errno(err, "cannot_start", "cannot start \"%s\": no new process", program->argv[0]);
-    close(report[1]);
-    if (pid < 0) {
-        close(report[0]);
-        return -1;
-    }
-    /* execve() closes the other end */
-    while ((n = read(report[0], &failed, sizeof failed)) < 0 && errno == EINTR)
-        ;
-    close(report[0]);
-    if (n == sizeof failed) {
+        return error_errno(err, "cannot_start", "cannot start \"%s\": no new process", program->argv[0]);
+    if (failed != 0) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
         return failed;

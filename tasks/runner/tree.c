@@ -36,6 +36,20 @@ static pid_t parent_of(const char *pid)
     return p != NULL && sscanf(p + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
 }
 
+ssize_t tree_children(void)
+{
+    FILE *f = fopen("/proc/thread-self/children", "re");
+    ssize_t n = 0;
+    int pid;
+
+    if (f == NULL)
+        return -1;
+    while (fscanf(f, "%d", &pid) == 1)
+        n++;
+    fclose(f);
+    return n;
+}
+
 int tree_signal_children(int sig)
 {
     DIR *proc = opendir("/proc");

@@ -8,6 +8,10 @@
  * process was waited for: its number may belong to others by then. Returns how many were found outside the group. */
 int tree_signal_task(pid_t leader, const char *mark, int sig);
 
+/* How many children the caller, which has one thread, has, those that were not waited for included; -1 where the kernel
+ * does not tell. */
+ssize_t tree_children(void);
+
 /* Signal the children of the caller, whatever they carry. Returns their number. */
 int tree_signal_children(int sig);
 
