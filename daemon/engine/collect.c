@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files of one collection, in this order: claim, ended, then one exit record for each open slot. */
-enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
+/* The files of one collection, in this order: one exit record for each open slot; then claim and ended, unless it is a
+ * brief one: the scheduler has said already that the job started, and has ended, and its exit records will tell the rest. */
 
 static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
 {
@@ -99,13 +99,20 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
     job_end(engine, job, reason);
 }
 
+static void note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
+{
+    const char *host = json_string_value(json_object_get(claim, "host"));
+
+    job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))), host ? host : "");
+}
+
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     int64_t id;
     struct engine *engine = ticket_redeem(arg, &id);
     struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
-    size_t next = FILE_FIRST_EXIT;
-    bool ended, claimed;
+    size_t next = 0;
+    bool ended = true, claimed = true;
 
     if (job == NULL)
         return;
@@ -117,11 +124,12 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         engine_wake_by(engine, job->retry_at);
         return;
     }
-    ended = json[FILE_ENDED] != NULL;
-    claimed = json[FILE_CLAIM] != NULL;
-    if (claimed)
-        job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(json[FILE_CLAIM], "time"))),
-                         json_string_value(json_object_get(json[FILE_CLAIM], "host")) ?: "");
+    if (!job->brief) {
+        claimed = json[job->open] != NULL;
+        ended = json[job->open + 1] != NULL;
+        if (claimed)
+            note_claim(engine, job, json[job->open]);
+    }
     for (size_t i = 0; i < job->n_slots; i++) {
         /* slots are closed only here and in job_fail_open(), never while a collection is under way */
         if (!job->slots[i].open)
@@ -130,28 +138,36 @@ static void collected(void *arg, json_t **json, const struct error *failed)
             apply_record(engine, job, &job->slots[i], json[next]);
         next++;
     }
-    if (job->open == 0 && (ended || job->gone))
+    if (job->brief && job->open > 0) {
+        job->whole = true;
+        job_collect(engine, job);
+    } else if (job->open == 0 && (ended || job->gone)) {
         job_end(engine, job, job->gone_reason);
-    else if (ended || job->gone)
+    } else if (ended || job->gone) {
         missing(engine, job, claimed);
-    else
+    } else {
         job_advance(engine, job); /* what was put off meanwhile: a cancel, another look */
+    }
     engine_settle(engine);
 }
 
 void job_collect(struct engine *engine, struct live_job *job)
 {
-    char **paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths), *dir = plan_job_dir(engine, job);
-    size_t n = FILE_FIRST_EXIT;
+    char **paths = xcalloc(job->open + 2, sizeof *paths), *dir;
+    size_t n = 0;
 
-    paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
-    paths[FILE_ENDED] = xasprintf("%s/ended.json", dir);
-    free(dir);
     for (size_t i = 0; i < job->n_slots; i++) {
         if (!job->slots[i].open)
             continue;
         dir = slot_dir(engine, job, &job->slots[i]);
         paths[n++] = xasprintf("%s/exit.json", dir);
+        free(dir);
+    }
+    job->brief = job->started && job->gone && !job->unknown && !job->whole;
+    if (!job->brief) {
+        dir = plan_job_dir(engine, job);
+        paths[n++] = xasprintf("%s/claim.json", dir);
+        paths[n++] = xasprintf("%s/ended.json", dir);
         free(dir);
     }
     job->look = false;

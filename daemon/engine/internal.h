@@ -76,6 +76,8 @@ struct live_job {
     bool asked;                 /* the scheduler has been asked whether it knows the job (after a restart) */
     bool gone;                  /* the scheduler says it ended, or does not know it */
     bool unknown;               /* … the latter */
+    bool brief;                 /* the collection under way leaves claim and ended out */
+    bool whole;                 /* a brief one did not find every exit record */
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */

@@ -24,9 +24,12 @@ run_ensemble() { # SPEC: its id in $ID, and in $TOOK the seconds from the reques
 	start=$(now)
 	ID=$(api POST /v1/ensembles "$1" | jq -r .id)
 	[ "$ID" != null ] || bail "the ensemble was not accepted: $(cat "$T/api.body")"
-	curl -s -S -N -m 300 --unix-socket "$SOCKET" -H 'Accept: text/event-stream' \
-		"http://stretto/v1/events?ensemble=$ID&kind=ensemble.complete&after=0" | grep -q -m 1 ensemble.complete
+	exec 4< <(exec curl -s -S -N -m 300 --unix-socket "$SOCKET" -H 'Accept: text/event-stream' \
+		"http://stretto/v1/events?ensemble=$ID&kind=ensemble.complete&after=0")
+	grep -q -m 1 ensemble.complete <&4
 	TOOK=$(difference "$(now)" "$start")
+	kill $! # it would wait for the stream's next line
+	exec 4<&-
 	[ "$(api GET "/v1/ensembles/$ID" | jq '.members.succeeded == .count')" = true ] || bail "not every member succeeded"
 }
 

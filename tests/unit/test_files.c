@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,12 +89,34 @@ static void marked_processes_are_found_in_other_sessions(void **state)
     close(ready[1]);
 }
 
+static void directories_are_made_with_their_parents(void **state)
+{
+    struct error err = {0};
+    struct stat st;
+
+    assert_int_equal(dir_make(in_dir("a/b/c"), &err), 0);
+    assert_int_equal(dir_make(in_dir("a/b/c"), &err), 0);
+    assert_int_equal(dir_make(in_dir("a/d/"), &err), 0);
+    assert_int_equal(stat(in_dir("a/b/c"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(file_write_whole(in_dir("a/file"), "", 0, 0600 | FILE_UNFLUSHED, &err), 0);
+    assert_int_equal(stat(in_dir("a/file"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(dir_make(in_dir("a/file"), &err), -1);
+    assert_int_equal(errno, ENOTDIR);
+    assert_int_equal(dir_make(in_dir("a/file/x/y"), &err), -1);
+    assert_non_null(strstr(err.text, "a/file/x"));
+    assert_int_equal(dir_make("/proc/no/such", &err), -1);
+    assert_non_null(strstr(err.text, "/proc/no"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creating_twice_keeps_the_first),
         cmocka_unit_test(broken_and_missing_files_are_told_apart),
         cmocka_unit_test(last_line_is_printable),
+        cmocka_unit_test(directories_are_made_with_their_parents),
         cmocka_unit_test(marked_processes_are_found_in_other_sessions),
     };
     char rm[128];
