@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define ADAPTERS_MAX 16
+#define COMMIT_TOGETHER_MS 10 /* changes that nobody waits for: what the run directory tells anyway, after a crash */
 
 struct app_adapter {
     struct app *app;
@@ -180,6 +181,7 @@ static int start(struct app *app, struct error *err)
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
+    turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||

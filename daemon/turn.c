@@ -12,7 +12,9 @@ struct waiter {
 };
 
 struct turn {
-    uv_prepare_t *prepare; /* apart: libuv frees it after us */
+    uv_prepare_t *prepare; /* apart: libuv frees it after us; likewise the timer */
+    uv_timer_t *timer;     /* the end of patience */
+    unsigned patience_ms;
     struct store *store;
     void (*rolled_back)(void *arg);
     void *arg;
@@ -63,9 +65,27 @@ static void settle(struct turn *turn)
     }
 }
 
+static void on_timer(uv_timer_t *timer)
+{
+    settle(timer->data);
+}
+
 static void on_prepare(uv_prepare_t *handle)
 {
-    settle(handle->data);
+    struct turn *turn = handle->data;
+
+    if (turn->n == 0 && turn->patience_ms > 0 && store_dirty(turn->store)) {
+        if (!uv_is_active((uv_handle_t *)turn->timer))
+            uv_timer_start(turn->timer, on_timer, turn->patience_ms, 0);
+        return;
+    }
+    uv_timer_stop(turn->timer);
+    settle(turn);
+}
+
+void turn_be_patient(struct turn *turn, unsigned ms)
+{
+    turn->patience_ms = ms;
 }
 
 struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_back)(void *arg), void *arg)
@@ -76,8 +96,10 @@ struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_bac
     turn->rolled_back = rolled_back;
     turn->arg = arg;
     turn->prepare = xcalloc(1, sizeof *turn->prepare);
+    turn->timer = xcalloc(1, sizeof *turn->timer);
     uv_prepare_init(loop, turn->prepare);
-    turn->prepare->data = turn;
+    uv_timer_init(loop, turn->timer);
+    turn->prepare->data = turn->timer->data = turn;
     uv_prepare_start(turn->prepare, on_prepare);
     uv_unref((uv_handle_t *)turn->prepare);
     return turn;
@@ -94,6 +116,7 @@ void turn_destroy(struct turn *turn)
         return;
     settle(turn);
     uv_close((uv_handle_t *)turn->prepare, free_handle);
+    uv_close((uv_handle_t *)turn->timer, free_handle);
     free(turn->waiters);
     free(turn);
 }

@@ -13,6 +13,9 @@ struct turn;
 struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_back)(void *arg), void *arg);
 void turn_destroy(struct turn *turn); /* commits what is open */
 
+/* Changes for whose commit nobody waits may be committed up to `ms` later, with others: 0, as it is at first, at once. */
+void turn_be_patient(struct turn *turn, unsigned ms);
+
 /* Call cb once the turn's changes are on disk (err NULL), or are rolled back (err says why). Never from inside. */
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg);
 

@@ -108,7 +108,7 @@ static void start_limit(struct local_job *job, int64_t already_ms)
 }
 
 /* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
-static int spawn(struct local_job *job, int log_fd)
+int local_start(struct local_job *job)
 {
     char *args[] = {(char *)job->a->host.runner, "--local", job->dir, NULL};
     posix_spawn_file_actions_t actions;
@@ -123,25 +123,12 @@ static int spawn(struct local_job *job, int log_fd)
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, log_fd, 1);
-    posix_spawn_file_actions_adddup2(&actions, log_fd, 2);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
+    posix_spawn_file_actions_adddup2(&actions, 0, 1);
+    posix_spawn_file_actions_adddup2(&actions, 0, 2);
     rc = posix_spawn(&job->pid, job->a->host.runner, &actions, &attributes, args, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    return rc;
-}
-
-int local_start(struct local_job *job)
-{
-    char *log_path = xasprintf("%s/runner.log", job->dir);
-    int log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600), rc;
-
-    free(log_path);
-    if (log_fd < 0)
-        return errno;
-    rc = spawn(job, log_fd);
-    close(log_fd);
     if (rc != 0)
         return rc;
     job->child = true;

@@ -19,6 +19,9 @@ check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
 
+# tests/bench/run runs the benchmarks, one file each.
+EXTRA_DIST += tests/bench/dispatch.sh tests/bench/lib.sh tests/bench/run
+
 # The daemon as a whole.
 e2e_tests = \
 	tests/t/0700-main-job.t \

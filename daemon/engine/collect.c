@@ -77,7 +77,8 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
 {
     char reason[400];
 
-    if (!claimed && job->unknown && !job->row.cancel && job->row.submissions < SUBMISSIONS_MAX) {
+    /* a claim that was seen once, or a start that the scheduler told, may be gone after a crash of the host */
+    if (!claimed && !job->started && job->unknown && !job->row.cancel && job->row.submissions < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }
@@ -93,7 +94,7 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
         return;
     }
     snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
-             claimed ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
+             claimed || job->started ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
              job->gone_reason);
     job_fail_open(engine, job, job->row.cancel ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
     job_end(engine, job, reason);

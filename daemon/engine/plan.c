@@ -131,8 +131,6 @@ static void plan_member(const struct engine *engine, const struct live_job *job,
     set_text(env, "STRETTO_CHECKPOINT_DIR",
              xasprintf("%s/e%lld/members/%lld/%lld/checkpoint", engine->ports.run_dir, (long long)ens->row.id,
                        (long long)(slot->index / 1000), (long long)slot->index));
-    add_dir(plan, xstrdup(json_string_value(json_object_get(env, "STRETTO_CHECKPOINT_DIR"))));
-    add_dir(plan, xstrdup(dir));
     if (ens->training != NULL)
         add_stream_env(engine, ens, env);
     *task = (struct jobdesc_task){

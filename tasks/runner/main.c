@@ -91,6 +91,36 @@ static bool claimed_before(const char *jobdir)
     return there;
 }
 
+/* Of all tasks, before the job is claimed: where there is no room for them, nothing has happened. */
+static int make_directories(const struct jobdesc *desc)
+{
+    for (size_t i = 0; i < desc->ntasks; i++) {
+        const char *checkpoint = json_string_value(json_object_get(desc->tasks[i].env, "STRETTO_CHECKPOINT_DIR"));
+        struct error err;
+
+        if (dir_make(desc->tasks[i].dir, &err) < 0 ||
+            (checkpoint != NULL && checkpoint[0] == '/' && dir_make(checkpoint, &err) < 0)) {
+            log_error("task %s: %s", desc->tasks[i].id, err.text);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Its own log, which the daemon that starts it leaves to it: opening a file may take long. */
+static void open_log(const char *jobdir)
+{
+    char *path = xasprintf("%s/runner.log", jobdir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+
+    free(path);
+    if (fd < 0)
+        return;
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    close(fd);
+}
+
 static int run_directory(const struct options *options, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     struct jobdesc *desc = read_descriptor(jobdir);
@@ -102,6 +132,8 @@ static int run_directory(const struct options *options, const char *jobdir, int 
         return EX_CONFIG;
     if (claimed_before(jobdir)) {
         status = EX_TEMPFAIL;
+    } else if (make_directories(desc) < 0) {
+        status = EX_CANTCREAT;
     } else if (job_tmpdir_make(tmpdir, sizeof tmpdir, &err) < 0) {
         log_error("%s", err.text);
     } else if (claim_make(jobdir, tmpdir, &err) < 0) {
@@ -162,8 +194,10 @@ int main(int argc, char **argv)
         log_error("%s: %s", options.jobdir, strerror(errno));
         return EX_CONFIG;
     }
-    if (options.local) /* a crash of this host ends the job with all it has done since: no record needs to outlive it */
-        file_flush_nothing();
+    if (options.local) {
+        open_log(jobdir);
+        file_flush_nothing(); /* a crash of this host ends the job with all it did: no record needs to outlive it */
+    }
     if (chdir("/") < 0) { /* so that it keeps no file system busy; where that fails, it does */
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);

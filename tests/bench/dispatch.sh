@@ -47,18 +47,19 @@ start_daemon --config config.json
 for ((round = 0; round < BENCH_ROUNDS; round++)); do
 	start=$(now)
 	seq "$MEMBERS" | xargs -P$WIDTH -n1 true
-	ratio "$MEMBERS" "$(difference "$(now)" "$start")" >>xargs
+	ratio "$MEMBERS" "$(difference "$(now)" "$start")" >>baseline
 
 	cpu=$(cpu_seconds "$DAEMON_PID")
 	run_ensemble "$(spec "$MEMBERS" true)"
 	ratio "$MEMBERS" "$TOOK" >>rate
-	ratio "$(difference "$(cpu_seconds "$DAEMON_PID")" "$cpu")" "$MEMBERS" >>cpu
+	used=$(difference "$(cpu_seconds "$DAEMON_PID")" "$cpu")
+	ratio "$used" "$(ratio "$MEMBERS" 1000)" >>cpu_ms_each
 	gap "$ID" >>busy
 	run_ensemble "$(spec 200 sleep 0.05)"
 	gap "$ID" >>idle
 done
-figure dispatch-rate "$(median <rate)" members/s "xargs -P8 -n1 true" "$(median <xargs)"
-figure dispatch-daemon-cpu "$(jq -n "$(median <cpu) * 1000")" ms
+figure dispatch-rate "$(median <rate)" members/s "xargs -P8 -n1 true" "$(median <baseline)"
+figure dispatch-daemon-cpu "$(median <cpu_ms_each)" ms
 figure dispatch-gap-busy "$(median <busy)" ms
 figure dispatch-gap "$(median <idle)" ms
 bench_done

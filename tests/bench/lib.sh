@@ -9,6 +9,7 @@
 # Figures go to standard output, everything else to stderr. A benchmark that times a baseline does so in turns with what it
 # measures, and gives the medians of the rounds.
 
+: "${srcdir:?}"
 exec 3>&1 1>&2
 TEST_LIMIT=${TEST_LIMIT:-900}
 BENCH_ROUNDS=${BENCH_ROUNDS:-5}

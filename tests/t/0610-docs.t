@@ -5,7 +5,7 @@
 
 if command -v shellcheck >/dev/null; then
 	for script in bootstrap quickstart check build-aux/install-packages build-aux/find-python tests/t/lib.sh \
-		tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t; do
+		tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t tests/bench/run tests/bench/lib.sh tests/bench/dispatch.sh; do
 		# shellcheck disable=SC2016 # for the inner shell
 		ok "shellcheck $script" bash -c 'cd "$srcdir" && exec shellcheck -x "$@"' - "$script"
 	done

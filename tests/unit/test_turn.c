@@ -1,0 +1,118 @@
+/* When a loop turn's changes are committed, and who is told. */
+#include "daemon/store/event.h"
+#include "daemon/turn.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char dir[64];
+static uv_loop_t loop;
+static struct store *store;
+static struct turn *turn;
+static uv_timer_t alive; /* a loop without active handles does not turn */
+static int told;
+
+static void rolled_back(void *arg)
+{
+    fail();
+}
+
+static void never(uv_timer_t *timer)
+{
+}
+
+static int open_all(void **state)
+{
+    struct error err;
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    uv_timer_init(&loop, &alive);
+    uv_timer_start(&alive, never, 3600000, 0);
+    turn = turn_create(&loop, store, rolled_back, NULL);
+    told = 0;
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    char rm[128];
+
+    turn_destroy(turn);
+    uv_close((uv_handle_t *)&alive, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    assert_false(store_dirty(store));
+    store_close(store);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static void change(void)
+{
+    struct error err;
+
+    assert_int_equal(store_event_add(store, 1, "test", 0, -1, NULL, &err), 0);
+    assert_true(store_dirty(store));
+}
+
+static void tell(void *arg, const struct error *err)
+{
+    assert_null(err);
+    assert_false(store_dirty(store));
+    told++;
+}
+
+static void changes_are_committed_at_the_end_of_the_turn(void **state)
+{
+    change();
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_false(store_dirty(store));
+}
+
+static void changes_that_nobody_waits_for_are_committed_later(void **state)
+{
+    turn_be_patient(turn, 50);
+    change();
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(store_dirty(store));
+    while (store_dirty(store)) /* without another event */
+        uv_run(&loop, UV_RUN_ONCE);
+}
+
+static void who_waits_is_told_at_once(void **state)
+{
+    turn_be_patient(turn, 3600000);
+    change();
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(store_dirty(store));
+    turn_after_commit(turn, tell, NULL);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(told, 1);
+    assert_false(store_dirty(store));
+}
+
+static void what_is_put_off_is_committed_at_the_end(void **state)
+{
+    turn_be_patient(turn, 3600000);
+    change();
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(store_dirty(store)); /* close_all() sees that it is not lost */
+}
+
+#define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ALL(changes_are_committed_at_the_end_of_the_turn),
+        WITH_ALL(changes_that_nobody_waits_for_are_committed_later),
+        WITH_ALL(who_waits_is_told_at_once),
+        WITH_ALL(what_is_put_off_is_committed_at_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
