@@ -54,28 +54,59 @@ char *process_boot_id(char buf[BOOT_ID_SIZE])
     return buf;
 }
 
-static int environ_has(int dirfd, const char *pid, const char *name, const char *value)
+/* The value of a variable in the environment that a process was started with, to be freed; NULL where there is none. */
+static char *environ_get(int dirfd, const char *pid, const char *name)
 {
-    char path[300], *line = NULL;
+    char path[300], *line = NULL, *value = NULL;
     size_t cap = 0, name_len = strlen(name);
-    int fd, found = 0;
     ssize_t n;
     FILE *f;
+    int fd;
 
     snprintf(path, sizeof path, "%s/environ", pid);
     fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return NULL;
     f = fdopen(fd, "r");
     if (f == NULL) {
         close(fd);
-        return 0;
+        return NULL;
     }
-    while (!found && (n = getdelim(&line, &cap, '\0', f)) > 0)
-        found = strncmp(line, name, name_len) == 0 && line[name_len] == '=' && strcmp(line + name_len + 1, value) == 0;
+    while (value == NULL && (n = getdelim(&line, &cap, '\0', f)) > 0)
+        if (strncmp(line, name, name_len) == 0 && line[name_len] == '=')
+            value = strdup(line + name_len + 1);
     free(line);
     fclose(f);
-    return found;
+    return value;
+}
+
+static int environ_has(int dirfd, const char *pid, const char *name, const char *value)
+{
+    char *there = environ_get(dirfd, pid, name);
+    int same = there != NULL && strcmp(there, value) == 0;
+
+    free(there);
+    return same;
+}
+
+void process_each_marked(const char *name, void (*each)(void *arg, const char *value), void *arg)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    struct stat st;
+    char *value;
+
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        if (!isdigit((unsigned char)entry->d_name[0]) || fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 ||
+            st.st_uid != geteuid())
+            continue;
+        value = environ_get(dirfd(proc), entry->d_name, name);
+        if (value != NULL)
+            each(arg, value);
+        free(value);
+    }
+    if (proc != NULL)
+        closedir(proc);
 }
 
 int process_signal_marked(const char *name, const char *value, int sig)

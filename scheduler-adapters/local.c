@@ -1,60 +1,22 @@
 /* The adapter for this machine: create, destroy, check, submit. */
 #include "scheduler-adapters/local.h"
 
-#include "common/jsonx.h"
 #include "common/xalloc.h"
 
-#include <dirent.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 extern const struct adapter_ops adapter_local;
 
-/* A training holds a slot while its members need another: one CPU still gets two. */
-static int64_t default_slots(void)
+static void free_machine(struct adapter *a)
 {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 2 ? n : 2;
+    for (int64_t i = 0; i < a->have.gpus; i++)
+        free(a->gpus[i].id);
+    free(a->gpus);
+    free(a);
 }
-
-/* /dev/nvidia0, /dev/nvidia1, … */
-static int64_t default_gpus(void)
-{
-    DIR *dev = opendir("/dev");
-    struct dirent *entry;
-    int64_t n = 0;
-
-    while (dev != NULL && (entry = readdir(dev)) != NULL) {
-        const char *number = entry->d_name + 6;
-
-        n += strncmp(entry->d_name, "nvidia", 6) == 0 && *number && number[strspn(number, "0123456789")] == '\0';
-    }
-    if (dev != NULL)
-        closedir(dev);
-    return n;
-}
-
-static int read_config(const json_t *config, struct local_need *have, struct error *err)
-{
-    static const char *const known[] = {"slots", "gpus", NULL};
-
-    have->slots = default_slots();
-    have->gpus = default_gpus();
-    if (config == NULL)
-        return 0;
-    if (jsonx_int(config, "", "slots", JSONX_OPTIONAL, 1, 1000000, &have->slots, err) < 0 ||
-        jsonx_int(config, "", "gpus", JSONX_OPTIONAL, 0, 1024, &have->gpus, err) < 0 ||
-        jsonx_only(config, "", known, err) < 0)
-        return -1;
-    return 0;
-}
-
 
 static void child_ended(uv_signal_t *handle, int signum)
 {
@@ -65,8 +27,8 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
 {
     struct adapter *a = xcalloc(1, sizeof *a);
 
-    if (read_config(host->config, &a->have, err) < 0) {
-        free(a);
+    if (local_machine(a, host->config, err) < 0) {
+        free_machine(a);
         return NULL;
     }
     a->host = *host;
@@ -87,7 +49,7 @@ static void answers_gone(void *arg)
     void (*destroyed)(void *) = a->destroyed;
     void *destroyed_arg = a->destroyed_arg;
 
-    free(a);
+    free_machine(a);
     destroyed(destroyed_arg);
 }
 
@@ -146,6 +108,8 @@ struct local_need local_need(const struct adapter_resources *want)
     return (struct local_need){
         .slots = (int64_t)want->copies * want->tasks * want->cpus_per_task,
         .gpus = (int64_t)want->copies * want->gpus,
+        /* beyond any machine, rather than beyond the number */
+        .memory = want->memory > INT64_MAX / want->copies ? INT64_MAX : want->memory * want->copies,
     };
 }
 
@@ -155,7 +119,6 @@ struct local_need local_need(const struct adapter_resources *want)
 static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     struct local_need need = local_need(want);
-    int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     const char *for_copies = want->copies > 1 ? " together" : "";
 
     if (want->nodes > 1)
@@ -170,9 +133,9 @@ static int check(struct adapter *a, const struct adapter_resources *want, struct
     if (need.gpus > a->have.gpus)
         return error_at(err, IMPOSSIBLE, "/gpus", "%lld GPUs are wanted%s, and the local adapter has %lld",
                         (long long)need.gpus, for_copies, (long long)a->have.gpus);
-    if (want->memory > 0 && want->memory > memory / want->copies)
-        return error_at(err, IMPOSSIBLE, "/memory", "%d × %lld bytes of memory are wanted, and this machine has %lld",
-                        want->copies, (long long)want->memory, (long long)memory);
+    if (need.memory > a->have.memory)
+        return error_at(err, IMPOSSIBLE, "/memory", "%d × %lld bytes of memory are wanted, and the local adapter has %lld",
+                        want->copies, (long long)want->memory, (long long)a->have.memory);
     return 0;
 }
 

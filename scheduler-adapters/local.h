@@ -13,7 +13,12 @@
 
 /* What a job takes of the machine. */
 struct local_need {
-    int64_t slots, gpus;
+    int64_t slots, gpus, memory;
+};
+
+struct local_gpu {
+    char *id; /* as CUDA_VISIBLE_DEVICES names it */
+    const struct local_job *job; /* that has it; NULL: free */
 };
 
 struct local_need local_need(const struct adapter_resources *want);
@@ -52,6 +57,8 @@ struct adapter {
     char hostname[64];
     struct answers *answers;
     struct local_need have, used;
+    struct local_gpu *gpus; /* have.gpus */
+    size_t finding;         /* questions under way about jobs of which nothing is known: none starts meanwhile */
     void *jobs; /* tsearch(3) by name */
     struct local_list queue, children, ended;
     uv_signal_t sigchld;
@@ -67,6 +74,16 @@ struct adapter {
 /* local.c */
 void local_poke(struct adapter *a);       /* tell the engine, once a turn */
 void local_worker_done(struct adapter *a); /* call last in every uv_after_work_cb */
+
+/* local_machine.c: fill in `have` and `gpus`. 0, or -1 where the configuration is wrong. */
+int local_machine(struct adapter *a, const json_t *config, struct error *err);
+
+/* local_gpus.c: which job has which GPU. */
+void local_gpus_give(struct local_job *job);                  /* as many as it needs, of those that are free */
+void local_gpus_note(struct local_job *job, const char *ids); /* those that it has already, separated by commas */
+void local_gpus_take_back(struct local_job *job);
+int64_t local_gpus_free(const struct adapter *a);
+char *local_gpus_option(const struct local_job *job); /* for the runner, to be freed */
 
 /* local_queue.c: jobs by name, the queue and the slots. */
 struct local_job *local_job_find(struct adapter *a, const char *name);
@@ -112,6 +129,13 @@ struct local_look {
 
 /* Blocks: on worker threads only. `stop` set makes it hurry. */
 void local_look(const char *dir, const char *name, const atomic_bool *stop, struct local_look *out);
+/* On a worker: of those jobs of which no claim was found, wait until the runners that are just being started have claimed
+ * theirs, or are gone. */
+struct local_looked {
+    const char *dir, *name;
+    struct local_look look;
+};
+void local_look_starting(struct local_looked *looked, size_t n, const atomic_bool *stop);
 /* Find out on a worker how a job's runner ended, and end or adopt the job accordingly. */
 void local_look_into(struct local_job *job);
 

@@ -15,7 +15,6 @@ struct unknown {
     size_t index; /* in the question */
     struct adapter_job job;
     char *name, *dir;
-    struct local_look look;
 };
 
 struct question {
@@ -23,6 +22,7 @@ struct question {
     struct adapter *a;
     size_t n;
     struct unknown *unknown;
+    struct local_looked *looked; /* as many */
     size_t nunknown;
     struct adapter_status *statuses;
     adapter_poll_cb *poll; /* or an order about one job: */
@@ -36,11 +36,16 @@ static void add_unknown(struct question *q, size_t index, const struct adapter_j
     struct unknown *u;
 
     q->unknown = xrealloc(q->unknown, q->nunknown + 1, sizeof *q->unknown);
-    u = &q->unknown[q->nunknown++];
+    q->looked = xrealloc(q->looked, q->nunknown + 1, sizeof *q->looked);
+    memset(&q->looked[q->nunknown], 0, sizeof *q->looked);
+    u = &q->unknown[q->nunknown];
     memset(u, 0, sizeof *u);
     u->index = index;
     u->name = xstrdup(job->name);
     u->dir = xstrdup(job->dir);
+    q->looked[q->nunknown].name = u->name;
+    q->looked[q->nunknown].dir = u->dir;
+    q->nunknown++;
     u->job.name = u->name;
     u->job.dir = u->dir;
     u->job.resources = job->resources;
@@ -56,6 +61,7 @@ static void question_free(struct question *q)
         free(q->unknown[i].dir);
     }
     free(q->unknown);
+    free(q->looked);
     free(q->statuses);
     free(q);
 }
@@ -65,19 +71,20 @@ static void look_all(uv_work_t *work)
     struct question *q = work->data;
 
     for (size_t i = 0; i < q->nunknown && !atomic_load(&q->a->closing); i++)
-        local_look(q->unknown[i].dir, q->unknown[i].name, &q->a->closing, &q->unknown[i].look);
+        local_look(q->looked[i].dir, q->looked[i].name, &q->a->closing, &q->looked[i].look);
+    local_look_starting(q->looked, q->nunknown, &q->a->closing);
 }
 
 /* The job in memory, adopted now where its runner lives; NULL where there is none. */
-static struct local_job *adopt(struct question *q, struct unknown *u)
+static struct local_job *adopt(struct question *q, struct unknown *u, const struct local_look *look)
 {
     struct local_job *job = local_job_find(q->a, u->name);
 
-    if (job != NULL || u->look.found != LOCAL_FOUND_ALIVE)
+    if (job != NULL || look->found != LOCAL_FOUND_ALIVE)
         return job;
     job = local_job_create(q->a, &u->job);
     local_take(job);
-    if (local_adopt(job, &u->look.claim) < 0) { /* it ended since: what it left is looked at again */
+    if (local_adopt(job, &look->claim) < 0) { /* it ended since: what it left is looked at again */
         job->status.state = ADAPTER_JOB_RUNNING;
         local_look_into(job);
     } else {
@@ -151,16 +158,17 @@ static void looked_all(uv_work_t *work, int status)
 
     for (size_t i = 0; i < q->nunknown && unsure == NULL; i++) {
         struct unknown *u = &q->unknown[i];
-        struct local_job *job = adopt(q, u);
+        const struct local_look *look = &q->looked[i].look;
+        struct local_job *job = adopt(q, u, look);
 
-        if (job == NULL && u->look.found == LOCAL_FOUND_UNSURE)
-            unsure = &u->look.err;
+        if (job == NULL && look->found == LOCAL_FOUND_UNSURE)
+            unsure = &look->err;
         else if (q->poll == NULL)
             obey(a, job, q->sig, q->done, q->arg);
         else if (job != NULL)
             q->statuses[u->index] = job->status;
         else
-            report(&u->look, &q->statuses[u->index]);
+            report(look, &q->statuses[u->index]);
     }
     if (unsure != NULL) {
         answer_unsure(q, unsure);
@@ -169,6 +177,8 @@ static void looked_all(uv_work_t *work, int status)
         q->statuses = NULL;
     }
     question_free(q);
+    if (--a->finding == 0)
+        local_schedule(a);
     local_worker_done(a);
 }
 
@@ -176,6 +186,7 @@ static void ask_worker(struct question *q)
 {
     q->work.data = q;
     q->a->workers++;
+    q->a->finding++;
     uv_queue_work(q->a->host.loop, &q->work, look_all, looked_all);
 }
 

@@ -71,6 +71,61 @@ void local_look(const char *dir, const char *name, const atomic_bool *stop, stru
     }
 }
 
+struct starting {
+    struct local_looked *looked;
+    size_t n;
+    bool *seen;
+    size_t n_seen;
+};
+
+static void note_starting(void *arg, const char *name)
+{
+    struct starting *s = arg;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->looked[i].look.found != LOCAL_FOUND_NOTHING || s->seen[i] || strcmp(s->looked[i].name, name) != 0)
+            continue;
+        s->seen[i] = true;
+        s->n_seen++;
+    }
+}
+
+static bool any_unclaimed(const struct local_looked *looked, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (looked[i].look.found == LOCAL_FOUND_NOTHING)
+            return true;
+    return false;
+}
+
+void local_look_starting(struct local_looked *looked, size_t n, const atomic_bool *stop)
+{
+    const struct timespec pause = {.tv_nsec = SWEEP_PAUSE_MS * 1000000L};
+    struct starting s = {.looked = looked, .n = n};
+    int quiet = 0;
+
+    s.seen = xcalloc(n, sizeof *s.seen);
+    for (int tries = 0; any_unclaimed(looked, n) && quiet < 2 && !atomic_load(stop); tries++) {
+        if (tries > 0)
+            nanosleep(&pause, NULL);
+        memset(s.seen, 0, n * sizeof *s.seen);
+        s.n_seen = 0;
+        process_each_marked("STRETTO_RUNNER", note_starting, &s);
+        quiet = s.n_seen == 0 ? quiet + 1 : 0; /* one that is just being started shows no environment for a moment */
+        for (size_t i = 0; i < n; i++) {
+            if (!s.seen[i])
+                continue;
+            local_look(looked[i].dir, looked[i].name, stop, &looked[i].look);
+            if (looked[i].look.found == LOCAL_FOUND_NOTHING && tries >= SWEEPS_MAX) {
+                looked[i].look.found = LOCAL_FOUND_UNSURE;
+                error_set(&looked[i].look.err, "job_starting", "a runner of job %s was started, and has not claimed it",
+                          looked[i].name);
+            }
+        }
+    }
+    free(s.seen);
+}
+
 struct look_work {
     uv_work_t work;
     struct adapter *a;

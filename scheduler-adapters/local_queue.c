@@ -76,6 +76,7 @@ void local_job_free(struct local_job *job)
     else if (job->child)
         local_list_remove(&a->children, job);
     local_close_handles(job);
+    local_gpus_take_back(job);
     tdelete(job, &a->jobs, by_name);
     free(job->name);
     free(job->dir);
@@ -89,19 +90,21 @@ void local_enqueue(struct local_job *job)
 
 static bool fits(const struct adapter *a, const struct local_job *job)
 {
-    return a->used.slots + job->need.slots <= a->have.slots && a->used.gpus + job->need.gpus <= a->have.gpus;
+    return a->used.slots + job->need.slots <= a->have.slots && job->need.gpus <= local_gpus_free(a) &&
+           job->need.memory <= a->have.memory - a->used.memory;
 }
 
 void local_take(struct local_job *job)
 {
     job->a->used.slots += job->need.slots;
-    job->a->used.gpus += job->need.gpus;
+    job->a->used.memory += job->need.memory;
 }
 
 static void give_back(struct local_job *job)
 {
     job->a->used.slots -= job->need.slots;
-    job->a->used.gpus -= job->need.gpus;
+    job->a->used.memory -= job->need.memory;
+    local_gpus_take_back(job);
 }
 
 static void remember_ended(struct local_job *job, const char *reason, bool node_lost)
@@ -134,9 +137,14 @@ void local_schedule(struct adapter *a)
 {
     struct local_job *job;
 
-    while (!atomic_load(&a->closing) && (job = a->queue.first) != NULL && fits(a, job)) {
-        int rc = local_start(job);
+    while (!atomic_load(&a->closing) && a->finding == 0 && (job = a->queue.first) != NULL && fits(a, job)) {
         char reason[256];
+        int rc;
+
+        local_gpus_give(job);
+        rc = local_start(job);
+        if (rc != 0)
+            local_gpus_take_back(job);
 
         if (rc != 0 && passes(rc)) {
             log_warn("job %s: cannot start its runner: %s; trying again", job->name, strerror(rc));

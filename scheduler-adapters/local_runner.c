@@ -107,10 +107,27 @@ static void start_limit(struct local_job *job, int64_t already_ms)
                     "its runner did not end it in time after the walltime");
 }
 
+/* The daemon's environment, with what local_look_starting() knows a runner by: before it has claimed its job, nothing
+ * else tells whose it is. To be freed, with the first string. */
+static char **runner_environment(const struct local_job *job)
+{
+    size_t n = 0;
+    char **list;
+
+    while (environ[n] != NULL)
+        n++;
+    list = xcalloc(n + 2, sizeof *list);
+    list[0] = xasprintf("STRETTO_RUNNER=%s", job->name);
+    memcpy(list + 1, environ, n * sizeof *list);
+    return list;
+}
+
 /* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
 int local_start(struct local_job *job)
 {
-    char *args[] = {(char *)job->a->host.runner, "--local", job->dir, NULL};
+    char *gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
+    char *args[] = {(char *)job->a->host.runner, "--local", gpus ? gpus : job->dir, gpus ? job->dir : NULL, NULL};
+    char **environment = runner_environment(job);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -126,9 +143,12 @@ int local_start(struct local_job *job)
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
     posix_spawn_file_actions_adddup2(&actions, 0, 1);
     posix_spawn_file_actions_adddup2(&actions, 0, 2);
-    rc = posix_spawn(&job->pid, job->a->host.runner, &actions, &attributes, args, environ);
+    rc = posix_spawn(&job->pid, job->a->host.runner, &actions, &attributes, args, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
+    free(environment[0]);
+    free(environment);
+    free(gpus);
     if (rc != 0)
         return rc;
     job->child = true;
@@ -181,6 +201,8 @@ int local_adopt(struct local_job *job, const struct claim *claim)
     job->pid = claim->pid;
     job->start_time = claim->start_time;
     job->pidfd = pidfd_open_(claim->pid);
+    local_gpus_take_back(job); /* those it was given, where another runner of the same job was first */
+    local_gpus_note(job, claim->gpus);
     /* only now does it say anything about the process that the descriptor holds */
     if (!claim_alive(claim)) {
         local_close_handles(job);

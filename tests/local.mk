@@ -28,6 +28,7 @@ e2e_tests = \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0715-members-killed.t \
 	tests/t/0720-members.t \
+	tests/t/0725-resources.t \
 	tests/t/0730-restart.t \
 	tests/t/0740-training.t \
 	tests/t/0750-killed-often.t \

@@ -26,14 +26,48 @@ static int cpus(const struct adapter_resources *r)
     return n > INT32_MAX ? INT32_MAX : (int)n;
 }
 
+static int64_t sum(int64_t a, int copies_a, int64_t b, int copies_b)
+{
+    int64_t total;
+
+    if (__builtin_mul_overflow(a, copies_a, &a) || __builtin_mul_overflow(b, copies_b, &b) ||
+        __builtin_add_overflow(a, b, &total))
+        return INT64_MAX;
+    return total;
+}
+
+/* The same for what else the adapter counts: could one job of both run? */
+static int check_sum(struct known_adapter *adapter, const struct adapter_resources *training,
+                     const struct adapter_resources *members, struct error *err)
+{
+    int64_t gpus = sum(training->gpus, training->copies, members->gpus, members->copies);
+    struct adapter_resources both = {
+        .nodes = 1,
+        .tasks = 1,
+        .cpus_per_task = 1,
+        .copies = 1,
+        .gpus = gpus > INT32_MAX ? INT32_MAX : (int)gpus,
+        .memory = sum(training->memory, training->copies, members->memory, members->copies),
+    };
+    char text[sizeof err->text];
+
+    if (adapter->ops->check(adapter->adapter, &both, err) == 0)
+        return 0;
+    snprintf(text, sizeof text, "a job of members must run beside the training: %.300s", err->text);
+    return error_at(err, "resources_impossible", strcmp(err->pointer, "/memory") == 0 ? "/members/resources/memory" :
+                    "/members/resources/gpus", "%s", text);
+}
+
 /* A training holds its slots while its members run: both must fit at once, or nothing ever ends. */
 static int check_together(struct known_adapter *adapter, const struct spec *spec, struct error *err)
 {
     int slots = adapter->ops->slots(adapter->adapter);
     int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&spec->members.resources);
 
-    if (slots == 0 || wanted <= slots)
+    if (slots == 0)
         return 0;
+    if (wanted <= slots)
+        return check_sum(adapter, &spec->training.resources, &spec->members.resources, err);
     return error_at(err, "resources_impossible", "/members/resources/tasks",
                     "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
                     cpus(&spec->members.resources), cpus(&spec->training.resources), spec->adapter, slots);

@@ -17,16 +17,16 @@
 #define TMPDIR_NAME "/stretto-job-XXXXXX"
 #define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and sockets have names */
 
-int claim_make(const char *jobdir, const char *tmpdir, struct error *err)
+int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err)
 {
     char boot_id[BOOT_ID_SIZE], host[64] = "", *path = xasprintf("%s/claim.json", jobdir);
     json_t *value;
     int rc, saved;
 
     gethostname(host, sizeof host - 1);
-    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s}", "version", 1, "pid", (int)getpid(), "start_time",
+    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s, s:s*}", "version", 1, "pid", (int)getpid(), "start_time",
                       (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id), "host", host,
-                      "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir);
+                      "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus", gpus && *gpus ? gpus : NULL);
     rc = file_create_json(path, value, 0600, err);
     saved = errno;
     json_decref(value);
@@ -37,7 +37,7 @@ int claim_make(const char *jobdir, const char *tmpdir, struct error *err)
 
 int claim_read(const char *jobdir, struct claim *out, struct error *err)
 {
-    const char *boot_id = NULL, *host = "", *tmpdir = "";
+    const char *boot_id = NULL, *host = "", *tmpdir = "", *gpus = "";
     char *path = xasprintf("%s/claim.json", jobdir);
     json_t *root = file_read_json(path, err);
     int64_t version, pid = 0, start = 0;
@@ -53,12 +53,14 @@ int claim_read(const char *jobdir, struct claim *out, struct error *err)
         jsonx_string(root, "", "boot_id", JSONX_REQUIRED, &boot_id, err) == 0 &&
         jsonx_string(root, "", "host", JSONX_OPTIONAL, &host, err) == 0 &&
         jsonx_string(root, "", "tmpdir", JSONX_OPTIONAL, &tmpdir, err) == 0 &&
+        jsonx_string(root, "", "gpus", JSONX_OPTIONAL, &gpus, err) == 0 &&
         jsonx_number(root, "", "time", JSONX_OPTIONAL, &out->time, err) == 0) {
         out->pid = (pid_t)pid;
         out->start_time = (unsigned long long)start;
         snprintf(out->boot_id, sizeof out->boot_id, "%s", boot_id);
         snprintf(out->host, sizeof out->host, "%s", host);
         snprintf(out->tmpdir, sizeof out->tmpdir, "%s", tmpdir);
+        snprintf(out->gpus, sizeof out->gpus, "%s", gpus);
         rc = 0;
     }
     json_decref(root);

@@ -14,10 +14,11 @@ struct claim {
     char host[64];
     double time;
     char tmpdir[128]; /* STRETTO_TMPDIR of the job; "" where not known */
+    char gpus[1024];  /* those that the job was given, separated by commas; "" none */
 };
 
-/* Claim the job of this directory for the calling process. errno EEXIST where another has it. */
-int claim_make(const char *jobdir, const char *tmpdir, struct error *err);
+/* Claim the job of this directory for the calling process; gpus: as above, or NULL. errno EEXIST where another has it. */
+int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err);
 
 /* errno ENOENT where there is none, EBADMSG where it is no claim. */
 int claim_read(const char *jobdir, struct claim *out, struct error *err);

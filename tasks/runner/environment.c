@@ -14,9 +14,10 @@ struct environment {
 
 static const char *const not_handed_on[] = {
     "STRETTO_ATTEMPT",    "STRETTO_CHECKPOINT_DIR", "STRETTO_DEADLINE", "STRETTO_ENSEMBLE", "STRETTO_FIELDS",
+    "STRETTO_GPUS",
     "STRETTO_JOB",        "STRETTO_MEMBER",         "STRETTO_NTASKS",   "STRETTO_PARAMS",   "STRETTO_RANK",
     "STRETTO_RANKS",      "STRETTO_RESUME",         "STRETTO_SEED",     "STRETTO_STREAM",   "STRETTO_STREAM_KEY",
-    "STRETTO_TASK",       "STRETTO_TMPDIR",         "STRETTO_TOKEN",    "STRETTO_TRAINING_DIR",
+    "STRETTO_RUNNER",         "STRETTO_TASK",       "STRETTO_TMPDIR",         "STRETTO_TOKEN",    "STRETTO_TRAINING_DIR",
 };
 
 static bool names(const char *entry, const char *name)

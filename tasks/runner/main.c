@@ -21,6 +21,7 @@
 struct options {
     const char *jobdir;
     bool local; /* the daemon that started it is on this host, and watches it */
+    const char *gpus; /* ids of those that the job was given, separated by commas; NULL: nobody keeps count of them */
 };
 
 /* Descriptors 0 to 2 are open, and nothing that the starter leaked is. */
@@ -64,7 +65,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
                        int signal_fd, int64_t started_ms)
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job);
-    struct job job = {.desc = desc, .watched = options->local, .tmpdir = tmpdir};
+    struct job job = {.desc = desc, .watched = options->local, .gpus = options->gpus, .tmpdir = tmpdir};
     int rc;
 
     gethostname(job.host, sizeof job.host - 1);
@@ -136,7 +137,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
         status = EX_CANTCREAT;
     } else if (job_tmpdir_make(tmpdir, sizeof tmpdir, &err) < 0) {
         log_error("%s", err.text);
-    } else if (claim_make(jobdir, tmpdir, &err) < 0) {
+    } else if (claim_make(jobdir, tmpdir, options->gpus, &err) < 0) {
         status = errno == EEXIST ? EX_TEMPFAIL : EX_IOERR;
         log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "%s", err.text);
         job_tmpdir_remove(tmpdir);
@@ -149,7 +150,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: stretto-run [--local] JOBDIR\n"
+    fprintf(stderr, "usage: stretto-run [--local] [--gpus=ID,...] JOBDIR\n"
                     "Runs the job described by JOBDIR/job.json. A scheduler adapter of strettod starts it.\n");
     return EX_USAGE;
 }
@@ -161,6 +162,8 @@ static bool read_options(int argc, char **argv, struct options *options)
     for (i = 1; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--local") == 0)
             options->local = true;
+        else if (strncmp(argv[i], "--gpus=", 7) == 0)
+            options->gpus = argv[i] + 7;
         else
             return false;
     }

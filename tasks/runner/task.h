@@ -15,6 +15,7 @@ enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
 struct job {
     const struct jobdesc *desc;
     bool watched; /* the daemon sees this process end */
+    const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
     const char *tmpdir;
     int64_t deadline; /* Unix seconds; 0: none */
     char host[64];

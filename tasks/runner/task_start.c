@@ -19,6 +19,35 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
+/* A task's part of the job's GPUs, to be freed: as many for each, in the order of the tasks. */
+static char *gpus_of(const struct task *t)
+{
+    size_t n = t->job->gpus[0] != '\0', each, skip;
+    const char *from = t->job->gpus, *to;
+
+    for (const char *p = from; *p; p++)
+        n += *p == ',';
+    each = n / t->job->desc->ntasks;
+    skip = each * (size_t)(t->desc - t->job->desc->tasks);
+    while (skip-- > 0)
+        from += strcspn(from, ",") + 1;
+    to = from;
+    for (size_t i = 0; i < each; i++)
+        to += strcspn(to, ",") + (i + 1 < each);
+    return xasprintf("%.*s", (int)(to - from), from);
+}
+
+/* A task that asked for none sees none, so that none is used by two; unless its own environment says otherwise. */
+static void set_gpus(struct environment *env, const struct task *t)
+{
+    char *gpus = gpus_of(t);
+
+    environment_set(env, "STRETTO_GPUS", gpus);
+    if (gpus[0] != '\0' || json_object_get(t->desc->env, "CUDA_VISIBLE_DEVICES") == NULL)
+        environment_set(env, "CUDA_VISIBLE_DEVICES", gpus);
+    free(gpus);
+}
+
 static struct environment *make_environment(const struct task *t)
 {
     struct environment *env = environment_create();
@@ -45,6 +74,8 @@ static struct environment *make_environment(const struct task *t)
     environment_set(env, "STRETTO_TMPDIR", t->job->tmpdir);
     snprintf(number, sizeof number, "%lld", (long long)t->desc->ntasks);
     environment_set(env, "STRETTO_NTASKS", number);
+    if (t->job->gpus != NULL)
+        set_gpus(env, t);
     if (t->job->deadline != 0) {
         snprintf(number, sizeof number, "%lld", (long long)t->job->deadline);
         environment_set(env, "STRETTO_DEADLINE", number);

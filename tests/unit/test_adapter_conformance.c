@@ -422,7 +422,10 @@ static void a_runner_that_is_watched_nudges_only_for_news(void **state)
 
 static void wrong_configuration_is_refused(void **state)
 {
-    static const char *const wrong[] = {"{\"slots\": 0}", "{\"slots\": \"2\"}", "{\"gpus\": -1}", "{\"cpus\": 2}"};
+    static const char *const wrong[] = {"{\"slots\": 0}",         "{\"slots\": \"2\"}",     "{\"gpus\": -1}",
+                                        "{\"cpus\": 2}",          "{\"gpus\": [0, -1]}",   "{\"gpus\": [0, \"0\"]}",
+                                        "{\"gpus\": [\"a,b\"]}",  "{\"gpus\": [\"\"]}",    "{\"gpus\": true}",
+                                        "{\"memory\": \"much\"}"};
     struct adapter_host host = h.host;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -211,8 +211,8 @@ static void a_job_is_claimed_once(void **state)
 
     assert_int_equal(claim_read(dir, &claim, &err), -1);
     assert_int_equal(errno, ENOENT);
-    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", &err), 0);
-    assert_int_equal(claim_make(dir, "", &err), -1);
+    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", "0,3", &err), 0);
+    assert_int_equal(claim_make(dir, "", NULL, &err), -1);
     assert_int_equal(errno, EEXIST);
     assert_int_equal(claim_read(dir, &claim, &err), 0);
     assert_int_equal(claim.pid, getpid());

@@ -1,0 +1,68 @@
+#!/bin/bash
+# GPUs and memory of the local adapter: no GPU is given twice, over kill -9 of the daemon; what can never fit is refused.
+TEST_LIMIT=240
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+unset CUDA_VISIBLE_DEVICES
+jq -n '{adapters: {local: {slots: 32, gpus: 4, memory: "2GiB"}}}' >config.json
+start_daemon --config config.json
+
+# Takes each of its GPUs by making a directory, which only one process can; a second one fails, for good.
+cat >use-gpus <<'E2'
+#!/bin/sh
+taken=
+for g in $(echo "$STRETTO_GPUS" | tr , ' '); do
+	mkdir "$GPUS/$g" || exit 9
+	echo "$g" >>"$GPUS.used"
+	taken="$taken $GPUS/$g"
+done
+sleep 0.1
+rmdir $taken
+[ "$CUDA_VISIBLE_DEVICES" = "$STRETTO_GPUS" ]
+E2
+chmod +x use-gpus
+mkdir gpus
+members() { # COUNT GPUS PACK
+	jq -n --arg run "$T/use-gpus" --arg gpus "$T/gpus" --argjson count "$1" --argjson wants "$2" --argjson pack "$3" '
+		{name: "gpus", adapter: "local", width: 20, pack: $pack, members: {command: [$run], env: {GPUS: $gpus}, retries: 0,
+			parameters: {grid: {x: [range($count)]}}, resources: {gpus: $wants, memory: "100MiB"}}}'
+}
+members 30 1 1 >one.json
+members 14 1 2 >packed.json
+members 8 2 1 >two.json
+one=$(submit one.json) packed=$(submit packed.json) two=$(submit two.json)
+for _ in 1 2 3; do
+	used=$(wc -l <gpus.used 2>/dev/null || echo 0)
+	# shellcheck disable=SC2016 # for wait_for
+	wait_for 60 '[ "$(wc -l <gpus.used)" -ge $((used + 8)) ]'
+	kill_daemon
+	start_daemon --config config.json
+done
+for id in "$one" "$packed" "$two"; do
+	wait_ensemble "$id" 120
+	is "$(jq -c '[.state, .members.succeeded == .count]' ensemble.json)" '["complete",true]' "every member of ensemble $id had its GPUs alone"
+done
+is "$(sort -u gpus.used | tr '\n' ' ')" "0 1 2 3 " "all GPUs were used"
+
+refused() { # EXPRESSION POINTER NAME
+	jq "$1" one.json >bad.json
+	is "$(api_status POST /v1/ensembles @bad.json) $(jq -r '.code + " " + .pointer' api.body)" "422 resources_impossible $2" "$3"
+}
+refused '.members.resources.gpus = 5' /members/resources/gpus "more GPUs than there are"
+refused '.members.resources.memory = "3GiB"' /members/resources/memory "more memory than there is"
+refused '.pack = 4 | .members.resources.memory = "1GiB"' /members/resources/memory "more memory than there is, for all members of a job"
+training='.training = {command: ["true"], ranks: 1, fields: {f: {dtype: "float32", shape: [1]}},
+	buffer: {policy: "fifo", capacity: 10, batch: 1}, resources: {gpus: 2, memory: "1GiB"}}'
+refused "$training | .members.resources.gpus = 3" /members/resources/gpus "more GPUs than a training leaves"
+refused "$training | .members.resources.memory = \"1500MiB\"" /members/resources/memory "more memory than a training leaves"
+
+# members without GPUs see none
+# shellcheck disable=SC2016 # for the member's shell
+printf '#!/bin/sh\necho "${CUDA_VISIBLE_DEVICES-unset}:$STRETTO_GPUS"\n' >show
+chmod +x show
+jq --arg show "$T/show" '.members.command = [$show] | .members.resources = {} | .members.parameters = {grid: {x: [1]}}' \
+	one.json >none.json
+id=$(submit none.json)
+wait_ensemble "$id" 60
+is "$(api GET "/v1/ensembles/$id/members/0/stdout")" ":" "a member that asks for no GPU sees none"
+done_testing
