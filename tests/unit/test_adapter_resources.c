@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,48 @@ static void nor_after_a_restart(void **state)
     for (int i = 0; i < N; i++)
         assert_succeeded(&jobs[i]);
     assert_succeeded(&all[0]);
+    free(a.statuses);
+}
+
+static void not_yet(uv_timer_t *timer)
+{
+    *(bool *)timer->data = true;
+}
+
+/* A runner that was started, and waits before it can claim its job, as one does that the machine gives no time to. */
+static void a_runner_that_has_claimed_nothing_is_waited_for(void **state)
+{
+    struct harness_job starting, next;
+    struct answer a = {.n = 1, .statuses = calloc(1, sizeof *a.statuses)};
+    char path[160], fifo[160];
+    static uv_timer_t timer;
+    static bool over;
+
+    harness_job(&h, &starting, "true", 0, 1);
+    snprintf(path, sizeof path, "%s/job.json", starting.dir);
+    snprintf(fifo, sizeof fifo, "%s/fifo", starting.dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(rename(fifo, path), 0);
+    starting.job.resources.gpus = 1;
+    harness_submit_ok(&h, &starting);
+    harness_destroy_adapter(&h);
+    harness_create_adapter(&h);
+    ops->find(h.adapter, &starting.job, 1, answer_poll, &a);
+    harness_job(&h, &next, "true", 0, 1);
+    harness_submit_ok(&h, &next);
+    uv_timer_init(&h.loop, &timer);
+    timer.data = &over;
+    uv_timer_start(&timer, not_yet, 500, 0); /* nothing is waited for: this is how long a wrong answer may take */
+    while (!over)
+        uv_run(&h.loop, UV_RUN_ONCE);
+    assert_int_equal(a.answers, 0);
+    assert_int_equal(harness_status(&h, &next).state, ADAPTER_JOB_QUEUED);
+    close(open(path, O_WRONLY)); /* it goes on, and ends: that is no regular file */
+    harness_until(&h, &a.answers, 1);
+    assert_int_equal(a.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+    assert_succeeded(&next);
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&h.loop, UV_RUN_NOWAIT);
     free(a.statuses);
 }
 
@@ -266,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_GPUS(no_gpu_has_two_jobs),
         WITH_GPUS(nor_after_a_restart),
+        WITH_GPUS(a_runner_that_has_claimed_nothing_is_waited_for),
         WITH_GPUS(gpus_are_known_again_after_a_restart),
         WITH_GPUS(tasks_see_their_part),
         WITH_GPUS(gpus_are_named_by_the_configuration),
