@@ -59,6 +59,7 @@ struct adapter {
     struct local_need have, used;
     struct local_gpu *gpus; /* have.gpus */
     size_t finding;         /* questions under way about jobs of which nothing is known: none starts meanwhile */
+    bool unsure;            /* the last of them had no answer: nor then, since those jobs may have GPUs */
     void *jobs; /* tsearch(3) by name */
     struct local_list queue, children, ended;
     uv_signal_t sigchld;

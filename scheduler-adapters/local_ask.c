@@ -176,6 +176,8 @@ static void looked_all(uv_work_t *work, int status)
         answers_poll(a->answers, q->poll, q->arg, ADAPTER_OK, q->statuses, q->n, NULL);
         q->statuses = NULL;
     }
+    if (q->poll != NULL)
+        a->unsure = unsure != NULL;
     question_free(q);
     if (--a->finding == 0)
         local_schedule(a);
@@ -214,6 +216,10 @@ void local_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
     answers_poll(a->answers, cb, arg, ADAPTER_OK, q->statuses, n, NULL);
     q->statuses = NULL;
     question_free(q);
+    if (a->unsure) { /* of the others nobody asks any more */
+        a->unsure = false;
+        local_schedule(a);
+    }
 }
 
 static void order(struct adapter *a, const struct adapter_job *wanted, int sig, adapter_done_cb *cb, void *arg)

@@ -137,7 +137,9 @@ void local_schedule(struct adapter *a)
 {
     struct local_job *job;
 
-    while (!atomic_load(&a->closing) && a->finding == 0 && (job = a->queue.first) != NULL && fits(a, job)) {
+    if (a->finding > 0 || a->unsure || atomic_load(&a->closing))
+        return;
+    while ((job = a->queue.first) != NULL && fits(a, job)) {
         char reason[256];
         int rc;
 

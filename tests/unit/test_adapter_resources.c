@@ -178,6 +178,30 @@ static void gpus_are_known_again_after_a_restart(void **state)
     assert_succeeded(&wants_two);
 }
 
+/* Nothing is known of a job whose claim cannot be read: it may have GPUs. */
+static void nothing_starts_while_a_job_cannot_be_looked_at(void **state)
+{
+    struct harness_job hidden, next;
+    struct answer a = {.n = 1, .statuses = calloc(1, sizeof *a.statuses)};
+    char path[160];
+
+    harness_job(&h, &hidden, "true", 0, 1);
+    snprintf(path, sizeof path, "%s/claim.json", hidden.dir);
+    assert_int_equal(mkdir(path, 0700), 0); /* which is no regular file */
+    ops->find(h.adapter, &hidden.job, 1, answer_poll, &a);
+    harness_until(&h, &a.answers, 1);
+    assert_int_equal(a.answer, ADAPTER_UNSURE);
+    harness_job(&h, &next, "true", 0, 1);
+    harness_submit_ok(&h, &next);
+    assert_int_equal(rmdir(path), 0);
+    a.answers = 0;
+    ops->find(h.adapter, &next.job, 1, answer_poll, &a);
+    harness_until(&h, &a.answers, 1);
+    assert_int_equal(a.statuses[0].state, ADAPTER_JOB_QUEUED);
+    assert_succeeded(&next);
+    free(a.statuses);
+}
+
 static void tasks_see_their_part(void **state)
 {
     struct harness_job one, none;
@@ -311,6 +335,7 @@ int main(void)
         WITH_GPUS(nor_after_a_restart),
         WITH_GPUS(a_runner_that_has_claimed_nothing_is_waited_for),
         WITH_GPUS(gpus_are_known_again_after_a_restart),
+        WITH_GPUS(nothing_starts_while_a_job_cannot_be_looked_at),
         WITH_GPUS(tasks_see_their_part),
         WITH_GPUS(gpus_are_named_by_the_configuration),
         WITH_GPUS(memory_is_never_exceeded_and_all_used),
