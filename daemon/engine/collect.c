@@ -77,7 +77,7 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
 {
     char reason[400];
 
-    if (!claimed && job->unknown && !job->row.cancel && job->row.submissions < SUBMISSIONS_MAX) {
+    if (!claimed && job->unknown && !job->row.cancel && ++job->forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }

@@ -15,7 +15,7 @@
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
 #define COLLECT_TRIES 5        /* looks for a missing exit record before it is taken for lost */
 #define COLLECT_FIRST_MS 200   /* before the second look, then doubled */
-#define SUBMISSIONS_MAX 5      /* of one job that its scheduler keeps forgetting before it starts */
+#define SUBMISSIONS_MAX 5      /* of one job, in one life of ours, that its scheduler keeps forgetting before it starts */
 #define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
@@ -80,6 +80,7 @@ struct live_job {
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
     int collect_tries;
+    int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
     int64_t retry_at; /* INT64_MAX: nothing to do by the clock */
     UT_hash_handle hh; /* by row.id */
 };
