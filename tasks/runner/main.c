@@ -59,8 +59,14 @@ static int run_claimed(const struct jobdesc *desc, const char *jobdir, const cha
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job);
     struct job job = {.desc = desc, .tmpdir = tmpdir};
+    struct error err;
     int rc;
 
+    if (job_tmpdir_make(tmpdir, &err) < 0) {
+        log_error("%s", err.text);
+        control_sender_destroy(control);
+        return EX_IOERR;
+    }
     gethostname(job.host, sizeof job.host - 1);
     if (desc->walltime_ms > 0)
         job.deadline = (time_now_ms() - (time_monotonic_ms() - started_ms) + desc->walltime_ms) / 1000;
@@ -95,12 +101,11 @@ static int run_directory(const char *jobdir, int signal_fd, int64_t started_ms)
         return EX_CONFIG;
     if (claimed_before(jobdir)) {
         status = EX_TEMPFAIL;
-    } else if (job_tmpdir_make(tmpdir, sizeof tmpdir, &err) < 0) {
+    } else if (job_tmpdir_name(tmpdir, sizeof tmpdir, &err) < 0) {
         log_error("%s", err.text);
     } else if (claim_make(jobdir, tmpdir, &err) < 0) {
         status = errno == EEXIST ? EX_TEMPFAIL : EX_IOERR;
         log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "%s", err.text);
-        job_tmpdir_remove(tmpdir);
     } else {
         status = run_claimed(desc, jobdir, tmpdir, signal_fd, started_ms);
     }

@@ -232,7 +232,10 @@ static void a_temporary_directory_is_private_and_goes(void **state)
     struct stat st;
 
     assert_int_equal(setenv("TMPDIR", dir, 1), 0);
-    assert_int_equal(job_tmpdir_make(path, sizeof path, &err), 0);
+    assert_int_equal(job_tmpdir_name(path, sizeof path, &err), 0);
+    assert_int_equal(stat(path, &st), -1); /* not before it is claimed */
+    assert_int_equal(job_tmpdir_make(path, &err), 0);
+    assert_int_equal(job_tmpdir_make(path, &err), -1); /* never one that is there */
     unsetenv("TMPDIR");
     assert_int_equal(strncmp(path, dir, strlen(dir)), 0);
     assert_int_equal(stat(path, &st), 0);
