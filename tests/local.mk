@@ -28,11 +28,24 @@ e2e_tests = \
 	tests/t/0730-restart.t \
 	tests/t/0740-training.t \
 	tests/t/0750-killed-often.t \
+	tests/t/0751-runners-killed.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
 	tests/t/0780-parameter-files.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
+
+# What kills, and what is killed; without sanitizers, since they are loaded into and run by programs of all sorts.
+check_LTLIBRARIES += tests/t/killer.la
+tests_t_killer_la_SOURCES = tests/t/killer.c
+tests_t_killer_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
+tests_t_killer_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+tests_t_killer_la_LIBADD = -ldl
+check_PROGRAMS += tests/t/kills-member
+tests_t_kills_member_SOURCES = tests/t/kills-member.c
+tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)
+tests_t_kills_member_LDFLAGS =
+EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
