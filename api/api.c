@@ -1,6 +1,7 @@
 #include "api/api.h"
 
 #include "api/feed.h"
+#include "api/parameter_file.h"
 #include "api/server.h"
 #include "api/tls.h"
 #include "api/value.h"
@@ -65,6 +66,7 @@ void api_destroy(struct api *api)
 {
     if (api == NULL)
         return;
+    parameter_file_stop_all();
     if (api->published != NULL)
         unlink(api->published);
     free(api->published);

@@ -26,6 +26,7 @@ e2e_tests = \
 	tests/t/0715-members-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0730-restart.t \
+	tests/t/0731-ends-and-starts.t \
 	tests/t/0740-training.t \
 	tests/t/0750-killed-often.t \
 	tests/t/0751-runners-killed.t \

@@ -5,6 +5,7 @@
  *                                              at the end, calls count from the first connection on
  *   KILLER_stretto_run=…                       the same for each runner
  *   KILLER_LOTS=SEED:PERCENT                   that many of a hundred runners draw a moment, by their job's number
+ *   KILLER_SIGNAL=NUMBER                      that signal instead, once
  *   KILLER_LOG=FILE                            gets a line for each kill: PROGRAM PID FUNCTION N before|after
  *
  * Other programs, and children that have not become a program yet, are left alone. */
@@ -41,6 +42,7 @@ static struct {
     bool before, any, late;
     atomic_bool connected;
     const char *log;
+    int signal;
     atomic_long calls;
 } plan;
 
@@ -53,8 +55,9 @@ static void die(void)
 
     if (fd >= 0)
         syscall(SYS_write, fd, line, len);
-    for (;;)
-        syscall(SYS_kill, plan.pid, SIGKILL);
+    do
+        syscall(SYS_kill, plan.pid, plan.signal);
+    while (plan.signal == SIGKILL);
 }
 
 /* Is this the call? Then its number has been reached, for good. */
@@ -72,7 +75,7 @@ static bool is_due(const char *function)
     return true;
 }
 
-/* Only the process that made the call dies: fork() returns twice. */
+/* Only the process that made the call: fork() returns twice. */
 static void after(bool due)
 {
     if (due && getpid() == plan.pid)
@@ -135,6 +138,7 @@ __attribute__((constructor)) static void arm(int argc, char **argv)
         if (*c == '-')
             *c = '_';
     plan.log = getenv("KILLER_LOG");
+    plan.signal = getenv("KILLER_SIGNAL") ? atoi(getenv("KILLER_SIGNAL")) : SIGKILL;
     if (parse(getenv(name)) ||
         (strcmp(name, "KILLER_stretto_run") == 0 && argc == 2 && draw(getenv("KILLER_LOTS"), argv[1])))
         plan.pid = getpid();
