@@ -51,6 +51,8 @@ exec 9<>"$T/go"
 jq -n --arg go "$T/go" '{name: "q", width: 3, members: {command: ["sh", "-c", "read x <" + $go],
 	parameters: {grid: {i: [1, 2, 3]}}, retries: 0}}' >"$T/spec.json"
 ID=$(submit "$T/spec.json")
+wait_for 30 '[ "$(api GET "/v1/ensembles/$ID" | jq .members.running)" = 1 ] && ls "$STATE"/run/e1/jobs/*/claim.json' ||
+	bail "nothing runs"
 submitted() { db "SELECT group_concat(submissions) FROM (SELECT * FROM job ORDER BY id)"; }
 for i in 1 2 3 4 5 6 7; do
 	wait_for 30 '[ "$(submitted)" = '"1,$i,$i ]" || break
