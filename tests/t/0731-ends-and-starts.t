@@ -53,7 +53,7 @@ jq -n --arg go "$T/go" '{name: "q", width: 3, members: {command: ["sh", "-c", "r
 ID=$(submit "$T/spec.json")
 wait_for 30 '[ "$(api GET "/v1/ensembles/$ID" | jq .members.running)" = 1 ] && ls "$STATE"/run/e1/jobs/*/claim.json' ||
 	bail "nothing runs"
-submitted() { db "SELECT group_concat(submissions) FROM (SELECT * FROM job ORDER BY id)"; }
+submitted() { db "SELECT group_concat(submissions) FROM (SELECT * FROM job ORDER BY submissions)"; }
 for i in 1 2 3 4 5 6 7; do
 	wait_for 30 '[ "$(submitted)" = '"1,$i,$i ]" || break
 	kill_daemon
