@@ -9,6 +9,7 @@
 #include "common/xalloc.h"
 #include "daemon/turn.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct header {
 };
 
 struct request {
+    uint64_t number; /* since the daemon started: in its log, and in X-Request-Id where something went wrong here */
     unsigned refs; /* MHD's one, and one for each thing that will call back */
     struct request_host *host;
     struct request *next, **prev;
@@ -140,6 +142,12 @@ static void set_response(struct request *r, int status, const char *content_type
         MHD_add_response_header(response, "Content-Type", content_type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (status >= 500) {
+        char number[24];
+
+        snprintf(number, sizeof number, "%" PRIu64, r->number);
+        MHD_add_response_header(response, "X-Request-Id", number);
+    }
     for (size_t i = 0; i < r->n_headers; i++)
         MHD_add_response_header(response, r->headers[i].name, r->headers[i].value);
 }
@@ -150,7 +158,8 @@ static void set_json(struct request *r, int status, json_t *json)
 
     json_decref(json);
     if (text == NULL) {
-        log_error("a reply could not be put into words: no memory");
+        log_error_of(LOG_REQUEST(r->number), "request %" PRIu64 ": the reply could not be put into words: no memory",
+                     r->number);
         set_response(r, 500, NULL, MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
         return;
     }
@@ -268,7 +277,8 @@ void request_reply_problem(struct request *r, const struct error *err)
     int status = problem_status(err->code);
 
     if (status >= 500)
-        log_error("%s %s: %s (%s)", r->method, r->route != NULL ? r->route->pattern : "?", err->text, err->code);
+        log_error_of(LOG_REQUEST(r->number), "request %" PRIu64 ", %s %s: %s (%s)", r->number, r->method,
+                     r->route != NULL ? r->route->pattern : "?", err->text, err->code);
     request_reply_json(r, status, problem_json(err));
 }
 
@@ -329,8 +339,10 @@ static void judge_headers(struct request *r, const char *path)
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
                                const char *method)
 {
+    static uint64_t requests; /* over all listeners */
     struct request *r = xcalloc(1, sizeof *r);
 
+    r->number = ++requests;
     r->refs = 1;
     r->host = host;
     r->connection = connection;

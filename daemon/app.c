@@ -5,11 +5,14 @@
 #include "common/xalloc.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
+#include "daemon/logs.h"
+#include "daemon/notify.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
 #include "daemon/rundir/rundir.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -32,6 +35,8 @@ struct app {
     size_t n_adapters;
     struct control *control;
     struct prune *prune;
+    struct logs *logs;
+    struct notify *notify;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
@@ -160,6 +165,20 @@ static void stop(uv_signal_t *handle, int signum)
     uv_stop(handle->loop);
 }
 
+static void describe(void *arg, char *out, size_t size)
+{
+    struct app *app = arg;
+    const struct error *trouble = turn_trouble(app->turn);
+    size_t ensembles, jobs;
+
+    if (trouble != NULL) {
+        snprintf(out, size, "Changes cannot be stored: %s", trouble->text);
+        return;
+    }
+    engine_count(app->engine, &ensembles, &jobs);
+    snprintf(out, size, "%zu ensembles and %zu jobs under way", ensembles, jobs);
+}
+
 static void start_handles(struct app *app)
 {
     app->handles = true;
@@ -175,6 +194,8 @@ static int start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
 
+    app->logs = logs_create(&app->loop);
+    app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
     if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
@@ -196,6 +217,8 @@ static void adapter_gone(void *arg)
 /* In reverse; answers that are still under way find an engine without memory, and change nothing. */
 static void finish(struct app *app)
 {
+    if (app->notify != NULL)
+        notify_stopping(app->notify);
     api_destroy(app->api);
     prune_destroy(app->prune);
     if (app->engine != NULL)
@@ -204,6 +227,8 @@ static void finish(struct app *app)
         app->adapters[i].ops->destroy(app->adapters[i].adapter, adapter_gone, NULL);
     control_close(app->control);
     turn_destroy(app->turn);
+    notify_destroy(app->notify);
+    logs_destroy(app->logs);
     if (app->handles) {
         uv_close((uv_handle_t *)&app->wake, NULL);
         uv_close((uv_handle_t *)&app->on_term, NULL);
@@ -232,6 +257,7 @@ int app_run(const struct config *config, struct error *err)
     rc = start(&app, err);
     if (rc == 0) {
         log_info("ready: state in %s, jobs in %s", config->state_dir, config->run_dir);
+        notify_ready(app.notify);
         uv_run(&app.loop, UV_RUN_DEFAULT);
     }
     finish(&app);

@@ -22,6 +22,8 @@ enum key {
     KEY_HOST_NAMES,
     KEY_PYTHON,
     KEY_LOG_LEVEL,
+    KEY_LOG_TO,
+    KEY_LOG_FORMAT,
     KEY_KEEP_EVENTS,
     KEY_HEARTBEAT,
     KEY_ADAPTERS,
@@ -47,6 +49,9 @@ static const struct {
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
+    [KEY_LOG_TO] = {"log_to", "stderr",
+                    "stderr, syslog, syslog:SOCKET or a file's absolute path, which is begun anew on SIGHUP"},
+    [KEY_LOG_FORMAT] = {"log_format", "text", "text, or json: an object a line"},
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
@@ -58,6 +63,7 @@ static const struct {
 #define KEEP_EVENTS_MS (INT64_C(30) * 86400 * 1000)
 #define HEARTBEAT_MS (INT64_C(15) * 1000)
 
+static const char *const format_names[] = {"text", "json"};
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
 void config_print_keys(void)
@@ -97,6 +103,7 @@ void config_fini(struct config *config)
     free(config->state_dir);
     free(config->run_dir);
     free(config->python);
+    free(config->log_to);
     free(config->runner);
     free(config->examples_dir);
     free(config->python_path);
@@ -128,6 +135,26 @@ static int take_log_level(struct config *config, const char *name, struct error 
     return error_at(err, "config_value", "/log_level", "\"%.40s\" is not one of error, warning, info, debug", name);
 }
 
+int config_log_format(struct config *config, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
+        if (strcmp(name, format_names[i]) == 0) {
+            config->log_format = (enum log_format)i;
+            return 0;
+        }
+    }
+    return error_at(err, "config_value", "/log_format", "\"%.40s\" is not one of text, json", name);
+}
+
+int config_log_to(struct config *config, const char *to, struct error *err)
+{
+    if (!log_to_valid(to))
+        return error_at(err, "config_value", "/log_to",
+                        "\"%.100s\" is neither stderr nor syslog, syslog:/SOCKET or a file's absolute path", to);
+    replace(&config->log_to, to);
+    return 0;
+}
+
 static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64_t *ms, struct error *err)
 {
     const char *text = NULL;
@@ -150,6 +177,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
     const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL;
+    const char *log_to = NULL, *log_format = NULL;
     const char *certificate = NULL, *tls_key = NULL;
     const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
     size_t i;
@@ -165,11 +193,15 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_strings(json, "", keys[KEY_HOST_NAMES].name, JSONX_OPTIONAL, 0, &host_names, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_LOG_TO].name, JSONX_OPTIONAL, &log_to, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_LOG_FORMAT].name, JSONX_OPTIONAL, &log_format, err) < 0 ||
         take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
-        (level != NULL && take_log_level(config, level, err) < 0))
+        (level != NULL && take_log_level(config, level, err) < 0) ||
+        (log_to != NULL && config_log_to(config, log_to, err) < 0) ||
+        (log_format != NULL && config_log_format(config, log_format, err) < 0))
         return -1;
     replace(&config->state_dir, state_dir);
     replace(&config->run_dir, run_dir);

@@ -20,6 +20,8 @@ libdaemon_la_SOURCES = \
 	daemon/engine/rows.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
+	daemon/logs.c daemon/logs.h \
+	daemon/notify.c daemon/notify.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
@@ -64,6 +66,15 @@ strettod_SOURCES = daemon/main.c daemon/app.c daemon/app.h
 strettod_CFLAGS = $(daemon_cflags) $(MHD_CFLAGS)
 strettod_LDADD = libapi.la libdaemon.la
 strettod_LDFLAGS = $(AM_LDFLAGS) -static
+
+# The unit for systemctl --user.
+EXTRA_DIST += daemon/strettod.service.in
+CLEANFILES += daemon/strettod.service
+daemon/strettod.service: daemon/strettod.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) daemon && sed 's|@bindir[@]|$(bindir)|g' $(srcdir)/daemon/strettod.service.in > $@.tmp && mv $@.tmp $@
+if HAVE_SYSTEMD_UNIT
+systemduserunit_DATA = daemon/strettod.service
+endif
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store

@@ -150,7 +150,7 @@ static void look_done(uv_work_t *work, int status)
                 local_terminate(job);
             break;
         case LOCAL_FOUND_UNSURE:
-            log_warn("job %s: %s; looking again", job->name, w->look.err.text);
+            log_warn_of(LOG_JOB(0, job->name), "job %s: %s; looking again", job->name, w->look.err.text);
             local_look_later(job);
             break;
         }

@@ -126,7 +126,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
-    log_info("ensemble %lld is complete", (long long)ens->row.id);
+    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
 }
 
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)

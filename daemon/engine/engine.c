@@ -41,6 +41,12 @@ void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, st
     HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
 }
 
+void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs)
+{
+    *ensembles = HASH_COUNT(engine->ensembles);
+    *jobs = HASH_COUNT(engine->jobs);
+}
+
 struct ticket *ticket_new(struct engine *engine, int64_t id)
 {
     struct ticket *ticket = xcalloc(1, sizeof *ticket);
@@ -149,7 +155,8 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
         store_ensemble_cancel_pending(engine->store, ens->row.id, &err) < 0)
         return; /* the turn is rolled back as a whole */
     engine_event(engine, "ensemble.cancelled", ens->row.id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
-    log_info("ensemble %lld is cancelled%s%s", (long long)ens->row.id, reason[0] ? ": " : "", reason);
+    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is cancelled%s%s", (long long)ens->row.id,
+                reason[0] ? ": " : "", reason);
     if (ens->training != NULL && ens->training->row.state == TRAINING_PENDING) {
         ens->training->row.state = TRAINING_CANCELLED;
         ens->training->row.ended_ms = ens->row.ended_ms;

@@ -78,6 +78,9 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
 
+/* How much is under way. */
+void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
+
 /* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL where
  * there is none. */
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err);

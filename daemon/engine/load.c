@@ -45,7 +45,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
         ens->training = xcalloc(1, sizeof *ens->training);
         ens->training->reception_retry_at = INT64_MAX;
         if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
-            log_error("ensemble %lld: its training cannot be read", (long long)row->id);
+            log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
             free(ens->training);
             spec_destroy(spec);
             free(ens);
@@ -89,7 +89,8 @@ static void adopt_ensembles(struct loading *loading)
         struct error err = {.text = ""};
 
         if (engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
-            log_error("ensemble %lld is left alone: %s", (long long)loading->rows[i].id, err.text);
+            log_error_of(LOG_ENSEMBLE(loading->rows[i].id), "ensemble %lld is left alone: %s",
+                         (long long)loading->rows[i].id, err.text);
             continue;
         }
         ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);

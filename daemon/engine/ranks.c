@@ -68,7 +68,8 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     training->row.started_ms = engine_now(engine);
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.running", ens->row.id, -1, NULL);
-    log_info("training %lld: %lld rank(s) can be reached", (long long)training->row.id, (long long)training->row.ranks);
+    log_info_of(LOG_TRAINING(ens->row.id, training->row.id), "training %lld: %lld rank(s) can be reached",
+                (long long)training->row.id, (long long)training->row.ranks);
     engine_touch(engine, ens);
 }
 
@@ -189,7 +190,8 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     if (ens == NULL)
         return;
     if (failed != NULL) { /* look again later; the training itself is none the worse */
-        log_warn("training %lld: %s", (long long)ens->training->row.id, failed->text);
+        log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
+                    (long long)ens->training->row.id, failed->text);
         ens->training->reading = false;
         ens->training->look_at = engine_now(engine) + FILE_RETRY_MS;
         engine_wake_by(engine, ens->training->look_at);

@@ -98,8 +98,8 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
     if (ens == NULL)
         return error_set(err, "store_io", "the new ensemble cannot be read back");
     engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
-    log_info("ensemble %lld \"%s\": %lld members, width %lld, adapter %s", (long long)row.id, row.name,
-             (long long)row.count, (long long)row.width, row.adapter);
+    log_info_of(LOG_ENSEMBLE(row.id), "ensemble %lld \"%s\": %lld members, width %lld, adapter %s",
+                (long long)row.id, row.name, (long long)row.count, (long long)row.width, row.adapter);
     *id = row.id;
     engine_touch(engine, ens);
     engine_settle(engine);

@@ -105,7 +105,7 @@ static int run_directory(const char *jobdir, int signal_fd, int64_t started_ms)
         log_error("%s", err.text);
     } else if (claim_make(jobdir, tmpdir, &err) < 0) {
         status = errno == EEXIST ? EX_TEMPFAIL : EX_IOERR;
-        log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "%s", err.text);
+        log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, NULL, "%s", err.text);
     } else {
         status = run_claimed(desc, jobdir, tmpdir, signal_fd, started_ms);
     }
