@@ -34,6 +34,17 @@ e2e_tests = \
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
 
+# The fuzzers have a makefile of their own: they are built by clang, from the same sources.
+TESTS += tests/t/0800-fuzz.t
+dist_check_SCRIPTS += tests/t/0800-fuzz.t tests/fuzz/run
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
+	tests/fuzz/fuzz_frame.c tests/fuzz/fuzz_http.c tests/fuzz/fuzz_records.c tests/fuzz/fuzz_rows.c \
+	tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_template.c tests/fuzz/fuzz_words.c
+clean-local: clean-fuzz
+.PHONY: clean-fuzz
+clean-fuzz:
+	rm -rf tests/fuzz/obj tests/fuzz/found tests/fuzz/last tests/fuzz/fuzz_* tests/fuzz/libfuzzed.a tests/fuzz/*.log
+
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_engine_sim

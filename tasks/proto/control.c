@@ -24,9 +24,10 @@ bool control_key_valid(const char *key)
 
 size_t control_build(char buf[CONTROL_MESSAGE_MAX], const char *job, const char *key, enum control_what what)
 {
-    return (size_t)snprintf(buf, CONTROL_MESSAGE_MAX,
-                            "{\"version\": 1, \"job\": \"%.63s\", \"key\": \"%.32s\", \"what\": \"%s\"}", job, key,
-                            what_names[what]);
+    bool keyed = *key != '\0';
+
+    return (size_t)snprintf(buf, CONTROL_MESSAGE_MAX, "{\"version\": 1, \"job\": \"%.63s\", %s%.32s%s\"what\": \"%s\"}", job,
+                            keyed ? "\"key\": \"" : "", key, keyed ? "\", " : "", what_names[what]);
 }
 
 int control_parse(const void *data, size_t size, struct control_message *out, struct error *err)
