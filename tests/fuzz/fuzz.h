@@ -1,5 +1,5 @@
-/* What the fuzzers share. Each is one file, fuzz_NAME.c, for libFuzzer; its corpus is corpus/NAME. Beyond crashes and leaks
- * each states what must hold for any input, by MUST(). */
+/* What the fuzzers share. Each is one file, fuzz_NAME.c, for libFuzzer; its corpus is corpus/NAME. Beyond crashes and
+ * leaks each states what must hold for any input, by MUST(). */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 #include "common/error.h"

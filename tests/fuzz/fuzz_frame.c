@@ -1,5 +1,5 @@
-/* Frames of the stream. Where the first byte is odd the header gets its right checksum, or nothing behind it would ever be
- * reached. */
+/* Frames of the stream. Where the first byte is odd the header gets its right checksum, or nothing behind it would ever
+ * be reached. */
 #include "tests/fuzz/fuzz.h"
 
 #include "tasks/proto/frame.h"

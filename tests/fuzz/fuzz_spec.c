@@ -14,12 +14,13 @@ static void draw(const struct spec *spec, int64_t index)
 
     MUST(json_is_object(values));
     MUST(json_object_size(values) == params_size(spec->params));
-    params_seed(spec->params, index);
-    json_object_set_new(values, "index", json_integer(index)); /* as engine/plan.c gives it */
+    /* as engine/plan.c gives them */
+    json_object_set_new(values, "index", json_integer(index));
+    json_object_set_new(values, "seed", json_integer((json_int_t)(params_seed(spec->params, index) >> 1)));
+    json_object_set_new(values, "ensemble", json_integer(7));
+    json_object_set_new(values, "attempt", json_integer(1));
     json_array_foreach (spec->members.command, i, word) {
-        char *filled = strchr(json_string_value(word), '{') == NULL ? template_fill(json_string_value(word), values) : NULL;
-
-        free(filled);
+        free(template_fill(json_string_value(word), values));
     }
     json_decref(values);
 }
