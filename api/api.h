@@ -2,6 +2,7 @@
 #ifndef API_API_H
 #define API_API_H
 #include "common/error.h"
+#include "daemon/control.h"
 #include "daemon/engine/engine.h"
 #include "daemon/turn.h"
 
@@ -14,6 +15,7 @@ struct api_config {
     struct turn *turn;
     struct store *store;
     struct engine *engine;
+    const struct control *control;
     int64_t (*now_ms)(void *arg);
     void *now_arg;
     const char *state_dir;

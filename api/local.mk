@@ -98,9 +98,14 @@ api_tests = \
 	tests/t/0560-http-document.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
+	tests/t/0581-private.t \
 	tests/t/0585-migration.t \
 	tests/t/0590-events.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
+check_PROGRAMS += tests/t/control-say
+tests_t_control_say_SOURCES = tests/t/control-say.c
+tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
+tests_t_control_say_LDADD = $(ZMQ_LIBS)
 EXTRA_DIST += tests/data/stretto-v1.db.gz

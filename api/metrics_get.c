@@ -39,9 +39,23 @@ static int count_live(void *arg, const struct ensemble_row *row)
     return 0;
 }
 
+static void head_of(FILE *out, const char *name, const char *type, const char *help)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
 static void head(FILE *out, const char *name, const char *help)
 {
-    fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    head_of(out, name, "gauge", help);
+}
+
+static void write_control(FILE *out, const struct control_counts *counts)
+{
+    head_of(out, "stretto_control_messages_total", "counter",
+            "Messages of runners and ranks, by what became of them: taken, or dropped.");
+    fprintf(out, "stretto_control_messages_total{result=\"taken\"} %" PRIu64 "\n", counts->taken);
+    fprintf(out, "stretto_control_messages_total{result=\"wrong_key\"} %" PRIu64 "\n", counts->wrong_key);
+    fprintf(out, "stretto_control_messages_total{result=\"malformed\"} %" PRIu64 "\n", counts->malformed);
 }
 
 static void write_text(FILE *out, const struct counting *c, bool troubled)
@@ -74,8 +88,10 @@ void metrics_get(struct request *r)
         return;
     }
     out = open_memstream(&text, &size);
-    if (out != NULL)
+    if (out != NULL) {
         write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);
+        write_control(out, control_counts(request_config(r)->control));
+    }
     if (out == NULL || fclose(out) != 0) {
         free(text);
         request_reply_error(r, "internal", "no memory");

@@ -140,6 +140,7 @@ static int make_api(struct app *app, struct error *err)
         .turn = app->turn,
         .store = app->store,
         .engine = app->engine,
+        .control = app->control,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
         .heartbeat_ms = app->config->heartbeat_ms,
@@ -203,7 +204,7 @@ static int start(struct app *app, struct error *err)
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
-        control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
+        control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
         make_adapters(app, err) < 0 || engine_load(app->engine, err) < 0)
         return -1;
     app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);

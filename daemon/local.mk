@@ -2,6 +2,7 @@ noinst_LTLIBRARIES += libdaemon.la
 libdaemon_la_SOURCES = \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
+	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/collect.c \
 	daemon/engine/dispatch.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
@@ -77,7 +78,9 @@ systemduserunit_DATA = daemon/strettod.service
 endif
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_ingest_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -47,6 +47,17 @@ tests_t_kills_member_SOURCES = tests/t/kills-member.c
 tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)
 tests_t_kills_member_LDFLAGS =
 EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
+# The fuzzers have a makefile of their own: they are built by clang, from the same sources.
+TESTS += tests/t/0800-fuzz.t
+dist_check_SCRIPTS += tests/t/0800-fuzz.t tests/fuzz/run
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
+	tests/fuzz/fuzz_frame.c tests/fuzz/fuzz_http.c tests/fuzz/fuzz_records.c tests/fuzz/fuzz_rows.c \
+	tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_template.c tests/fuzz/fuzz_words.c
+clean-local: clean-fuzz
+.PHONY: clean-fuzz
+clean-fuzz:
+	rm -rf tests/fuzz/obj tests/fuzz/found tests/fuzz/last tests/fuzz/libfuzzed.a tests/fuzz/*.log
+	-find tests/fuzz -maxdepth 1 -name 'fuzz_*' ! -name '*.c' -exec rm -f {} +
 
 # The engine on a simulated cluster.
 if HAVE_CMOCKA

@@ -10,6 +10,7 @@ struct store {
     int lock_fd;
     char *path;
     char instance[9];
+    char control_secret[65];
     bool in_transaction;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;

@@ -86,26 +86,27 @@ static int judge_place(const char *state_dir, const struct store_options *option
     return store_place_judge(state_dir, (unsigned long)fs.f_type, options->allow_network, journal, err);
 }
 
-/* The random name of this database, made once. */
-static int load_instance(struct store *store, struct error *err)
+/* A value of the meta table into `value`; where there is none, store as hex digits what is drawn now. */
+static int load_or_draw(struct store *store, const char *key, char *value, size_t size, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT value FROM meta WHERE key = 'instance'", "");
-    uint32_t random;
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT value FROM meta WHERE key = ?1", "t", key);
+    unsigned char random[32];
     int rc;
 
     if (stmt == NULL)
         return -1;
     rc = store_row(store, stmt, err);
     if (rc == 1) {
-        store_text(stmt, 0, store->instance, sizeof store->instance);
+        store_text(stmt, 0, value, size);
         store_done(stmt);
         return 0;
     }
     if (rc < 0)
         return -1;
-    random = randombytes_random();
-    snprintf(store->instance, sizeof store->instance, "%08x", random);
-    if (store_exec(store, err, "INSERT INTO meta (key, value) VALUES ('instance', ?1)", "t", store->instance) < 0)
+    randombytes_buf(random, size / 2);
+    sodium_bin2hex(value, size, random, size / 2);
+    sodium_memzero(random, sizeof random);
+    if (store_exec(store, err, "INSERT INTO meta (key, value) VALUES (?1, ?2)", "tt", key, value) < 0)
         return -1;
     return store_commit(store, err);
 }
@@ -135,7 +136,8 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
     if (set_journal(store, journal, err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
-        load_instance(store, err) < 0)
+        load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
+        load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0)
         goto fail;
     *out = store;
     return 0;
@@ -155,12 +157,18 @@ void store_close(struct store *store)
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     free(store->path);
+    sodium_memzero(store->control_secret, sizeof store->control_secret);
     free(store);
 }
 
 const char *store_instance(const struct store *store)
 {
     return store->instance;
+}
+
+const char *store_control_secret(const struct store *store)
+{
+    return store->control_secret;
 }
 
 bool store_dirty(const struct store *store)

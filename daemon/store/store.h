@@ -37,6 +37,9 @@ int store_commit(struct store *store, struct error *err);
 /* This database's random name, 8 hex digits: the part that makes job names unique over all daemons. */
 const char *store_instance(const struct store *store);
 
+/* 64 hex digits, drawn once: the keys of the jobs' control messages are made of it (daemon/control_key.h). */
+const char *store_control_secret(const struct store *store);
+
 /* Statements for the entity files. `sql` is a string literal: its address is the key of the prepared statement.
  * `types` has a letter for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int,
  * m int64_t milliseconds of which 0 binds null. */

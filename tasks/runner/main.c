@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -57,7 +58,7 @@ static void log_start(const struct jobdesc *desc)
 static int run_claimed(const struct jobdesc *desc, const char *jobdir, const char *tmpdir, int signal_fd,
                        int64_t started_ms)
 {
-    struct control_sender *control = control_sender_create(desc->control, desc->job);
+    struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
     struct job job = {.desc = desc, .tmpdir = tmpdir};
     struct error err;
     int rc;
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
     char *jobdir;
 
     clean_descriptors();
+    umask(077); /* whatever a batch system has set: output and records are for the user alone */
     log_init("stretto-run", LOG_LEVEL_INFO);
     signal_fd = run_signals(&err);
     if (signal_fd < 0) {

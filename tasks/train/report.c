@@ -172,7 +172,7 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
     r->config = config;
     r->stats = stats;
     r->arg = arg;
-    r->sender = control_sender_create(config->control, config->job);
+    r->sender = control_sender_create(config->control, config->job, config->control_key);
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->writing, NULL);
     pthread_condattr_init(&monotonic);

@@ -5,6 +5,7 @@
 #include "tasks/proto/exitrec.h"
 #include "tests/unit/unit.h"
 
+#define HARNESS_CONTROL_KEY "00112233445566778899aabbccddeeff"
 #define HARNESS_WAIT_S 30
 
 /* Reports, then ignores SIGTERM, with a child that does and one that left its session. */

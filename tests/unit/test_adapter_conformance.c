@@ -370,6 +370,7 @@ static void the_runner_nudges_where_to_look(void **state)
         assert_true(n > 0);
         assert_int_equal(control_parse(line, (size_t)n, &message, &err), 0);
         assert_string_equal(message.job, job.name);
+        assert_string_equal(message.key, HARNESS_CONTROL_KEY);
         assert_int_equal(message.what, expected[i]);
     }
     harness_wait_ended(&h, &job);

@@ -102,6 +102,8 @@ static void csv_refused_with_the_line(void **state)
     refused(".csv", "a,b\n1,2\n3\n", "line 3: 1 field, where the header has 2");
     refused(".csv", "a,b\n1,\"x\ny\"\n3,4,5\n", "line 4: 3 fields");
     refused(".csv", "a,b\n1,2\n\n3,4\n", "line 3: an empty line between rows");
+    refused(".csv", "a,b\xb7\n1,2\n", "line 1: column 2");
+    refused(".csv", "a,b\003\n1,2\n", "without control characters");
     refused(".csv", "a,a\n1,2\n", "line 1: two columns are named \"a\"");
     refused(".csv", "a,\n1,2\n", "line 1: column 2");
     refused(".csv", "a,b c\n1,2\n", "line 1: column 2");
