@@ -1,7 +1,6 @@
 #include "daemon/store/ensemble.h"
 
-#include "common/xalloc.h"
-
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled"};
@@ -60,7 +59,7 @@ int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row
 
     if (rc == 1) {
         read_row(stmt, row);
-        store_done(stmt);
+        rc = store_row_taken(store, stmt, err);
     }
     return rc;
 }
@@ -74,8 +73,11 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
         return NULL;
     switch (store_row(store, stmt, err)) {
     case 1:
-        spec = xstrdup((const char *)sqlite3_column_text(stmt, 0));
-        store_done(stmt);
+        spec = store_text_copy(stmt, 0);
+        if (store_row_taken(store, stmt, err) < 0) {
+            free(spec);
+            spec = NULL;
+        }
         break;
     case 0:
         error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
@@ -129,6 +131,10 @@ int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STAT
         store_text(stmt, 0, name, sizeof name);
         if (member_state_parse(name, &state) == 0)
             n[state] = sqlite3_column_int64(stmt, 1);
+        if (store_read_whole(store, stmt, err) < 0) {
+            store_done(stmt);
+            return -1;
+        }
     }
     return rc;
 }

@@ -58,7 +58,7 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
 
     if (rc == 1) {
         read_row(stmt, row);
-        store_done(stmt);
+        rc = store_row_taken(store, stmt, err);
     }
     return rc;
 }

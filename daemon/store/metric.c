@@ -24,9 +24,10 @@ int store_metric_each_name(struct store *store, int64_t training,
         return -1;
     while ((rc = store_row(store, stmt, err)) == 1) {
         store_text(stmt, 0, name, sizeof name);
-        if (each(arg, name, sqlite3_column_int64(stmt, 1))) {
+        rc = store_read_whole(store, stmt, err);
+        if (rc < 0 || each(arg, name, sqlite3_column_int64(stmt, 1))) {
             store_done(stmt);
-            return 0;
+            return rc;
         }
     }
     return rc;
