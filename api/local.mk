@@ -103,4 +103,4 @@ api_tests = \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
-EXTRA_DIST += tests/data/stretto-v1.db.gz
+EXTRA_DIST += tests/data/stretto-v1.db.gz tests/data/stretto-v4.db.gz

@@ -49,3 +49,10 @@ tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/un
 tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_faults_LDADD = libdaemon.la $(unit_libs)
 endif
+
+# What benchmarks need; built by hand: make tests/bench/fill_members
+EXTRA_PROGRAMS += tests/bench/fill_members
+tests_bench_fill_members_SOURCES = tests/bench/fill_members.c \
+	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h
+tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
+tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)

@@ -64,10 +64,10 @@ static int new_dir(void **state)
 static void clear_dir(void)
 {
     static const char *const names[] = {"stretto.db", "stretto.db-wal", "stretto.db-shm", "stretto.db-journal", "lock",
-                                        "stretto.db.v1", "stretto.db.v1-journal", "template.db"};
+                                        "stretto.db.v1", "stretto.db.v1-journal", "stretto.db.v4", "stretto.db.v4-journal"};
     char name[128];
 
-    for (size_t i = 0; i < sizeof names / sizeof *names - 1; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(name, sizeof name, "%s/%s", dir, names[i]);
         unlink(name);
     }
@@ -164,7 +164,7 @@ static char *books_of(sqlite3 *db)
 
 /* One opening under one fault, then one without. `old`: the database before, NULL for none. false: the fault was not
  * reached. */
-static bool open_once(size_t fault, int64_t n, const char *old, const char *schema, const char *books)
+static bool open_once(size_t fault, int64_t n, const char *old, int version, const char *schema, const char *books)
 {
     struct store *store = NULL;
     struct error err;
@@ -189,15 +189,15 @@ static bool open_once(size_t fault, int64_t n, const char *old, const char *sche
     faultfs_disarm();
     MUST(opened || strncmp(err.code, "store_", 6) == 0, "the code is %s: %s", err.code, err.text);
     MUST(opened || err.text[0], "no reason is told");
-    snprintf(copy, sizeof copy, "%s.v1", path);
+    snprintf(copy, sizeof copy, "%s.v%d", path, version);
     if (old != NULL) { /* as long as there is no whole copy, the database is the old one */
         db = look(path);
-        if (number_of(db, "PRAGMA user_version") > 1) {
+        if (number_of(db, "PRAGMA user_version") > version) {
             sqlite3 *before = look(copy);
 
             is_whole(before);
             got = books_of(before);
-            MUST(number_of(before, "PRAGMA user_version") == 1, "the copy is none of before");
+            MUST(number_of(before, "PRAGMA user_version") == version, "the copy is none of before");
             MUST(strcmp(got, books) == 0, "the copy has not everything");
             free(got);
             sqlite3_close(before);
@@ -221,7 +221,7 @@ static bool open_once(size_t fault, int64_t n, const char *old, const char *sche
     return struck;
 }
 
-static void opening_survives(const char *old)
+static void opening_survives(const char *old, int version)
 {
     struct store *store;
     struct error err;
@@ -240,7 +240,7 @@ static void opening_survives(const char *old)
         books = books_of(db);
     sqlite3_close(db);
     for (size_t fault = 0; fault < FAULTS; fault++)
-        for (int64_t n = 1; open_once(fault, n, old, schema, books); n = after(n, 20))
+        for (int64_t n = 1; open_once(fault, n, old, version, schema, books); n = after(n, 8))
             ;
     free(schema);
     free(books);
@@ -248,17 +248,27 @@ static void opening_survives(const char *old)
 
 static void a_new_database_is_made_in_spite_of_faults(void **state)
 {
-    opening_survives(NULL);
+    opening_survives(NULL, 0);
 }
 
-static void an_old_database_is_migrated_in_spite_of_faults(void **state)
+static void a_kept_database_is_migrated(int version)
 {
     char command[512], old[96];
 
     snprintf(old, sizeof old, "%s/old.db", dir);
-    snprintf(command, sizeof command, "gzip -dc '%s/tests/data/stretto-v1.db.gz' >'%s'", getenv("srcdir") ?: ".", old);
+    snprintf(command, sizeof command, "gzip -dc '%s/tests/data/stretto-v%d.db.gz' >'%s'", getenv("srcdir") ?: ".", version, old);
     assert_int_equal(system(command), 0);
-    opening_survives(old);
+    opening_survives(old, version);
+}
+
+static void the_first_database_is_migrated_in_spite_of_faults(void **state)
+{
+    a_kept_database_is_migrated(1);
+}
+
+static void the_fourth_database_is_migrated_in_spite_of_faults(void **state)
+{
+    a_kept_database_is_migrated(4);
 }
 
 /* ---- a life ---- */
@@ -581,7 +591,7 @@ static void what_is_told_is_true_in_spite_of_faults(void **state)
     store_close(store);
     write_file(path, template);
     for (size_t fault = 0; fault < FAULTS; fault++)
-        for (int64_t n = 1; live_once(fault, n, template); n = after(n, 25))
+        for (int64_t n = 1; live_once(fault, n, template); n = after(n, 12))
             ;
 }
 
@@ -589,7 +599,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_new_database_is_made_in_spite_of_faults, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(an_old_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_first_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_fourth_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_told_is_true_in_spite_of_faults, new_dir, remove_dir),
     };
 
