@@ -108,4 +108,4 @@ check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
 tests_t_control_say_LDADD = $(ZMQ_LIBS)
-EXTRA_DIST += tests/data/stretto-v1.db.gz
+EXTRA_DIST += tests/data/stretto-v1.db.gz tests/data/stretto-v4.db.gz

@@ -78,7 +78,8 @@ systemduserunit_DATA = daemon/strettod.service
 endif
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store \
+	tests/unit/test_store_faults
 tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -89,4 +90,7 @@ tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
+tests_unit_test_store_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_faults_LDADD = libdaemon.la $(unit_libs)
 endif

@@ -66,4 +66,18 @@ tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/uni
 	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = libdaemon.la $(unit_libs)
+
+# The same on a store whose disk and memory fail.
+unit_tests += tests/unit/test_engine_faults
+tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h \
+	tests/sim/cluster.c tests/sim/disk.c tests/sim/faultfs.c tests/sim/faultfs.h tests/sim/sim.c tests/sim/sim.h
+tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_faults_LDADD = libdaemon.la $(unit_libs)
 endif
+
+# What benchmarks need; built by hand: make tests/bench/fill_members
+EXTRA_PROGRAMS += tests/bench/fill_members
+tests_bench_fill_members_SOURCES = tests/bench/fill_members.c \
+	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h
+tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
+tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)

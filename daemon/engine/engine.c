@@ -177,6 +177,12 @@ int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_ro
     return rc < 0 ? -1 : 0;
 }
 
+/* It is not over, and not in memory: why was told in the log, when memory was loaded. */
+static int not_read(int64_t id, struct error *err)
+{
+    return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
+}
+
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err)
 {
     struct ensemble_row row;
@@ -186,9 +192,7 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     if (row.state >= ENSEMBLE_COMPLETE)
         return error_set(err, "ensemble_over", "ensemble %lld is %s", (long long)id, ensemble_state_name(row.state));
     *ens = engine_find_ensemble(engine, id);
-    if (*ens == NULL) /* told in the log, when memory was loaded */
-        return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
-    return 0;
+    return *ens != NULL ? 0 : not_read(id, err);
 }
 
 int engine_cancel(struct engine *engine, int64_t id, struct error *err)
@@ -204,7 +208,9 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         engine_settle(engine);
         return 0;
     }
-    return engine_stored_ensemble(engine, id, &row, err);
+    if (engine_stored_ensemble(engine, id, &row, err) < 0)
+        return -1;
+    return row.state >= ENSEMBLE_COMPLETE ? 0 : not_read(id, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

@@ -250,9 +250,14 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
                                       .number = job->slots[i].number, .exit_code = -1,
                                       .started_ms = job->row.started_ms};
         struct member_row member;
+        int rc;
 
-        if (!job->slots[i].open ||
-            store_member_get(engine->store, job->row.ensemble, attempt.index, &member, &err) != 1)
+        if (!job->slots[i].open)
+            continue;
+        rc = store_member_get(engine->store, job->row.ensemble, attempt.index, &member, &err);
+        if (rc < 0)
+            store_doom(engine->store, &err);
+        if (rc != 1)
             continue;
         snprintf(attempt.host, sizeof attempt.host, "%s", host);
         member.state = MEMBER_RUNNING;

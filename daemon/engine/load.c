@@ -123,7 +123,7 @@ static void adopt_jobs(struct loading *loading)
         if (job == NULL)
             continue;
         job->look = true;
-        if (row->kind == JOB_MEMBERS) {
+        if (row->kind == JOB_MEMBERS) { /* an error is counted by the store, and found below */
             store_attempt_each_open(engine->store, row->id, add_slot, job, &err);
             ens->in_flight += (int64_t)job->open;
             continue;
@@ -155,6 +155,7 @@ int engine_load(struct engine *engine, struct error *err)
 {
     struct loading loading = {.engine = engine};
     struct known_adapter *adapter, *next;
+    int64_t failures = store_failures(engine->store);
     int rc;
 
     engine_forget(engine);
@@ -165,6 +166,10 @@ int engine_load(struct engine *engine, struct error *err)
     if (rc == 0) {
         adopt_ensembles(&loading);
         adopt_jobs(&loading);
+        if (store_failures(engine->store) != failures) /* a half would be taken for the whole */
+            rc = error_set(err, "store_io", "the state cannot be read whole: %s", store_last_failure(engine->store));
+    }
+    if (rc == 0) {
         resume_conclusions(engine);
         if (loading.n_rows > 0 && engine->rest_ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
@@ -175,7 +180,9 @@ int engine_load(struct engine *engine, struct error *err)
     }
     free(loading.rows);
     free(loading.jobs);
-    if (rc < 0)
+    if (rc < 0) {
+        engine_forget(engine);
         engine->resting = true;
+    }
     return rc;
 }

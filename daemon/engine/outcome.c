@@ -75,14 +75,17 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     struct member_row member;
     bool stopped = was_stopped(job, out);
     struct error err;
+    int rc;
 
     if (stopped)
         snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
-    if (store_member_get(engine->store, ens->row.id, slot->index, &member, &err) != 1) {
-        log_error_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
-                     "member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
+    rc = store_member_get(engine->store, ens->row.id, slot->index, &member, &err);
+    if (rc != 1) {
+        if (rc == 0)
+            error_set(&err, "store_io", "member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
+        store_doom(engine->store, &err); /* or its job would end without it */
         return;
     }
     next_state(ens, &member, &told, stopped, engine_now(engine));

@@ -4,7 +4,7 @@
 #include "daemon/store/member.h"
 #include "daemon/store/store.h"
 
-enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED };
+enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED, ENSEMBLE_STATE_COUNT };
 
 struct ensemble_row {
     int64_t id;
@@ -34,6 +34,9 @@ int store_ensemble_each(struct store *store, int64_t before, int limit,
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);
 
+/* Ensembles by state, and the members of those that are not over by state; costs what there is of the latter. */
+int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT], int64_t members[MEMBER_STATE_COUNT],
+                     struct error *err);
 /* Members by state. */
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 /* Members without a row, and pending ones with a row, become cancelled. */

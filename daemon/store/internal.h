@@ -14,6 +14,8 @@ struct store {
     bool in_transaction;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;
+    int64_t failures;
+    char last_failure[256];
     struct {
         const char *sql;
         sqlite3_stmt *stmt;
