@@ -3,8 +3,10 @@
 noinst_LTLIBRARIES += libmember.la
 libmember_la_SOURCES = \
 	tasks/member/convert.c tasks/member/convert.h \
+	tasks/member/declare.c tasks/member/declare.h \
 	tasks/member/discovery.c tasks/member/discovery.h \
 	tasks/member/environment.c tasks/member/environment.h \
+	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/steps.c tasks/member/steps.h \

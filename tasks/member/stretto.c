@@ -4,7 +4,9 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/member/convert.h"
+#include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
+#include "tasks/member/lending.h"
 #include "tasks/member/link.h"
 #include "tasks/member/sendbuf.h"
 #include "tasks/member/steps.h"
@@ -29,6 +31,7 @@ struct stretto {
     struct {
         bool declared;
         enum stretto_dtype dtype; /* as stretto_send() gets it */
+        struct lending lending;
     } field[FIELDS_MAX];
     bool failed; /* nothing more can be sent */
 };
@@ -83,11 +86,45 @@ int stretto_active(const struct stretto *s)
     return s->env.active;
 }
 
+/* On an idle stream the program's own declarations stand for the spec's, so that it can be lent memory. */
+static int add_field(struct stretto *s, const char *name)
+{
+    if (s->env.fields.count == FIELDS_MAX)
+        return error_set(&s->err, "stream_field", "a stream has at most %d fields", FIELDS_MAX);
+    s->env.fields.field[s->env.fields.count].name = xstrdup(name);
+    return s->env.fields.count++;
+}
+
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape)
 {
     uint64_t extents[FRAME_MAX_DIMS];
+    struct field *field;
+    int number = field_set_find(&s->env.fields, name), rc;
+
+    if (number < 0 && s->env.active)
+        return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
+    if (ndim < 0 || ndim > FRAME_MAX_DIMS)
+        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name,
+                         FRAME_MAX_DIMS);
+    if (number < 0 && (number = add_field(s, name)) < 0)
+        return -1;
+    field = &s->env.fields.field[number];
+    for (int i = 0; i < ndim; i++)
+        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
+    rc = s->env.active ? declare_check(field, dtype, ndim, extents, &s->err)
+                       : declare_set(field, dtype, ndim, extents, &s->err);
+    if (rc < 0)
+        return -1;
+    lending_fini(&s->field[number].lending);
+    s->field[number].declared = true;
+    s->field[number].dtype = dtype;
+    return number;
+}
+
+int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
+                     int64_t shape[STRETTO_NDIM_MAX])
+{
     const struct field *field;
-    char given[96], wanted[96];
     int number;
 
     if (!s->env.active)
@@ -96,21 +133,11 @@ int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype,
     if (number < 0)
         return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
     field = &s->env.fields.field[number];
-    if (ndim < 0 || ndim > FRAME_MAX_DIMS)
-        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name,
-                         FRAME_MAX_DIMS);
-    for (int i = 0; i < ndim; i++)
-        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
-    if (!field_has_shape(field, ndim, extents))
-        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name,
-                         shape_text(given, sizeof given, ndim, extents),
-                         shape_text(wanted, sizeof wanted, field->ndim, field->shape));
-    if (!convert_possible(dtype, field->dtype))
-        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name,
-                         dtype_name(dtype), dtype_name(field->dtype));
-    s->field[number].declared = true;
-    s->field[number].dtype = dtype;
-    return number;
+    *dtype = field->dtype;
+    *ndim = field->ndim;
+    for (int i = 0; i < STRETTO_NDIM_MAX; i++)
+        shape[i] = i < field->ndim ? (int64_t)field->shape[i] : 1;
+    return 1;
 }
 
 static int service(struct stretto *s)
@@ -151,7 +178,8 @@ static int wait_for_ranks(struct stretto *s, const char *what)
     return rc;
 }
 
-static int send_field(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
+/* Takes over *msg, which holds the payload behind room for the header. */
+static int send_message(struct stretto *s, struct link *link, int number, int64_t step, zmq_msg_t *msg)
 {
     const struct field *field = &s->env.fields.field[number];
     struct frame f = {.step = step,
@@ -159,20 +187,26 @@ static int send_field(struct stretto *s, struct link *link, int number, int64_t 
                       .dtype = (uint8_t)field->dtype,
                       .ndim = (uint8_t)field->ndim,
                       .length = field->bytes};
+
+    memcpy(f.shape, field->shape, sizeof f.shape);
+    if (s->env.checksum) {
+        f.flags = FRAME_PAYLOAD_CHECKSUM;
+        f.payload_checksum = frame_checksum((uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, field->bytes);
+    }
+    return link_send(link, &f, msg, &s->err);
+}
+
+static int send_copy(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
+{
+    const struct field *field = &s->env.fields.field[number];
     zmq_msg_t msg;
-    uint8_t *bytes;
 
     if (sendbuf_message(s->pool, FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)field->bytes);
-    bytes = zmq_msg_data(&msg);
-    memcpy(f.shape, field->shape, sizeof f.shape);
-    convert(bytes + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype, field->count);
-    if (s->env.checksum) {
-        f.flags = FRAME_PAYLOAD_CHECKSUM;
-        f.payload_checksum = frame_checksum(bytes + FRAME_HEADER_SIZE, field->bytes);
-    }
-    return link_send(link, &f, &msg, &s->err);
+    convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype,
+            field->count);
+    return send_message(s, link, number, step, &msg);
 }
 
 static int incomplete(struct stretto *s)
@@ -186,35 +220,103 @@ static int incomplete(struct stretto *s)
                      s->env.fields.field[field].name);
 }
 
-int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
+static int check_field(struct stretto *s, int field)
 {
-    struct link *link;
-    size_t size;
-
-    if (!s->env.active && !s->failed)
-        return 0;
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
     if (field < 0 || field >= s->env.fields.count || !s->field[field].declared)
         return error_set(&s->err, "stream_field", "field %d was not declared", field);
-    if (step < 0)
-        return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
-    if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX))
-        return incomplete(s);
+    return 0;
+}
+
+/* The link by which that field of that step goes, once there is room for it; NULL on failure. */
+static struct link *wait_for_room(struct stretto *s, int field, int64_t step)
+{
+    size_t size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
+    struct link *link;
+
+    if (step < 0) {
+        error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
+        return NULL;
+    }
+    if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX)) {
+        incomplete(s);
+        return NULL;
+    }
     /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
     link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
-    size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
     if (service(s) < 0)
-        return -1;
+        return NULL;
     while (!link_has_room(link, size))
         if (wait_for_ranks(s, "for room in the ranks' buffers") < 0 || service(s) < 0)
-            return -1;
-    if (send_field(s, link, field, step, data) < 0) {
+            return NULL;
+    return link;
+}
+
+/* Done with a message that was handed to a link. */
+static int note_sent(struct stretto *s, int field, int64_t step, int rc)
+{
+    if (rc < 0)
         s->failed = true;
+    else
+        steps_note(s->steps, step, field);
+    return rc;
+}
+
+int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
+{
+    struct link *link;
+
+    if (!s->env.active && !s->failed)
+        return 0;
+    if (check_field(s, field) < 0)
         return -1;
-    }
-    steps_note(s->steps, step, field);
+    link = wait_for_room(s, field, step);
+    return link == NULL ? -1 : note_sent(s, field, step, send_copy(s, link, field, step, data));
+}
+
+int stretto_lend(struct stretto *s, int field, void **out)
+{
+    const struct field *f;
+    bool in_place;
+
+    *out = NULL;
+    if (check_field(s, field) < 0)
+        return -1;
+    f = &s->env.fields.field[field];
+    in_place = s->env.active && s->field[field].dtype == f->dtype;
+    *out = lending_lend(&s->field[field].lending, in_place ? s->pool : NULL,
+                        f->count * dtype_size(s->field[field].dtype));
+    if (*out == NULL)
+        return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);
     return 0;
+}
+
+int stretto_send_lent(struct stretto *s, int field, int64_t step)
+{
+    struct lending *lending;
+    struct link *link;
+    zmq_msg_t msg;
+    bool framed;
+
+    if (check_field(s, field) < 0)
+        return -1;
+    lending = &s->field[field].lending;
+    if (!lending->lent)
+        return error_set(&s->err, "stream_lent", "nothing is lent for field \"%s\"",
+                         s->env.fields.field[field].name);
+    if (!s->env.active) {
+        lending_take(lending, &msg);
+        return 0;
+    }
+    link = wait_for_room(s, field, step);
+    if (link == NULL)
+        return -1;
+    framed = lending->framed;
+    lending_take(lending, &msg);
+    return note_sent(s, field, step,
+                     framed ? send_message(s, link, field, step, &msg)
+                            : send_copy(s, link, field, step, lending->scratch));
 }
 
 double stretto_time_left(const struct stretto *s)
@@ -257,6 +359,8 @@ void stretto_abort(struct stretto *s)
     for (int i = 0; s->link != NULL && i < s->ranks.ranks; i++)
         link_destroy(s->link[i]);
     free(s->link);
+    for (int i = 0; i < FIELDS_MAX; i++)
+        lending_fini(&s->field[i].lending);
     if (s->zmq != NULL)
         while (zmq_ctx_term(s->zmq) != 0 && zmq_errno() == EINTR)
             ;
