@@ -33,7 +33,9 @@ struct stretto {
         enum stretto_dtype dtype; /* as stretto_send() gets it */
         struct lending lending;
     } field[FIELDS_MAX];
-    bool failed; /* nothing more can be sent */
+    bool failed;      /* nothing more can be sent */
+    int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
+    int64_t until;    /* monotonic ms: the current call's patience ends */
 };
 
 static int connect_ranks(struct stretto *s)
@@ -61,24 +63,50 @@ static int connect_ranks(struct stretto *s)
     return 0;
 }
 
-int stretto_open(struct stretto **out)
+/* Each call that may wait begins so. */
+static void be_patient(struct stretto *s)
 {
-    struct stretto *s = xcalloc(1, sizeof *s);
+    s->until = s->patience < 0 ? INT64_MAX : time_monotonic_ms() + s->patience;
+}
 
-    *out = s;
-    s->failed = true;
+static int read_environment(struct stretto *s)
+{
     if (environment_read(&s->env, &s->err) < 0)
         return -1;
-    if (!s->env.active) {
-        s->failed = false;
+    if (s->env.active)
+        s->steps = steps_create(s->env.fields.count);
+    else
         log_info("STRETTO_STREAM is not set: this is no ensemble member with a training, nothing is sent");
-        return 0;
+    return 0;
+}
+
+int stretto_open_patiently(struct stretto **out, int patience_ms)
+{
+    struct stretto *s = *out;
+    int rc = 0;
+
+    if (s == NULL) {
+        *out = s = xcalloc(1, sizeof *s);
+        s->patience = patience_ms < 0 ? -1 : patience_ms;
+        s->failed = true;
+        if (read_environment(s) < 0)
+            return -1;
     }
-    s->steps = steps_create(s->env.fields.count);
-    if (discovery_wait(&s->env, &s->ranks, &s->err) < 0 || connect_ranks(s) < 0)
+    be_patient(s);
+    if (s->env.active)
+        rc = discovery_wait(&s->env, s->until, &s->ranks, &s->err);
+    if (rc == DISCOVERY_NOT_YET)
+        return STRETTO_AGAIN;
+    if (rc < 0 || (s->env.active && connect_ranks(s) < 0))
         return -1;
     s->failed = false;
     return 0;
+}
+
+int stretto_open(struct stretto **out)
+{
+    *out = NULL;
+    return stretto_open_patiently(out, -1);
 }
 
 int stretto_active(const struct stretto *s)
@@ -150,10 +178,11 @@ static int service(struct stretto *s)
     return 0;
 }
 
-/* Sleep until a rank speaks, a timer is due or the member's walltime is over. */
+/* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
+ * for long enough. */
 static int wait_for_ranks(struct stretto *s, const char *what)
 {
-    int64_t timeout = environment_left_ms(&s->env);
+    int64_t timeout = environment_left_ms(&s->env), patience = s->until - time_monotonic_ms();
     zmq_pollitem_t *items;
     int rc = 0;
 
@@ -161,6 +190,10 @@ static int wait_for_ranks(struct stretto *s, const char *what)
         s->failed = true;
         return error_set(&s->err, "stream_deadline", "the member's walltime ended while waiting %s", what);
     }
+    if (patience <= 0)
+        return STRETTO_AGAIN;
+    if (patience < timeout)
+        timeout = patience;
     items = xcalloc((size_t)s->ranks.ranks, sizeof *items);
     for (int i = 0; i < s->ranks.ranks; i++) {
         int64_t due = link_timeout(s->link[i]);
@@ -229,28 +262,26 @@ static int check_field(struct stretto *s, int field)
     return 0;
 }
 
-/* The link by which that field of that step goes, once there is room for it; NULL on failure. */
-static struct link *wait_for_room(struct stretto *s, int field, int64_t step)
+/* Until there is room on the link by which that field of that step goes. */
+static int wait_for_room(struct stretto *s, int field, int64_t step, struct link **link)
 {
     size_t size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
-    struct link *link;
+    int rc;
 
-    if (step < 0) {
-        error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
-        return NULL;
-    }
-    if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX)) {
-        incomplete(s);
-        return NULL;
-    }
+    if (step < 0)
+        return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
+    if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX))
+        return incomplete(s);
+    be_patient(s);
     /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
-    link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
-    if (service(s) < 0)
-        return NULL;
-    while (!link_has_room(link, size))
-        if (wait_for_ranks(s, "for room in the ranks' buffers") < 0 || service(s) < 0)
-            return NULL;
-    return link;
+    *link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
+    rc = service(s);
+    while (rc == 0 && !link_has_room(*link, size)) {
+        rc = wait_for_ranks(s, "for room in the ranks' buffers");
+        if (rc == 0)
+            rc = service(s);
+    }
+    return rc;
 }
 
 /* Done with a message that was handed to a link. */
@@ -266,13 +297,14 @@ static int note_sent(struct stretto *s, int field, int64_t step, int rc)
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
 {
     struct link *link;
+    int rc;
 
     if (!s->env.active && !s->failed)
         return 0;
     if (check_field(s, field) < 0)
         return -1;
-    link = wait_for_room(s, field, step);
-    return link == NULL ? -1 : note_sent(s, field, step, send_copy(s, link, field, step, data));
+    rc = wait_for_room(s, field, step, &link);
+    return rc < 0 ? rc : note_sent(s, field, step, send_copy(s, link, field, step, data));
 }
 
 int stretto_lend(struct stretto *s, int field, void **out)
@@ -298,6 +330,7 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
     struct link *link;
     zmq_msg_t msg;
     bool framed;
+    int rc;
 
     if (check_field(s, field) < 0)
         return -1;
@@ -309,9 +342,9 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         lending_take(lending, &msg);
         return 0;
     }
-    link = wait_for_room(s, field, step);
-    if (link == NULL)
-        return -1;
+    rc = wait_for_room(s, field, step, &link);
+    if (rc < 0)
+        return rc;
     framed = lending->framed;
     lending_take(lending, &msg);
     return note_sent(s, field, step,
@@ -336,20 +369,24 @@ static bool settled(const struct stretto *s)
 
 static int finish(struct stretto *s)
 {
+    int rc;
+
     if (s->failed)
         return -1;
     if (!s->env.active)
         return 0;
     if (incomplete(s) < 0)
         return -1;
+    be_patient(s);
     for (int i = 0; i < s->ranks.ranks; i++)
         link_finalize(s->link[i]);
-    if (service(s) < 0)
-        return -1;
-    while (!settled(s))
-        if (wait_for_ranks(s, "for the ranks to acknowledge") < 0 || service(s) < 0)
-            return -1;
-    return 0;
+    rc = service(s);
+    while (rc == 0 && !settled(s)) {
+        rc = wait_for_ranks(s, "for the ranks to acknowledge");
+        if (rc == 0)
+            rc = service(s);
+    }
+    return rc;
 }
 
 void stretto_abort(struct stretto *s)
@@ -378,6 +415,8 @@ int stretto_close(struct stretto *s)
     if (s == NULL)
         return 0;
     rc = finish(s);
+    if (rc == STRETTO_AGAIN)
+        return rc;
     if (rc < 0)
         log_error("%s", s->err.text);
     stretto_abort(s);

@@ -29,11 +29,18 @@ enum stretto_dtype {
 };
 
 #define STRETTO_NDIM_MAX 4
+#define STRETTO_AGAIN (-2) /* only from streams of stretto_open_patiently() */
 
 /* Open the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
  * there is none. On success *out is the stream, to be ended by stretto_close(). On failure *out is still a handle,
  * good only for stretto_error() and stretto_close(). */
 int stretto_open(struct stretto **out);
+
+/* For callers that must look at something else while they wait, such as an interpreter at its signals. As
+ * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent() or stretto_close() on the stream, has
+ * waited for `patience_ms`, it returns STRETTO_AGAIN, has done nothing, and is to be called again with the same
+ * arguments. *out is NULL at the first call. */
+int stretto_open_patiently(struct stretto **out, int patience_ms);
 
 /* 1 where the stream leads to a training, 0 where it is idle. */
 int stretto_active(const struct stretto *s);

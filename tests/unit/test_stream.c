@@ -453,6 +453,51 @@ static void lent_memory_is_the_message_s_own(void **state)
     sendbuf_pool_destroy(pool);
 }
 
+static int again(int *rounds, int rc)
+{
+    *rounds += rc == STRETTO_AGAIN;
+    return rc == STRETTO_AGAIN;
+}
+
+/* At open, in a full window, and at close; nothing is sent twice or lost by it. */
+static void a_patient_stream_comes_back_while_it_waits(void **state)
+{
+    enum { STEPS = 60 };
+    int times[STEPS] = {0}, opening = 0, sending = 0, closing = 0, rc;
+    int64_t width = 1 << 18;
+    struct fixture fx;
+    struct stretto *s = NULL;
+    struct st_train *t = NULL;
+    double *data = calloc((size_t)width, sizeof *data);
+
+    fixture_init(&fx, (int)width, 0, 1, RESERVOIR(8, 4, 4));
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    while (again(&opening, rc = stretto_open_patiently(&s, 5)))
+        if (t == NULL && opening == 3)
+            t = fixture_rank(0);
+    assert_int_equal(rc, 0);
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT64, 1, &width), 0);
+    for (int step = 0; step < STEPS; step++) {
+        for (int64_t i = 0; i < width; i++)
+            data[i] = step / 8.0 + (double)i;
+        while (again(&sending, rc = stretto_send(s, 0, step, data)))
+            assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
+        assert_int_equal(rc, 0);
+    }
+    while (again(&closing, rc = stretto_close(s)))
+        assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
+    assert_int_equal(rc, 0);
+    assert_true(opening >= 3 && sending > 0 && closing > 0);
+    train(&fx, t, 1, STEPS, times);
+    check_books(t, times, STEPS, 0);
+    assert_int_equal(stats_of(t).duplicates, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+    free(data);
+}
+
 static void *interrupt_soon(void *arg)
 {
     nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
@@ -538,6 +583,7 @@ int main(void)
         cmocka_unit_test(an_idle_stream_lends_memory),
         cmocka_unit_test(what_is_written_into_lent_memory_is_sent),
         cmocka_unit_test(lent_memory_is_the_message_s_own),
+        cmocka_unit_test(a_patient_stream_comes_back_while_it_waits),
         cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test(the_daemon_is_told),
     };
