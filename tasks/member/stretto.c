@@ -34,6 +34,7 @@ struct stretto {
         struct lending lending;
     } field[FIELDS_MAX];
     bool failed;      /* nothing more can be sent */
+    bool finished;    /* all is acknowledged, and the ranks know that it was all */
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
     int64_t until;    /* monotonic ms: the current call's patience ends */
 };
@@ -257,6 +258,8 @@ static int check_field(struct stretto *s, int field)
 {
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    if (s->finished)
+        return error_set(&s->err, "stream_finished", "the stream has been finished: nothing more can be sent");
     if (field < 0 || field >= s->env.fields.count || !s->field[field].declared)
         return error_set(&s->err, "stream_field", "field %d was not declared", field);
     return 0;
@@ -367,13 +370,13 @@ static bool settled(const struct stretto *s)
     return true;
 }
 
-static int finish(struct stretto *s)
+int stretto_finish(struct stretto *s)
 {
     int rc;
 
     if (s->failed)
-        return -1;
-    if (!s->env.active)
+        return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    if (!s->env.active || s->finished)
         return 0;
     if (incomplete(s) < 0)
         return -1;
@@ -386,6 +389,7 @@ static int finish(struct stretto *s)
         if (rc == 0)
             rc = service(s);
     }
+    s->finished = rc == 0;
     return rc;
 }
 
@@ -414,7 +418,7 @@ int stretto_close(struct stretto *s)
 
     if (s == NULL)
         return 0;
-    rc = finish(s);
+    rc = stretto_finish(s);
     if (rc == STRETTO_AGAIN)
         return rc;
     if (rc < 0)

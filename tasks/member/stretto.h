@@ -37,7 +37,8 @@ enum stretto_dtype {
 int stretto_open(struct stretto **out);
 
 /* For callers that must look at something else while they wait, such as an interpreter at its signals. As
- * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent() or stretto_close() on the stream, has
+ * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent(), stretto_finish() or
+ * stretto_close() on the stream, has
  * waited for `patience_ms`, it returns STRETTO_AGAIN, has done nothing, and is to be called again with the same
  * arguments. *out is NULL at the first call. */
 int stretto_open_patiently(struct stretto **out, int patience_ms);
@@ -78,6 +79,10 @@ double stretto_time_left(const struct stretto *s);
  * Returns 0 only if all of it has been acknowledged: a member must not report success otherwise. The stream is freed
  * in either case, with a message on stderr on failure. NULL is taken. */
 int stretto_close(struct stretto *s);
+
+/* As stretto_close(), but the stream is neither freed nor anything printed, so that stretto_error() can tell the reason
+ * of a failure. Either way, stretto_abort() then frees it. */
+int stretto_finish(struct stretto *s);
 
 /* End the stream without finishing: nothing more is sent, and the ranks do not take the member for finished. */
 void stretto_abort(struct stretto *s);

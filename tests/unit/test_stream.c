@@ -324,6 +324,8 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, right), 1);
     assert_int_equal(stretto_send(s, 1, -1, data), -1);
     assert_int_equal(stretto_send(s, 1, 0, data), 0);
+    assert_int_equal(stretto_finish(s), -1);
+    assert_string_equal(stretto_error(s), "step 0 was sent without the field \"n\"");
     assert_int_equal(stretto_close(s), -1); /* "n" of step 0 is missing */
     assert_int_equal(stats_of(t).finalized, 0);
     st_train_close(t);
@@ -486,9 +488,12 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
             assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
         assert_int_equal(rc, 0);
     }
-    while (again(&closing, rc = stretto_close(s)))
+    while (again(&closing, rc = stretto_finish(s)))
         assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
     assert_int_equal(rc, 0);
+    assert_int_equal(stretto_send(s, 0, STEPS, data), -1);
+    assert_non_null(strstr(stretto_error(s), "finished"));
+    assert_int_equal(stretto_close(s), 0);
     assert_true(opening >= 3 && sending > 0 && closing > 0);
     train(&fx, t, 1, STEPS, times);
     check_books(t, times, STEPS, 0);
