@@ -3,8 +3,10 @@
 noinst_LTLIBRARIES += libmember.la
 libmember_la_SOURCES = \
 	tasks/member/convert.c tasks/member/convert.h \
+	tasks/member/declare.c tasks/member/declare.h \
 	tasks/member/discovery.c tasks/member/discovery.h \
 	tasks/member/environment.c tasks/member/environment.h \
+	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/steps.c tasks/member/steps.h \
@@ -18,3 +20,10 @@ libstretto_la_LIBADD = libmember.la
 libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_'
 include_HEADERS += tasks/member/stretto.h
 pkgconfig_DATA += tasks/member/stretto.pc
+
+# Part of the Python package, which tasks/train/local.mk puts together.
+member_python = tasks/member/python/stretto/member.py
+
+EXTRA_DIST += tests/t/stream-member.py
+dist_check_SCRIPTS += tests/t/0210-stream-languages.t
+TESTS += tests/t/0210-stream-languages.t

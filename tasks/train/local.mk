@@ -26,6 +26,7 @@ include_HEADERS += tasks/train/stretto-train.h
 
 # The Python package, installed, and as a tree of links in the build directory: PYTHONPATH=BUILD/python works.
 stretto_python = \
+	$(member_python) \
 	tasks/train/python/stretto/__init__.py \
 	tasks/train/python/stretto/_library.py \
 	tasks/train/python/stretto/torch.py \
@@ -37,7 +38,8 @@ strettoexamplesdir = $(pkgdatadir)/python/stretto/examples
 dist_strettoexamples_DATA = tasks/train/python/stretto/examples/__init__.py
 
 tasks/train/_config.py: Makefile
-	$(AM_V_GEN)$(MKDIR_P) tasks/train && echo 'LIBRARY = "$(libdir)/libstretto-train.so.0"' > $@
+	$(AM_V_GEN)$(MKDIR_P) tasks/train && { echo 'LIBRARY = "$(libdir)/libstretto-train.so.0"' && \
+	echo 'MEMBER_LIBRARY = "$(libdir)/libstretto.so.0"'; } > $@
 
 noinst_DATA = python/stretto/.stamp
 python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python)
@@ -48,7 +50,8 @@ python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $
 	for f in $(dist_strettoexamples_DATA) $(heat_python); do \
 		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/examples/ || exit 1; \
 	done && \
-	echo 'LIBRARY = "$(abs_top_builddir)/.libs/libstretto-train.so"' > python/stretto/_config.py && touch $@
+	{ echo 'LIBRARY = "$(abs_top_builddir)/.libs/libstretto-train.so"' && \
+	echo 'MEMBER_LIBRARY = "$(abs_top_builddir)/.libs/libstretto.so"'; } > python/stretto/_config.py && touch $@
 
 CLEANFILES += tasks/train/_config.py
 clean-local: clean-stretto-python
