@@ -177,6 +177,18 @@ int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_ro
     return rc < 0 ? -1 : 0;
 }
 
+int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err)
+{
+    struct known_adapter *adapter;
+
+    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
+    if (adapter == NULL)
+        return error_set(err, "adapter_not_here",
+                         "there is no adapter \"%s\" here, and ensemble %lld is left alone until there is", row->adapter,
+                         (long long)row->id);
+    return 0;
+}
+
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err)
 {
     struct ensemble_row row;
@@ -186,6 +198,8 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     if (row.state >= ENSEMBLE_COMPLETE)
         return error_set(err, "ensemble_over", "ensemble %lld is %s", (long long)id, ensemble_state_name(row.state));
     *ens = engine_find_ensemble(engine, id);
+    if (*ens == NULL && engine_check_adapter(engine, &row, err) < 0)
+        return -1;
     if (*ens == NULL) /* told in the log, when memory was loaded */
         return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
     return 0;
@@ -204,7 +218,9 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         engine_settle(engine);
         return 0;
     }
-    return engine_stored_ensemble(engine, id, &row, err);
+    if (engine_stored_ensemble(engine, id, &row, err) < 0)
+        return -1;
+    return row.state >= ENSEMBLE_COMPLETE ? 0 : engine_open_ensemble(engine, id, &ens, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

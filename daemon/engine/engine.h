@@ -37,10 +37,10 @@ const char *engine_rows_dir(const struct engine *engine);
 int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
- * "ensemble_not_found" where there is none. */
+ * "ensemble_not_found" where there is none, "adapter_not_here" where its adapter is not loaded now. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
-/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over". What is asked for
+/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here". What is asked for
  * and holds already is no error and no event. */
 
 /* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
