@@ -25,6 +25,9 @@ libapi_la_SOURCES = \
 	api/health_get.c \
 	api/host.c api/host.h \
 	api/idempotency.c api/idempotency.h \
+	api/job_get.c \
+	api/job_json.c api/job_json.h \
+	api/jobs_get.c \
 	api/limits.h \
 	api/listener.c api/listener.h \
 	api/listener_tcp.c \

@@ -78,6 +78,17 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
 
+/* How an adapter is doing. */
+struct engine_adapter {
+    int slots;                /* 0: not known, or unlimited */
+    int64_t answered_ms;      /* its last answer about jobs; 0: none yet */
+    int64_t failing_since_ms; /* 0: it answers */
+    int64_t next_ms;          /* when it is asked again; 0: nothing to ask */
+    const char *reason;       /* why it does not answer; valid until the engine is called again */
+};
+/* false where there is none of that name. */
+bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out);
+
 /* How much is under way. */
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 

@@ -29,6 +29,8 @@ struct known_adapter {
     bool polling;
     int64_t poll_at;
     int failures; /* polls in a row without an answer */
+    int64_t answered_at, failing_since; /* 0: never, or not now */
+    char failing_for[256];
     UT_hash_handle hh; /* by ops->name */
 };
 
