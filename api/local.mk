@@ -99,6 +99,7 @@ api_tests = \
 	tests/t/0540-http-training.t \
 	tests/t/0550-http-clients.t \
 	tests/t/0560-http-document.t \
+	tests/t/0565-http-methods.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
 	tests/t/0585-migration.t \
