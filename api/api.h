@@ -2,6 +2,7 @@
 #ifndef API_API_H
 #define API_API_H
 #include "common/error.h"
+#include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
 #include "daemon/turn.h"
@@ -21,7 +22,7 @@ struct api_config {
     const char *state_dir;
     int64_t heartbeat_ms; /* an event stream is never silent for longer */
     struct feed *feed;    /* made by api_create() */
-    const char *const *adapters; /* names, ended by NULL */
+    const struct adapters *adapters;
     const char *tls_certificate, *tls_key; /* files of the TCP listeners; NULL: none */
     const char *const *host_names; /* further names of this machine in Host headers, ended by NULL; NULL: none */
 };

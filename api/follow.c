@@ -143,8 +143,8 @@ static void release(void *cls)
     unref(f);
 }
 
-void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(const struct request *r, int64_t number),
-                  int64_t number)
+void follow_reply(struct request *r, char *dir, const char *name, int64_t from,
+                  bool (*over)(const struct request *r, int64_t number), int64_t number)
 {
     struct follow *f;
     struct MHD_Response *response;
@@ -157,7 +157,8 @@ void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(c
     }
     under_way++;
     f = xcalloc(1, sizeof *f);
-    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number, .fd = -1};
+    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number, .fd = -1,
+                         .at = from};
     f->path = xasprintf("%s/%s", dir, name);
     f->chunk = xcalloc(1, CHUNK);
     free(dir);
@@ -167,4 +168,14 @@ void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(c
     if (response == NULL)
         release(f);
     request_reply_response(r, 200, "text/plain", response);
+}
+
+int follow_query(const struct request *r, int64_t *follow, int64_t *from, struct error *err)
+{
+    *follow = *from = 0;
+    if (request_query_int(r, "follow", 0, 1, follow, err) < 0 || request_query_int(r, "from", 0, INT64_MAX, from, err) < 0)
+        return -1;
+    if (*from > 0 && !*follow)
+        return error_set(err, "query_wrong_value", "query parameter \"from\" goes with follow=1; without it, ask for a Range");
+    return 0;
 }

@@ -25,6 +25,9 @@ libapi_la_SOURCES = \
 	api/health_get.c \
 	api/host.c api/host.h \
 	api/idempotency.c api/idempotency.h \
+	api/job_get.c \
+	api/job_json.c api/job_json.h \
+	api/jobs_get.c \
 	api/limits.h \
 	api/listener.c api/listener.h \
 	api/listener_tcp.c \
@@ -96,6 +99,7 @@ api_tests = \
 	tests/t/0540-http-training.t \
 	tests/t/0550-http-clients.t \
 	tests/t/0560-http-document.t \
+	tests/t/0565-http-methods.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \

@@ -34,7 +34,7 @@ static void reply(struct request *r, const char *name)
 {
     struct ensemble_row ensemble;
     struct member_row member;
-    int64_t attempt, follow = 0;
+    int64_t attempt, follow, from;
     struct error err;
     char *dir;
 
@@ -42,7 +42,7 @@ static void reply(struct request *r, const char *name)
         return;
     attempt = member.attempts;
     if (request_query_int(r, "attempt", 1, INT64_MAX, &attempt, &err) < 0 ||
-        request_query_int(r, "follow", 0, 1, &follow, &err) < 0) {
+        follow_query(r, &follow, &from, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
@@ -53,7 +53,7 @@ static void reply(struct request *r, const char *name)
     }
     dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);
     if (follow)
-        follow_reply(r, dir, name, is_over, attempt);
+        follow_reply(r, dir, name, from, is_over, attempt);
     else
         output_reply(r, dir, name);
 }

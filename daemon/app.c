@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
 #include "daemon/logs.h"
@@ -16,23 +17,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ADAPTERS_MAX 16
-
-struct app_adapter {
-    struct app *app;
-    const struct adapter_ops *ops;
-    struct adapter_host host;
-    struct adapter *adapter;
-};
-
 struct app {
     const struct config *config;
     uv_loop_t loop;
     struct store *store;
     struct turn *turn;
     struct engine *engine;
-    struct app_adapter adapters[ADAPTERS_MAX];
-    size_t n_adapters;
+    struct adapters *adapters;
     struct control *control;
     struct prune *prune;
     struct logs *logs;
@@ -83,35 +74,6 @@ static void rolled_back(void *arg)
         engine_rest(app->engine);
 }
 
-static void poke(void *arg)
-{
-    struct app_adapter *adapter = arg;
-
-    engine_poke(adapter->app->engine, adapter->adapter);
-}
-
-static int make_adapters(struct app *app, struct error *err)
-{
-    for (size_t i = 0; adapter_registry[i] != NULL && i < ADAPTERS_MAX; i++) {
-        struct app_adapter *mine = &app->adapters[app->n_adapters];
-
-        *mine = (struct app_adapter){.app = app, .ops = adapter_registry[i]};
-        mine->host = (struct adapter_host){
-            .loop = &app->loop,
-            .runner = app->config->runner,
-            .config = json_object_get(app->config->adapters, mine->ops->name),
-            .poke = poke,
-            .arg = mine,
-        };
-        mine->adapter = mine->ops->create(&mine->host, err);
-        if (mine->adapter == NULL)
-            return -1;
-        app->n_adapters++;
-        engine_add_adapter(app->engine, mine->ops, mine->adapter);
-    }
-    return 0;
-}
-
 static void make_engine(struct app *app)
 {
     struct engine_ports ports = {
@@ -134,7 +96,6 @@ static void make_engine(struct app *app)
 
 static int make_api(struct app *app, struct error *err)
 {
-    static const char *names[ADAPTERS_MAX + 1];
     struct api_config config = {
         .loop = &app->loop,
         .turn = app->turn,
@@ -144,14 +105,12 @@ static int make_api(struct app *app, struct error *err)
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
         .heartbeat_ms = app->config->heartbeat_ms,
-        .adapters = names,
+        .adapters = app->adapters,
         .tls_certificate = app->config->tls_certificate,
         .tls_key = app->config->tls_key,
         .host_names = (const char *const *)app->config->host_names,
     };
 
-    for (size_t i = 0; i < app->n_adapters; i++)
-        names[i] = app->adapters[i].ops->name;
     if (api_create(&app->api, &config, err) < 0)
         return -1;
     for (size_t i = 0; i < app->config->n_listen; i++)
@@ -205,14 +164,11 @@ static int start(struct app *app, struct error *err)
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
-        make_adapters(app, err) < 0 || engine_load(app->engine, err) < 0)
+        adapters_create(&app->adapters, &app->loop, app->config, app->engine, err) < 0 ||
+        engine_load(app->engine, err) < 0)
         return -1;
     app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);
     return make_api(app, err);
-}
-
-static void adapter_gone(void *arg)
-{
 }
 
 /* In reverse; answers that are still under way find an engine without memory, and change nothing. */
@@ -224,8 +180,7 @@ static void finish(struct app *app)
     prune_destroy(app->prune);
     if (app->engine != NULL)
         engine_stop(app->engine);
-    for (size_t i = app->n_adapters; i-- > 0;)
-        app->adapters[i].ops->destroy(app->adapters[i].adapter, adapter_gone, NULL);
+    adapters_destroy(app->adapters);
     control_close(app->control);
     turn_destroy(app->turn);
     notify_destroy(app->notify);
@@ -236,6 +191,7 @@ static void finish(struct app *app)
         uv_close((uv_handle_t *)&app->on_int, NULL);
     }
     uv_run(&app->loop, UV_RUN_DEFAULT);
+    adapters_free(app->adapters);
     engine_destroy(app->engine);
     store_close(app->store);
     if (uv_loop_close(&app->loop) != 0)

@@ -27,6 +27,7 @@ enum key {
     KEY_KEEP_EVENTS,
     KEY_HEARTBEAT,
     KEY_ADAPTERS,
+    KEY_PLUGIN_DIR,
     KEY_ALLOW_NETWORK_STATE,
     KEY_COUNT
 };
@@ -55,6 +56,8 @@ static const struct {
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
+    [KEY_PLUGIN_DIR] = {"plugin_dir", STRETTO_PLUGINDIR,
+                        "directory of further adapters, shared objects *.so; none of it may be writable by others"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
                                  "whether the state directory may be on a network file system: slower, and never for two "
                                  "daemons"},
@@ -104,6 +107,7 @@ void config_fini(struct config *config)
     free(config->run_dir);
     free(config->python);
     free(config->log_to);
+    free(config->plugin_dir);
     free(config->runner);
     free(config->examples_dir);
     free(config->python_path);
@@ -177,7 +181,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
     const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL;
-    const char *log_to = NULL, *log_format = NULL;
+    const char *log_to = NULL, *log_format = NULL, *plugin_dir = NULL;
     const char *certificate = NULL, *tls_key = NULL;
     const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
     size_t i;
@@ -198,6 +202,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
         take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_PLUGIN_DIR].name, JSONX_OPTIONAL, &plugin_dir, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
         (level != NULL && take_log_level(config, level, err) < 0) ||
         (log_to != NULL && config_log_to(config, log_to, err) < 0) ||
@@ -206,6 +211,8 @@ static int take(struct config *config, const json_t *json, struct error *err)
     replace(&config->state_dir, state_dir);
     replace(&config->run_dir, run_dir);
     replace(&config->python, python);
+    replace(&config->plugin_dir, plugin_dir);
+    config->plugin_dir_chosen = config->plugin_dir != NULL;
     replace(&config->tls_certificate, certificate);
     replace(&config->tls_key, tls_key);
     if (listen != NULL) {
@@ -327,5 +334,7 @@ int config_complete(struct config *config, struct error *err)
     if (make_absolute(&config->run_dir, err) < 0 || keep_private(config->run_dir, err) < 0)
         return -1;
     listen_on_a_socket(config);
+    if (config->plugin_dir == NULL)
+        config->plugin_dir = xstrdup(STRETTO_PLUGINDIR);
     return find_parts(config, err);
 }

@@ -23,6 +23,8 @@ struct config {
     bool allow_network_state;
     int64_t keep_events_ms;
     int64_t heartbeat_ms;
+    char *plugin_dir;
+    bool plugin_dir_chosen; /* it is not the default */
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 
     /* Where this daemon's own parts lie, found by config_complete() */

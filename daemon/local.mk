@@ -1,5 +1,6 @@
 noinst_LTLIBRARIES += libdaemon.la
 libdaemon_la_SOURCES = \
+	daemon/adapters.c daemon/adapters.h \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
 	daemon/control_key.c daemon/control_key.h \
@@ -56,7 +57,8 @@ libdaemon_la_SOURCES = \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"'
+	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
+	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
 daemon_cflags = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
 libdaemon_la_CFLAGS = $(daemon_cflags)
 libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS)

@@ -41,6 +41,23 @@ void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, st
     HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
 }
 
+bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out)
+{
+    const struct known_adapter *known;
+
+    HASH_FIND_STR(engine->adapters, name, known);
+    if (known == NULL)
+        return false;
+    *out = (struct engine_adapter){
+        .slots = known->ops->slots(known->adapter),
+        .answered_ms = known->answered_at,
+        .failing_since_ms = known->failing_since,
+        .next_ms = known->poll_at == INT64_MAX ? 0 : known->poll_at,
+        .reason = known->failing_for,
+    };
+    return true;
+}
+
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs)
 {
     *ensembles = HASH_COUNT(engine->ensembles);
@@ -177,10 +194,16 @@ int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_ro
     return rc < 0 ? -1 : 0;
 }
 
-/* It is not over, and not in memory: why was told in the log, when memory was loaded. */
-static int not_read(int64_t id, struct error *err)
+int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
-    return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
+    struct known_adapter *adapter;
+
+    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
+    if (adapter == NULL)
+        return error_set(err, "adapter_not_here",
+                         "there is no adapter \"%s\" here, and ensemble %lld is left alone until there is", row->adapter,
+                         (long long)row->id);
+    return 0;
 }
 
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err)
@@ -192,7 +215,11 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     if (row.state >= ENSEMBLE_COMPLETE)
         return error_set(err, "ensemble_over", "ensemble %lld is %s", (long long)id, ensemble_state_name(row.state));
     *ens = engine_find_ensemble(engine, id);
-    return *ens != NULL ? 0 : not_read(id, err);
+    if (*ens == NULL && engine_check_adapter(engine, &row, err) < 0)
+        return -1;
+    if (*ens == NULL) /* told in the log, when memory was loaded */
+        return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
+    return 0;
 }
 
 int engine_cancel(struct engine *engine, int64_t id, struct error *err)
@@ -210,7 +237,7 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
     }
     if (engine_stored_ensemble(engine, id, &row, err) < 0)
         return -1;
-    return row.state >= ENSEMBLE_COMPLETE ? 0 : not_read(id, err);
+    return row.state >= ENSEMBLE_COMPLETE ? 0 : engine_open_ensemble(engine, id, &ens, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

@@ -29,6 +29,8 @@ struct known_adapter {
     bool polling;
     int64_t poll_at;
     int failures; /* polls in a row without an answer */
+    int64_t answered_at, failing_since; /* 0: never, or not now */
+    char failing_for[256];
     UT_hash_handle hh; /* by ops->name */
 };
 
@@ -121,6 +123,9 @@ struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
 /* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
+/* Whether its adapter is here: 0, or -1 with "adapter_not_here". An ensemble of a plugin that is not loaded is left alone
+ * until it is. */
+int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
 /* End the whole ensemble as cancelled, with a reason ("" none). */
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);

@@ -88,7 +88,8 @@ static void adopt_ensembles(struct loading *loading)
         struct live_ensemble *ens;
         struct error err = {.text = ""};
 
-        if (engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
+        if (engine_check_adapter(loading->engine, &loading->rows[i], &err) < 0 ||
+            engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
             log_error_of(LOG_ENSEMBLE(loading->rows[i].id), "ensemble %lld is left alone: %s",
                          (long long)loading->rows[i].id, err.text);
             continue;

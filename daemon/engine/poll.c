@@ -72,6 +72,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         if (adapter->failures > 0)
             log_info_of(LOG_ADAPTER(q->adapter), "adapter %s answers again", q->adapter);
         adapter->failures = 0;
+        adapter->answered_at = engine_now(engine);
+        adapter->failing_since = 0;
         if (adapter->poll_at > engine_now(engine)) /* unless it poked meanwhile */
             adapter->poll_at = engine_now(engine) + POLL_MS;
         for (size_t i = 0; i < n; i++) {
@@ -83,6 +85,9 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     } else {
         int64_t wait = (int64_t)POLL_MS << (adapter->failures < 4 ? adapter->failures : 4);
 
+        snprintf(adapter->failing_for, sizeof adapter->failing_for, "%.255s", why->text);
+        if (adapter->failures == 0)
+            adapter->failing_since = engine_now(engine);
         if (adapter->failures++ == 0)
             log_warn_of(LOG_ADAPTER(q->adapter),
                         "adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter,

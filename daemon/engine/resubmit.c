@@ -37,16 +37,12 @@ static int check_training(struct engine *engine, int64_t id, const int64_t tally
 static struct live_ensemble *bring_back(struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->id);
-    struct known_adapter *adapter;
     struct spec *spec = NULL;
 
     if (ens != NULL)
         return ens;
-    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
-    if (adapter == NULL) {
-        error_set(err, "spec_unknown_adapter", "there is no adapter \"%s\" here any more", row->adapter);
+    if (engine_check_adapter(engine, row, err) < 0)
         return NULL;
-    }
     if (engine_spec(engine, row->id, &spec, err) == NULL)
         return NULL;
     ens = engine_adopt_ensemble(engine, row, spec);

@@ -79,3 +79,14 @@ int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *
                                 "SELECT " COLUMNS " WHERE a.job = ?1 AND a.outcome IS NULL ORDER BY a.idx", "i", job),
                     each, arg, err);
 }
+
+int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, int limit,
+                              int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT " COLUMNS " WHERE a.job = ?1 AND a.idx >= ?2 ORDER BY a.idx LIMIT ?3", "iii", job,
+                                     from, (int64_t)limit);
+    struct attempt_row row;
+
+    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+}

@@ -34,4 +34,7 @@ int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
 /* The open attempts of a job, by index. */
 int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
                             void *arg, struct error *err);
+/* All attempts of a job, by member; at most `limit`, from member `from` on. */
+int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, int limit,
+                              int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
 #endif

@@ -183,18 +183,17 @@ int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct 
     return store_exec(store, err, "UPDATE tally SET n = 0 WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
 }
 
-int store_ensemble_succeeded_since(struct store *store, int64_t ensemble, int64_t since_ms, int64_t *n,
-                                   struct error *err)
+int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT count(*) FROM attempt WHERE ensemble = ?1 AND outcome = 'succeeded' "
-                                     "AND ended >= ?2",
-                                     "ii", ensemble, since_ms);
+                                     "SELECT ended FROM attempt WHERE ensemble = ?1 AND outcome = 'succeeded' "
+                                     "ORDER BY ended DESC LIMIT 1 OFFSET ?2",
+                                     "ii", ensemble, nth - 1);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
-    if (rc != 1)
-        return -1;
-    *n = sqlite3_column_int64(stmt, 0);
-    store_done(stmt);
-    return 0;
+    if (rc == 1) {
+        *ended_ms = sqlite3_column_int64(stmt, 0);
+        store_done(stmt);
+    }
+    return rc;
 }

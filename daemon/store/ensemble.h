@@ -41,7 +41,6 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 /* Members without a row, and pending ones with a row, become cancelled. */
 int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err);
-/* Members that succeeded since a time, for the rate. */
-int store_ensemble_succeeded_since(struct store *store, int64_t ensemble, int64_t since_ms, int64_t *n,
-                                   struct error *err);
+/* When the nth latest of its members that succeeded did so, for the rate: 1 found, 0 there are fewer. */
+int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err);
 #endif

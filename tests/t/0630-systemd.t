@@ -35,7 +35,9 @@ unlisten() {
 
 # Much to recover, so that a READY that came too early would find nobody.
 jq -n '{name: "held", width: 3, members: {parameters: {grid: {x: [0, 1, 2]}},
-	command: ["sh", "-c", "env | grep -c -E \"^(NOTIFY_SOCKET|WATCHDOG)\"; while ! test -e \"$HOME/go\"; do sleep 0.1; done"]}}' >held.json
+	command: ["sh", "-c", "while ! test -e \"$HOME/go\"; do sleep 0.1; done"]}}' >held.json
+jq -n '{name: "env", members: {parameters: {grid: {x: [0]}},
+	command: ["sh", "-c", "tr \"\\000\" \"\\n\" </proc/$PPID/environ | grep -c -E \"^(NOTIFY_SOCKET|WATCHDOG)\"; true"]}}' >env.json
 # shellcheck disable=SC2119 # no options
 start_daemon
 submit held.json >/dev/null
@@ -60,7 +62,9 @@ kill -CONT "$DAEMON_PID"
 ok "and again once it runs on" wait_for 10 '[ "$(grep -c WATCHDOG told.out)" -gt "$before" ]'
 touch "$HOME/go"
 ok "the members end" wait_ensemble 1 30
-is "$(stretto logs 1.0)" 0 "and were told nothing of systemd"
+id=$(submit env.json)
+wait_ensemble "$id" 30
+is "$(stretto logs "$id.0")" 0 "a member's runner is told nothing of systemd"
 stop_daemon
 ok "STOPPING is told" wait_for 10 'grep -q -x STOPPING=1 told.out'
 unlisten
