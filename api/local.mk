@@ -4,6 +4,7 @@ libapi_la_SOURCES = \
 	api/adapters_get.c \
 	api/api.c api/api.h \
 	api/body.c api/body.h \
+	api/clients.c api/clients.h \
 	api/ensemble_cancel_post.c \
 	api/ensemble_get.c \
 	api/ensemble_json.c api/ensemble_json.h \
@@ -61,8 +62,8 @@ libapi_la_SOURCES = \
 	api/training_metrics_get.c \
 	api/training_output_get.c \
 	api/value.c api/value.h
-libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
-libapi_la_LIBADD = $(MHD_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
+libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
+libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
 
 # The document is written in YAML and compiled in as JSON. Both steps' results are in the tarball, which so needs no
 # PyYAML.

@@ -1,5 +1,6 @@
 #include "api/server.h"
 
+#include "api/clients.h"
 #include "api/limits.h"
 #include "api/listener.h"
 #include "api/request.h"
@@ -83,6 +84,33 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     *context = NULL;
 }
 
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct server *server = cls;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = clients_add(server->host.clients,
+                               MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    } else if (*context != NULL) {
+        clients_remove(server->host.clients, *context);
+        *context = NULL;
+    }
+}
+
+/* What libmicrohttpd refuses by itself: request lines, headers and lengths that are none, or too long. */
+static void log_refused(struct server *server, const char *text)
+{
+    static const char refused[] = "Error processing request (HTTP response code is ";
+    char what[80];
+
+    if (strncmp(text, refused, sizeof refused - 1) != 0)
+        return;
+    snprintf(what, sizeof what, "what was sent is no request that could be read: status %.3s",
+             text + sizeof refused - 1);
+    access_log(server->host.access, NULL, what);
+}
+
 static void on_mhd_log(void *cls, const char *fmt, va_list ap)
 {
     struct server *server = cls;
@@ -99,6 +127,7 @@ static void on_mhd_log(void *cls, const char *fmt, va_list ap)
     text[strcspn(text, "\r\n")] = '\0';
     snprintf(server->said, sizeof server->said, "%.255s", text);
     log_debug("libmicrohttpd: %s", text);
+    log_refused(server, text);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -127,32 +156,34 @@ int server_create(struct server **out, struct access *access, const struct tls *
     const struct api_config *config = access->config;
     struct server *server = xcalloc(1, sizeof *server);
     struct MHD_OptionItem secure[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_retriever()},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
         {MHD_OPTION_END, 0, NULL},
     };
     const union MHD_DaemonInfo *info;
+    unsigned max = config->connections_max;
 
-    if (listener_open(&server->listener, listen, tls->certificate != NULL, err) < 0) {
+    if (listener_open(&server->listener, listen, tls->current != NULL, err) < 0) {
         free(server);
         return -1;
     }
-    server->secure = server->listener.tcp && tls->certificate != NULL;
+    server->secure = server->listener.tcp && tls->current != NULL;
     server->host.config = config;
     server->host.access = access;
     server->host.listener = &server->listener;
     server->host.kick = kick;
+    server->host.clients = clients_create(config->loop, max);
     /* MHD wants the logger first */
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (server->secure ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, server,
         MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, server, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, LIMIT_IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_LIMIT, LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 3,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT, max, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 2,
         MHD_OPTION_END);
     if (server->daemon == NULL) {
         listener_remove(&server->listener);
+        clients_destroy(server->host.clients);
         error_set(err, "listen_failed", "the HTTP server could not be started on %.200s: %s", listen, server->said);
         free(server);
         return -1;
@@ -180,4 +211,5 @@ void server_destroy(struct server *server)
     uv_close((uv_handle_t *)&server->timer, on_closed);
     request_host_abandon(&server->host);
     MHD_stop_daemon(server->daemon);
+    clients_destroy(server->host.clients);
 }

@@ -35,7 +35,7 @@ struct app {
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
-    uv_signal_t on_term, on_int;
+    uv_signal_t on_term, on_int, on_hup;
     bool handles; /* wake and the signals are initialised */
 };
 
@@ -138,6 +138,8 @@ static int make_api(struct app *app, struct error *err)
         .control = app->control,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
+        .listeners = (unsigned)app->config->n_listen,
+        .connections_max = (unsigned)app->config->max_connections,
         .heartbeat_ms = app->config->heartbeat_ms,
         .adapters = names,
         .tls_certificate = app->config->tls_certificate,
@@ -161,6 +163,15 @@ static void stop(uv_signal_t *handle, int signum)
     uv_stop(handle->loop);
 }
 
+/* What a renewal of certificates sends. */
+static void reload(uv_signal_t *handle, int signum)
+{
+    struct app *app = handle->data;
+
+    if (app->api != NULL)
+        api_reload(app->api);
+}
+
 static void start_handles(struct app *app)
 {
     app->handles = true;
@@ -168,8 +179,11 @@ static void start_handles(struct app *app)
     app->wake.data = app;
     uv_signal_init(&app->loop, &app->on_term);
     uv_signal_init(&app->loop, &app->on_int);
+    uv_signal_init(&app->loop, &app->on_hup);
+    app->on_hup.data = app;
     uv_signal_start(&app->on_term, stop, SIGTERM);
     uv_signal_start(&app->on_int, stop, SIGINT);
+    uv_signal_start(&app->on_hup, reload, SIGHUP);
 }
 
 static int start(struct app *app, struct error *err)
@@ -209,6 +223,7 @@ static void finish(struct app *app)
         uv_close((uv_handle_t *)&app->wake, NULL);
         uv_close((uv_handle_t *)&app->on_term, NULL);
         uv_close((uv_handle_t *)&app->on_int, NULL);
+        uv_close((uv_handle_t *)&app->on_hup, NULL);
     }
     uv_run(&app->loop, UV_RUN_DEFAULT);
     engine_destroy(app->engine);

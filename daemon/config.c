@@ -24,6 +24,7 @@ enum key {
     KEY_LOG_LEVEL,
     KEY_KEEP_EVENTS,
     KEY_HEARTBEAT,
+    KEY_MAX_CONNECTIONS,
     KEY_ADAPTERS,
     KEY_ALLOW_NETWORK_STATE,
     KEY_COUNT
@@ -49,6 +50,9 @@ static const struct {
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
+    [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
+                             "clients of one listener at once; a quarter of them, at most 256, for those who have not "
+                             "been let in yet"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
                                  "whether the state directory may be on a network file system: slower, and never for two "
@@ -167,6 +171,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
         take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
+        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
         (level != NULL && take_log_level(config, level, err) < 0))

@@ -21,6 +21,7 @@ struct config {
     bool allow_network_state;
     int64_t keep_events_ms;
     int64_t heartbeat_ms;
+    int64_t max_connections; /* 0: as descriptors allow */
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 
     /* Where this daemon's own parts lie, found by config_complete() */
