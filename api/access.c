@@ -97,7 +97,8 @@ static int check_token(struct access *access, const char *token, struct caller *
         return error_set(err, "token_invalid", "token %" PRId64 " was revoked", row.id);
     if (row.expires_ms != 0 && row.expires_ms <= now_ms)
         return error_set(err, "token_invalid", "token %" PRId64 " has expired", row.id);
-    *caller = (struct caller){row.role, row.id, row.last_used_ms, row.expires_ms, access->revocations};
+    *caller = (struct caller){row.role, row.id, row.last_used_ms, row.expires_ms, access->revocations,
+                              false};
     return 0;
 }
 
@@ -145,6 +146,8 @@ bool access_holds(const struct access *access, struct caller *caller)
 
     if (caller->token == 0)
         return true;
+    if (caller->revoked)
+        return false;
     if (caller->expires_ms != 0 && caller->expires_ms <= config->now_ms(config->now_arg))
         return false;
     if (caller->revocations == access->revocations)
@@ -153,7 +156,8 @@ bool access_holds(const struct access *access, struct caller *caller)
     if (rc < 0)
         return true; /* the database's trouble is nobody's fault; asked again next time */
     caller->revocations = access->revocations;
-    return rc == 1 && row.revoked_ms == 0;
+    caller->revoked = rc == 0 || row.revoked_ms != 0;
+    return !caller->revoked;
 }
 
 void access_log(struct access *access, struct MHD_Connection *connection, const char *what)

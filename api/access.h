@@ -9,6 +9,7 @@
 #include "daemon/store/token.h"
 
 #include <microhttpd.h>
+#include <stdbool.h>
 
 /* What all listeners share. */
 struct access {
@@ -23,6 +24,7 @@ struct caller {
     int64_t last_used_ms;
     int64_t expires_ms;   /* 0: never */
     unsigned revocations; /* as they were when it was last looked at */
+    bool revoked;
 };
 
 /* Fill *caller, or -1 with one of peer_not_allowed, host_not_allowed, token_missing, token_invalid, too_many_tries.

@@ -23,6 +23,7 @@ libapi_la_SOURCES = \
 	api/find.c api/find.h \
 	api/follow.c api/follow.h \
 	api/handlers.h \
+	api/headers.c api/headers.h \
 	api/health_get.c \
 	api/host.c api/host.h \
 	api/idempotency.c api/idempotency.h \
@@ -100,6 +101,7 @@ api_tests = \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
+	tests/t/0582-attacks.t \
 	tests/t/0585-migration.t \
 	tests/t/0590-events.t \
 	tests/t/0591-etag.t

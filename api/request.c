@@ -3,6 +3,7 @@
 #include "api/body.h"
 #include "api/clients.h"
 #include "api/feed.h"
+#include "api/headers.h"
 #include "api/problem.h"
 #include "api/query.h"
 #include "api/routes.h"
@@ -322,6 +323,13 @@ static void judge_headers(struct request *r, const char *path)
     struct error err;
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
 
+    if (headers_check(r->connection, &err) < 0) {
+        access_log(r->host->access, r->connection, err.text);
+        request_add_header(r, "Connection", "close");
+        r->route = NULL;
+        request_reply_problem(r, &err);
+        return;
+    }
     if (access_check(r->host->access, r->host->listener, r->connection, &r->caller, &err) < 0) {
         refuse_access(r, &err);
         return;
