@@ -81,7 +81,7 @@ static void on_timer(uv_timer_t *timer)
 {
     struct follow *f = timer->data;
 
-    if (!request_is_orphan(f->r)) {
+    if (!request_is_orphan(f->r) && request_is_allowed(f->r)) {
         look(f);
         return;
     }
@@ -116,7 +116,7 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     struct follow *f = cls;
     size_t n = f->have - f->used < max ? f->have - f->used : max;
 
-    if (f->failed)
+    if (f->failed || !request_is_allowed(f->r))
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (n > 0) {
         memcpy(buf, f->chunk + f->used, n);

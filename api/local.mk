@@ -4,6 +4,7 @@ libapi_la_SOURCES = \
 	api/adapters_get.c \
 	api/api.c api/api.h \
 	api/body.c api/body.h \
+	api/clients.c api/clients.h \
 	api/ensemble_cancel_post.c \
 	api/ensemble_get.c \
 	api/ensemble_json.c api/ensemble_json.h \
@@ -22,6 +23,7 @@ libapi_la_SOURCES = \
 	api/find.c api/find.h \
 	api/follow.c api/follow.h \
 	api/handlers.h \
+	api/headers.c api/headers.h \
 	api/health_get.c \
 	api/host.c api/host.h \
 	api/idempotency.c api/idempotency.h \
@@ -64,8 +66,8 @@ libapi_la_SOURCES = \
 	api/training_metrics_get.c \
 	api/training_output_get.c \
 	api/value.c api/value.h
-libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
-libapi_la_LIBADD = $(MHD_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
+libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
+libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
 
 # The document is written in YAML and compiled in as JSON. Both steps' results are in the tarball, which so needs no
 # PyYAML.
@@ -103,6 +105,7 @@ api_tests = \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
+	tests/t/0582-attacks.t \
 	tests/t/0585-migration.t \
 	tests/t/0590-events.t \
 	tests/t/0591-etag.t

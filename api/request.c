@@ -1,6 +1,9 @@
 #include "api/request.h"
 
 #include "api/body.h"
+#include "api/clients.h"
+#include "api/feed.h"
+#include "api/headers.h"
 #include "api/problem.h"
 #include "api/query.h"
 #include "api/routes.h"
@@ -229,6 +232,17 @@ bool request_is_orphan(const struct request *r)
     return info == NULL || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
 }
 
+bool request_is_allowed(struct request *r)
+{
+    return r->connection != NULL && access_holds(r->host->access, &r->caller);
+}
+
+void request_revokes(struct request *r)
+{
+    r->host->access->revocations++;
+    feed_review(request_config(r)->feed);
+}
+
 /* After a handler's answer: the one that was waited for frees the hold. */
 static void answered(struct request *r)
 {
@@ -308,14 +322,32 @@ static void refuse_access(struct request *r, const struct error *err)
     request_reply_problem(r, err);
 }
 
+static struct client *client_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
 static void judge_headers(struct request *r, const char *path)
 {
     char allow[64];
     struct error err;
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
 
+    if (headers_check(r->connection, &err) < 0) {
+        access_log(r->host->access, r->connection, err.text);
+        request_add_header(r, "Connection", "close");
+        r->route = NULL;
+        request_reply_problem(r, &err);
+        return;
+    }
     if (access_check(r->host->access, r->host->listener, r->connection, &r->caller, &err) < 0) {
         refuse_access(r, &err);
+        return;
+    }
+    if (!clients_admit(r->host->clients, client_of(r->connection))) {
+        request_add_header(r, "Retry-After", "10");
+        request_add_header(r, "Connection", "close");
+        request_reply_error(r, "busy", "too many clients are connected; try again later");
         return;
     }
     if (answer == ROUTES_NO_PATH) {
@@ -330,7 +362,7 @@ static void judge_headers(struct request *r, const char *path)
             request_reply_error(r, "method_not_allowed", "%s is not possible here; possible: %s", r->method, allow);
         return;
     }
-    if (access_permit(&r->caller, r->route, &err) < 0 ||
+    if (access_permit(r->host->access, r->connection, &r->caller, r->route, &err) < 0 ||
         query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
         body_check_headers(r->connection, r->route->flags & ROUTE_BODY, &err) < 0)
         request_reply_problem(r, &err);

@@ -31,7 +31,7 @@ struct app {
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
-    uv_signal_t on_term, on_int;
+    uv_signal_t on_term, on_int, on_hup;
     bool handles; /* wake and the signals are initialised */
 };
 
@@ -104,6 +104,8 @@ static int make_api(struct app *app, struct error *err)
         .control = app->control,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
+        .listeners = (unsigned)app->config->n_listen,
+        .connections_max = (unsigned)app->config->max_connections,
         .heartbeat_ms = app->config->heartbeat_ms,
         .adapters = app->adapters,
         .tls_certificate = app->config->tls_certificate,
@@ -139,6 +141,15 @@ static void describe(void *arg, char *out, size_t size)
     snprintf(out, size, "%zu ensembles and %zu jobs under way", ensembles, jobs);
 }
 
+/* What a renewal of certificates sends. */
+static void reload(uv_signal_t *handle, int signum)
+{
+    struct app *app = handle->data;
+
+    if (app->api != NULL)
+        api_reload(app->api);
+}
+
 static void start_handles(struct app *app)
 {
     app->handles = true;
@@ -146,8 +157,11 @@ static void start_handles(struct app *app)
     app->wake.data = app;
     uv_signal_init(&app->loop, &app->on_term);
     uv_signal_init(&app->loop, &app->on_int);
+    uv_signal_init(&app->loop, &app->on_hup);
+    app->on_hup.data = app;
     uv_signal_start(&app->on_term, stop, SIGTERM);
     uv_signal_start(&app->on_int, stop, SIGINT);
+    uv_signal_start(&app->on_hup, reload, SIGHUP);
 }
 
 static int start(struct app *app, struct error *err)
@@ -189,6 +203,7 @@ static void finish(struct app *app)
         uv_close((uv_handle_t *)&app->wake, NULL);
         uv_close((uv_handle_t *)&app->on_term, NULL);
         uv_close((uv_handle_t *)&app->on_int, NULL);
+        uv_close((uv_handle_t *)&app->on_hup, NULL);
     }
     uv_run(&app->loop, UV_RUN_DEFAULT);
     adapters_free(app->adapters);

@@ -26,6 +26,7 @@ enum key {
     KEY_LOG_FORMAT,
     KEY_KEEP_EVENTS,
     KEY_HEARTBEAT,
+    KEY_MAX_CONNECTIONS,
     KEY_ADAPTERS,
     KEY_PLUGIN_DIR,
     KEY_ALLOW_NETWORK_STATE,
@@ -55,6 +56,9 @@ static const struct {
     [KEY_LOG_FORMAT] = {"log_format", "text", "text, or json: an object a line"},
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
+    [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
+                             "clients of one listener at once; a quarter of them, at most 256, for those who have not "
+                             "been let in yet"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
     [KEY_PLUGIN_DIR] = {"plugin_dir", STRETTO_PLUGINDIR,
                         "directory of further adapters, shared objects *.so; none of it may be writable by others"},
@@ -201,6 +205,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_LOG_FORMAT].name, JSONX_OPTIONAL, &log_format, err) < 0 ||
         take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
+        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PLUGIN_DIR].name, JSONX_OPTIONAL, &plugin_dir, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||

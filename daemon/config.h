@@ -25,6 +25,7 @@ struct config {
     int64_t heartbeat_ms;
     char *plugin_dir;
     bool plugin_dir_chosen; /* it is not the default */
+    int64_t max_connections; /* 0: as descriptors allow */
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 
     /* Where this daemon's own parts lie, found by config_complete() */

@@ -83,10 +83,15 @@ static int parse_values(struct param *param, const json_t *value, const char *at
     jsonx_pointer(place, sizeof place, at, param->name);
     if (!json_is_array(value) || json_array_size(value) == 0)
         return error_at(err, "spec_wrong_type", place, "\"%s\" must be a list of values", param->name);
-    json_array_foreach (value, i, item)
+    json_array_foreach (value, i, item) {
         if (json_is_object(item) || json_is_array(item) || json_is_null(item))
             return error_at(err, "spec_wrong_type", place, "item %zu of \"%s\" must be a number, a string or a boolean",
                             i, param->name);
+        if (json_string_length(item) > ROWS_BYTES_MAX)
+            return error_at(err, "spec_impossible_value", place,
+                            "item %zu of \"%s\" has %zu bytes, and a program's environment takes %zu", i, param->name,
+                            json_string_length(item), ROWS_BYTES_MAX);
+    }
     param->values = value;
     return 0;
 }
