@@ -7,7 +7,7 @@ TEST_LIMIT=${LIMIT:-300}
 . "$srcdir/tests/t/kills.sh"
 echo '{"adapters": {"local": {"slots": 6}}, "python": "/bin/true", "log_level": "warning"}' >"$T/config.json"
 
-kills --rounds "${ROUNDS:-12}" --life 1.5 --runners "${RUNNERS:-15}" --sessions "${SESSIONS:-6}"
+kills --rounds "${ROUNDS:-12}" --calm 4 --life 1.5 --runners "${RUNNERS:-15}" --sessions "${SESSIONS:-6}"
 is "$(told accepted)" "" "what was answered is there, after every crash, and nothing that nobody asked for"
 is "$(told answers)" "" "every answer was one to expect"
 is "$(told twice)" "" "no member met itself, or what was left of it"

@@ -30,6 +30,7 @@ def options():
         p.add_argument("--" + name, required=True)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--rounds", type=int, default=100, help="lives of the daemon that end by a kill")
+    p.add_argument("--calm", type=int, default=0, help="of them, those that last as long as they may, at first")
     p.add_argument("--storm", type=int, default=0, help="of them, at every N-th call of a recovery")
     p.add_argument("--runners", type=int, default=0, help="percent of the runners that are killed")
     p.add_argument("--sessions", type=int, default=0, help="members a second whose session or runner is hit")
@@ -134,7 +135,11 @@ class Driver:
         for i in range(self.o.rounds):
             if i == at_storm:
                 self.storm()
-            if not self.live(self.plan(), self.random.uniform(0.05, self.o.life)):
+            if i < self.o.calm:
+                ready = self.live("", self.o.life)
+            else:
+                ready = self.live(self.plan(), self.random.uniform(0.05, self.o.life))
+            if not ready:
                 self.unready += 1
 
     def last_life(self):
