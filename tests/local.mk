@@ -24,12 +24,14 @@ e2e_tests = \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0715-members-killed.t \
+	tests/t/0716-all-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0740-training.t \
 	tests/t/0750-killed-often.t \
 	tests/t/0751-runners-killed.t \
+	tests/t/0752-two-runners.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
 	tests/t/0780-parameter-files.t

@@ -7,7 +7,7 @@ TEST_LIMIT=${LIMIT:-300}
 . "$srcdir/tests/t/kills.sh"
 echo '{"adapters": {"local": {"slots": 6}}, "python": "/bin/true", "log_level": "warning"}' >"$T/config.json"
 
-kills --rounds "${ROUNDS:-10}" --life 1.5 --runners "${RUNNERS:-20}" --sessions "${SESSIONS:-5}"
+kills --rounds "${ROUNDS:-12}" --calm 4 --life 1.5 --runners "${RUNNERS:-15}" --sessions "${SESSIONS:-6}"
 is "$(told accepted)" "" "what was answered is there, after every crash, and nothing that nobody asked for"
 is "$(told answers)" "" "every answer was one to expect"
 is "$(told twice)" "" "no member met itself, or what was left of it"
@@ -18,5 +18,6 @@ is "$(told left)" "" "nothing is left in the temporary directory"
 is "$(told test)" "" "the test went as planned"
 ok "runners were killed: $(report '.kills["stretto-run"]')" test "$(report '.kills["stretto-run"] | add // 0')" -gt 0
 ok "sessions were killed: $(report '.["sessions killed"]')" test "$(report '.["sessions killed"]')" -gt 0
+ok "runners of running members were killed: $(report '.["runners killed"]')" test "$(report '.["runners killed"]')" -gt 0
 ok "attempts were lost: $(report '.books.outcomes.lost // 0')" test "$(report '.books.outcomes.lost // 0')" -gt 0
 done_testing

@@ -4,7 +4,8 @@
  *   KILLER_strettod=FUNCTION:N:before|after    at its N-th call of FUNCTION ("any": of all those below); with ":late"
  *                                              at the end, calls count from the first connection on
  *   KILLER_stretto_run=…                       the same for each runner
- *   KILLER_LOTS=SEED:PERCENT                   that many of a hundred runners draw a moment, by their job's number
+ *   KILLER_LOTS=SEED:PERCENT[:FIRST]           that many of a hundred runners draw a moment, by their job's number;
+ *                                              jobs below FIRST are spared
  *   KILLER_SIGNAL=NUMBER                      that signal instead, once
  *   KILLER_LOG=FILE                            gets a line for each kill: PROGRAM PID FUNCTION N before|after
  *
@@ -60,7 +61,7 @@ static void die(void)
     while (plan.signal == SIGKILL);
 }
 
-/* Is this the call? Then its number has been reached, for good. */
+/* Is this the call, after which it is to die? */
 static bool is_due(const char *function)
 {
     if (plan.pid == 0 || (!plan.any && strcmp(function, plan.function) != 0) || getpid() != plan.pid)
@@ -72,7 +73,7 @@ static bool is_due(const char *function)
     snprintf(plan.function, sizeof plan.function, "%s", function);
     if (plan.before)
         die();
-    return true;
+    return !plan.before;
 }
 
 /* Only the process that made the call: fork() returns twice. */
@@ -105,12 +106,15 @@ static bool parse(const char *text)
 static bool draw(const char *how, const char *jobdir)
 {
     const char *number = jobdir ? strrchr(jobdir, '-') : NULL;
-    unsigned long long seed, x;
+    unsigned long long seed, x, job, first = 0;
     unsigned percent;
 
-    if (how == NULL || number == NULL || sscanf(how, "%llu:%u", &seed, &percent) != 2)
+    if (how == NULL || number == NULL || sscanf(how, "%llu:%u:%llu", &seed, &percent, &first) < 2)
         return false;
-    x = (seed << 32) ^ strtoull(number + 1, NULL, 10);
+    job = strtoull(number + 1, NULL, 10);
+    if (job < first)
+        return false;
+    x = (seed << 32) ^ job;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL; /* splitmix64 */
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
     x ^= x >> 31;

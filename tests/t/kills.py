@@ -30,9 +30,10 @@ def options():
         p.add_argument("--" + name, required=True)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--rounds", type=int, default=100, help="lives of the daemon that end by a kill")
+    p.add_argument("--calm", type=int, default=0, help="of them, those that last as long as they may, at first")
     p.add_argument("--storm", type=int, default=0, help="of them, at every N-th call of a recovery")
     p.add_argument("--runners", type=int, default=0, help="percent of the runners that are killed")
-    p.add_argument("--sessions", type=int, default=0, help="sessions of members that are killed, as many a second")
+    p.add_argument("--sessions", type=int, default=0, help="members a second whose session or runner is hit")
     p.add_argument("--clients", type=int, default=3)
     p.add_argument("--think", type=float, default=0.06, help="longest pause of a client between two requests")
     p.add_argument("--live", type=int, default=12, help="ensembles under way at once, about")
@@ -134,7 +135,11 @@ class Driver:
         for i in range(self.o.rounds):
             if i == at_storm:
                 self.storm()
-            if not self.live(self.plan(), self.random.uniform(0.05, self.o.life)):
+            if i < self.o.calm:
+                ready = self.live("", self.o.life)
+            else:
+                ready = self.live(self.plan(), self.random.uniform(0.05, self.o.life))
+            if not ready:
                 self.unready += 1
 
     def last_life(self):
@@ -200,13 +205,13 @@ class Driver:
 
 
 class Sessions(threading.Thread):
-    """Kills whole sessions of members, and stops runners for a while."""
+    """Kills whole sessions of members, and the runners of members that run; stops runners for a while."""
 
     def __init__(self, world):
         super().__init__(name="sessions")
         self.world = world
         self.random = random.Random(world.options.seed + 7)
-        self.killed = self.stopped = 0
+        self.killed = self.stopped = self.runners_killed = 0
         self.offset = 0
         self.running = {}
 
@@ -242,23 +247,28 @@ class Sessions(threading.Thread):
                 continue
             pid = self.random.choice(live)
             self.running.pop(pid)
-            if self.random.random() < 0.7:
+            lot = self.random.random()
+            if lot < 0.4:
                 try:
                     os.killpg(pid, signal.SIGKILL)
                     self.killed += 1
                 except OSError:
                     pass
             else:
-                self.stop_runner(pid)
+                self.hit_runner(pid, lot < 0.75)
 
-    def stop_runner(self, member):
-        """Of a member's runner, which is its parent."""
+    def hit_runner(self, member, kill):
+        """Kill, or stop for a while, a member's runner, which is its parent."""
         try:
             with open(f"/proc/{member}/stat", encoding="ascii") as f:
                 runner = int(f.read().rsplit(")", 1)[1].split()[1])
             with open(f"/proc/{runner}/comm", encoding="ascii") as f:
                 if f.read().strip() != "stretto-run":
                     return
+            if kill:
+                os.kill(runner, signal.SIGKILL)
+                self.runners_killed += 1
+                return
             os.kill(runner, signal.SIGSTOP)
             self.stopped += 1
             time.sleep(0.3)
@@ -300,6 +310,7 @@ def main():
     json.dump({"violations": world.violations, "lives": driver.lives, "before ready": driver.unready,
                "storm calls": driver.storm_calls, "moments": driver.moments, "terms": driver.terms, "kills": by_call,
                "requests": world.counts, "books": books, "sessions killed": sum(c.killed for c in chaos),
+               "runners killed": sum(c.runners_killed for c in chaos),
                "runners stopped": sum(c.stopped for c in chaos), "seconds": round(time.monotonic() - started, 1)},
               sys.stdout, indent=1)
     print()

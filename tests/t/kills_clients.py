@@ -173,7 +173,9 @@ class Client(threading.Thread):
 
     def spec(self, name):
         o, r = self.world.options, self.random
-        mode = r.choices(["plain", "tree", "stray", "stubborn", "fail"], [5, 2, 2, 1, 2])[0]
+        # what a killed runner leaves behind is there to be met by the next attempt
+        weights = [2, 1, 6, 1, 2] if o.sessions else [5, 2, 2, 1, 2]
+        mode = r.choices(["plain", "tree", "stray", "stubborn", "fail"], weights)[0]
         ms = r.randrange(0, 400)
         retries = 20 if o.sessions else r.choice([0, 2]) if mode == "fail" else 0
         count = r.randint(1, 6)
