@@ -4,6 +4,7 @@ libcli_la_SOURCES = \
 	cli/args.c cli/args.h \
 	cli/cli.h \
 	cli/client.c cli/client.h \
+	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
 	cli/cmd_logs.c \
 	cli/cmd_members.c \

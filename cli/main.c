@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
+    {"backup", "[FILE]", "a copy of all that the daemon knows, while it runs", cmd_backup},
     {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
     {"pause", "ID", "start no more members of an ensemble", cmd_pause},
     {"resume", "ID", "let a paused ensemble go on", cmd_resume},

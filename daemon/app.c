@@ -7,7 +7,9 @@
 #include "daemon/engine/engine.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
+#include "daemon/restore.h"
 #include "daemon/rundir/rundir.h"
+#include "daemon/store/backup.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -176,6 +178,9 @@ static int start(struct app *app, struct error *err)
     const struct store_options options = {.allow_network = app->config->allow_network_state};
 
     if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0)
+        return -1;
+    backup_sweep(app->config->state_dir);
+    if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);

@@ -22,6 +22,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/training.c \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
+	daemon/restore.c daemon/restore.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
@@ -37,6 +38,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
+	daemon/store/backup.c daemon/store/backup.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \

@@ -10,6 +10,7 @@ struct store {
     int lock_fd;
     char *path;
     char instance[9];
+    bool exclusive; /* nobody else can read the database meanwhile */
     bool in_transaction;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;

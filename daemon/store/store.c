@@ -143,6 +143,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
         load_instance(store, err) < 0 || prepared(store, rollback_sql, err) == NULL)
         goto fail;
+    store->exclusive = journal == STORE_JOURNAL_ROLLBACK;
     *out = store;
     return 0;
 fail:
