@@ -10,6 +10,7 @@
 #include "daemon/restore.h"
 #include "daemon/rundir/rundir.h"
 #include "daemon/store/backup.h"
+#include "daemon/sweep.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct app {
     size_t n_adapters;
     struct control *control;
     struct prune *prune;
+    struct sweep *sweep;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
@@ -190,6 +192,8 @@ static int start(struct app *app, struct error *err)
         control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
         make_adapters(app, err) < 0 || engine_load(app->engine, err) < 0)
         return -1;
+    app->sweep = sweep_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->keep_output,
+                              app->config->keep_output_for_ms);
     app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);
     return make_api(app, err);
 }
@@ -203,6 +207,7 @@ static void finish(struct app *app)
 {
     api_destroy(app->api);
     prune_destroy(app->prune);
+    sweep_destroy(app->sweep);
     if (app->engine != NULL)
         engine_stop(app->engine);
     for (size_t i = app->n_adapters; i-- > 0;)

@@ -3,6 +3,7 @@
 #define DAEMON_CONFIG_H
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/store/retain.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -20,6 +21,8 @@ struct config {
     enum log_level log_level;
     bool allow_network_state;
     int64_t keep_events_ms;
+    enum retain keep_output;
+    int64_t keep_output_for_ms;
     int64_t heartbeat_ms;
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 

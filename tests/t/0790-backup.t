@@ -23,7 +23,7 @@ is "$(api_status GET /v1/backup)" 200 "curl gets it, too"
 is "$(sqlite3 -readonly "$T/api.body" 'SELECT count(*) FROM ensemble')" 2 "the same"
 is "$(find "$STATE" "$T" -maxdepth 1 -name 'backup-tmp*' -o -name '*.db.*' | wc -l)" 0 "nothing is left beside it"
 
-example=$(sed -n 's/^0 3 \* \* \* //p' "$srcdir/docs/man/strettod.8" | sed 's/\\\\e%/%/')
+example=$(sed -n 's/^0 3 \* \* \* //p' "$srcdir/docs/man/strettod.8" | sed 's/\\e%/%/')
 like "$example" '^stretto backup .*date' "strettod(8) has an example for cron"
 (cd / && sh -c "$example")
 is "$(sqlite3 -readonly "$HOME/stretto-$(date +%a).db" 'SELECT count(*) FROM ensemble')" 2 "which works"
