@@ -3,6 +3,7 @@ libapi_la_SOURCES = \
 	api/access.c api/access.h \
 	api/adapters_get.c \
 	api/api.c api/api.h \
+	api/backup_get.c \
 	api/body.c api/body.h \
 	api/clients.c api/clients.h \
 	api/ensemble_cancel_post.c \

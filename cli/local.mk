@@ -5,6 +5,7 @@ libcli_la_SOURCES = \
 	cli/cli.h \
 	cli/client.c cli/client.h \
 	cli/cmd_adapters.c \
+	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
 	cli/cmd_jobs.c \
 	cli/cmd_logs.c \

@@ -10,7 +10,10 @@
 #include "daemon/notify.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
+#include "daemon/restore.h"
 #include "daemon/rundir/rundir.h"
+#include "daemon/store/backup.h"
+#include "daemon/sweep.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -28,6 +31,7 @@ struct app {
     struct prune *prune;
     struct logs *logs;
     struct notify *notify;
+    struct sweep *sweep;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
@@ -172,6 +176,9 @@ static int start(struct app *app, struct error *err)
     app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
     if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0)
         return -1;
+    backup_sweep(app->config->state_dir);
+    if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
+        return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
@@ -181,6 +188,8 @@ static int start(struct app *app, struct error *err)
         adapters_create(&app->adapters, &app->loop, app->config, app->engine, err) < 0 ||
         engine_load(app->engine, err) < 0)
         return -1;
+    app->sweep = sweep_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->keep_output,
+                              app->config->keep_output_for_ms);
     app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);
     return make_api(app, err);
 }
@@ -192,6 +201,7 @@ static void finish(struct app *app)
         notify_stopping(app->notify);
     api_destroy(app->api);
     prune_destroy(app->prune);
+    sweep_destroy(app->sweep);
     if (app->engine != NULL)
         engine_stop(app->engine);
     adapters_destroy(app->adapters);

@@ -25,6 +25,8 @@ enum key {
     KEY_LOG_TO,
     KEY_LOG_FORMAT,
     KEY_KEEP_EVENTS,
+    KEY_KEEP_OUTPUT,
+    KEY_KEEP_OUTPUT_FOR,
     KEY_HEARTBEAT,
     KEY_MAX_CONNECTIONS,
     KEY_ADAPTERS,
@@ -55,6 +57,10 @@ static const struct {
                     "stderr, syslog, syslog:SOCKET or a file's absolute path, which is begun anew on SIGHUP"},
     [KEY_LOG_FORMAT] = {"log_format", "text", "text, or json: an object a line"},
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
+    [KEY_KEEP_OUTPUT] = {"keep_output", "all",
+                         "whose captured output is kept for good: all, failed (members that did not succeed) or none; "
+                         "other files that members wrote are never removed"},
+    [KEY_KEEP_OUTPUT_FOR] = {"keep_output_for", "30d", "how long after the end of its ensemble any output is kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
     [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
                              "clients of one listener at once; a quarter of them, at most 256, for those who have not "
@@ -68,6 +74,7 @@ static const struct {
 };
 
 #define KEEP_EVENTS_MS (INT64_C(30) * 86400 * 1000)
+#define KEEP_OUTPUT_FOR_MS KEEP_EVENTS_MS
 #define HEARTBEAT_MS (INT64_C(15) * 1000)
 
 static const char *const format_names[] = {"text", "json"};
@@ -81,7 +88,8 @@ void config_print_keys(void)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS, .heartbeat_ms = HEARTBEAT_MS};
+    *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS,
+                              .keep_output_for_ms = KEEP_OUTPUT_FOR_MS, .heartbeat_ms = HEARTBEAT_MS};
 }
 
 static void clear_listen(struct config *config)
@@ -163,6 +171,19 @@ int config_log_to(struct config *config, const char *to, struct error *err)
     return 0;
 }
 
+static int take_keep_output(struct config *config, const char *word, struct error *err)
+{
+    static const char *const words[] = {[RETAIN_ALL] = "all", [RETAIN_FAILED] = "failed", [RETAIN_NONE] = "none"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            config->keep_output = (enum retain)i;
+            return 0;
+        }
+    }
+    return error_at(err, "config_value", "/keep_output", "\"%.40s\" is not one of all, failed, none", word);
+}
+
 static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64_t *ms, struct error *err)
 {
     const char *text = NULL;
@@ -184,7 +205,7 @@ static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64
 static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
-    const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL;
+    const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL, *keep = NULL;
     const char *log_to = NULL, *log_format = NULL, *plugin_dir = NULL;
     const char *certificate = NULL, *tls_key = NULL;
     const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
@@ -204,6 +225,9 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_LOG_TO].name, JSONX_OPTIONAL, &log_to, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_FORMAT].name, JSONX_OPTIONAL, &log_format, err) < 0 ||
         take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_KEEP_OUTPUT].name, JSONX_OPTIONAL, &keep, err) < 0 ||
+        (keep != NULL && take_keep_output(config, keep, err) < 0) ||
+        take_duration(json, KEY_KEEP_OUTPUT_FOR, 1000, &config->keep_output_for_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
         jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||

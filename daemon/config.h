@@ -3,6 +3,7 @@
 #define DAEMON_CONFIG_H
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/store/retain.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,6 +23,8 @@ struct config {
     enum log_format log_format;
     bool allow_network_state;
     int64_t keep_events_ms;
+    enum retain keep_output;
+    int64_t keep_output_for_ms;
     int64_t heartbeat_ms;
     char *plugin_dir;
     bool plugin_dir_chosen; /* it is not the default */

@@ -26,6 +26,7 @@ libdaemon_la_SOURCES = \
 	daemon/notify.c daemon/notify.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
+	daemon/restore.c daemon/restore.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
@@ -41,6 +42,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
+	daemon/store/backup.c daemon/store/backup.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \
@@ -51,9 +53,11 @@ libdaemon_la_SOURCES = \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/place.c daemon/store/place.h \
+	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
+	daemon/sweep.c daemon/sweep.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \

@@ -34,7 +34,9 @@ e2e_tests = \
 	tests/t/0752-two-runners.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
-	tests/t/0780-parameter-files.t
+	tests/t/0780-parameter-files.t \
+	tests/t/0790-backup.t \
+	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
 

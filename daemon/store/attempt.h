@@ -22,6 +22,7 @@ struct attempt_row {
     char reason[512];
     char host[64];
     int64_t submitted_ms, started_ms, ended_ms; /* 0: not yet */
+    int64_t released_ms; /* read only; its output was let go; 0: it was not */
 };
 
 const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTEMPT_OPEN */

@@ -11,6 +11,7 @@ struct store {
     char *path;
     char instance[9];
     char control_secret[65];
+    bool exclusive; /* nobody else can read the database meanwhile */
     bool in_transaction;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;

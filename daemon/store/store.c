@@ -146,6 +146,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         prepared(store, rollback_sql, err) == NULL)
         goto fail;
+    store->exclusive = journal == STORE_JOURNAL_ROLLBACK;
     *out = store;
     return 0;
 fail:

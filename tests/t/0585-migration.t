@@ -4,13 +4,14 @@
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 mkdir -m 700 "$STATE"
-gzip -dc "$srcdir/tests/data/stretto-v1.db.gz" >"$STATE/stretto.db"
+gzip -dc "$srcdir/tests/data/stretto-v1.db.gz" | tee "$T/kept.db" >"$STATE/stretto.db"
 version() { sqlite3 -readonly "$1" 'PRAGMA user_version'; }
-# Everything of the tables that version 1 had.
+# Everything of the tables and columns that the kept database had.
 content() {
-	local table
-	for table in ensemble tally member attempt job training rank metric event idempotency meta; do
-		sqlite3 -readonly "$1" "SELECT '$table', * FROM $table" | grep -v "^meta|control_secret|"
+	local table columns
+	for table in $(sqlite3 -readonly "$T/kept.db" "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"); do
+		columns=$(sqlite3 -readonly "$T/kept.db" "SELECT group_concat(name) FROM pragma_table_info('$table')")
+		sqlite3 -readonly "$1" "SELECT '$table', $columns FROM $table" | grep -v "^meta|control_secret|"
 	done
 }
 is "$(version "$STATE/stretto.db")" 1 "the kept database is of version 1"
@@ -37,17 +38,13 @@ stop_daemon
 version1=$STATE
 mkdir -m 700 "$T/fourth"
 STATE=$T/fourth SOCKET=$T/fourth/stretto.sock
-gzip -dc "$srcdir/tests/data/stretto-v4.db.gz" >"$STATE/stretto.db"
+gzip -dc "$srcdir/tests/data/stretto-v4.db.gz" | tee "$T/kept.db" >"$STATE/stretto.db"
 is "$(version "$STATE/stretto.db")" 4 "another kept database is of version 4"
-everything() {
-	local table
-	content "$1"
-	for table in token parameter_rows; do sqlite3 -readonly "$1" "SELECT '$table', * FROM $table"; done
-}
-everything "$STATE/stretto.db" >"$T/before"
+content "$STATE/stretto.db" >"$T/before"
+like "$(cat "$T/before")" 'token\|1' "and has a token"
 start_daemon --config "$T/config.json"
 is "$(version "$STATE/stretto.db")" "$newest" "it is migrated"
-everything "$STATE/stretto.db" >"$T/after"
+content "$STATE/stretto.db" >"$T/after"
 is "$(diff "$T/before" "$T/after")" "" "nothing is lost, nothing is added"
 is "$(api GET /v1/ensembles | jq -c '[.ensembles[] | [.name, .state, .members.pending]]')" \
 	'[["listed","complete",0],["cancelled","cancelled",0],["retrying","paused",3],["failing","complete",0],["plain","complete",0]]' \

@@ -22,3 +22,12 @@ CREATE TRIGGER ensemble_change AFTER UPDATE OF state ON ensemble WHEN NEW.state 
     UPDATE census SET n = n - 1 WHERE state = OLD.state;
     UPDATE census SET n = n + 1 WHERE state = NEW.state;
 END;
+
+-- Captured output of members is let go, some time after the end of its ensemble.
+ALTER TABLE attempt ADD COLUMN released INTEGER; -- when its output was let go
+ALTER TABLE ensemble ADD COLUMN swept INTEGER NOT NULL DEFAULT 0 CHECK (swept BETWEEN 0 AND 2); -- 1: members that succeeded, 2: all
+ALTER TABLE ensemble ADD COLUMN sweep_next INTEGER NOT NULL DEFAULT 0; -- a sweep that is under way goes on with this member
+CREATE INDEX ensemble_over ON ensemble (swept, ended) WHERE ended IS NOT NULL;
+CREATE TRIGGER ensemble_again AFTER UPDATE OF ended ON ensemble WHEN NEW.ended IS NULL AND OLD.ended IS NOT NULL BEGIN
+    UPDATE ensemble SET swept = 0, sweep_next = 0 WHERE id = NEW.id;
+END;
