@@ -18,7 +18,7 @@ lib_LTLIBRARIES += libstretto.la
 libstretto_la_SOURCES =
 libstretto_la_LIBADD = libmember.la
 libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_'
-include_HEADERS += tasks/member/stretto.h
+include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h
 pkgconfig_DATA += tasks/member/stretto.pc
 
 # Part of the Python package, which tasks/train/local.mk puts together.
