@@ -21,6 +21,8 @@ libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex 
 include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h
 pkgconfig_DATA += tasks/member/stretto.pc
 
+include tasks/member/fortran/local.mk
+
 # Part of the Python package, which tasks/train/local.mk puts together.
 member_python = tasks/member/python/stretto/member.py
 
