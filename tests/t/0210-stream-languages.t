@@ -60,7 +60,7 @@ over() { # RUN: no more members come
 
 run=$T/all members=${#member_kinds[@]} pids=()
 configure_run "$run" "$members" 500
-rank_of "$run" python "$srcdir/tests/t/stream-rank.py" numpy "$members" $steps >"$run/books.json" 2>"$run/rank.log" &
+rank_of "$run" python "$srcdir/tests/t/stream-rank.py" plain "$members" $steps >"$run/books.json" 2>"$run/rank.log" &
 rank=$!
 for ((m = 0; m < members; m++)); do
 	member_of "$run" $m "${member_kinds[m]}" $steps >"$run/member$m.log" 2>&1 &

@@ -1,13 +1,17 @@
 # The module stretto, as a library with its .mod file and as the one source file that it is, for other compilers.
 fortran_dir = tasks/member/fortran
-EXTRA_DIST += $(fortran_dir)/expand.awk $(fortran_dir)/stretto.f90.in
+fortran_modules = $(fortran_dir)/stretto.f90 $(fortran_dir)/stretto_mpi.f90
+EXTRA_DIST += $(fortran_dir)/expand.awk $(fortran_modules:=.in)
 fortransourcedir = $(pkgdatadir)/fortran
-nodist_fortransource_DATA = $(fortran_dir)/stretto.f90
-CLEANFILES += $(fortran_dir)/stretto.f90
+nodist_fortransource_DATA = $(fortran_modules)
+dist_fortransource_DATA = $(fortran_dir)/stretto_mpi_shim.c
+CLEANFILES += $(fortran_modules)
 
-$(fortran_dir)/stretto.f90: $(fortran_dir)/stretto.f90.in $(fortran_dir)/expand.awk
-	$(AM_V_GEN)$(MKDIR_P) $(fortran_dir) && $(AWK) -v source=stretto.f90.in -f $(srcdir)/$(fortran_dir)/expand.awk \
-		$(srcdir)/$(fortran_dir)/stretto.f90.in >$@.new && mv $@.new $@
+$(fortran_modules): $(fortran_dir)/expand.awk
+	$(AM_V_GEN)$(MKDIR_P) $(fortran_dir) && $(AWK) -v source=$(@F).in -f $(srcdir)/$(fortran_dir)/expand.awk \
+		$(srcdir)/$@.in >$@.new && mv $@.new $@
+$(fortran_dir)/stretto.f90: $(fortran_dir)/stretto.f90.in
+$(fortran_dir)/stretto_mpi.f90: $(fortran_dir)/stretto_mpi.f90.in
 
 if HAVE_FORTRAN
 lib_LTLIBRARIES += libstretto-fortran.la
