@@ -18,12 +18,14 @@ lib_LTLIBRARIES += libstretto.la
 libstretto_la_SOURCES =
 libstretto_la_LIBADD = libmember.la
 libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_'
-include_HEADERS += tasks/member/stretto.h
+include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h
 pkgconfig_DATA += tasks/member/stretto.pc
+
+include tasks/member/fortran/local.mk
 
 # Part of the Python package, which tasks/train/local.mk puts together.
 member_python = tasks/member/python/stretto/member.py
 
-EXTRA_DIST += tests/t/stream-member.py
-dist_check_SCRIPTS += tests/t/0210-stream-languages.t
-TESTS += tests/t/0210-stream-languages.t
+EXTRA_DIST += tests/t/stream-member.py tests/t/stream-mpi.c tests/t/stream-mpi.f90
+dist_check_SCRIPTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t
+TESTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t

@@ -12,11 +12,24 @@ python_member() { python "$srcdir/tests/t/stream-member.py" "$@"; }
 
 fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]}}'
 member_kinds=(python_member python_member "$builddir/tests/t/stream-member")
+fortran=$builddir/tests/t/stream-member-fortran
+fortran_real32() { "$fortran" "$1" real32; }
+[ ! -x "$fortran" ] || member_kinds+=("$fortran" fortran_real32)
 steps=70
 
 status_is 0 "a Python member that is not under stretto runs" python_member 14
 is "$(cat "$T/out")" "idle inf" "its stream is idle, and it makes the same mistakes"
 is "$(grep -c 'STRETTO_STREAM is not set' "$T/err")" 1 "that is said once"
+
+if [ -x "$fortran" ]; then
+	echo detect_leaks=1 >"$T/asan.stream-member-fortran"
+	status_is 0 "a Fortran member that is not under stretto runs" "$fortran" 14
+	is "$(cat "$T/out")" "idle, without a limit" "its stream is idle, and it makes the same mistakes"
+	status_is 1 "a failure that no stat= asks for ends a Fortran program" env ASAN_OPTIONS= "$fortran" 14 stop
+	like "$(cat "$T/err")" "stretto: the field was not declared" "with the reason"
+else
+	skip "built without a Fortran compiler"
+fi
 
 # RUN MEMBERS CAPACITY: a rank's configuration
 configure_run() {
@@ -47,7 +60,7 @@ over() { # RUN: no more members come
 
 run=$T/all members=${#member_kinds[@]} pids=()
 configure_run "$run" "$members" 500
-rank_of "$run" python "$srcdir/tests/t/stream-rank.py" numpy "$members" $steps >"$run/books.json" 2>"$run/rank.log" &
+rank_of "$run" python "$srcdir/tests/t/stream-rank.py" plain "$members" $steps >"$run/books.json" 2>"$run/rank.log" &
 rank=$!
 for ((m = 0; m < members; m++)); do
 	member_of "$run" $m "${member_kinds[m]}" $steps >"$run/member$m.log" 2>&1 &
