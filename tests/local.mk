@@ -42,3 +42,12 @@ tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/uni
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = libdaemon.la $(unit_libs)
 endif
+
+# Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
+check_PROGRAMS += tests/bench/stream_bench tests/bench/buffer_bench
+tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c
+tests_bench_stream_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
+tests_bench_stream_bench_LDADD = libtrain.la libmember.la $(ZMQ_LIBS) -lpthread
+tests_bench_buffer_bench_SOURCES = tests/bench/buffer_bench.c
+tests_bench_buffer_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)
+tests_bench_buffer_bench_LDADD = libtrain.la $(ZMQ_LIBS) -lpthread
