@@ -85,3 +85,11 @@ tests_bench_fill_members_SOURCES = tests/bench/fill_members.c \
 	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
+# Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
+check_PROGRAMS += tests/bench/stream_bench tests/bench/buffer_bench
+tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c
+tests_bench_stream_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
+tests_bench_stream_bench_LDADD = libtrain.la libmember.la $(ZMQ_LIBS) -lpthread
+tests_bench_buffer_bench_SOURCES = tests/bench/buffer_bench.c
+tests_bench_buffer_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)
+tests_bench_buffer_bench_LDADD = libtrain.la $(ZMQ_LIBS) -lpthread

@@ -4,6 +4,7 @@ libtrain_la_SOURCES = \
 	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
 	tasks/train/config.c tasks/train/config.h \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
+	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
 	tasks/train/intake.c tasks/train/intake.h \
 	tasks/train/peers.c tasks/train/peers.h \
@@ -64,7 +65,10 @@ stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
-unit_tests += tests/unit/test_stream
+unit_tests += tests/unit/test_stream tests/unit/test_stream_memory
+tests_unit_test_stream_memory_SOURCES = tests/unit/test_stream_memory.c $(stream_fixture)
+tests_unit_test_stream_memory_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_memory_LDADD = $(stream_libs)
 tests_unit_test_frame_CFLAGS = $(unit_cflags)
 tests_unit_test_frame_LDADD = libstreamproto.la $(unit_libs)
 tests_unit_test_buffer_CFLAGS = $(stream_cflags)

@@ -6,6 +6,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/st-fuzz.XXXXXX";
@@ -43,6 +45,7 @@ static void must_be_empty(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error err = {.code = "", .text = ""};
+    static const atomic_bool stop;
     struct rows *rows, *again;
     char path[64], *columns;
     int fd;
@@ -54,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(fd >= 0);
     MUST(write(fd, data + 1, size - 1) == (ssize_t)size - 1);
     close(fd);
-    rows = ingest_file(path, copies, "copy", &err);
+    rows = ingest_file(path, copies, "copy", &stop, &err);
     if (rows == NULL) {
         must_tell(&err);
         must_be_empty();

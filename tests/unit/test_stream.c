@@ -75,12 +75,19 @@ static void train(const struct fixture *fx, struct st_train *t, uint64_t finaliz
 static void check_books(struct st_train *t, const int *times, int samples, int duplicates)
 {
     struct st_train_stats s = stats_of(t);
+    uint64_t draws[ST_TRAIN_DRAWS] = {0};
     int total = 0;
 
     for (int i = 0; i < samples; i++) {
+        int bin = 0;
+
         assert_true(times[i] >= 1);
         total += times[i];
+        while (bin < ST_TRAIN_DRAWS - 1 && times[i] > 1 << bin)
+            bin++;
+        draws[bin]++;
     }
+    assert_memory_equal(s.draws, draws, sizeof draws);
     assert_int_equal(s.received, samples + duplicates);
     assert_int_equal(s.unique, samples);
     assert_int_equal(s.duplicates, duplicates);
@@ -157,12 +164,14 @@ static void a_trainer_that_stops_reading_stops_the_member(void **state)
     start(&job, &fx, 0, 1, STEPS);
     assert_true(fixture_wait(window_is_full, &job, 20000));
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* in which it must not get any further */
+    assert_true(stats_of(t).room_wait_seconds > 0.2); /* and which is told */
     assert_in_range(job.sent, CAPACITY + WINDOW, CAPACITY + WINDOW);
     assert_int_equal(stats_of(t).population, CAPACITY);
     assert_int_equal(stats_of(t).unseen, CAPACITY);
     train(&fx, t, 1, STEPS, times);
     finish(&job);
     check_books(t, times, STEPS, 0);
+    assert_int_equal(stats_of(t).bytes, (uint64_t)STEPS << 20);
     st_train_close(t);
     fixture_fini(&fx);
 }
@@ -518,8 +527,10 @@ static void a_wait_can_be_interrupted(void **state)
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
     t = fixture_rank(0);
+    assert_true(stats_of(t).sample_wait_seconds == 0);
     pthread_create(&thread, NULL, interrupt_soon, t);
     assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), ST_TRAIN_INTERRUPTED);
+    assert_true(stats_of(t).sample_wait_seconds > 0.01);
     pthread_join(thread, NULL);
     st_train_close(t);
     fixture_fini(&fx);

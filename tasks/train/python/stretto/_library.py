@@ -9,9 +9,11 @@ class Stats(ctypes.Structure):
     """struct st_train_stats of stretto-train.h."""
 
     COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
-                "finalized")
+                "finalized", "bytes")
+    TIMES = ("samples_per_second", "room_wait_seconds", "sample_wait_seconds")
     _fields_ = [(name, ctypes.c_uint64) for name in COUNTERS] + [
-        ("samples_per_second", ctypes.c_double), ("state", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+        ("draws", ctypes.c_uint64 * 8), ("rejected_by", ctypes.c_uint64 * 32)] + [
+        (name, ctypes.c_double) for name in TIMES] + [("state", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 END, AGAIN, INTERRUPTED = 0, -2, -3
@@ -38,6 +40,7 @@ _SIGNATURES = {
     "batch": (_INT, _POINTER, ctypes.POINTER(_POINTER), _POINTER, _POINTER, _POINTER, _INT),
     "interrupt": (None, _POINTER),
     "metric": (_INT, _POINTER, _TEXT, _INT64, ctypes.c_double),
+    "fault_name": (_TEXT, _INT),
     "stats": (None, _POINTER, ctypes.POINTER(Stats)),
     "done": (_INT, _POINTER),
 }
