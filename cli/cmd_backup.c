@@ -77,13 +77,14 @@ static int fetch(struct cli *cli, const char *file, bool force, struct error *er
 {
     char *part = xasprintf("%s.XXXXXX", file);
     int fd = mkstemp(part), rc; /* mode 0600: it has all that the daemon knows */
+    int64_t n;
     FILE *to = fd >= 0 ? fdopen(fd, "w+b") : NULL;
 
     if (to == NULL) {
         free(part);
         return error_errno(err, "file_write", "%s", file);
     }
-    rc = client_get_text(cli->client, "/v1/backup", to, true, err);
+    rc = client_get_text(cli->client, "/v1/backup", to, true, &n, err);
     if (rc == 0)
         rc = flush_checked(to, err);
     if (fclose(to) != 0 && rc == 0)
