@@ -149,7 +149,8 @@ void local_schedule(struct adapter *a)
             local_gpus_take_back(job);
 
         if (rc != 0 && passes(rc)) {
-            log_warn("job %s: cannot start its runner: %s; trying again", job->name, strerror(rc));
+            log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name,
+                        strerror(rc));
             uv_timer_start(&a->retry, retry, RETRY_MS, 0);
             return;
         }
@@ -158,7 +159,7 @@ void local_schedule(struct adapter *a)
             local_list_append(&a->children, job);
         if (rc != 0) {
             snprintf(reason, sizeof reason, "cannot start its runner %s: %s", a->host.runner, strerror(rc));
-            log_error("job %s: %s", job->name, reason);
+            log_error_of(LOG_JOB(0, job->name), "job %s: %s", job->name, reason);
             remember_ended(job, reason, false);
             continue;
         }

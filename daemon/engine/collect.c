@@ -40,11 +40,12 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 
     task_id(job, slot, id);
     if (exitrec_parse(json, &rec, &err) < 0) {
-        log_warn("job %s, task %s: %s", job->row.name, id, err.text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s, task %s: %s", job->row.name, id, err.text);
         return;
     }
     if (strcmp(rec.job, job->row.name) != 0 || strcmp(rec.id, id) != 0) {
-        log_warn("job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec.job, rec.id);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                    "job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec.job, rec.id);
         return;
     }
     out = (struct outcome){
@@ -65,7 +66,8 @@ static void submit_again(struct engine *engine, struct live_job *job)
 {
     struct error err;
 
-    log_info("job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
+    log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
+                "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
     job->row.state = JOB_INTENT;
     job->gone = job->unknown = false;
     store_job_update(engine->store, &job->row, &err);
@@ -78,7 +80,7 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
     char reason[400];
 
     /* a claim that was seen once, or a start that the scheduler told, may be gone after a crash of the host */
-    if (!claimed && !job->started && job->unknown && !job->row.cancel && job->row.submissions < SUBMISSIONS_MAX) {
+    if (!claimed && !job->started && job->unknown && !job->row.cancel && ++job->forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }
@@ -119,7 +121,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         return;
     job->business = BUSINESS_NONE;
     if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
-        log_warn("job %s: %s", job->row.name, failed->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
         job->look = true;
         job->retry_at = engine_now(engine) + FILE_RETRY_MS;
         engine_wake_by(engine, job->retry_at);

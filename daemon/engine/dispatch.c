@@ -67,8 +67,10 @@ static size_t choose_members(struct engine *engine, struct live_ensemble *ens, s
     struct error err;
 
     if (ens->due <= now) {
-        if (store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
+        if (store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0) {
+            store_doom(engine->store, &err);
             return 0;
+        }
     }
     while (choice.n < room && ens->row.next_index < ens->row.count)
         rows[choice.n++] = (struct member_row){.ensemble = ens->row.id, .index = ens->row.next_index++};
@@ -126,7 +128,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
-    log_info("ensemble %lld is complete", (long long)ens->row.id);
+    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
 }
 
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
@@ -142,8 +144,9 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
     } else {
         ens->due = INT64_MAX; /* nothing is started by the clock */
     }
-    if (ens->row.state < ENSEMBLE_COMPLETE && store_tally_get(engine->store, ens->row.id, tally, &err) == 0 &&
-        dispatch_all_final(tally)) {
+    if (ens->row.state < ENSEMBLE_COMPLETE && store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
+        store_doom(engine->store, &err); /* nothing would make us look again */
+    } else if (ens->row.state < ENSEMBLE_COMPLETE && dispatch_all_final(tally)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
             complete(engine, ens);
         else

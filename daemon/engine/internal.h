@@ -15,7 +15,7 @@
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
 #define COLLECT_TRIES 5        /* looks for a missing exit record before it is taken for lost */
 #define COLLECT_FIRST_MS 200   /* before the second look, then doubled */
-#define SUBMISSIONS_MAX 5      /* of one job that its scheduler keeps forgetting before it starts */
+#define SUBMISSIONS_MAX 5      /* of one job, in one life of ours, that its scheduler keeps forgetting before it starts */
 #define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
@@ -29,6 +29,8 @@ struct known_adapter {
     bool polling;
     int64_t poll_at;
     int failures; /* polls in a row without an answer */
+    int64_t answered_at, failing_since; /* 0: never, or not now */
+    char failing_for[256];
     UT_hash_handle hh; /* by ops->name */
 };
 
@@ -82,6 +84,7 @@ struct live_job {
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
     int collect_tries;
+    int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
     int64_t retry_at; /* INT64_MAX: nothing to do by the clock */
     UT_hash_handle hh; /* by row.id */
 };
@@ -122,6 +125,9 @@ struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
 /* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
+/* Whether its adapter is here: 0, or -1 with "adapter_not_here". An ensemble of a plugin that is not loaded is left alone
+ * until it is. */
+int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
 /* End the whole ensemble as cancelled, with a reason ("" none). */
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);

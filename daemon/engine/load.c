@@ -45,7 +45,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
         ens->training = xcalloc(1, sizeof *ens->training);
         ens->training->reception_retry_at = INT64_MAX;
         if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
-            log_error("ensemble %lld: its training cannot be read", (long long)row->id);
+            log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
             free(ens->training);
             spec_destroy(spec);
             free(ens);
@@ -88,8 +88,10 @@ static void adopt_ensembles(struct loading *loading)
         struct live_ensemble *ens;
         struct error err = {.text = ""};
 
-        if (engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
-            log_error("ensemble %lld is left alone: %s", (long long)loading->rows[i].id, err.text);
+        if (engine_check_adapter(loading->engine, &loading->rows[i], &err) < 0 ||
+            engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
+            log_error_of(LOG_ENSEMBLE(loading->rows[i].id), "ensemble %lld is left alone: %s",
+                         (long long)loading->rows[i].id, err.text);
             continue;
         }
         ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);
@@ -122,7 +124,7 @@ static void adopt_jobs(struct loading *loading)
         if (job == NULL)
             continue;
         job->look = true;
-        if (row->kind == JOB_MEMBERS) {
+        if (row->kind == JOB_MEMBERS) { /* an error is counted by the store, and found below */
             store_attempt_each_open(engine->store, row->id, add_slot, job, &err);
             ens->in_flight += (int64_t)job->open;
             continue;
@@ -154,6 +156,7 @@ int engine_load(struct engine *engine, struct error *err)
 {
     struct loading loading = {.engine = engine};
     struct known_adapter *adapter, *next;
+    int64_t failures = store_failures(engine->store);
     int rc;
 
     engine_forget(engine);
@@ -164,6 +167,10 @@ int engine_load(struct engine *engine, struct error *err)
     if (rc == 0) {
         adopt_ensembles(&loading);
         adopt_jobs(&loading);
+        if (store_failures(engine->store) != failures) /* a half would be taken for the whole */
+            rc = error_set(err, "store_io", "the state cannot be read whole: %s", store_last_failure(engine->store));
+    }
+    if (rc == 0) {
         resume_conclusions(engine);
         if (loading.n_rows > 0 && engine->rest_ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
@@ -174,7 +181,9 @@ int engine_load(struct engine *engine, struct error *err)
     }
     free(loading.rows);
     free(loading.jobs);
-    if (rc < 0)
+    if (rc < 0) {
+        engine_forget(engine);
         engine->resting = true;
+    }
     return rc;
 }

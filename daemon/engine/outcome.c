@@ -75,13 +75,17 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     struct member_row member;
     bool stopped = was_stopped(job, out);
     struct error err;
+    int rc;
 
     if (stopped)
         snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
-    if (store_member_get(engine->store, ens->row.id, slot->index, &member, &err) != 1) {
-        log_error("member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
+    rc = store_member_get(engine->store, ens->row.id, slot->index, &member, &err);
+    if (rc != 1) {
+        if (rc == 0)
+            error_set(&err, "store_io", "member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
+        store_doom(engine->store, &err); /* or its job would end without it */
         return;
     }
     next_state(ens, &member, &told, stopped, engine_now(engine));
@@ -93,9 +97,10 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
                            attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",
                            told.reason));
     if (out->outcome != ATTEMPT_SUCCEEDED && !stopped)
-        log_warn("member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
-                 (long long)slot->index, (long long)slot->number, job->row.name, attempt_outcome_name(out->outcome),
-                 out->reason, member_state_name(member.state));
+        log_warn_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
+                    "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
+                    (long long)slot->index, (long long)slot->number, job->row.name,
+                    attempt_outcome_name(out->outcome), out->reason, member_state_name(member.state));
 }
 
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)

@@ -70,8 +70,10 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     adapter->polling = false;
     if (answer == ADAPTER_OK) {
         if (adapter->failures > 0)
-            log_info("adapter %s answers again", q->adapter);
+            log_info_of(LOG_ADAPTER(q->adapter), "adapter %s answers again", q->adapter);
         adapter->failures = 0;
+        adapter->answered_at = engine_now(engine);
+        adapter->failing_since = 0;
         if (adapter->poll_at > engine_now(engine)) /* unless it poked meanwhile */
             adapter->poll_at = engine_now(engine) + POLL_MS;
         for (size_t i = 0; i < n; i++) {
@@ -83,8 +85,13 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     } else {
         int64_t wait = (int64_t)POLL_MS << (adapter->failures < 4 ? adapter->failures : 4);
 
+        snprintf(adapter->failing_for, sizeof adapter->failing_for, "%.255s", why->text);
+        if (adapter->failures == 0)
+            adapter->failing_since = engine_now(engine);
         if (adapter->failures++ == 0)
-            log_warn("adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter, why->text);
+            log_warn_of(LOG_ADAPTER(q->adapter),
+                        "adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter,
+                        why->text);
         adapter->poll_at = engine_now(engine) + (wait < POLL_BACKOFF_MAX ? wait : POLL_BACKOFF_MAX);
     }
     engine_wake_by(engine, adapter->poll_at);

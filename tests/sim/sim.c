@@ -150,7 +150,7 @@ static void violate(sqlite3_context *context, int n, sqlite3_value **values)
 static void watch(struct sim *sim)
 {
     static const char triggers[] =
-        "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a WHERE "
+        "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a INDEXED BY attempt_open WHERE "
         "a.ensemble = NEW.ensemble AND a.outcome IS NULL) > (SELECT width FROM main.ensemble WHERE id = NEW.ensemble) "
         "BEGIN SELECT violate('an attempt was made above the width'); END;"
         "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id = "
