@@ -144,7 +144,7 @@ __attribute__((constructor)) static void arm(int argc, char **argv)
     plan.log = getenv("KILLER_LOG");
     plan.signal = getenv("KILLER_SIGNAL") ? atoi(getenv("KILLER_SIGNAL")) : SIGKILL;
     if (parse(getenv(name)) ||
-        (strcmp(name, "KILLER_stretto_run") == 0 && argc == 2 && draw(getenv("KILLER_LOTS"), argv[1])))
+        (strcmp(name, "KILLER_stretto_run") == 0 && argc >= 2 && draw(getenv("KILLER_LOTS"), argv[argc - 1])))
         plan.pid = getpid();
 }
 

@@ -498,7 +498,7 @@ int main(void)
         WITH_3(an_unknown_job_is_unknown),
         WITH_3(slots_are_never_exceeded_and_all_used),
         WITH_3(signals_reach_the_tasks),
-        WITH_3(the_runner_nudges_where_to_look),
+        WITH_3(a_runner_nudges_where_to_look),
         WITH_3(a_runner_that_is_not_there_is_told),
         WITH_3(a_broken_descriptor_ends_the_job),
         WITH_3(calls_under_way_are_answered_when_it_is_destroyed),

@@ -1,6 +1,7 @@
 /* What the local adapter keeps count of: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
 #include "common/log.h"
 #include "common/process.h"
+#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <fcntl.h>
