@@ -22,7 +22,8 @@ doomed() {
 if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	MEMBERS=16 STEPS=60
 	SAMPLES=$((MEMBERS * STEPS))
-	jq ".members.parameters.count = $MEMBERS | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
+	jq ".members.parameters.count = $MEMBERS | .members.retries = 50
+		| .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
 		| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end)
 		| .training.fields.temperature.shape = [64, 64]" "$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
 	start_daemon --config "$T/config.json"
@@ -51,7 +52,8 @@ if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	is "$(jq .training.unique <<<"$E")" $SAMPLES "members x steps samples were received, each counted once"
 	is "$(jq .training.drawn <<<"$E")" $SAMPLES "each was drawn at least once"
 	is "$(jq '.training.received - .training.duplicates' <<<"$E")" $SAMPLES "received = unique + duplicates"
-	is "$(jq .unique_drawn "$STATE/run/e$ID/training/g1/rank0/books.json")" $SAMPLES "the trainer counted as many by itself"
+	is "$(jq .unique_drawn "$STATE/run/e$ID/training/g1/rank0/books.json")" $SAMPLES \
+		"the trainer counted as many by itself"
 	is "$(db "SELECT count(*) FROM attempt a JOIN attempt b USING (ensemble, idx) WHERE a.number < b.number
 		AND a.ended > b.started")" 0 "no member ran twice at once"
 	is "$(db "SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome NOT IN ('succeeded', 'failed', 'lost')
@@ -92,7 +94,8 @@ for daemon in there gone; do
 			"cancelled, with all its members, since the training failed"
 		why=runner
 		[ $victim = runner ] || why='signal 9'
-		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*$why.* [|] .*$why" "and both say why"
+		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*$why.* [|] .*$why" \
+			"and both say why"
 		is "$(db "SELECT count(*) FROM attempt WHERE ensemble = $ID AND ifnull(outcome, '') <> 'cancelled'")" 0 \
 			"what ran is told to have been cancelled"
 		wait_for 20 '[ -z "$(mine sleep)" ]'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members that do not want to end are ended all the same, with all that they started: those that ignore SIGTERM, that leave
-# their session, that give up their environment, and those whose runner does not answer.
+# Members that do not want to end are ended all the same, with all that they started: those that ignore SIGTERM, that
+# leave their session, that give up their environment, and those whose runner does not answer.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 export TMPDIR=$T/tmp
 mkdir "$TMPDIR"
