@@ -13,7 +13,7 @@ jq -n --arg python "${STRETTO_PYTHON:-/bin/true}" '{adapters: {local: {slots: 3}
 
 # doomed PLAN: a daemon that dies by it (killer.c), and may do so before it is ready
 doomed() {
-	KILLER_strettod=$1 KILLER_LOTS=${LOTS:-1:15:2} KILLER_LOG=$T/kills LD_PRELOAD=$killer \
+	KILLER_strettod=$1 KILLER_LOTS=${LOTS:-103:15:2} KILLER_LOG=$T/kills LD_PRELOAD=$killer \
 		"$builddir/strettod" --state-dir "$STATE" --config "$T/config.json" </dev/null >>"$DAEMON_LOG" 2>&1 &
 	DAEMON_PID=$!
 	disown $DAEMON_PID # the shell need not tell of its end
@@ -34,7 +34,7 @@ if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	for plan in fdatasync:3:before pwrite64:20:after sendmsg:9:before fork:2:after mkdir:40:before recv:30:after \
 		rename:3:after fdatasync:9:after pwrite64:70:before sendmsg:40:after fork:3:before open:6:after; do
 		doomed "$plan:late"
-		until=$((SECONDS + 4))
+		until=$((SECONDS + 8))
 		while ! gone && [ $SECONDS -lt $until ] && ! over; do
 			if ((RANDOM % 2)); then victim=heat2d; else victim=mpiexec.mpich; fi
 			victim=$(mine $victim | shuf -n 1)
