@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK (4u << 10) /* each stream has one, and the daemon's memory is what a new process costs */
+
 struct event_stream {
     struct feed_waiter waiter; /* first: the feed hands it back */
     struct request *r;
@@ -124,7 +126,7 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
     s->filter = *filter;
     s->at = after;
     say(s, "retry: 1000\n\n"); /* the first bytes carry the headers with them */
-    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16u << 10, give, s, release);
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give, s, release);
     if (response == NULL)
         release(s);
     request_reply_response(r, 200, "text/event-stream", response);

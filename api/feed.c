@@ -13,7 +13,7 @@
 
 /* News that come faster than this are told together; the more there are to tell, the longer, so that telling takes no more
  * than a small part of the loop's time. */
-#define TOGETHER_MS(listeners) (20 + (listeners) / 4)
+#define TOGETHER_MS(listeners) (20 + (listeners) / 2)
 
 struct feed {
     const struct api_config *config;

@@ -347,7 +347,9 @@ static void judge_headers(struct request *r, const char *path)
     if (!clients_admit(r->host->clients, client_of(r->connection))) {
         request_add_header(r, "Retry-After", "10");
         request_add_header(r, "Connection", "close");
-        request_reply_error(r, "busy", "too many clients are connected; try again later");
+        error_set(&err, "busy", "too many clients are connected; try again later");
+        access_log(r->host->access, r->connection, err.text); /* not as an error of ours, each time */
+        request_reply_json(r, problem_status(err.code), problem_json(&err));
         return;
     }
     if (answer == ROUTES_NO_PATH) {

@@ -10,7 +10,8 @@ sources := $(filter-out daemon/main.c daemon/app.c scheduler-adapters/template.c
 objects := $(sort $(patsubst %.c,$(OUT)/obj/%.o,$(sources)))
 flags := -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -std=gnu11 \
 	-D_GNU_SOURCE -DHAVE_CONFIG_H -I$(SRCDIR) -I$(BUILDDIR) $(shell pkg-config --cflags $(PACKAGES)) \
-	-DSTRETTO_BINDIR='"/nowhere"' -DSTRETTO_EXAMPLEDIR='"/nowhere"' -DSTRETTO_PYTHONDIR='"/nowhere"'
+	-DSTRETTO_BINDIR='"/nowhere"' -DSTRETTO_EXAMPLEDIR='"/nowhere"' -DSTRETTO_PYTHONDIR='"/nowhere"' \
+	-DSTRETTO_PLUGINDIR='"/nowhere"'
 libs := $(shell pkg-config --libs $(PACKAGES)) -lm -lpthread -ldl
 
 all: $(patsubst %,$(OUT)/fuzz_%,$(names))

@@ -85,10 +85,10 @@ def send(name, data):
                 break
             got += piece
         end = "closed"
-    except ConnectionError:
-        end = "closed"
     except TimeoutError:
         end = "open"
+    except OSError:  # the other end has closed already
+        end = "closed"
     print(name + ":", *(m.decode() for m in re.findall(rb"^HTTP/1\.[01] (\d{3})", got, re.M)), end, flush=True)
 
 post = b"POST /v1/ensembles HTTP/1.1\r\n" + auth

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Clients that only hold connections, or send a byte at a time, keep nobody out; and no listener takes another's room, nor the
+# descriptors that jobs need.
+TEST_LIMIT=180
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+
+echo '{"max_connections": 40, "heartbeat": "1s"}' >"$T/config.json" # 10 of them strangers
+start_daemon --config "$T/config.json" --listen tcp:127.0.0.1:0
+URL=$(jq -r '.listeners[].url | select(startswith("http"))' "$STATE/listen.json")
+PORT=${URL##*:}
+reader=$(stretto token create --role reader 2>/dev/null)
+tcp() { curl -s -m 20 -o "$T/body" -w '%{http_code}' -H "Authorization: Bearer ${2:-$reader}" "$URL$1"; }
+
+cat >"$T/hold.py" <<'EOF'
+# hold.py PORT NUMBER KIND: opens connections, says "open", and holds them until its standard input ends; then tells how many
+# are still open.
+import select, socket, sys, threading
+port, number, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+head = {"silent": b"", "half": b"GET /v1/ensembles HTTP/1.1\r\nHost: localhost\r\nX: ", "wrong": b"",
+        "stream": b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer "
+                  + sys.argv[4].encode() + b"\r\n\r\n" if len(sys.argv) > 4 else b""}[kind]
+held = []
+for _ in range(number):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.sendall(head)
+    if kind == "stream":
+        s.recv(100)
+    held.append(s)
+print("open", flush=True)
+over = threading.Event()
+def drip():
+    while not over.wait(0.2):
+        for s in held:
+            try:
+                s.send(b"x", socket.MSG_DONTWAIT)
+            except OSError:
+                pass
+if kind == "half":
+    threading.Thread(target=drip, daemon=True).start()
+sys.stdin.read()
+over.set()
+still = 0
+for s in held:
+    s.setblocking(False)
+    try:
+        while s.recv(65536):
+            pass
+    except BlockingIOError:
+        still += 1
+    except OSError:
+        pass
+print(still, flush=True)
+EOF
+mkfifo "$T/hold"
+descriptors() { find "/proc/$DAEMON_PID/fd" -mindepth 1 | wc -l; }
+hold() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	python3 "$T/hold.py" "$PORT" "$@" <"$T/hold" >"$T/$name" 2>"$T/$name.err" &
+	HOLDER=$!
+	exec 9>"$T/hold"
+	wait_for 30 "grep -q open '$T/$name'" || diag "$(cat "$T/$name.err")"
+}
+release() { # NAME: LEFT becomes the number of connections that were still open
+	exec 9>&-
+	wait "$HOLDER"
+	LEFT=$(tail -n 1 "$T/$1")
+}
+
+hold silent 200 silent
+is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "200 silent connections keep out nobody"
+release silent
+ok "the eldest went for the newest ($LEFT of 200 left)" test "$LEFT" -le 10
+hold half 60 half
+is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "nor do 60 that send a byte at a time"
+sleep 11 # what a stranger may take at most
+release half
+is "$LEFT" 0 "who does not come to the point in ten seconds has to go"
+before=$(descriptors)
+hold stream 28 stream "$reader"
+is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "28 streams leave room"
+hold_more() { python3 "$T/hold.py" "$PORT" 2 stream "$reader" </dev/null; }
+ok "for two more" test "$(hold_more | tail -n 1)" = 2
+release stream
+is "$LEFT" 28 "streams are left alone"
+# shellcheck disable=SC2016 # for wait_for
+ok "those who went away are noticed" wait_for 20 '[ "$(descriptors)" -le $((before + 1)) ]'
+hold full 30 stream "$reader"
+is "$(tcp /readyz) $(jq -r .code "$T/body")" "503 busy" "where all room is taken by those who were let in, one more is told so"
+is "$(api_status GET /readyz)" 200 "and the Unix socket has its own"
+release full
+is "$LEFT" 30 "nobody was sent away for it"
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+
+# --- few descriptors: connections leave enough for jobs and files
+
+ulimit -n 600
+start_daemon --listen tcp:127.0.0.1:0
+PORT=$(jq -r '.listeners[].url | select(startswith("http"))' "$STATE/listen.json" | sed 's/.*://')
+URL=http://127.0.0.1:$PORT
+hold silent 500 silent
+echo '{"name": "x", "width": 4, "members": {"command": ["true"], "parameters": {"grid": {"i": [1, 2, 3, 4, 5, 6, 7, 8]}}}}' >"$T/spec.json"
+ID=$(submit "$T/spec.json")
+ok "an ensemble is taken" wait_ensemble "$ID" 60
+is "$(jq .members.succeeded "$T/ensemble.json")" 8 "and its members run, while 500 hold connections and 600 descriptors are all"
+is "$(tcp /readyz)" 200 "and others get in"
+ok "the daemon has descriptors left" test "$(descriptors)" -lt 400
+release silent
+done_testing
