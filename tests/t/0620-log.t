@@ -16,6 +16,15 @@ status_is 1 "an unknown format is refused" strettod --state-dir "$STATE" --log-f
 status_is 1 "a log that cannot be made ends the start" strettod --state-dir "$STATE" --log-to "$T/none/log"
 like "$(cat err)" "$T/none/log" "and stderr says which"
 
+jq -n '{adapters: {local: {slot: 3}}}' >wrong.json
+status_is 1 "an unknown setting of an adapter is refused" strettod --state-dir "$STATE" --config wrong.json
+like "$(cat err)" 'unknown key "slot".*/adapters/local/slot' "with its place"
+jq -n '{adapters: {lokal: {slots: 3}}}' >wrong.json
+start_daemon --config wrong.json
+ok "settings of an adapter that is not here are told" grep -q 'warning: .*"lokal"' "$DAEMON_LOG"
+stop_daemon
+: >"$DAEMON_LOG"
+
 # --- a file, in JSON
 jq -n --arg to "$log" '{log_to: $to, log_format: "json"}' >config.json
 start_daemon --config config.json --listen tcp:127.0.0.1:0
