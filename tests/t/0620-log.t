@@ -37,6 +37,19 @@ is "$(jq -c 'select(.member) | [.ensemble, .member, .attempt, .level, (.job | st
 	"[1,0,1,warning,true] [1,1,1,warning,true]" "ids are fields of their own"
 is "$(cat "$DAEMON_LOG")" "" "nothing goes to stderr"
 
+# --- the daemon's own trouble is found in the log by the number that the reply has
+dir=$(api GET "/v1/ensembles/$id" | jq -r .dir)
+stderr=$(find "$dir" -name stderr | head -n 1)
+rm "$stderr" && mkdir "$stderr"
+for index in 0 1; do
+	curl -s -D head -o body --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members/$index/stderr"
+	[ "$(head -n 1 head | cut -d ' ' -f 2)" != 500 ] || break
+done
+is "$(jq -r .code body)" output_unreadable "an output that cannot be read"
+number=$(tr -d '\r' <head | sed -n 's/^X-Request-Id: //Ip')
+like "$(jq -c "select(.request == $number) | [.level, .message]" "$log")" '^\["error",.*output_unreadable' \
+	"is found in the log by the reply's X-Request-Id"
+
 # --- no secret gets in
 url=$(jq -r '.listeners[] | select(.listen | startswith("tcp")) | .url' "$STATE/listen.json")
 token=$(api POST /v1/tokens '{"role": "reader", "label": "for the test"}' | jq -r .token)
