@@ -1,5 +1,6 @@
 #include "daemon/adapters.h"
 
+#include "common/jsonx.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "scheduler-adapters/plugin.h"
@@ -44,6 +45,21 @@ static void say(void *arg, enum adapter_log level, const char *job, const char *
              job ? ", job " : "", job ? job : "", sentence);
 }
 
+/* No key but those in its table, which --help-config prints. */
+static int check_settings(const struct adapter_ops *ops, const json_t *section, struct error *err)
+{
+    const char *names[64] = {NULL};
+    size_t n = 0;
+
+    if (ops->settings == NULL || section == NULL)
+        return 0;
+    while (ops->settings[n].name != NULL && n + 1 < sizeof names / sizeof *names) {
+        names[n] = ops->settings[n].name;
+        n++;
+    }
+    return jsonx_only(section, "", names, err);
+}
+
 static int add(struct adapters *all, const struct adapter_ops *ops, const char *path, struct error *err)
 {
     struct one *one = xcalloc(1, sizeof *one);
@@ -57,7 +73,8 @@ static int add(struct adapters *all, const struct adapter_ops *ops, const char *
         .log = say,
         .arg = one,
     };
-    one->adapter = ops->create(&one->host, err);
+    if (check_settings(ops, one->host.config, err) == 0)
+        one->adapter = ops->create(&one->host, err);
     if (one->adapter == NULL) {
         free(one);
         return -1;
@@ -148,7 +165,8 @@ int adapters_create(struct adapters **out, uv_loop_t *loop, const struct config 
     all->refused = xcalloc(1, sizeof *all->refused);
     for (size_t i = 0; adapter_registry[i] != NULL; i++)
         if (add(all, adapter_registry[i], NULL, err) < 0)
-            return -1;
+            return error_set(err, "config_value", "%s (at /adapters/%s%s)", err->text, adapter_registry[i]->name,
+                             err->pointer);
     load_all(all, config->plugin_dir);
     warn_of_unused_settings(all);
     return 0;

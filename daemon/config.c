@@ -4,6 +4,7 @@
 #include "common/jsonx.h"
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "scheduler-adapters/registry.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -84,6 +85,9 @@ void config_print_keys(void)
 {
     for (size_t i = 0; i < KEY_COUNT; i++)
         printf("%s\n    %s\n    default: %s\n", keys[i].name, keys[i].meaning, keys[i].fallback);
+    for (size_t i = 0; adapter_registry[i] != NULL; i++)
+        for (const struct adapter_setting *s = adapter_registry[i]->settings; s != NULL && s->name != NULL; s++)
+            printf("adapters.%s.%s\n    %s\n    default: %s\n", adapter_registry[i]->name, s->name, s->meaning, s->fallback);
 }
 
 void config_init(struct config *config)

@@ -91,11 +91,17 @@ struct adapter_host {
 
 struct adapter;
 
+/* A key of an adapter's section of the configuration, for `strettod --help-config`. */
+struct adapter_setting {
+    const char *name, *fallback, *meaning;
+};
+
 struct adapter_ops {
     int abi; /* ADAPTER_ABI */
     const char *name;
     /* Its jobs run on the daemon's own host: what a crash of it leaves of them needs no flushing beforehand. */
     bool same_host;
+    const struct adapter_setting *settings; /* ended by a NULL name; the daemon refuses others. NULL: not told */
 
     /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);

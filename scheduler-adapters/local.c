@@ -168,10 +168,18 @@ static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_
     answers_submit(a->answers, cb, arg, ADAPTER_OK, job->status.scheduler_id, NULL);
 }
 
+static const struct adapter_setting settings[] = {
+    {"slots", "as many as the CPUs that the daemon may use", "how many CPUs members and trainings may take at once"},
+    {"gpus", "as many as the machine has", "how many GPUs they may take: a number, or a list of their ids"},
+    {"memory", "as much as the machine has, or the daemon's control group may use", "how much memory they may ask for at once"},
+    {0},
+};
+
 const struct adapter_ops adapter_local = {
     .abi = ADAPTER_ABI,
     .name = "local",
     .same_host = true,
+    .settings = settings,
     .create = create,
     .destroy = destroy,
     .check = check,

@@ -465,9 +465,16 @@ static void signal_job(struct adapter *a, const struct adapter_job *job, int sig
     answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
 }
 
+static const struct adapter_setting settings[] = {
+    {"program", "none: it must be given", "the program of four verbs, and words that come before the verb"},
+    {"timeout", "30s", "how long one run of it may take"},
+    {0},
+};
+
 const struct adapter_ops stretto_adapter = {
     .abi = ADAPTER_ABI,
     .name = "template",
+    .settings = settings,
     .create = create,
     .destroy = destroy,
     .check = check,

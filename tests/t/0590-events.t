@@ -257,7 +257,7 @@ cat >"$T/spec.json" <<'X'
 X
 id=$(submit "$T/spec.json")
 wait_for 20 'api GET /v1/ensembles/'"$id"'/members/0 | jq -e ".attempts | length == 1"'
-stretto logs -f "$id.0" >"$T/followed" 2>&1 &
+curl -s -N -m 60 --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members/0/stdout?follow=1" >"$T/followed" &
 follow=$!
 wait_for 20 'grep -q on "$T/followed"'
 stop_daemon

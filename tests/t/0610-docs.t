@@ -33,6 +33,12 @@ for option in $(strettod --help | grep -o -E -- '^ .*--[a-z-]+' | grep -o -E -- 
 	ok "strettod(8) has $option" grep -q -E -- " -${option#--}( |\$)" "$srcdir/docs/man/strettod.8"
 done
 
+for key in $(strettod --help-config | grep -v '^ ' | sed 's/.*\.//'); do
+	ok "strettod(8) has the setting $key" grep -q -E "^\.Cm .*\b$key\b" "$srcdir/docs/man/strettod.8"
+done
+is "$(strettod --help-config | grep -c '^ ')" "$((2 * $(strettod --help-config | grep -c -v '^ ')))" \
+	"every setting has a meaning and a default"
+
 status_is 0 "quickstart --help" "$srcdir/quickstart" --help
 status_is 2 "quickstart refuses what it does not know" "$srcdir/quickstart" --frobnicate
 

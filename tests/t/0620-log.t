@@ -16,6 +16,15 @@ status_is 1 "an unknown format is refused" strettod --state-dir "$STATE" --log-f
 status_is 1 "a log that cannot be made ends the start" strettod --state-dir "$STATE" --log-to "$T/none/log"
 like "$(cat err)" "$T/none/log" "and stderr says which"
 
+jq -n '{adapters: {local: {slot: 3}}}' >wrong.json
+status_is 1 "an unknown setting of an adapter is refused" strettod --state-dir "$STATE" --config wrong.json
+like "$(cat err)" 'unknown key "slot".*/adapters/local/slot' "with its place"
+jq -n '{adapters: {lokal: {slots: 3}}}' >wrong.json
+start_daemon --config wrong.json
+ok "settings of an adapter that is not here are told" grep -q 'warning: .*"lokal"' "$DAEMON_LOG"
+stop_daemon
+: >"$DAEMON_LOG"
+
 # --- a file, in JSON
 jq -n --arg to "$log" '{log_to: $to, log_format: "json"}' >config.json
 start_daemon --config config.json --listen tcp:127.0.0.1:0
@@ -27,6 +36,19 @@ is "$(jq -s 'length > 3 and all(.[]; .time and .level and .program == "strettod"
 is "$(jq -c 'select(.member) | [.ensemble, .member, .attempt, .level, (.job | startswith("st-"))]' "$log" | sort | xargs)" \
 	"[1,0,1,warning,true] [1,1,1,warning,true]" "ids are fields of their own"
 is "$(cat "$DAEMON_LOG")" "" "nothing goes to stderr"
+
+# --- the daemon's own trouble is found in the log by the number that the reply has
+dir=$(api GET "/v1/ensembles/$id" | jq -r .dir)
+stderr=$(find "$dir" -name stderr | head -n 1)
+rm "$stderr" && mkdir "$stderr"
+for index in 0 1; do
+	curl -s -D head -o body --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members/$index/stderr"
+	[ "$(head -n 1 head | cut -d ' ' -f 2)" != 500 ] || break
+done
+is "$(jq -r .code body)" output_unreadable "an output that cannot be read"
+number=$(tr -d '\r' <head | sed -n 's/^X-Request-Id: //Ip')
+like "$(jq -c "select(.request == $number) | [.level, .message]" "$log")" '^\["error",.*output_unreadable' \
+	"is found in the log by the reply's X-Request-Id"
 
 # --- no secret gets in
 url=$(jq -r '.listeners[] | select(.listen | startswith("tcp")) | .url' "$STATE/listen.json")

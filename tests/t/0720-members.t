@@ -65,14 +65,15 @@ is "$(ended '.members.succeeded')" 12 "narrow ensembles end as well"
 ok "never more than width members at once" test "$(sort -n "$T/widths" | tail -1)" -le 2
 
 # cancel: pending ones at once, running ones with all their processes
-spec 100 'setsid sleep 300.0625 & trap "" TERM; sleep 300.0625 & wait' '.width = 3'
+nap=300.0$$ # no other test's
+spec 100 'setsid sleep '"$nap"' & trap "" TERM; sleep '"$nap"' & wait' '.width = 3'
 ID=$(submit "$T/spec.json")
 wait_for 20 '[ "$(api GET /v1/ensembles/$ID | jq .members.running)" = 3 ]' || bail "nothing runs"
 is "$(api_status POST "/v1/ensembles/$ID/cancel")" 202 "cancel is accepted"
 is "$(jq -r '"\(.state) \(.members.pending)"' "$T/api.body")" "cancelled 0" "what was pending is cancelled at once"
 wait_for 40 '[ "$(api GET /v1/ensembles/$ID | jq .members.cancelled)" = 100 ]'
 is "$(api GET "/v1/ensembles/$ID" | jq .members.cancelled)" 100 "the rest when it has ended"
-ok "no process of it is left" wait_for 5 '! pgrep -f "sleep 300.0625"'
+ok "no process of it is left" wait_for 5 "! pgrep -f 'sleep $nap'"
 is "$(api_status POST "/v1/ensembles/$ID/cancel")" 202 "cancelling again is no error"
 is "$(api_status POST /v1/ensembles/4711/cancel)" 404 "there is no ensemble 4711"
 
