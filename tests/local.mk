@@ -86,8 +86,8 @@ endif
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members
-tests_bench_fill_members_SOURCES = tests/bench/fill_members.c \
-	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h
+EXTRA_DIST += tests/bench/million
+tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.

@@ -26,6 +26,10 @@ struct store {
 /* Bring the database to this program's schema, after a copy where there was something before. */
 int store_migrate(struct store *store, struct error *err);
 
+/* Whether the database is empty or was made by a strettod, this one's version or not; code "store_foreign" where it was
+ * not. */
+int store_check_origin(struct store *store, struct error *err);
+
 /* err from SQLite's last failure; code store_full or store_io. Returns -1. */
 int store_error(struct store *store, const char *doing, struct error *err);
 #endif

@@ -10,17 +10,37 @@
 
 extern const struct embedded store_migrations[]; /* migrations/NNNN-*.sql, in order: the N-th leads to version N */
 
-static int version_get(struct store *store, int *version, struct error *err)
+static int number_get(struct store *store, const char *sql, int *number, struct error *err)
 {
     sqlite3_stmt *stmt;
     int rc;
 
-    if (sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK)
-        return store_error(store, "PRAGMA user_version", err);
-    rc = sqlite3_step(stmt) == SQLITE_ROW ? 0 : store_error(store, "PRAGMA user_version", err);
-    *version = sqlite3_column_int(stmt, 0);
+    if (sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return store_error(store, sql, err);
+    rc = sqlite3_step(stmt) == SQLITE_ROW ? 0 : store_error(store, sql, err);
+    *number = sqlite3_column_int(stmt, 0);
     sqlite3_finalize(stmt);
     return rc;
+}
+
+static int version_get(struct store *store, int *version, struct error *err)
+{
+    return number_get(store, "PRAGMA user_version", version, err);
+}
+
+int store_check_origin(struct store *store, struct error *err)
+{
+    int version = 0, tables = 0, ours = 0;
+
+    if (version_get(store, &version, err) < 0 ||
+        number_get(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+                   &tables, err) < 0 ||
+        number_get(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'ensemble', 'member', "
+                          "'tally', 'attempt', 'job')", &ours, err) < 0)
+        return -1;
+    if (version == 0 ? tables == 0 : ours == 6)
+        return 0;
+    return error_set(err, "store_foreign", "%s is no database of strettod's, and is left as it is", store->path);
 }
 
 /* A consistent copy beside the database, so that a migration gone wrong can be undone by hand. */

@@ -75,12 +75,16 @@ static int set_journal_mode(struct store *store, const char *mode, struct error 
 }
 
 /* The exclusive lock comes first: then even a database with a write-ahead log is read without shared memory, once, to
- * change it. */
+ * change it. Nothing is changed of a database that is not ours. */
 static int set_journal(struct store *store, enum store_journal journal, struct error *err)
 {
-    if (journal == STORE_JOURNAL_WAL)
-        return set_journal_mode(store, "wal", err);
-    return pragma(store, "PRAGMA locking_mode = EXCLUSIVE", err) < 0 ? -1 : set_journal_mode(store, "delete", err);
+    if (journal == STORE_JOURNAL_ROLLBACK && pragma(store, "PRAGMA locking_mode = EXCLUSIVE", err) < 0)
+        return -1;
+    if (store_check_origin(store, err) < 0)
+        return -1;
+    if (sqlite3_db_readonly(store->db, "main") == 1)
+        return error_set(err, "store_io", "%s cannot be written to by this user", store->path);
+    return set_journal_mode(store, journal == STORE_JOURNAL_WAL ? "wal" : "delete", err);
 }
 
 static int judge_place(const char *state_dir, const struct store_options *options, enum store_journal *journal,

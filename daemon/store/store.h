@@ -16,7 +16,7 @@
 struct store;
 
 /* Open STATE_DIR/stretto.db (made where missing), take the directory's lock, migrate. Codes: "store_locked" (another
- * daemon runs there), "store_newer" (made by a later version), "store_io". */
+ * daemon runs there), "store_newer" (made by a later version), "store_foreign" (made by another program), "store_io". */
 int store_open(struct store **out, const char *state_dir, struct error *err);
 
 /* The same, with what can be chosen. "store_network": the directory is on a network file system and allow_network is not

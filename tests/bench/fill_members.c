@@ -1,41 +1,95 @@
-/* fill_members DIR COUNT DONE: a state directory with an ensemble of COUNT members of which DONE have run to their end, on
- * the simulated cluster; as the engine and the store leave it, but in less time than it takes to run them. */
+/* fill_members DIR COUNT DONE: a state directory with a paused ensemble of COUNT members, of which DONE have run to their
+ * end: the rows that the engine writes for each of them, through the store, but without running anything. */
 #include "common/log.h"
-#include "tests/sim/sim.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/event.h"
+#include "daemon/store/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define COMMIT_EVERY 256
+
+static struct store *store;
+static struct error err;
+
+static void must(int rc)
+{
+    if (rc >= 0)
+        return;
+    fprintf(stderr, "fill_members: %s\n", err.text);
+    exit(1);
+}
+
+/* What engine/dispatch.c, job.c and outcome.c write, in their order. */
+static void run_member(int64_t ensemble, int64_t index, int64_t now)
+{
+    struct job_row job = {.ensemble = ensemble, .adapter = "local", .size = 1, .created_ms = now};
+    struct member_row member = {.ensemble = ensemble, .index = index, .state = MEMBER_SUBMITTED, .attempts = 1};
+    struct attempt_row attempt = {.ensemble = ensemble, .index = index, .number = 1, .submitted_ms = now, .exit_code = -1};
+
+    must(store_job_insert(store, &job, &err));
+    attempt.job = job.id;
+    must(store_member_put(store, &member, &err));
+    must(store_attempt_insert(store, &attempt, &err));
+    must(store_event_add(store, now, "member.submitted", ensemble, index,
+                         json_pack("{s:I, s:s}", "attempt", (json_int_t)1, "job", job.name), &err));
+    job.state = JOB_SUBMITTED;
+    job.submissions = 1;
+    job.submitted_ms = now + 3;
+    snprintf(job.scheduler_id, sizeof job.scheduler_id, "local:%d:%lld", 10000 + (int)(index % 50000), (long long)index + 710000);
+    must(store_job_update(store, &job, &err));
+    job.state = JOB_RUNNING;
+    job.started_ms = now + 5;
+    must(store_job_update(store, &job, &err));
+    member.state = MEMBER_RUNNING;
+    attempt.started_ms = now + 5;
+    strcpy(attempt.host, "n1234.cluster");
+    must(store_attempt_update(store, &attempt, &err));
+    must(store_member_put(store, &member, &err));
+    must(store_event_add(store, now + 5, "member.running", ensemble, index, json_pack("{s:I}", "attempt", (json_int_t)1), &err));
+    attempt.outcome = ATTEMPT_SUCCEEDED;
+    attempt.exit_code = 0;
+    attempt.ended_ms = now + 900;
+    member.state = MEMBER_SUCCEEDED;
+    must(store_attempt_update(store, &attempt, &err));
+    must(store_member_put(store, &member, &err));
+    must(store_event_add(store, now + 900, "attempt.ended", ensemble, index,
+                         json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)1, "outcome", "succeeded", "member",
+                                   "succeeded", "reason", ""), &err));
+    job.state = JOB_ENDED;
+    job.ended_ms = now + 910;
+    must(store_job_update(store, &job, &err));
+}
 
 int main(int argc, char **argv)
 {
-    static const struct sim_faults calm;
-    int64_t tally[MEMBER_STATE_COUNT] = {0}, id;
-    struct sim *sim;
-    struct error err;
-    json_t *spec;
+    struct ensemble_row row = {.name = "million", .state = ENSEMBLE_PAUSED, .adapter = "local", .stream_key = "0123456789abcdef",
+                               .width = 8};
+    int64_t done, now = INT64_C(1790000000000);
+    char spec[400];
 
     if (argc != 4) {
         fputs("usage: fill_members DIR COUNT DONE\n", stderr);
         return 2;
     }
-    log_init("fill_members", LOG_LEVEL_NONE);
-    sim = sim_create(1, &calm, argv[1]);
-    sim_boot(sim);
-    spec = json_pack("{s:s, s:i, s:{s:[s], s:i, s:{s:s, s:I, s:{s:[ff], s:[ff]}}}}", "name", "million", "width", 100,
-                     "members", "command", "true", "retries", 0, "parameters", "method", "latin-hypercube", "count",
-                     (json_int_t)atoll(argv[2]), "space", "t0", 100.0, 500.0, "tw", 100.0, 500.0);
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0) {
-        fprintf(stderr, "fill_members: %s at %s\n", err.text, err.pointer);
-        return 1;
+    log_init("fill_members", LOG_LEVEL_WARN);
+    row.count = atoll(argv[2]);
+    row.next_index = done = atoll(argv[3]);
+    row.created_ms = now;
+    snprintf(spec, sizeof spec, "{\"name\": \"million\", \"width\": 8, \"members\": {\"command\": [\"true\"], \"parameters\": "
+                                "{\"method\": \"latin-hypercube\", \"count\": %lld, \"seed\": 42, \"space\": {\"t0\": [100, 500], "
+                                "\"tw\": [100, 500]}}}}", (long long)row.count);
+    must(store_open(&store, argv[1], &err));
+    must(store_ensemble_insert(store, &row, spec, &err));
+    for (int64_t i = 0; i < done; i++) {
+        run_member(row.id, i, now += 2);
+        if (i % COMMIT_EVERY == 0)
+            must(store_commit(store, &err));
     }
-    json_decref(spec);
-    sim_turn(sim);
-    for (int64_t done = atoll(argv[3]); tally[MEMBER_SUCCEEDED] < done && sim_step(sim);) {
-        if (sim_violation(sim) != NULL || store_tally_get(sim_store(sim), id, tally, &err) < 0) {
-            fprintf(stderr, "fill_members: %s\n", sim_violation(sim) ?: err.text);
-            return 1;
-        }
-    }
-    sim_destroy(sim);
+    must(store_commit(store, &err));
+    store_close(store);
     return 0;
 }

@@ -239,7 +239,7 @@ static int file_close(sqlite3_file *f)
 
 static int file_read(sqlite3_file *f, void *out, int size, sqlite3_int64 offset)
 {
-    return fails() ? SQLITE_IOERR_READ : REAL(f)->pMethods->xRead(REAL(f), out, size, offset);
+    return strikes(FAULT_READ) || fails() ? SQLITE_IOERR_READ : REAL(f)->pMethods->xRead(REAL(f), out, size, offset);
 }
 
 static int file_write(sqlite3_file *f, const void *data, int size, sqlite3_int64 offset)

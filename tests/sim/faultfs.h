@@ -9,6 +9,7 @@
 enum faultfs_kind {
     FAULT_NONE,
     FAULT_IO,     /* any call on files and locks, each with the code that SQLite knows for it */
+    FAULT_READ,   /* a read of a file */
     FAULT_FULL,   /* a write, that finds no room; nothing of it is written */
     FAULT_TORN,   /* a write, of which the first half is written */
     FAULT_MALLOC, /* an allocation of SQLite's */

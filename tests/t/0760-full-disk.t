@@ -17,6 +17,7 @@ is "$(api_status POST /v1/ensembles "@$T/spec.json")" 507 "new work gets 507"
 is "$(jq -r .code "$T/api.body")" store_full "with the reason"
 is "$(api_status GET /readyz)" 503 "/readyz says so"
 is "$(api_status GET /v1/ensembles/1)" 200 "what there is can be read"
+is "$(api_status GET /v1/backup) $(find "$STATE" -name 'backup-tmp*' | wc -l)" "507 0" "there is no room for a backup, and nothing is left of it"
 known=$(api GET /v1/ensembles | jq '.ensembles | length')
 lines=$(wc -l <"$DAEMON_LOG")
 exec 9<>"$T/go"

@@ -28,6 +28,14 @@ like "$example" '^stretto backup .*date' "strettod(8) has an example for cron"
 (cd / && sh -c "$example")
 is "$(sqlite3 -readonly "$HOME/stretto-$(date +%a).db" 'SELECT count(*) FROM ensemble')" 2 "which works"
 
+start_tcp() { stop_daemon; start_daemon --listen tcp:127.0.0.1:0; }
+start_tcp
+url=$(jq -r '.listeners[] | select(.listen | startswith("tcp:")).url' "$STATE/listen.json")
+over_tcp() { curl -s -o "$T/body" -w '%{http_code}' -H "Authorization: Bearer $1" "$url/v1/backup"; }
+is "$(over_tcp "$(jq -r .token "$T/token")")" 403 "no backup for a reader"
+is "$(over_tcp "$(stretto --json token create --role operator | jq -r .token)")" 403 "nor for an operator"
+is "$(over_tcp "$(stretto --json token create --role admin | jq -r .token)") $(head -c 15 "$T/body")" "200 SQLite format 3" "but for an admin"
+
 # While it is made over and over, members run and changes are made: each is whole.
 submit '{"name": "busy", "width": 4, "members": {"command": ["true"], "parameters": {"grid": {"x": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}}}}' >"$T/id"
 good=0

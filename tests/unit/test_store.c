@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +162,91 @@ static void newer_databases_are_refused(void **state)
     store_close(store);
     assert_int_equal(store_open(&again, dir, &err), -1);
     assert_string_equal(err.code, "store_newer");
+}
+
+static void make_database(const char *sql)
+{
+    char path[128];
+    sqlite3 *db;
+
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static char *content_of_database(size_t *size)
+{
+    char path[128], *data;
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    assert_int_equal(file_read(path, 1 << 20, &data, size, &err), 0);
+    return data;
+}
+
+/* Refused with a code, and not one byte of it is changed. */
+static void is_refused(const char *code)
+{
+    struct store_options on_network = {.statfs = on_nfs, .allow_network = true}, usual = {0};
+    struct store *store;
+    struct error err;
+
+    for (int i = 0; i < 2; i++) {
+        size_t size, size_after;
+        char *before = content_of_database(&size), *after;
+
+        assert_int_equal(store_open_with(&store, dir, i ? &on_network : &usual, &err), -1);
+        assert_string_equal(err.code, code);
+        assert_non_null(strstr(err.text, "stretto.db"));
+        after = content_of_database(&size_after);
+        assert_int_equal(size_after, size);
+        assert_memory_equal(before, after, size);
+        assert_false(there("stretto.db-wal") || there("stretto.db.v3"));
+        free(before);
+        free(after);
+    }
+}
+
+static void what_is_none_of_ours_is_left_alone(void **state)
+{
+    struct error err;
+    char path[128];
+
+    make_database("CREATE TABLE ensemble (players TEXT)");
+    is_refused("store_foreign");
+    make_database("PRAGMA user_version = 3"); /* another program counts its versions, too */
+    is_refused("store_foreign");
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    assert_int_equal(file_write_whole(path, "Dear diary, today I was no database, though I am as long as the head of one. I like "
+                                            "it here; nobody asks me for anything.", 120, 0600, &err), 0);
+    is_refused("store_io");
+}
+
+/* As somebody else than root, who may write everything. */
+static void a_database_that_cannot_be_written_is_refused(void **state)
+{
+    struct store *store = must_open();
+    char path[128];
+    int status;
+    pid_t pid;
+
+    store_close(store);
+    if (geteuid() != 0)
+        skip();
+    snprintf(path, sizeof path, "%s/lock", dir);
+    assert_int_equal(chown(dir, 65534, 65534) | chown(path, 65534, 65534) | chmod(dir, 0700), 0);
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    assert_int_equal(chmod(path, 0444), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct error err = {.text = ""};
+        bool refused = setgid(65534) == 0 && setuid(65534) == 0 && store_open(&store, dir, &err) == -1;
+
+        _exit(refused && strcmp(err.code, "store_io") == 0 && strstr(err.text, "cannot be written") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void tallies_follow_every_change(void **state)
@@ -348,6 +434,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_daemon_per_state_directory, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(newer_databases_are_refused, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_none_of_ours_is_left_alone, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_database_that_cannot_be_written_is_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(where_a_database_may_live, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_network_file_system_is_refused_or_run_safely, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
