@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Members in every language stream into one rank, which checks each value.
+# shellcheck disable=SC2317,SC2016 # functions that are called by name, and text for eval
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # MPI programs in C and Fortran, with each MPI that is here, stream their blocks into one rank, which checks each value.
+# shellcheck disable=SC2317 # functions that are called by name, and text for eval
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

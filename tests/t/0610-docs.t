@@ -5,7 +5,7 @@
 
 if command -v shellcheck >/dev/null; then
 	for script in bootstrap quickstart check build-aux/install-packages build-aux/find-python tests/t/lib.sh \
-		tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t; do
+		tests/t/0210-stream-languages.t tests/t/0220-solvers.t tests/t/0230-stream-mpi.t tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t; do
 		# shellcheck disable=SC2016 # for the inner shell
 		ok "shellcheck $script" bash -c 'cd "$srcdir" && exec shellcheck -x "$@"' - "$script"
 	done
@@ -32,6 +32,23 @@ for option in $(strettod --help | grep -o -E -- '^ .*--[a-z-]+' | grep -o -E -- 
 	grep -v -E 'help|usage|version'); do
 	ok "strettod(8) has $option" grep -q -E -- " -${option#--}( |\$)" "$srcdir/docs/man/strettod.8"
 done
+
+page=$srcdir/docs/man/stretto.3
+for function in $(grep -o -E '\bstretto_[a-z_]+\(' "$srcdir/tasks/member/stretto.h" | tr -d '(' | sort -u); do
+	ok "stretto(3) has $function" grep -q "^\.Fn $function " "$page"
+done
+sed -n '/^\.Bd -literal/,/^\.Ed/{/^\./d;p}' "$page" >body
+{
+	printf '#include <err.h>\n#include <stretto.h>\nenum { NX = 4, NY = 3, STEPS = 2 };\nstatic double field[NY][NX];\n'
+	printf 'static void advance(double f[NY][NX]) { f[0][0]++; }\nint main(void)\n{\n'
+	cat body
+	echo '}'
+} >example.c
+sanitize=()
+case ${STRETTO_SANITIZE:-no} in no) ;; *) sanitize=("-fsanitize=$STRETTO_SANITIZE") ;; esac
+ok "its example compiles" cc -Wall -Wextra -Werror "${sanitize[@]}" -I"$srcdir/tasks/member" -o example example.c \
+	-L"$builddir/.libs" -Wl,-rpath,"$builddir/.libs" -lstretto
+status_is 0 "and runs" ./example
 
 status_is 0 "quickstart --help" "$srcdir/quickstart" --help
 status_is 2 "quickstart refuses what it does not know" "$srcdir/quickstart" --frobnicate
