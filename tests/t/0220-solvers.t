@@ -26,7 +26,7 @@ mkdir -p "$T/bin"
 wrap() { # NAME COMMAND ARGUMENT...
 	local name=$1
 	shift
-	printf '#!/bin/sh\nexec %s "$@"\n' "$*" >"$T/bin/$name"
+	printf '#!/bin/sh\nexec %s "$@"%s\n' "$*" "$last" >"$T/bin/$name"
 	chmod +x "$T/bin/$name"
 }
 sanitize=
@@ -34,9 +34,8 @@ case ${STRETTO_SANITIZE:-no} in no) ;; *) sanitize=-fsanitize=$STRETTO_SANITIZE 
 preload=
 case ${STRETTO_SANITIZE:-no} in *address*) preload="env LD_PRELOAD=$(gcc -print-file-name=libasan.so)" ;; esac
 have=()
+last=' -O0' # after the page's own -O2: sanitized code takes long to optimise
 wrap cc "$(command -v cc) -Wall -Wextra -Werror $sanitize"
-wrap pkg-config "$(command -v pkg-config) --define-prefix"
-wrap python3 "$preload $STRETTO_PYTHON -B"
 if [ -e "$builddir/libstretto-fortran.la" ]; then
 	wrap gfortran "$(command -v gfortran) -Wall -Werror $sanitize"
 	have+=(fortran)
@@ -49,6 +48,9 @@ if [ -n "${STRETTO_MPIEXEC:-}" ]; then
 	[ ! -e "$T/bin/gfortran" ] || wrap mpifort "$(command -v "mpifort$flavour") -Wall -Werror $sanitize"
 	have+=(mpi)
 fi
+last=
+wrap pkg-config "$(command -v pkg-config) --define-prefix"
+wrap python3 "$preload $STRETTO_PYTHON -B"
 PATH=$T/bin:$PATH
 export PKG_CONFIG_PATH=$pc LD_LIBRARY_PATH=${pc%/pkgconfig}
 export MPIR_CVAR_POLLS_BEFORE_YIELD=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
