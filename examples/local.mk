@@ -1,1 +1,2 @@
 include examples/heat/local.mk
+include examples/solver/local.mk
