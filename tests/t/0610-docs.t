@@ -5,11 +5,8 @@
 
 if command -v shellcheck >/dev/null; then
 	for script in bootstrap quickstart check build-aux/install-packages build-aux/find-python tests/t/lib.sh \
-<<<<<<< HEAD
-		tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t tests/bench/run tests/bench/lib.sh tests/bench/dispatch.sh; do
-=======
-		tests/t/0210-stream-languages.t tests/t/0220-solvers.t tests/t/0230-stream-mpi.t tests/t/0600-cli.t tests/t/0610-docs.t tests/t/0690-readme.t; do
->>>>>>> a22b8f5ef09348143dfb2556cd58a94e8a3f0d72
+		tests/t/0210-stream-languages.t tests/t/0220-solvers.t tests/t/0230-stream-mpi.t tests/t/0600-cli.t \
+		tests/t/0610-docs.t tests/t/0690-readme.t tests/bench/run tests/bench/lib.sh tests/bench/dispatch.sh; do
 		# shellcheck disable=SC2016 # for the inner shell
 		ok "shellcheck $script" bash -c 'cd "$srcdir" && exec shellcheck -x "$@"' - "$script"
 	done
@@ -37,13 +34,11 @@ for option in $(strettod --help | grep -o -E -- '^ .*--[a-z-]+' | grep -o -E -- 
 	ok "strettod(8) has $option" grep -q -E -- " -${option#--}( |\$)" "$srcdir/docs/man/strettod.8"
 done
 
-<<<<<<< HEAD
 for key in $(strettod --help-config | grep -v '^ ' | sed 's/.*\.//'); do
 	ok "strettod(8) has the setting $key" grep -q -E "^\.Cm .*\b$key\b" "$srcdir/docs/man/strettod.8"
 done
 is "$(strettod --help-config | grep -c '^ ')" "$((2 * $(strettod --help-config | grep -c -v '^ ')))" \
 	"every setting has a meaning and a default"
-=======
 page=$srcdir/docs/man/stretto.3
 for function in $(grep -o -E '\bstretto_[a-z_]+\(' "$srcdir/tasks/member/stretto.h" | tr -d '(' | sort -u); do
 	ok "stretto(3) has $function" grep -q "^\.Fn $function " "$page"
@@ -60,7 +55,6 @@ case ${STRETTO_SANITIZE:-no} in no) ;; *) sanitize=("-fsanitize=$STRETTO_SANITIZ
 ok "its example compiles" cc -Wall -Wextra -Werror "${sanitize[@]}" -I"$srcdir/tasks/member" -o example example.c \
 	-L"$builddir/.libs" -Wl,-rpath,"$builddir/.libs" -lstretto
 status_is 0 "and runs" ./example
->>>>>>> a22b8f5ef09348143dfb2556cd58a94e8a3f0d72
 
 status_is 0 "quickstart --help" "$srcdir/quickstart" --help
 status_is 2 "quickstart refuses what it does not know" "$srcdir/quickstart" --frobnicate

@@ -37,11 +37,7 @@ is "$(jq .batches <<<"$BOOKS")" "$(field .training.batches)" "and as many batche
 api GET "/v1/trainings/$(field .training.id)/metrics" >"$T/metrics.json"
 FIRST=$(jq '.series.validation_loss.points[0][2]' "$T/metrics.json")
 LAST=$(jq '.series.validation_loss.points[-1][2]' "$T/metrics.json")
-<<<<<<< HEAD
 # by how much depends on the share of the machine that the trainer got while members ran
-=======
-# how far depends on the number of batches, and that on how busy the machine is
->>>>>>> a22b8f5ef09348143dfb2556cd58a94e8a3f0d72
 ok "the validation loss falls ($FIRST to $LAST)" jq -e -n "$LAST < $FIRST * 0.9"
 is "$(field '.training.metrics.validation_loss')" "$LAST" "the ensemble shows the last one"
 ok "there is a series of training losses" jq -e '.series.train_loss.total > 1' "$T/metrics.json"
