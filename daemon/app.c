@@ -102,7 +102,7 @@ static int make_adapters(struct app *app, struct error *err)
         if (mine->adapter == NULL)
             return -1;
         app->n_adapters++;
-        engine_add_adapter(app->engine, mine->ops, mine->adapter);
+        engine_add_adapter(app->engine, mine->ops, mine->adapter, 0);
     }
     return 0;
 }

@@ -2,7 +2,9 @@ noinst_LTLIBRARIES += libdaemon.la
 libdaemon_la_SOURCES = \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
+	daemon/engine/alarm.c \
 	daemon/engine/collect.c \
+	daemon/engine/deal.c \
 	daemon/engine/dispatch.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/internal.h \

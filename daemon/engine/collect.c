@@ -68,6 +68,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
     log_info("job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
     job->row.state = JOB_INTENT;
     job->gone = job->unknown = false;
+    job_file(engine, job);
     store_job_update(engine->store, &job->row, &err);
     job_start(engine, job);
 }
@@ -88,8 +89,7 @@ static void missing(struct engine *engine, struct live_job *job, bool claimed)
     }
     if (job->collect_tries < COLLECT_TRIES) {
         job->look = true;
-        job->retry_at = engine_now(engine) + ((int64_t)COLLECT_FIRST_MS << job->collect_tries++);
-        engine_wake_by(engine, job->retry_at);
+        job_retry_in(engine, job, (int64_t)COLLECT_FIRST_MS << job->collect_tries++);
         return;
     }
     snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
@@ -113,8 +113,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
         log_warn("job %s: %s", job->row.name, failed->text);
         job->look = true;
-        job->retry_at = engine_now(engine) + FILE_RETRY_MS;
-        engine_wake_by(engine, job->retry_at);
+        job_retry_in(engine, job, FILE_RETRY_MS);
         return;
     }
     ended = json[FILE_ENDED] != NULL;

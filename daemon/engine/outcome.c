@@ -88,6 +88,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
         return;
     ens->in_flight--;
+    if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
+        ens->due = member.not_before_ms;
     engine_event(engine, "attempt.ended", ens->row.id, slot->index,
                  json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
                            attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",

@@ -189,7 +189,7 @@ void sim_boot(struct sim *sim)
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
     sim->engine = engine_create(&ports, sim->store, sim->turn);
-    engine_add_adapter(sim->engine, &cluster_ops, cluster_adapter(sim->cluster));
+    engine_add_adapter(sim->engine, &cluster_ops, cluster_adapter(sim->cluster), 0);
     if (engine_load(sim->engine, &err) < 0)
         sim_violate(sim, "the state cannot be read: %s", err.text);
 }
