@@ -88,9 +88,11 @@ struct live_ensemble {
     UT_hash_handle hh; /* by row.id */
 };
 
-/* An attempt of a member, or a rank (index: the rank, number: the generation). */
+/* An attempt of a member, or a rank (index: the rank, number: the generation). While it is open, the member's row is as it
+ * says. */
 struct slot {
     int64_t index, number;
+    int64_t failures, losses;
     bool open;
 };
 
@@ -235,6 +237,7 @@ void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_
 void poll_find(struct engine *engine, struct known_adapter *adapter); /* look all up by name: after a restart */
 
 /* outcome.c */
+struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open one */
 struct outcome {
     enum attempt_outcome outcome;
     int exit_code, signal;

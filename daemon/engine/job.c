@@ -300,10 +300,9 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
         struct attempt_row attempt = {.ensemble = job->row.ensemble, .index = job->slots[i].index,
                                       .number = job->slots[i].number, .exit_code = -1,
                                       .started_ms = job->row.started_ms};
-        struct member_row member;
+        struct member_row member = slot_member(job, &job->slots[i]);
 
-        if (!job->slots[i].open ||
-            store_member_get(engine->store, job->row.ensemble, attempt.index, &member, &err) != 1)
+        if (!job->slots[i].open)
             continue;
         snprintf(attempt.host, sizeof attempt.host, "%s", host);
         member.state = MEMBER_RUNNING;

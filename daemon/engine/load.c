@@ -123,13 +123,31 @@ static int add_slot(void *arg, const struct attempt_row *row)
     struct live_job *job = arg;
 
     job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
-    job->slots[job->n_slots++] = (struct slot){row->index, row->number, true};
+    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true};
     job->open++;
     job->started = job->started || row->started_ms != 0;
     return 0;
 }
 
-static void adopt_jobs(struct loading *loading)
+static int read_members(struct engine *engine, struct live_job *job, struct error *err)
+{
+    for (size_t i = 0; i < job->n_slots; i++) {
+        struct slot *slot = &job->slots[i];
+        struct member_row member;
+        int rc = store_member_get(engine->store, job->row.ensemble, slot->index, &member, err);
+
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            return error_set(err, "store_io", "member %lld.%lld has an attempt and no row", (long long)job->row.ensemble,
+                             (long long)slot->index);
+        slot->failures = member.failures;
+        slot->losses = member.losses;
+    }
+    return 0;
+}
+
+static int adopt_jobs(struct loading *loading, struct error *err)
 {
     struct engine *engine = loading->engine;
 
@@ -137,14 +155,15 @@ static void adopt_jobs(struct loading *loading)
         const struct job_row *row = &loading->jobs[i];
         struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
         struct live_job *job = ens ? job_new(engine, ens, row) : NULL;
-        struct error err;
 
         if (job == NULL)
             continue;
         job->look = true;
         job_file(engine, job);
         if (row->kind == JOB_MEMBERS) {
-            store_attempt_each_open(engine->store, row->id, add_slot, job, &err);
+            if (store_attempt_each_open(engine->store, row->id, add_slot, job, err) < 0 ||
+                read_members(engine, job, err) < 0)
+                return -1;
             ens->in_flight += (int64_t)job->open;
             continue;
         }
@@ -155,6 +174,7 @@ static void adopt_jobs(struct loading *loading)
         ens->training->ranks_succeeded = true;
         alarm_set(engine, &ens->training->look, engine_now(engine));
     }
+    return 0;
 }
 
 /* Cancelled, but not every job was marked yet when the daemon died. */
@@ -193,7 +213,9 @@ int engine_load(struct engine *engine, struct error *err)
         rc = store_job_each_live(engine->store, keep_job, &loading, err);
     if (rc == 0) {
         adopt_ensembles(&loading);
-        adopt_jobs(&loading);
+        rc = adopt_jobs(&loading, err);
+    }
+    if (rc == 0) {
         resume_cancels(engine);
         resume_conclusions(engine);
         if (loading.n_rows > 0 && engine->rest_ms == 0)

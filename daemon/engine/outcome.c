@@ -58,6 +58,12 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         member->state = MEMBER_CANCELLED;
 }
 
+struct member_row slot_member(const struct live_job *job, const struct slot *slot)
+{
+    return (struct member_row){.ensemble = job->row.ensemble, .index = slot->index, .attempts = slot->number,
+                               .failures = slot->failures, .losses = slot->losses};
+}
+
 static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
 {
     struct live_ensemble *ens = job->ensemble;
@@ -72,7 +78,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         .ended_ms = out->ended_ms,
     };
     struct outcome told = *out;
-    struct member_row member;
+    struct member_row member = slot_member(job, slot);
     bool stopped = was_stopped(job, out);
     struct error err;
 
@@ -80,10 +86,6 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
-    if (store_member_get(engine->store, ens->row.id, slot->index, &member, &err) != 1) {
-        log_error("member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
-        return;
-    }
     next_state(ens, &member, &told, stopped, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
         return;

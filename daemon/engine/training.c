@@ -59,7 +59,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     job->asked = true;
     job->slots = xcalloc((size_t)row.size, sizeof *job->slots);
     for (int64_t rank = 0; rank < row.size; rank++)
-        job->slots[job->n_slots++] = (struct slot){rank, training->row.generation, true};
+        job->slots[job->n_slots++] = (struct slot){.index = rank, .number = training->row.generation, .open = true};
     job->open = job->n_slots;
     training->job = job;
     training->ranks_succeeded = true;

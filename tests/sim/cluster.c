@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FORGET_MS 300000 /* an ended job stays known for so long */
+#include <uthash.h>
+#include <utlist.h>
 
 /* One submission. A name may have been submitted twice: only one of them can claim it. */
 struct cjob {
-    struct cjob *next;
+    struct cjob *next; /* of the same name */
+    UT_hash_handle hh; /* the first of each name, by it */
     char name[64], id[32];
     char *dir;
     enum adapter_state state; /* ADAPTER_JOB_UNKNOWN: forgotten */
@@ -21,7 +22,7 @@ struct cjob {
 
 /* A question of the daemon that has not been answered. */
 struct question {
-    struct question *next;
+    struct question *prev, *next;
     struct cluster *cluster;
     bool dropped, unsure, refused;
     adapter_submit_cb *submitted;
@@ -40,6 +41,7 @@ struct cluster {
     struct question *questions;
     json_t *running; /* task id → how many processes of it run now */
     uint64_t next_id;
+    int live; /* queued or running */
 };
 
 static struct cluster *of(struct adapter *a)
@@ -61,26 +63,58 @@ struct cluster *cluster_create(struct sim *sim)
     return c;
 }
 
+static bool is_live(enum adapter_state state)
+{
+    return state == ADAPTER_JOB_QUEUED || state == ADAPTER_JOB_RUNNING;
+}
+
+static void set_state(struct cluster *c, struct cjob *job, enum adapter_state state)
+{
+    c->live += is_live(state) - is_live(job->state);
+    job->state = state;
+}
+
+static struct cjob *named(const struct cluster *c, const char *name)
+{
+    struct cjob *job;
+
+    HASH_FIND_STR(c->jobs, name, job);
+    return job;
+}
+
+static void add_job(struct cluster *c, struct cjob *job)
+{
+    struct cjob *first = named(c, job->name);
+
+    if (first != NULL)
+        LL_APPEND(first, job);
+    else
+        HASH_ADD_STR(c->jobs, name, job);
+}
+
+/* The first of its name. */
+static void remove_job(struct cluster *c, struct cjob *first)
+{
+    struct cjob *next = first->next;
+
+    HASH_DEL(c->jobs, first);
+    if (next != NULL)
+        HASH_ADD_STR(c->jobs, name, next);
+    free(first->dir);
+    free(first);
+}
+
 void cluster_destroy(struct cluster *c)
 {
-    while (c->jobs != NULL) {
-        struct cjob *job = c->jobs;
-
-        c->jobs = job->next;
-        free(job->dir);
-        free(job);
-    }
+    while (c->jobs != NULL)
+        remove_job(c, c->jobs);
     json_decref(c->running);
     free(c);
 }
 
 int cluster_live_jobs(const struct cluster *c)
 {
-    int n = 0;
-
-    for (const struct cjob *job = c->jobs; job != NULL; job = job->next)
-        n += job->state == ADAPTER_JOB_QUEUED || job->state == ADAPTER_JOB_RUNNING;
-    return n;
+    return c->live;
 }
 
 static int64_t soon(struct cluster *c, uint64_t below)
@@ -105,10 +139,20 @@ static json_t *get(struct cluster *c, const char *dir, const char *name)
     return json;
 }
 
+static void drop(struct cluster *c, const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+
+    json_object_del(sim_files(c->sim), path);
+    free(path);
+}
+
 static void nudge(struct cluster *c, const char *job, enum engine_look what)
 {
+    sim_enter(c->sim);
     if (sim_engine(c->sim) != NULL && !sim_chance(c->sim, sim_faults_of(c->sim)->nudge_lost))
         engine_look(sim_engine(c->sim), job, what);
+    sim_leave(c->sim);
 }
 
 static void poke(struct cluster *c)
@@ -124,7 +168,10 @@ static void count(struct cluster *c, const char *id, int change)
 
     if (n > 1)
         sim_violate(c->sim, "task %s runs twice at once", id);
-    json_object_set_new(c->running, id, json_integer(n));
+    if (n == 0)
+        json_object_del(c->running, id);
+    else
+        json_object_set_new(c->running, id, json_integer(n));
 }
 
 /* --- runners */
@@ -146,21 +193,38 @@ static bool is_training(const json_t *task)
     return strstr(json_string_value(json_object_get(task, "id")), "training") != NULL;
 }
 
+/* Nobody will ask for what it left behind. */
+static void tidy(struct cluster *c, struct cjob *job)
+{
+    static const char *const files[] = {"job.json", "claim.json", "ended.json"};
+    const json_t *tasks = json_object_get(get(c, job->dir, "job.json"), "tasks");
+    json_t *task;
+    size_t i;
+
+    json_array_foreach (tasks, i, task)
+        drop(c, json_string_value(json_object_get(task, "dir")), "exit.json");
+    for (i = 0; i < sizeof files / sizeof *files; i++)
+        drop(c, job->dir, files[i]);
+    remove_job(c, job);
+}
+
 static void forget_later(struct sim *sim, void *arg)
 {
-    struct cjob *job = arg;
+    struct task_end *end = arg;
 
-    job->state = ADAPTER_JOB_UNKNOWN;
+    set_state(end->cluster, end->job, ADAPTER_JOB_UNKNOWN);
+    if (sim_faults_of(sim)->tidy)
+        tidy(end->cluster, end->job);
+    task_end_free(end);
 }
 
 static void scheduler_notes_end(struct sim *sim, void *arg)
 {
     struct task_end *end = arg;
 
-    end->job->state = ADAPTER_JOB_ENDED;
+    set_state(end->cluster, end->job, ADAPTER_JOB_ENDED);
     poke(end->cluster);
-    sim_at(sim, sim_now(sim) + FORGET_MS, forget_later, end->job);
-    task_end_free(end);
+    sim_at(sim, sim_now(sim) + sim_faults_of(sim)->forget_ms, forget_later, end);
 }
 
 static void over(struct cluster *c, struct cjob *job)
@@ -287,10 +351,10 @@ static void start_runner(struct sim *sim, void *arg)
     if (job->state != ADAPTER_JOB_QUEUED)
         return;
     if (sim_chance(sim, sim_faults_of(sim)->queue_lost)) {
-        job->state = ADAPTER_JOB_UNKNOWN;
+        set_state(c, job, ADAPTER_JOB_UNKNOWN);
         return;
     }
-    job->state = ADAPTER_JOB_RUNNING;
+    set_state(c, job, ADAPTER_JOB_RUNNING);
     job->started_ms = sim_now(sim);
     if (desc == NULL) {
         sim_violate(sim, "job %s was submitted before its descriptor was on disk", job->name);
@@ -314,13 +378,13 @@ static void start_runner(struct sim *sim, void *arg)
         } else {
             check_reception(c, task);
         }
-        end_later(c, job, task, soon(c, 30000));
+        end_later(c, job, task, soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
     }
     if (sim_chance(sim, sim_faults_of(sim)->runner_killed) && !is_training(json_array_get(json_object_get(desc, "tasks"), 0))) {
         struct task_end *end = xcalloc(1, sizeof *end);
 
         *end = (struct task_end){c, job, NULL};
-            sim_at(sim, soon(c, 30000), kill_runner, end);
+        sim_at(sim, soon(c, (uint64_t)sim_faults_of(sim)->run_ms), kill_runner, end);
     }
 }
 
@@ -334,10 +398,10 @@ static void enqueue(struct cluster *c, const char *name, const char *dir, char i
     snprintf(id, 32, "%s", job->id);
     job->dir = xstrdup(dir);
     job->state = ADAPTER_JOB_QUEUED;
-    job->next = c->jobs;
-    c->jobs = job;
+    c->live++;
+    add_job(c, job);
     *start = (struct task_end){c, job, NULL};
-    sim_at(c->sim, soon(c, 60000), start_runner, start);
+    sim_at(c->sim, soon(c, (uint64_t)sim_faults_of(c->sim)->queue_ms), start_runner, start);
 }
 
 /* --- the adapter */
@@ -347,8 +411,8 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
     const struct cjob *best = NULL;
 
     /* of two with one name, the one that tells most: running before queued before ended */
-    for (const struct cjob *job = c->jobs; job != NULL; job = job->next) {
-        if (strcmp(job->name, name) != 0 || job->state == ADAPTER_JOB_UNKNOWN)
+    for (const struct cjob *job = named(c, name); job != NULL; job = job->next) {
+        if (job->state == ADAPTER_JOB_UNKNOWN)
             continue;
         if (best == NULL || job->state == ADAPTER_JOB_RUNNING ||
             (job->state == ADAPTER_JOB_QUEUED && best->state == ADAPTER_JOB_ENDED))
@@ -364,27 +428,29 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
 
 static void answer(struct sim *sim, void *arg)
 {
-    struct question *q = arg, **at;
+    struct question *q = arg;
     struct adapter_status *statuses;
     struct cluster *c = q->cluster;
     struct error err;
 
     error_set(&err, "simulated", "%s", q->refused ? "refused" : "no answer");
     if (!q->dropped) {
-        for (at = &c->questions; *at != q; at = &(*at)->next)
-            ;
-        *at = q->next;
+        DL_DELETE(c->questions, q);
+        sim_enter(sim);
         if (q->submitted != NULL)
             q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
         if (q->done != NULL)
             q->done(q->arg, q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, &err);
         if (q->polled != NULL && q->unsure)
             q->polled(q->arg, ADAPTER_UNSURE, NULL, 0, &err);
+        sim_leave(sim);
         if (q->polled != NULL && !q->unsure) {
             statuses = xcalloc(q->n, sizeof *statuses);
             for (size_t i = 0; i < q->n; i++)
                 look_up(c, q->names[i], &statuses[i]);
+            sim_enter(sim);
             q->polled(q->arg, ADAPTER_OK, statuses, q->n, NULL);
+            sim_leave(sim);
             free(statuses);
         }
     }
@@ -398,14 +464,15 @@ static struct question *question_new(struct cluster *c, void *arg)
 
     q->cluster = c;
     q->arg = arg;
-    q->next = c->questions;
-    c->questions = q;
+    DL_PREPEND(c->questions, q);
     return q;
 }
 
 static void answer_later(struct cluster *c, struct question *q)
 {
-    sim_at(c->sim, soon(c, sim_chance(c->sim, 30) ? 40000 : 500), answer, q);
+    const struct sim_faults *weather = sim_faults_of(c->sim);
+
+    sim_at(c->sim, soon(c, sim_chance(c->sim, weather->slow) ? 40000 : (uint64_t)weather->answer_ms), answer, q);
 }
 
 void cluster_drop_all(struct cluster *c)
@@ -416,7 +483,7 @@ void cluster_drop_all(struct cluster *c)
     while (c->questions != NULL) {
         struct question *q = c->questions;
 
-        c->questions = q->next;
+        DL_DELETE(c->questions, q);
         q->dropped = true;
         if (q->submitted != NULL)
             q->submitted(q->arg, ADAPTER_UNSURE, NULL, &err);
@@ -472,12 +539,10 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
 
     q->done = cb;
     q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
-    for (struct cjob *job = c->jobs; job != NULL && !q->unsure; job = job->next) {
-        if (strcmp(job->name, ajob->name) != 0)
-            continue;
+    for (struct cjob *job = named(c, ajob->name); job != NULL && !q->unsure; job = job->next) {
         job->cancelled = true;
         if (job->state == ADAPTER_JOB_QUEUED)
-            job->state = ADAPTER_JOB_ENDED;
+            set_state(c, job, ADAPTER_JOB_ENDED);
     }
     answer_later(c, q);
 }

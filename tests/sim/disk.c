@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 struct request {
-    struct request *next; /* of those not yet answered */
+    struct request *prev, *next; /* of those not yet answered */
     bool dropped;         /* its daemon has crashed */
     char **paths;
     size_t n_paths;
@@ -36,12 +37,8 @@ static struct request *pending; /* one simulation at a time */
 
 static void forget(struct request *r)
 {
-    struct request **at = &pending;
-
-    while (*at != NULL && *at != r)
-        at = &(*at)->next;
-    if (*at != NULL)
-        *at = r->next;
+    if (!r->dropped)
+        DL_DELETE(pending, r);
 }
 
 void disk_drop_all(void)
@@ -51,7 +48,7 @@ void disk_drop_all(void)
         struct error err;
         json_t **json = xcalloc(r->n_paths + 1, sizeof *json);
 
-        pending = r->next;
+        forget(r);
         r->dropped = true;
         error_set(&err, "dropped", "the daemon is gone");
         if (r->written != NULL)
@@ -72,8 +69,10 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
     for (size_t i = 0; i < r->n_files && !failed; i++)
         json_object_set(sim_files(sim), r->files[i].path, r->files[i].json);
     error_set(&err, "file_write", "simulated");
+    sim_enter(sim);
     if (alive)
         r->written(r->arg, failed ? &err : NULL);
+    sim_leave(sim);
 }
 
 static void do_read(struct sim *sim, struct request *r, bool alive)
@@ -85,8 +84,10 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     for (size_t i = 0; i < r->n_paths && !failed; i++)
         json[i] = json_object_get(sim_files(sim), r->paths[i]);
     error_set(&err, "file_read", "simulated");
+    sim_enter(sim);
     if (alive)
         r->read(r->arg, json, failed ? &err : NULL);
+    sim_leave(sim);
     free(json);
 }
 
@@ -107,14 +108,14 @@ static void serve(struct sim *sim, void *arg)
 
 static struct request *ask(struct sim *sim, char **paths, size_t n, void *arg)
 {
+    const struct sim_faults *weather = sim_faults_of(sim);
     struct request *r = xcalloc(1, sizeof *r);
 
-    r->next = pending;
-    pending = r;
+    DL_PREPEND(pending, r);
     r->paths = paths;
     r->n_paths = n;
     r->arg = arg;
-    sim_at(sim, sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, 20) ? 20000 : 50), serve, r);
+    sim_at(sim, sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, weather->slow) ? 20000 : (uint64_t)weather->disk_ms), serve, r);
     return r;
 }
 

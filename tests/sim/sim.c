@@ -1,5 +1,6 @@
 #include "tests/sim/sim.h"
 
+#include "common/heap.h"
 #include "common/xalloc.h"
 #include "daemon/store/internal.h"
 
@@ -7,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct event {
-    int64_t when;
-    uint64_t order;
+    struct heap_node node; /* by time, then by the order in which they were made */
     sim_event_fn *fn;
     void *arg;
 };
@@ -20,10 +21,10 @@ struct sim {
     struct sim_faults faults;
     const char *state_dir;
     int64_t now, wake;
-    uint64_t order;
-    struct event *events; /* unsorted: there are few */
-    size_t n, cap;
+    int64_t order;
+    struct heap events;
     json_t *files;
+    int64_t engine_ns, entered_ns; /* spent in the daemon's part; since when it is in it, 0 not */
     struct cluster *cluster;
     bool commit_failed, ending;
     char violation[300];
@@ -102,11 +103,34 @@ void sim_violate(struct sim *sim, const char *fmt, ...)
 
 void sim_at(struct sim *sim, int64_t when_ms, sim_event_fn *fn, void *arg)
 {
-    if (sim->n == sim->cap) {
-        sim->cap = sim->cap ? 2 * sim->cap : 64;
-        sim->events = xrealloc(sim->events, sim->cap, sizeof *sim->events);
-    }
-    sim->events[sim->n++] = (struct event){when_ms < sim->now ? sim->now : when_ms, sim->order++, fn, arg};
+    struct event *event = xcalloc(1, sizeof *event);
+
+    event->fn = fn;
+    event->arg = arg;
+    heap_set(&sim->events, &event->node, when_ms < sim->now ? sim->now : when_ms, sim->order++);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void sim_enter(struct sim *sim)
+{
+    sim->entered_ns = now_ns();
+}
+
+void sim_leave(struct sim *sim)
+{
+    sim->engine_ns += now_ns() - sim->entered_ns;
+}
+
+int64_t sim_engine_ns(const struct sim *sim)
+{
+    return sim->engine_ns;
 }
 
 static int64_t port_now(void *arg)
@@ -185,7 +209,8 @@ void sim_boot(struct sim *sim)
         return;
     }
     sqlite3_exec(sim->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL); /* the power does not fail here */
-    watch(sim);
+    if (!sim->faults.tidy) /* it costs as much as there is */
+        watch(sim);
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
     sim->engine = engine_create(&ports, sim->store, sim->turn);
@@ -222,33 +247,56 @@ void sim_crash(struct sim *sim)
 int sim_turn(struct sim *sim)
 {
     sim->commit_failed = false;
+    sim_enter(sim);
     uv_run(&sim->loop, UV_RUN_NOWAIT);
+    sim_leave(sim);
     return sim->commit_failed ? -1 : 0;
 }
 
-bool sim_step(struct sim *sim)
+/* The next thing that happens, without the end of its turn. */
+static bool next(struct sim *sim)
 {
-    size_t first = 0;
+    struct heap_node *first = heap_first(&sim->events);
 
-    for (size_t i = 1; i < sim->n; i++)
-        if (sim->events[i].when < sim->events[first].when ||
-            (sim->events[i].when == sim->events[first].when && sim->events[i].order < sim->events[first].order))
-            first = i;
-    if (sim->n == 0 && sim->wake == INT64_MAX)
+    if (first == NULL && sim->wake == INT64_MAX)
         return false;
-    if (sim->n > 0 && sim->events[first].when <= sim->wake) {
-        struct event event = sim->events[first];
+    if (first != NULL && first->key <= sim->wake) {
+        struct event *event = heap_entry(first, struct event, node);
 
-        sim->events[first] = sim->events[--sim->n];
-        sim->now = event.when;
-        event.fn(sim, event.arg);
+        heap_remove(&sim->events, first);
+        sim->now = first->key;
+        event->fn(sim, event->arg);
+        free(event);
     } else {
         if (sim->wake > sim->now)
             sim->now = sim->wake;
         sim->wake = INT64_MAX;
+        sim_enter(sim);
         if (sim->engine != NULL)
             engine_tick(sim->engine);
+        sim_leave(sim);
     }
+    return true;
+}
+
+bool sim_step(struct sim *sim)
+{
+    bool more = next(sim);
+
+    if (more)
+        sim_turn(sim);
+    return more;
+}
+
+bool sim_step_ms(struct sim *sim)
+{
+    int64_t now;
+
+    if (!next(sim))
+        return false;
+    now = sim->now;
+    while (sim->events.n > 0 && heap_first(&sim->events)->key <= now)
+        next(sim);
     sim_turn(sim);
     return true;
 }
@@ -278,13 +326,13 @@ void sim_destroy(struct sim *sim)
 {
     sim_crash(sim);
     sim->ending = true;
-    while (sim->n > 0)
+    while (sim->events.n > 0)
         sim_step(sim); /* events free what they hold; without an engine they change nothing */
     cluster_destroy(sim->cluster);
     json_decref(sim->files);
     uv_close((uv_handle_t *)&sim->alive, NULL);
     uv_run(&sim->loop, UV_RUN_DEFAULT);
     uv_loop_close(&sim->loop);
-    free(sim->events);
+    heap_fini(&sim->events);
     free(sim);
 }

@@ -19,6 +19,11 @@ struct sim_faults {
     int read_fails;
     int nudge_lost;      /* a control message, or an adapter's poke */
     int commit_fails;    /* of the store: a full disk */
+
+    /* The rest of the weather, in ms: at most. */
+    int queue_ms, run_ms, forget_ms, disk_ms, answer_ms;
+    int slow; /* how many answers of disk and scheduler take much longer, per mille */
+    bool tidy; /* what no one will ask for any more is removed: for long runs */
 };
 
 struct sim;
@@ -42,6 +47,9 @@ int sim_turn(struct sim *sim);
 /* Let the next thing happen, and end the turn. false: nothing will ever happen any more. */
 bool sim_step(struct sim *sim);
 
+/* The same with all that happens in the same millisecond, as a busy daemon would find it. */
+bool sim_step_ms(struct sim *sim);
+
 /* Jobs that the scheduler still has queued or running. */
 int sim_live_jobs(const struct sim *sim);
 /* What went against the promises so far, NULL if nothing did. */
@@ -54,6 +62,11 @@ void sim_violate(struct sim *sim, const char *fmt, ...) __attribute__((format(pr
 const struct sim_faults *sim_faults_of(const struct sim *sim);
 bool sim_ending(const struct sim *sim); /* what would go on for ever stops */
 json_t *sim_files(struct sim *sim); /* path → JSON document */
+
+/* Around all that runs in the daemon's part: the time that it takes in all. */
+void sim_enter(struct sim *sim);
+void sim_leave(struct sim *sim);
+int64_t sim_engine_ns(const struct sim *sim);
 
 /* cluster.c */
 struct cluster;

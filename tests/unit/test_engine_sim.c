@@ -252,6 +252,12 @@ static struct sim_faults random_faults(uint64_t seed)
         .read_fails = 20 * wild,
         .nudge_lost = 250 * wild,
         .commit_fails = wild > 1 ? 10 : 0,
+        .queue_ms = 60000,
+        .run_ms = 30000,
+        .forget_ms = 300000,
+        .disk_ms = 50,
+        .answer_ms = 500,
+        .slow = 25,
     };
 }
 
