@@ -116,7 +116,7 @@ int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms,
     return each_row(store,
                     store_query(store, err,
                                 "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND state = 'pending' "
-                                "AND not_before <= ?2 ORDER BY idx LIMIT ?3",
+                                "AND not_before <= ?2 ORDER BY not_before, idx LIMIT ?3",
                                 "iii", ensemble, now_ms, (int64_t)limit),
                     each, arg, err);
 }
