@@ -2,7 +2,7 @@
  * Is what a member costs the same from the first to the last, and at any width?
  *
  * engine-million [MEMBERS [WIDTH…]]: at each width, with default 1000000 members at 10000, and a tenth of it at 1000 and
- * at 100. STRETTO_BENCH_DIR says where the database lies (default: /dev/shm). About 4,000 members run a (virtual) second. */
+ * at 100, and a resubmission of as many at once (alone: engine-million again MEMBERS WIDTH). STRETTO_BENCH_DIR says where the database lies (default: /dev/shm). About 4,000 members run a (virtual) second. */
 #include "common/log.h"
 #include "daemon/store/event.h"
 #include "daemon/store/internal.h"
@@ -50,6 +50,14 @@ static int64_t succeeded(struct sim *sim, int64_t id)
     struct error err;
 
     return store_tally_get(sim_store(sim), id, tally, &err) == 0 ? tally[MEMBER_SUCCEEDED] : -1;
+}
+
+static bool is_complete(struct sim *sim, int64_t id)
+{
+    struct ensemble_row row;
+    struct error err;
+
+    return store_ensemble_get(sim_store(sim), id, &row, &err) == 1 && row.state == ENSEMBLE_COMPLETE;
 }
 
 static struct mark mark(struct sim *sim, int64_t id)
@@ -109,8 +117,8 @@ static void report_sql(struct store *store)
 
 static int64_t submit(struct sim *sim, int64_t members, long long width)
 {
-    json_t *spec = json_pack("{s:s, s:I, s:{s:[s], s:{s:s, s:I, s:{s:[ff]}}}}", "name", "million", "width", (json_int_t)width,
-                             "members", "command", "x", "parameters", "method", "halton", "count", (json_int_t)members,
+    json_t *spec = json_pack("{s:s, s:I, s:{s:[s], s:i, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "million", "width", (json_int_t)width,
+                             "members", "command", "x", "retries", 0, "parameters", "method", "halton", "count", (json_int_t)members,
                              "space", "p", 0.0, 1.0);
     struct error err;
     int64_t id;
@@ -124,24 +132,87 @@ static int64_t submit(struct sim *sim, int64_t members, long long width)
     return id;
 }
 
-static int run(int64_t members, long long width)
+static struct sim_faults weather_for(long long width)
+{
+    int life = (int)(1000 * width / RATE);
+
+    return (struct sim_faults){.queue_ms = life + 1, .run_ms = life + 1, .forget_ms = 10000, .disk_ms = life / 10 + 1,
+                               .answer_ms = life / 10 + 1, .tidy = true};
+}
+
+static struct sim *start(const struct sim_faults *weather, char dir[200])
 {
     const char *base = getenv("STRETTO_BENCH_DIR");
-    int life = (int)(1000 * width / RATE);
-    struct sim_faults weather = {.queue_ms = life + 1, .run_ms = life + 1, .forget_ms = 10000, .disk_ms = life / 10 + 1,
-                                .answer_ms = life / 10 + 1, .tidy = true};
+    struct sim *sim;
+
+    snprintf(dir, 200, "%s/stretto-bench-XXXXXX", base ? base : "/dev/shm");
+    if (mkdtemp(dir) == NULL) {
+        perror(dir);
+        exit(1);
+    }
+    sim = sim_create(1, weather, dir);
+    sim_boot(sim);
+    return sim;
+}
+
+static int finish(struct sim *sim, const char *dir)
+{
+    char command[250];
+
+    sim_destroy(sim);
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command) == 0 ? 0 : 1;
+}
+
+/* Everything failed, and is to go again at once; then it is cancelled, with everything under way. */
+static int run_again(int64_t members, long long width)
+{
+    static const enum member_state failed[] = {MEMBER_FAILED};
+    struct sim_faults weather = weather_for(width);
+    char dir[200];
+    struct sim *sim;
+    struct error err;
+    int64_t id, n, before;
+    double longest = 0;
+
+    weather.task_fails = 1000;
+    sim = start(&weather, dir);
+    id = submit(sim, members, width);
+    while (succeeded(sim, id) == 0 && !is_complete(sim, id) && sim_step_ms(sim))
+        ;
+    before = sim_engine_ns(sim);
+    sim_enter(sim);
+    if (engine_resubmit(sim_engine(sim), id, failed, 1, &n, &err) < 0 || n != members)
+        return 1;
+    sim_leave(sim);
+    sim_turn(sim);
+    figure("resubmit", width, (double)(sim_engine_ns(sim) - before) / 1e6, "ms", members);
+    for (int64_t end = sim_now(sim) + 2000; sim_now(sim) < end; before = sim_engine_ns(sim)) {
+        before = sim_engine_ns(sim);
+        sim_step_ms(sim);
+        if ((double)(sim_engine_ns(sim) - before) / 1e6 > longest)
+            longest = (double)(sim_engine_ns(sim) - before) / 1e6;
+    }
+    figure("longest-turn-after-resubmit", width, longest, "ms", members);
+    before = sim_engine_ns(sim);
+    sim_enter(sim);
+    if (engine_cancel(sim_engine(sim), id, &err) < 0)
+        return 1;
+    sim_leave(sim);
+    sim_turn(sim);
+    figure("cancel", width, (double)(sim_engine_ns(sim) - before) / 1e6, "ms", members);
+    return finish(sim, dir);
+}
+
+static int run(int64_t members, long long width)
+{
+    struct sim_faults weather = weather_for(width);
     struct mark marks[11];
-    char dir[200], command[250];
+    char dir[200];
     struct sim *sim;
     int64_t id;
 
-    snprintf(dir, sizeof dir, "%s/stretto-bench-XXXXXX", base ? base : "/dev/shm");
-    if (mkdtemp(dir) == NULL) {
-        perror(dir);
-        return 1;
-    }
-    sim = sim_create(1, &weather, dir);
-    sim_boot(sim);
+    sim = start(&weather, dir);
     id = submit(sim, members, width);
     marks[0] = mark(sim, id);
     for (int tenth = 1; tenth <= 10; tenth++) {
@@ -158,19 +229,17 @@ static int run(int64_t members, long long width)
     report_sql(sim_store(sim));
     sqlite3_exec(sim_store(sim)->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     report(marks, members, width, dir);
-    sim_destroy(sim);
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command) == 0 ? 0 : 1;
+    return finish(sim, dir);
 }
 
 /* In a process of its own, so that each begins with the same memory. */
-static int run_apart(int64_t members, long long width)
+static int run_apart(int (*what)(int64_t members, long long width), int64_t members, long long width)
 {
     pid_t pid = fork();
     int status;
 
     if (pid == 0)
-        exit(run(members, width));
+        exit(what(members, width));
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 1;
 }
 
@@ -180,16 +249,19 @@ int main(int argc, char **argv)
     int rc = 0;
 
     log_init("bench", LOG_LEVEL_ERROR);
+    if (argc == 4 && strcmp(argv[1], "again") == 0)
+        return run_apart(run_again, strtoll(argv[2], NULL, 10), strtoll(argv[3], NULL, 10));
     if (members < 10) {
-        fprintf(stderr, "usage: engine-million [MEMBERS [WIDTH...]]\n");
+        fprintf(stderr, "usage: engine-million [MEMBERS [WIDTH...]] | again MEMBERS WIDTH\n");
         return 2;
     }
     for (int i = 2; i < argc; i++)
-        rc |= run_apart(members, strtoll(argv[i], NULL, 10));
+        rc |= run_apart(run, members, strtoll(argv[i], NULL, 10));
     if (argc <= 2) {
-        rc |= run_apart(members, 10000);
-        rc |= run_apart(members / 10, 1000);
-        rc |= run_apart(members / 10, 100);
+        rc |= run_apart(run, members, 10000);
+        rc |= run_apart(run, members / 10, 1000);
+        rc |= run_apart(run, members / 10, 100);
+        rc |= run_apart(run_again, members / 10, 10000);
     }
     return rc;
 }
