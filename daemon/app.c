@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
+#include "daemon/limits.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
 #include "daemon/rundir/rundir.h"
@@ -20,6 +21,7 @@ struct app_adapter {
     const struct adapter_ops *ops;
     struct adapter_host host;
     struct adapter *adapter;
+    json_t *section; /* of the configuration; NULL: none */
 };
 
 struct app {
@@ -90,19 +92,25 @@ static int make_adapters(struct app *app, struct error *err)
     for (size_t i = 0; adapter_registry[i] != NULL && i < ADAPTERS_MAX; i++) {
         struct app_adapter *mine = &app->adapters[app->n_adapters];
 
+        int64_t max_jobs;
+
         *mine = (struct app_adapter){.app = app, .ops = adapter_registry[i]};
+        if (limits_take(app->config->adapters, mine->ops->name, &mine->section, &max_jobs, err) < 0)
+            return -1;
         mine->host = (struct adapter_host){
             .loop = &app->loop,
             .runner = app->config->runner,
-            .config = json_object_get(app->config->adapters, mine->ops->name),
+            .config = mine->section,
             .poke = poke,
             .arg = mine,
         };
         mine->adapter = mine->ops->create(&mine->host, err);
-        if (mine->adapter == NULL)
+        if (mine->adapter == NULL) {
+            json_decref(mine->section);
             return -1;
+        }
         app->n_adapters++;
-        engine_add_adapter(app->engine, mine->ops, mine->adapter, 0);
+        engine_add_adapter(app->engine, mine->ops, mine->adapter, max_jobs);
     }
     return 0;
 }
@@ -211,6 +219,8 @@ static void finish(struct app *app)
     }
     uv_run(&app->loop, UV_RUN_DEFAULT);
     engine_destroy(app->engine);
+    for (size_t i = 0; i < app->n_adapters; i++)
+        json_decref(app->adapters[i].section);
     store_close(app->store);
     if (uv_loop_close(&app->loop) != 0)
         log_warn("handles were left open at the end");

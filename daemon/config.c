@@ -49,7 +49,8 @@ static const struct {
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
-    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
+    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the most jobs of members in "
+                      "flight there, by default without limit"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
                                  "whether the state directory may be on a network file system: slower, and never for two "
                                  "daemons"},

@@ -22,6 +22,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/rows.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
+	daemon/limits.c daemon/limits.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \

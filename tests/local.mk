@@ -30,6 +30,7 @@ e2e_tests = \
 	tests/t/0750-killed-often.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
+	tests/t/0775-fair-shares.t \
 	tests/t/0780-parameter-files.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
