@@ -2,6 +2,7 @@ noinst_LTLIBRARIES += libdaemon.la
 libdaemon_la_SOURCES = \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
+	daemon/engine/abandon.c \
 	daemon/engine/alarm.c \
 	daemon/engine/collect.c \
 	daemon/engine/deal.c \

@@ -59,46 +59,6 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     outcome_apply(engine, job, slot, &out);
 }
 
-/* The scheduler forgot a job before it started: the same job again. Were it to start after all, only one of the two
- * runners could claim it. */
-static void submit_again(struct engine *engine, struct live_job *job)
-{
-    struct error err;
-
-    log_info("job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
-    job->row.state = JOB_INTENT;
-    job->gone = job->unknown = false;
-    job_file(engine, job);
-    store_job_update(engine->store, &job->row, &err);
-    job_start(engine, job);
-}
-
-/* No record where there should be one. Shared file systems show files late, so not at the first look. */
-static void missing(struct engine *engine, struct live_job *job, bool claimed)
-{
-    char reason[400];
-
-    if (!claimed && job->unknown && !job->row.cancel && job->row.submissions < SUBMISSIONS_MAX) {
-        submit_again(engine, job);
-        return;
-    }
-    if (!claimed && job->row.cancel) {
-        job_fail_open(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
-        job_end(engine, job, "cancelled before it started");
-        return;
-    }
-    if (job->collect_tries < COLLECT_TRIES) {
-        job->look = true;
-        job_retry_in(engine, job, (int64_t)COLLECT_FIRST_MS << job->collect_tries++);
-        return;
-    }
-    snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
-             claimed ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
-             job->gone_reason);
-    job_fail_open(engine, job, job->row.cancel ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
-    job_end(engine, job, reason);
-}
-
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     int64_t id;
@@ -117,7 +77,8 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         return;
     }
     ended = json[FILE_ENDED] != NULL;
-    claimed = json[FILE_CLAIM] != NULL;
+    job->sealed = job->sealed || json_is_true(json_object_get(json[FILE_CLAIM], "given_up"));
+    claimed = json[FILE_CLAIM] != NULL && !job->sealed;
     if (claimed)
         job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(json[FILE_CLAIM], "time"))),
                          json_string_value(json_object_get(json[FILE_CLAIM], "host")) ?: "");
@@ -132,7 +93,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     if (job->open == 0 && (ended || job->gone))
         job_end(engine, job, job->gone_reason);
     else if (ended || job->gone)
-        missing(engine, job, claimed);
+        job_missing(engine, job, claimed, ended);
     else
         job_advance(engine, job); /* what was put off meanwhile: a cancel, another look */
     engine_settle(engine);

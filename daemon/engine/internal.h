@@ -14,8 +14,7 @@
 #define POLL_BACKOFF_MAX 60000 /* between polls of an adapter that does not answer */
 #define TRAINING_POLL_MS 1000  /* between looks at the ranks' files where no message says there is news */
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
-#define COLLECT_TRIES 5        /* looks for a missing exit record before it is taken for lost */
-#define COLLECT_FIRST_MS 200   /* before the second look, then doubled */
+#define COLLECT_FIRST_MS 200   /* before the second look for a missing exit record */
 #define SUBMISSIONS_MAX 5      /* of one job that its scheduler keeps forgetting before it starts */
 #define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
@@ -96,7 +95,7 @@ struct slot {
     bool open;
 };
 
-enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING };
+enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING, BUSINESS_CLAIMING };
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
 struct live_job {
@@ -110,12 +109,18 @@ struct live_job {
     bool look;                  /* its files may tell something new */
     bool asked;                 /* the scheduler has been asked whether it knows the job (after a restart) */
     bool unsure;                /* its submission was not answered: it is looked up after a while, not at once */
+    bool maybe_submitted;       /* the scheduler may have heard of it */
+    bool doubtful;              /* … before the submission that is under way */
     bool gone;                  /* the scheduler says it ended, or does not know it */
     bool unknown;               /* … the latter */
+    int64_t gone_ms;            /* when it last said so */
+    int64_t missing_ms;         /* since when a record is missing, 0: not */
+    bool sealed;                /* claimed by the daemon itself: nothing can start any more */
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
-    int collect_tries;
+    enum attempt_outcome abandon_as; /* once it is sealed, and why */
+    char abandon_reason[400];
     struct alarm retry;
     enum job_list list; /* of its adapter, on which it is */
     struct live_job *prev, *next;         /* there */
@@ -229,6 +234,16 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
 void job_end(struct engine *engine, struct live_job *job, const char *reason);
 void job_collect(struct engine *engine, struct live_job *job);
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
+
+void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
+
+/* abandon.c */
+bool job_is_unwanted(const struct live_job *job);
+void job_back(struct live_job *job); /* the scheduler has it again */
+/* No record where there should be one. `ended`: the runner says itself that it is through. May end and free the job. */
+void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended);
+/* End the job and its open attempts, once nothing can start it any more. May free it now. */
+void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 
 /* poll.c */
 void poll_init(struct known_adapter *adapter);

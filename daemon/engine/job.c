@@ -63,7 +63,7 @@ void job_file(struct engine *engine, struct live_job *job)
 
     if (!job->asked && !job->unsure)
         list = JOB_LIST_UNASKED;
-    else if (job->asked && job->row.state != JOB_INTENT && !job->gone)
+    else if (job->asked && job->row.state != JOB_INTENT) /* also what is gone: it may come back, until it is given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;
@@ -124,6 +124,18 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     job_destroy(engine, job);
 }
 
+void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id)
+{
+    struct error err;
+
+    job->row.state = JOB_SUBMITTED;
+    job->row.submitted_ms = engine_now(engine);
+    if (scheduler_id != job->row.scheduler_id)
+        snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
+    store_job_update(engine->store, &job->row, &err);
+    job_file(engine, job);
+}
+
 static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
 {
     int64_t id;
@@ -136,23 +148,19 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     job->business = BUSINESS_NONE;
     switch (answer) {
     case ADAPTER_OK:
-        job->row.state = JOB_SUBMITTED;
-        job->row.submitted_ms = engine_now(engine);
-        job->row.submissions++;
-        snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
-        store_job_update(engine->store, &job->row, &err);
-        job_file(engine, job);
+        job_note_submitted(engine, job, scheduler_id);
         job_advance(engine, job);
         break;
     case ADAPTER_REFUSED:
         log_warn("job %s is refused: %s", job->row.name, why->text);
-        job_fail_open(engine, job, ATTEMPT_FAILED, why->text);
-        job_end(engine, job, why->text);
+        job->maybe_submitted = job->doubtful;
+        job_abandon(engine, job, ATTEMPT_FAILED, why->text);
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
         log_warn("job %s: it is not known whether it was submitted: %s", job->row.name, why->text);
         job->asked = false;
-        job->unsure = true;
+        job->unsure = job->doubtful = true;
+        store_job_update(engine->store, &job->row, &err);
         job_file(engine, job);
         job_retry_in(engine, job, POLL_MS);
         break;
@@ -167,6 +175,9 @@ static void submit(struct engine *engine, struct live_job *job)
 
     plan_adapter_job(job, dir, &ajob);
     job->business = BUSINESS_SUBMITTING;
+    job->doubtful = job->doubtful || job->maybe_submitted; /* it was given up for forgotten */
+    job->maybe_submitted = true;
+    job->row.submissions++;
     job->adapter->ops->submit(job->adapter->adapter, &ajob, submitted, ticket_new(engine, job->row.id));
     free(dir);
 }
@@ -196,9 +207,8 @@ void job_start(struct engine *engine, struct live_job *job)
 
     if (job->business != BUSINESS_NONE)
         return;
-    if (job->row.cancel || job->ensemble->row.state == ENSEMBLE_CANCELLED) {
-        job_fail_open(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
-        job_end(engine, job, "cancelled before it was submitted");
+    if (job_is_unwanted(job)) {
+        job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
         return;
     }
     if (job->open == 0) { /* all that was in it has ended */

@@ -158,7 +158,8 @@ static int adopt_jobs(struct loading *loading, struct error *err)
 
         if (job == NULL)
             continue;
-        job->look = true;
+        job->look = job->maybe_submitted = job->doubtful = true;
+        job->row.submissions += row->state == JOB_INTENT; /* nobody was left to count it */
         job_file(engine, job);
         if (row->kind == JOB_MEMBERS) {
             if (store_attempt_each_open(engine->store, row->id, add_slot, job, err) < 0 ||

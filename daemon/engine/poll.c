@@ -17,38 +17,31 @@ struct question {
     int64_t ids[];
 };
 
-/* The scheduler has a job of which the daemon only knew that it meant to submit it: the answer was lost. */
-static void note_submission(struct engine *engine, struct live_job *job, const struct adapter_status *status)
-{
-    struct error err;
-
-    job->row.state = JOB_SUBMITTED;
-    job->row.submitted_ms = engine_now(engine);
-    job->row.submissions++;
-    snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", status->scheduler_id);
-    store_job_update(engine->store, &job->row, &err);
-}
-
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
     job->asked = true;
     job->unsure = false;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
-        note_submission(engine, job, status);
+        job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
+        job_back(job);
         break;
     case ADAPTER_JOB_RUNNING:
+        job_back(job);
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
         job->gone = true;
+        job->unknown = false;
+        job->gone_ms = engine_now(engine);
         snprintf(job->gone_reason, sizeof job->gone_reason, "%s", status->reason);
         break;
     case ADAPTER_JOB_UNKNOWN:
         if (job->row.state == JOB_INTENT)
             break; /* never submitted: job_advance() does it */
         job->gone = job->unknown = true;
+        job->gone_ms = engine_now(engine);
         break;
     }
     job_file(engine, job);

@@ -17,6 +17,8 @@ struct request {
     void (*written)(void *arg, const struct error *err);
     void (*read)(void *arg, json_t **json, const struct error *err);
     void (*tailed)(void *arg, const char *text, size_t size);
+    void (*claimed)(void *arg, bool taken, const struct error *err);
+    json_t *claim;
     void *arg;
 };
 
@@ -28,6 +30,7 @@ static void request_free(struct request *r)
         free(r->files[i].path);
         json_decref(r->files[i].json);
     }
+    json_decref(r->claim);
     free(r->paths);
     free(r->files);
     free(r);
@@ -55,6 +58,8 @@ void disk_drop_all(void)
             r->written(r->arg, &err);
         else if (r->read != NULL)
             r->read(r->arg, json, &err);
+        else if (r->claimed != NULL)
+            r->claimed(r->arg, false, &err);
         else
             r->tailed(r->arg, "", 0);
         free(json);
@@ -72,6 +77,23 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
     sim_enter(sim);
     if (alive)
         r->written(r->arg, failed ? &err : NULL);
+    sim_leave(sim);
+}
+
+static void do_claim(struct sim *sim, struct request *r, bool alive)
+{
+    struct error err;
+    bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
+    char *path = xasprintf("%s/claim.json", r->paths[0]);
+    bool taken = json_object_get(sim_files(sim), path) != NULL;
+
+    if (!failed && !taken)
+        json_object_set(sim_files(sim), path, r->claim);
+    free(path);
+    error_set(&err, "file_write", "simulated");
+    sim_enter(sim);
+    if (alive)
+        r->claimed(r->arg, taken, failed ? &err : NULL);
     sim_leave(sim);
 }
 
@@ -101,6 +123,8 @@ static void serve(struct sim *sim, void *arg)
         do_write(sim, r, !r->dropped);
     else if (r->read != NULL)
         do_read(sim, r, !r->dropped);
+    else if (r->claimed != NULL)
+        do_claim(sim, r, !r->dropped);
     else if (!r->dropped)
         r->tailed(r->arg, "", 0);
     request_free(r);
@@ -135,6 +159,18 @@ static void disk_read(void *sim, char **paths, size_t n, void (*cb)(void *arg, j
     ask(sim, paths, n, arg)->read = cb;
 }
 
+static void disk_claim(void *sim, char *dir, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
+                       void *arg)
+{
+    char **paths = xcalloc(1, sizeof *paths);
+    struct request *r;
+
+    paths[0] = dir;
+    r = ask(sim, paths, 1, arg);
+    r->claim = claim;
+    r->claimed = cb;
+}
+
 static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size),
                       void *arg)
 {
@@ -147,4 +183,4 @@ static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *ar
     r->tailed = cb;
 }
 
-const struct rundir_ops sim_disk_ops = {.write = disk_write, .read = disk_read, .tail = disk_tail};
+const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read, .tail = disk_tail};

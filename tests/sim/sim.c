@@ -25,8 +25,10 @@ struct sim {
     struct heap events;
     json_t *files;
     int64_t engine_ns, entered_ns; /* spent in the daemon's part; since when it is in it, 0 not */
-    struct cluster *cluster;
-    bool commit_failed, ending;
+    json_t *ledger;
+    struct cluster *clusters[SIM_ADAPTERS];
+    int slots[SIM_ADAPTERS], max_jobs[SIM_ADAPTERS];
+    bool commit_failed, crashing, ending;
     char violation[300];
 
     uv_loop_t loop;
@@ -82,7 +84,40 @@ json_t *sim_files(struct sim *sim)
 
 int sim_live_jobs(const struct sim *sim)
 {
-    return cluster_live_jobs(sim->cluster);
+    int n = 0;
+
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        n += cluster_live_jobs(sim->clusters[i]);
+    return n;
+}
+
+json_t *sim_ledger(struct sim *sim)
+{
+    return sim->ledger;
+}
+
+bool sim_told_ended(struct sim *sim, const char *job)
+{
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        if (cluster_told_ended(sim->clusters[i], job))
+            return true;
+    return false;
+}
+
+void sim_limit(struct sim *sim, int adapter, int slots, int max_jobs)
+{
+    sim->slots[adapter] = slots;
+    sim->max_jobs[adapter] = max_jobs;
+}
+
+int sim_slots(const struct sim *sim, int adapter)
+{
+    return sim->slots[adapter];
+}
+
+int sim_max_jobs(const struct sim *sim, int adapter)
+{
+    return sim->max_jobs[adapter];
 }
 
 const char *sim_violation(const struct sim *sim)
@@ -162,29 +197,24 @@ static int on_commit(void *arg)
 {
     struct sim *sim = arg;
 
-    return sim->engine != NULL && sim_chance(sim, sim->faults.commit_fails);
+    if (sim->engine == NULL)
+        return 0;
+    if (sim_chance(sim, sim->faults.commit_crashes)) {
+        sim->crashing = true;
+        return 1;
+    }
+    return sim_chance(sim, sim->faults.commit_fails);
 }
 
-static void violate(sqlite3_context *context, int n, sqlite3_value **values)
+/* Stored, and gone before anything could be done about it: a reply, a submission. */
+static void committed(void *arg)
 {
-    sim_violate(sqlite3_user_data(context), "%s", (const char *)sqlite3_value_text(values[0]));
-}
+    struct sim *sim = arg;
 
-/* The database itself watches what may never be written, not even for the length of a turn. */
-static void watch(struct sim *sim)
-{
-    static const char triggers[] =
-        "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a WHERE "
-        "a.ensemble = NEW.ensemble AND a.outcome IS NULL) > (SELECT width FROM main.ensemble WHERE id = NEW.ensemble) "
-        "BEGIN SELECT violate('an attempt was made above the width'); END;"
-        "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id = "
-        "NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;";
-    char *why = NULL;
-
-    sqlite3_create_function(sim->store->db, "violate", 1, SQLITE_UTF8, sim, violate, NULL, NULL);
-    if (sqlite3_exec(sim->store->db, triggers, NULL, NULL, &why) != SQLITE_OK)
-        sim_violate(sim, "the store cannot be watched: %s", why);
-    sqlite3_free(why);
+    if (sim->engine == NULL || !sim_chance(sim, sim->faults.commit_crashes))
+        return;
+    sim->crashing = true;
+    engine_stop(sim->engine);
 }
 
 void sim_boot(struct sim *sim)
@@ -210,11 +240,13 @@ void sim_boot(struct sim *sim)
     }
     sqlite3_exec(sim->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL); /* the power does not fail here */
     if (!sim->faults.tidy) /* it costs as much as there is */
-        watch(sim);
+        watch_store(sim);
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
     sim->engine = engine_create(&ports, sim->store, sim->turn);
-    engine_add_adapter(sim->engine, &cluster_ops, cluster_adapter(sim->cluster), 0);
+    turn_on_commit(sim->turn, committed, sim);
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        engine_add_adapter(sim->engine, &cluster_ops[i], cluster_adapter(sim->clusters[i]), sim->max_jobs[i]);
     if (engine_load(sim->engine, &err) < 0)
         sim_violate(sim, "the state cannot be read: %s", err.text);
 }
@@ -229,9 +261,12 @@ void sim_crash(struct sim *sim)
         return;
     engine_stop(sim->engine);
     disk_drop_all();
-    cluster_drop_all(sim->cluster);
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        cluster_drop_all(sim->clusters[i]);
     /* what waits for a commit is told that there is none, so that its memory is freed; the changes go with it */
     sqlite3_commit_hook(sim->store->db, NULL, NULL);
+    turn_on_commit(sim->turn, NULL, NULL);
+    sim->crashing = false;
     sim->store->doomed = sim->store->in_transaction;
     turn_after_commit(sim->turn, nothing_kept, NULL);
     turn_destroy(sim->turn);
@@ -250,6 +285,10 @@ int sim_turn(struct sim *sim)
     sim_enter(sim);
     uv_run(&sim->loop, UV_RUN_NOWAIT);
     sim_leave(sim);
+    if (sim->crashing) {
+        sim_crash(sim);
+        return -1;
+    }
     return sim->commit_failed ? -1 : 0;
 }
 
@@ -318,7 +357,9 @@ struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const cha
     uv_loop_init(&sim->loop);
     uv_idle_init(&sim->loop, &sim->alive);
     uv_idle_start(&sim->alive, on_idle);
-    sim->cluster = cluster_create(sim);
+    sim->ledger = json_object();
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        sim->clusters[i] = cluster_create(sim, i);
     return sim;
 }
 
@@ -328,7 +369,9 @@ void sim_destroy(struct sim *sim)
     sim->ending = true;
     while (sim->events.n > 0)
         sim_step(sim); /* events free what they hold; without an engine they change nothing */
-    cluster_destroy(sim->cluster);
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        cluster_destroy(sim->clusters[i]);
+    json_decref(sim->ledger);
     json_decref(sim->files);
     uv_close((uv_handle_t *)&sim->alive, NULL);
     uv_run(&sim->loop, UV_RUN_DEFAULT);

@@ -33,74 +33,19 @@ static int64_t number(struct sim *sim, const char *sql)
     return n;
 }
 
-#define HOLDS(sim, what, sql)                                                                                          \
-    do {                                                                                                               \
-        int64_t n_ = number(sim, sql);                                                                                 \
-        if (n_ != 0)                                                                                                   \
-            sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
-    } while (0)
-
-/* What must hold whenever the daemon has committed. That nothing is dispatched above the width, or while paused, the
- * store is watched for all the time (sim.c): after a resize there may be more in flight for a while. */
-static void check_always(struct sim *sim)
-{
-    HOLDS(sim, "tallies that do not add up to the count",
-          "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
-    HOLDS(sim, "members under way without an open attempt, or the other way round",
-          "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "
-          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
-    HOLDS(sim, "open attempts of ended jobs",
-          "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
-}
-
-/* What must hold when all is over. */
-static void check_end(struct sim *sim)
-{
-    HOLDS(sim, "members that are not final",
-          "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
-    HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
-    HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last",
-          "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
-          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded') <> m.attempts");
-    HOLDS(sim, "histories with a gap",
-          "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
-          "m.idx) <> m.attempts");
-    HOLDS(sim, "complete ensembles with cancelled members",
-          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.state = 'complete' AND t.state = "
-          "'cancelled' AND t.n > 0");
-    HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
-    HOLDS(sim, "failed members that failed too rarely",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
-          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason <> 'refused'");
-    HOLDS(sim, "members whose failures are not those of their attempts",
-          "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
-          "AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout')) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
-          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted')) AS again FROM member m) "
-          "WHERE told > made OR (told < made AND NOT again)");
-    HOLDS(sim, "members given up that might have been tried again, or the other way round",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
-          "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
-}
-
-/* Where nothing ever fails, nothing has a price: being stopped by a resize least of all. */
-static void check_calm(struct sim *sim)
-{
-    HOLDS(sim, "members that paid for what was no fault of theirs",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.state <> "
-          "'succeeded' OR m.failures > 0 OR m.losses > 0)");
-}
-
 static json_t *random_spec(struct sim *sim)
 {
-    json_t *spec = json_pack("{s:s, s:I, s:I, s:{s:[s], s:I, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim", "width",
-                             (json_int_t)(1 + sim_random(sim, 12)), "pack", (json_int_t)(1 + sim_random(sim, 4)), "members",
-                             "command", "x", "retries", (json_int_t)sim_random(sim, 4), "parameters", "method", "halton",
-                             "count", (json_int_t)(1 + sim_random(sim, 40)), "space", "p", 0.0, 1.0);
+    json_t *spec = json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:[s], s:I, s:{s:I}, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim",
+                             "adapter", sim_adapters[sim_chance(sim, 250)], "width", (json_int_t)(1 + sim_random(sim, 12)),
+                             "pack", (json_int_t)(1 + sim_random(sim, 4)), "share", (json_int_t)(1 + sim_random(sim, 3)),
+                             "members", "command", "x", "retries", (json_int_t)sim_random(sim, 4), "resources", "tasks",
+                             (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
+                             (json_int_t)(1 + sim_random(sim, 40)), "space", "p", 0.0, 1.0);
 
     if (sim_chance(sim, 300))
         json_object_set_new(spec, "training",
-                            json_pack("{s:[s], s:{s:{s:s, s:[i]}}}", "command", "y", "fields", "u", "dtype", "float32",
-                                      "shape", 4));
+                            json_pack("{s:[s], s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks",
+                                      (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
     return spec;
 }
 
@@ -136,7 +81,7 @@ static void submit(struct sim *sim, struct accepted accepted[], size_t *n)
     if (engine_submit(sim_engine(sim), spec, NULL, &acc->id, &err) == 0) {
         note(sim, acc, true);
         *n += acc->known;
-    } else if (strncmp(err.code, "store_", 6) != 0) {
+    } else if (strncmp(err.code, "store_", 6) != 0 && strcmp(err.code, "resources_impossible") != 0) {
         sim_violate(sim, "a good spec was refused: %s at %s", err.text, err.pointer);
     }
     json_decref(spec);
@@ -224,7 +169,7 @@ static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
 {
     struct error err;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && sim_engine(sim) != NULL; i++) {
         int rc = engine_resume(sim_engine(sim), accepted[i].id, &err);
 
         note(sim, &accepted[i], rc == 0 || is_refusal(&err));
@@ -252,6 +197,8 @@ static struct sim_faults random_faults(uint64_t seed)
         .read_fails = 20 * wild,
         .nudge_lost = 250 * wild,
         .commit_fails = wild > 1 ? 10 : 0,
+        .commit_crashes = 2 * wild,
+        .lies = 20 * wild,
         .queue_ms = 60000,
         .run_ms = 30000,
         .forget_ms = 300000,
@@ -272,9 +219,12 @@ static bool is_over(struct sim *sim)
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
     struct accepted accepted[8];
-    size_t n = 0, submissions = 1 + sim_random(sim, 3), verbs = sim_random(sim, VERBS_MAX);
+    size_t n = 0, submissions = 1 + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
     int crash = is_calm(seed) ? 0 : 4;
 
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        sim_limit(sim, i, sim_chance(sim, 500) ? 2 + (int)sim_random(sim, 7) : 0,
+                  sim_chance(sim, 200) ? 1 + (int)sim_random(sim, 6) : 0);
     sim_boot(sim);
     for (int step = 0; sim_violation(sim) == NULL; step++) {
         if (step > STEPS_MAX)
@@ -299,16 +249,18 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             if (!sim_step(sim) && !is_over(sim))
                 sim_violate(sim, "nothing will happen any more, and it is not over");
         }
+        if (sim_engine(sim) != NULL && step % 8 == 0)
+            watch_places(sim);
         if (sim_engine(sim) != NULL && step % 64 == 0) {
-            check_always(sim);
+            watch_always(sim);
             check_accepted(sim, accepted, n);
         }
     }
     if (sim_violation(sim) == NULL) {
-        check_always(sim);
-        check_end(sim);
+        watch_always(sim);
+        watch_end(sim);
         if (is_calm(seed))
-            check_calm(sim);
+            watch_calm(sim);
         check_accepted(sim, accepted, n);
     }
 }
