@@ -83,7 +83,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
     job_back(job);
     job_file(engine, job);
     store_job_update(engine->store, &job->row, &err);
-    job_start(engine, job);
+    job_start_committed(engine, job);
 }
 
 /* Long enough without a record, and is it sure that the job is over? */

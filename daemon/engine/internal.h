@@ -105,6 +105,7 @@ struct live_job {
     struct slot *slots;
     size_t n_slots, open;
     enum job_business business; /* what is under way; nothing else is begun meanwhile */
+    bool uncommitted;           /* that it is to be submitted is not on disk yet */
     bool written;               /* its files are on disk */
     bool look;                  /* its files may tell something new */
     bool asked;                 /* the scheduler has been asked whether it knows the job (after a restart) */

@@ -238,6 +238,7 @@ static void intent_committed(void *arg, const struct error *failed)
     struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
 
     if (job != NULL) {
+        job->uncommitted = false;
         job_start(engine, job);
         engine_settle(engine);
     }
@@ -245,6 +246,7 @@ static void intent_committed(void *arg, const struct error *failed)
 
 void job_start_committed(struct engine *engine, struct live_job *job)
 {
+    job->uncommitted = true;
     turn_after_commit(engine->turn, intent_committed, ticket_new(engine, job->row.id));
 }
 
@@ -326,7 +328,7 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
 /* Do what the job needs next, unless something is under way. May end and free the job. */
 void job_advance(struct engine *engine, struct live_job *job)
 {
-    if (job->business != BUSINESS_NONE)
+    if (job->business != BUSINESS_NONE || job->uncommitted)
         return;
     if (!job->asked) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
         return;

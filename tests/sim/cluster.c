@@ -17,7 +17,7 @@ struct cjob {
     char *dir;
     enum adapter_state state; /* ADAPTER_JOB_UNKNOWN: forgotten */
     bool node_lost, cancelled, dead; /* dead: no process of it is left */
-    bool told_ended;                 /* by the scheduler, to the daemon */
+    bool told_ended, told_unknown;   /* by the scheduler, to the daemon */
     enum adapter_state lie;          /* what it says of the job until then */
     int64_t lie_until;
     int cpus, node;
@@ -566,6 +566,8 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
         state = now;
     }
     *status = (struct adapter_status){.state = state};
+    for (struct cjob *job = named(c, name); job != NULL && best == NULL; job = job->next)
+        job->told_unknown = true;
     if (best == NULL)
         return;
     best->told_ended = best->told_ended || state == ADAPTER_JOB_ENDED;
@@ -669,6 +671,10 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
     struct question *q = question_new(c, arg);
 
     q->submitted = cb;
+    for (const struct cjob *twin = named(c, job->name); twin != NULL; twin = twin->next)
+        if (!twin->told_unknown)
+            sim_violate(c->sim, "job %s was submitted again, and the scheduler had not said that it does not know it",
+                        job->name);
     q->refused = sim_chance(c->sim, faults->submit_refused);
     q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
     if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
