@@ -31,6 +31,7 @@ e2e_tests = \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
 	tests/t/0775-fair-shares.t \
+	tests/t/0776-given-up.t \
 	tests/t/0780-parameter-files.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
@@ -48,3 +49,4 @@ tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)
 tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_bench_engine_million_LDADD = libdaemon.la $(unit_libs)
 endif
+EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
