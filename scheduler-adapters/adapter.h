@@ -89,6 +89,9 @@ struct adapter;
 struct adapter_ops {
     int abi; /* ADAPTER_ABI */
     const char *name;
+    /* It watches the processes themselves, so that what it says of a job is so. Others pass on what a scheduler says, which
+     * may be late, or lose sight of a job for a while: the daemon asks again before it takes one for lost. */
+    bool exact;
 
     /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);

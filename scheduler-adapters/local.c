@@ -197,6 +197,7 @@ static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_
 const struct adapter_ops adapter_local = {
     .abi = ADAPTER_ABI,
     .name = "local",
+    .exact = true,
     .create = create,
     .destroy = destroy,
     .check = check,

@@ -92,7 +92,7 @@ static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t no
     /* of one that was submitted more than once, what is said to have ended may be the one that came too late */
     bool doubtful = ran && (job->unknown || job->row.submissions > 1);
 
-    if (ended)
+    if (ended || job->adapter->ops->exact)
         return now - job->missing_ms >= RECORDS_MS;
     return job->gone_ms - job->missing_ms >= (doubtful ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
 }
