@@ -43,7 +43,7 @@ static json_t *random_spec(struct sim *sim)
                              "pack", (json_int_t)(1 + sim_random(sim, 4)), "share", (json_int_t)(1 + sim_random(sim, 3)),
                              "members", "command", "x", "retries", (json_int_t)sim_random(sim, 4), "resources", "tasks",
                              (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
-                             (json_int_t)(1 + sim_random(sim, 24)), "space", "p", 0.0, 1.0);
+                             (json_int_t)(1 + sim_random(sim, 20)), "space", "p", 0.0, 1.0);
 
     if (sim_chance(sim, 300))
         json_object_set_new(spec, "training",
@@ -378,6 +378,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_schedule_breaks_a_promise)};
 
+    /* SQLite's small memory in one piece for each database: under a sanitizer each piece of its own is dear */
+    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 1000);
     /* commits fail here by design: the log would say so a thousand times */
     log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
