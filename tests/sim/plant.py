@@ -22,7 +22,8 @@ def plants():
         head, rest = block.split("\n", 1)
         name, _, file = head.partition(" ")
         old, rest = rest.split("\n---\n", 1)
-        new, violation = rest.split("\n+++ ", 1)
+        new, violation = f"\n{rest}".split("\n+++ ", 1)
+        new = new.removeprefix("\n")
         yield name, file, old, new, violation.strip()
 
 
