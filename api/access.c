@@ -47,12 +47,12 @@ static const struct sockaddr *peer_of(struct MHD_Connection *connection, char *t
     return peer;
 }
 
-/* Log, and count. What was sent is not in the reasons. */
+/* Log, and count. What was sent is not in the reasons. `connection` NULL: not known which. */
 static int refuse(struct access *access, struct MHD_Connection *connection, struct error *err)
 {
-    char peer[64], more[64] = "";
+    char peer[64] = "a client", more[64] = "";
     struct refusals_verdict verdict =
-        refusals_add(&access->refusals, peer_of(connection, peer, sizeof peer), time_monotonic_ms());
+        refusals_add(&access->refusals, connection ? peer_of(connection, peer, sizeof peer) : NULL, time_monotonic_ms());
 
     if (verdict.silent > 0)
         snprintf(more, sizeof more, "; %u tries before were not logged", verdict.silent);
@@ -97,7 +97,8 @@ static int check_token(struct access *access, const char *token, struct caller *
         return error_set(err, "token_invalid", "token %" PRId64 " was revoked", row.id);
     if (row.expires_ms != 0 && row.expires_ms <= now_ms)
         return error_set(err, "token_invalid", "token %" PRId64 " has expired", row.id);
-    *caller = (struct caller){row.role, row.id, row.last_used_ms};
+    *caller = (struct caller){row.role, row.id, row.last_used_ms, row.expires_ms, access->revocations,
+                              false};
     return 0;
 }
 
@@ -120,7 +121,8 @@ int access_check(struct access *access, const struct listener *listener, struct 
     return failed ? refuse(access, connection, err) : -1;
 }
 
-int access_permit(const struct caller *caller, const struct route *route, struct error *err)
+int access_permit(struct access *access, struct MHD_Connection *connection, const struct caller *caller,
+                  const struct route *route, struct error *err)
 {
     enum token_role needed = TOKEN_OPERATOR;
 
@@ -130,8 +132,40 @@ int access_permit(const struct caller *caller, const struct route *route, struct
         needed = TOKEN_READER;
     if (caller->role >= needed)
         return 0;
-    return error_set(err, "role_insufficient", "this takes the role %s, and token %" PRId64 " has the role %s",
+    error_set(err, "role_insufficient", "this takes the role %s, and token %" PRId64 " has the role %s",
                      token_role_name(needed), caller->token, token_role_name(caller->role));
+    return refuse(access, connection, err);
+}
+
+bool access_holds(const struct access *access, struct caller *caller)
+{
+    const struct api_config *config = access->config;
+    struct token_row row;
+    struct error err;
+    int rc;
+
+    if (caller->token == 0)
+        return true;
+    if (caller->revoked)
+        return false;
+    if (caller->expires_ms != 0 && caller->expires_ms <= config->now_ms(config->now_arg))
+        return false;
+    if (caller->revocations == access->revocations)
+        return true;
+    rc = store_token_get(config->store, caller->token, &row, &err);
+    if (rc < 0)
+        return true; /* the database's trouble is nobody's fault; asked again next time */
+    caller->revocations = access->revocations;
+    caller->revoked = rc == 0 || row.revoked_ms != 0;
+    return !caller->revoked;
+}
+
+void access_log(struct access *access, struct MHD_Connection *connection, const char *what)
+{
+    struct error err;
+
+    error_set(&err, "no_request", "%s", what);
+    refuse(access, connection, &err);
 }
 
 void access_used(struct access *access, const struct caller *caller)

@@ -1,6 +1,8 @@
 #include "api/api.h"
 
 #include "api/feed.h"
+#include "api/limits.h"
+#include "api/parameter_file.h"
 #include "api/server.h"
 #include "api/tls.h"
 #include "api/value.h"
@@ -9,6 +11,7 @@
 #include "common/xalloc.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct api {
@@ -20,6 +23,19 @@ struct api {
     char *published; /* the file that says where */
 };
 
+/* Jobs, files and the database need descriptors, too, and no listener may take another's. */
+static unsigned connections_max(const struct api_config *config)
+{
+    unsigned max = config->connections_max != 0 ? config->connections_max : LIMIT_CONNECTIONS, share;
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
+        return max;
+    share = files.rlim_cur > 2 * LIMIT_FILES ? (unsigned)(files.rlim_cur - LIMIT_FILES) : (unsigned)files.rlim_cur / 2;
+    share /= config->listeners > 0 ? config->listeners : 1;
+    return share < max ? share : max;
+}
+
 int api_create(struct api **out, const struct api_config *config, struct error *err)
 {
     struct api *api = xcalloc(1, sizeof *api);
@@ -27,6 +43,7 @@ int api_create(struct api **out, const struct api_config *config, struct error *
     api->config = *config;
     api->config.feed = feed_create(&api->config);
     api->access.config = &api->config;
+    api->config.connections_max = connections_max(config);
     *out = api; /* also where it fails: api_destroy() then */
     return tls_load(&api->tls, config->tls_certificate, config->tls_key, err);
 }
@@ -61,10 +78,21 @@ int api_publish(struct api *api, struct error *err)
     return rc;
 }
 
+void api_reload(struct api *api)
+{
+    struct error err;
+
+    if (tls_reload(&api->tls, &err) < 0)
+        log_error("the certificate is not read again: %s (%s)", err.text, err.code);
+    else if (api->tls.current != NULL)
+        log_info("the certificate of the TCP listeners was read again");
+}
+
 void api_destroy(struct api *api)
 {
     if (api == NULL)
         return;
+    parameter_file_stop_all();
     if (api->published != NULL)
         unlink(api->published);
     free(api->published);

@@ -2,6 +2,8 @@
 #ifndef API_API_H
 #define API_API_H
 #include "common/error.h"
+#include "daemon/adapters.h"
+#include "daemon/control.h"
 #include "daemon/engine/engine.h"
 #include "daemon/turn.h"
 
@@ -14,12 +16,15 @@ struct api_config {
     struct turn *turn;
     struct store *store;
     struct engine *engine;
+    const struct control *control;
     int64_t (*now_ms)(void *arg);
     void *now_arg;
     const char *state_dir;
+    unsigned listeners;       /* how many will be listened on */
+    unsigned connections_max; /* of one listener; 0: as descriptors allow */
     int64_t heartbeat_ms; /* an event stream is never silent for longer */
     struct feed *feed;    /* made by api_create() */
-    const char *const *adapters; /* names, ended by NULL */
+    const struct adapters *adapters;
     const char *tls_certificate, *tls_key; /* files of the TCP listeners; NULL: none */
     const char *const *host_names; /* further names of this machine in Host headers, ended by NULL; NULL: none */
 };
@@ -37,6 +42,10 @@ int api_listen(struct api *api, const char *listen, struct error *err);
 /* All is listened on: write STATE_DIR/listen.json, {"listeners": [{"listen": …, "url": …}]}, with the real addresses and
  * ports. It goes away with the api. */
 int api_publish(struct api *api, struct error *err);
+
+/* Read the certificate and its key again. What cannot be used is logged, and changes nothing; connections go on with
+ * what they began with. */
+void api_reload(struct api *api);
 
 /* Stop listening, send what is ready, drop the rest. Callbacks under way may come after it and do no harm; its handles
  * are closed as the loop goes on, so run the loop once more before it is closed. */

@@ -4,25 +4,37 @@
 
 #include <stdlib.h>
 
-#define RATE_WINDOW_MS 60000
+#define RATE_LEAST 20
+#define RATE_MOST 1000
 
-/* Members that succeed a second, over the last minute at most, and when the last would be done at that rate. */
+/* Over how many successes the rate is taken: two waves of a full width, so that members which begin and end together do
+ * not make it jump. */
+static int64_t rate_over(const struct ensemble_row *row)
+{
+    int64_t n = 2 * row->width;
+
+    return n < RATE_LEAST ? RATE_LEAST : n > RATE_MOST ? RATE_MOST : n;
+}
+
+/* Members that succeed a second, and when the last would be done at that rate. It falls while nothing succeeds. */
 static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
                     struct error *err)
 {
-    int64_t now = request_now_ms(r), window = now - row->created_ms, done = 0;
+    int64_t now = request_now_ms(r), since = row->created_ms, done = rate_over(row);
     int64_t left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
     double rate = 0;
     json_t *eta = NULL;
+    int rc;
 
-    if (window > RATE_WINDOW_MS)
-        window = RATE_WINDOW_MS;
-    if (row->ended_ms == 0 && window > 0) {
-        if (store_ensemble_succeeded_since(request_store(r), row->id, now - window, &done, err) < 0)
+    if (row->ended_ms == 0 && n[MEMBER_SUCCEEDED] > 0) {
+        rc = store_ensemble_success(request_store(r), row->id, done, &since, err);
+        if (rc < 0)
             return -1;
-        rate = (double)done * 1000 / (double)window;
+        if (rc == 0)
+            done = n[MEMBER_SUCCEEDED]; /* all of them, since the beginning */
+        rate = (double)done * 1000 / (double)(now - since > 1000 ? now - since : 1000);
         /* beyond a century it is no estimate */
-        if (row->state == ENSEMBLE_RUNNING && left > 0 && rate > 0 && (double)left / rate < 3e9)
+        if (row->state == ENSEMBLE_RUNNING && left > 0 && (double)left / rate < 3e9)
             eta = value_time(now + (int64_t)((double)left / rate * 1000));
     }
     json_object_set_new(json, "rate", value_real(rate));

@@ -69,13 +69,18 @@ static void on_wake(struct feed_waiter *waiter)
     request_go_on(s->r);
 }
 
+static bool is_over(struct feed_waiter *waiter)
+{
+    return !request_is_allowed(((struct event_stream *)waiter)->r);
+}
+
 static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
 {
     struct event_stream *s = cls;
     bool more = false;
     size_t n;
 
-    if (feed_ending(s->feed))
+    if (feed_ending(s->feed) || !request_is_allowed(s->r))
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (s->used == s->size && !s->failed && !fill(s, &more)) {
         request_pause(s->r);
@@ -113,6 +118,7 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
     s = xcalloc(1, sizeof *s);
     s->waiter.look = on_look;
     s->waiter.wake = on_wake;
+    s->waiter.over = is_over;
     s->r = r;
     s->feed = request_config(r)->feed;
     s->filter = *filter;

@@ -20,6 +20,7 @@ struct feed {
     uv_timer_t news, beat;
     int open_handles;
     bool ending;
+    bool review;
     unsigned joined;
     int64_t newest;
     struct piece *piece;
@@ -46,13 +47,27 @@ static void on_news(uv_timer_t *timer)
         uv_timer_start(timer, on_news, 1, 0);
 }
 
-/* Every quarter of a heartbeat: who has been silent for three of them. */
+static void end_those_over(struct feed_waiter **list)
+{
+    struct feed_waiter *waiter, *next;
+
+    DL_FOREACH_SAFE (*list, waiter, next) {
+        if (waiter->over(waiter)) {
+            DL_DELETE(*list, waiter);
+            waiter->wake(waiter);
+        }
+    }
+}
+
+/* Every quarter of a heartbeat: who has been silent for three of them, and whose token has expired. */
 static void on_beat(uv_timer_t *timer)
 {
     struct feed *feed = timer->data;
     int64_t before = (int64_t)uv_now(feed->config->loop) - feed->config->heartbeat_ms * 3 / 4;
     struct feed_waiter *waiter, *next;
 
+    end_those_over(&feed->idle);
+    end_those_over(&feed->due);
     DL_FOREACH_SAFE (feed->idle, waiter, next) {
         if (waiter->since <= before) {
             DL_DELETE(feed->idle, waiter);
@@ -68,6 +83,11 @@ static void on_commit(void *arg)
     uint64_t now = uv_now(feed->config->loop), soonest = feed->told + TOGETHER_MS(feed->joined);
     struct error err;
 
+    if (feed->review) {
+        feed->review = false;
+        end_those_over(&feed->idle);
+        end_those_over(&feed->due);
+    }
     if (store_event_bounds(feed->config->store, &oldest, &newest, &err) < 0) {
         log_warn("events cannot be told: %s", err.text);
         return;
@@ -128,6 +148,11 @@ void feed_destroy(struct feed *feed)
     piece_drop(feed->piece);
     uv_close((uv_handle_t *)&feed->news, on_closed);
     uv_close((uv_handle_t *)&feed->beat, on_closed);
+}
+
+void feed_review(struct feed *feed)
+{
+    feed->review = true;
 }
 
 int64_t feed_newest(const struct feed *feed)

@@ -12,7 +12,8 @@ enum feed_look {
 
 struct feed_waiter {
     enum feed_look (*look)(struct feed_waiter *waiter); /* there are new events */
-    void (*wake)(struct feed_waiter *waiter);           /* too long silent, or the feed ends: it waits no more */
+    void (*wake)(struct feed_waiter *waiter);           /* too long silent, over, or the feed ends: it waits no more */
+    bool (*over)(struct feed_waiter *waiter);           /* nothing may be told to it any more */
     int64_t since;                                      /* the feed's own, as what follows */
     struct feed_waiter *prev, *next;
 };
@@ -24,6 +25,9 @@ void feed_destroy(struct feed *feed);
 /* The newest event that is on disk: nothing after it may be told. -1: not known before the first commit. */
 int64_t feed_newest(const struct feed *feed);
 bool feed_ending(const struct feed *feed);
+
+/* Somebody may have lost the right to be told: ask all, after the next commit. */
+void feed_review(struct feed *feed);
 
 /* Where piece_read() keeps its last. */
 struct piece **feed_piece(struct feed *feed);

@@ -58,3 +58,17 @@ int find_training(struct request *r, struct training_row *row)
         request_reply_error(r, "training_not_found", "there is no training %" PRId64, request_id(r, 0));
     return -1;
 }
+
+int find_job(struct request *r, struct job_row *row)
+{
+    struct error err;
+    int rc = store_job_get(request_store(r), request_id(r, 0), row, &err);
+
+    if (rc > 0)
+        return 0;
+    if (rc < 0)
+        request_reply_problem(r, &err);
+    else
+        request_reply_error(r, "job_not_found", "there is no job %" PRId64, request_id(r, 0));
+    return -1;
+}

@@ -3,6 +3,7 @@
 #define API_FIND_H
 #include "api/request.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/job.h"
 #include "daemon/store/member.h"
 #include "daemon/store/training.h"
 
@@ -11,6 +12,7 @@ int find_ensemble(struct request *r, struct ensemble_row *row);
 /* First number the ensemble, second the member; one without a row gets the state that this means. */
 int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row);
 int find_training(struct request *r, struct training_row *row);
+int find_job(struct request *r, struct job_row *row);
 
 /* State of members without a row. */
 enum member_state find_rowless_state(const struct ensemble_row *ensemble);

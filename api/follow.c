@@ -81,7 +81,7 @@ static void on_timer(uv_timer_t *timer)
 {
     struct follow *f = timer->data;
 
-    if (!request_is_orphan(f->r)) {
+    if (!request_is_orphan(f->r) && request_is_allowed(f->r)) {
         look(f);
         return;
     }
@@ -116,7 +116,7 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     struct follow *f = cls;
     size_t n = f->have - f->used < max ? f->have - f->used : max;
 
-    if (f->failed)
+    if (f->failed || !request_is_allowed(f->r))
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (n > 0) {
         memcpy(buf, f->chunk + f->used, n);
@@ -143,8 +143,8 @@ static void release(void *cls)
     unref(f);
 }
 
-void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(const struct request *r, int64_t number),
-                  int64_t number)
+void follow_reply(struct request *r, char *dir, const char *name, int64_t from,
+                  bool (*over)(const struct request *r, int64_t number), int64_t number)
 {
     struct follow *f;
     struct MHD_Response *response;
@@ -157,7 +157,8 @@ void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(c
     }
     under_way++;
     f = xcalloc(1, sizeof *f);
-    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number, .fd = -1};
+    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number, .fd = -1,
+                         .at = from};
     f->path = xasprintf("%s/%s", dir, name);
     f->chunk = xcalloc(1, CHUNK);
     free(dir);
@@ -167,4 +168,14 @@ void follow_reply(struct request *r, char *dir, const char *name, bool (*over)(c
     if (response == NULL)
         release(f);
     request_reply_response(r, 200, "text/plain", response);
+}
+
+int follow_query(const struct request *r, int64_t *follow, int64_t *from, struct error *err)
+{
+    *follow = *from = 0;
+    if (request_query_int(r, "follow", 0, 1, follow, err) < 0 || request_query_int(r, "from", 0, INT64_MAX, from, err) < 0)
+        return -1;
+    if (*from > 0 && !*follow)
+        return error_set(err, "query_wrong_value", "query parameter \"from\" goes with follow=1; without it, ask for a Range");
+    return 0;
 }

@@ -66,7 +66,7 @@ bool idempotency_answered(struct request *r, const char *call, struct idempotenc
             json_decref(json);
         }
         request_add_header(r, "Idempotency-Replayed", "true");
-        request_reply_text(r, status, "application/json", body);
+        request_reply_text(r, status, status >= 400 ? "application/problem+json" : "application/json", body);
     }
     return true;
 }

@@ -3,7 +3,9 @@ libapi_la_SOURCES = \
 	api/access.c api/access.h \
 	api/adapters_get.c \
 	api/api.c api/api.h \
+	api/backup_get.c \
 	api/body.c api/body.h \
+	api/clients.c api/clients.h \
 	api/ensemble_cancel_post.c \
 	api/ensemble_get.c \
 	api/ensemble_json.c api/ensemble_json.h \
@@ -22,9 +24,13 @@ libapi_la_SOURCES = \
 	api/find.c api/find.h \
 	api/follow.c api/follow.h \
 	api/handlers.h \
+	api/headers.c api/headers.h \
 	api/health_get.c \
 	api/host.c api/host.h \
 	api/idempotency.c api/idempotency.h \
+	api/job_get.c \
+	api/job_json.c api/job_json.h \
+	api/jobs_get.c \
 	api/limits.h \
 	api/listener.c api/listener.h \
 	api/listener_tcp.c \
@@ -61,8 +67,8 @@ libapi_la_SOURCES = \
 	api/training_metrics_get.c \
 	api/training_output_get.c \
 	api/value.c api/value.h
-libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
-libapi_la_LIBADD = $(MHD_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
+libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
+libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
 
 # The document is written in YAML and compiled in as JSON. Both steps' results are in the tarball, which so needs no
 # PyYAML.
@@ -96,11 +102,18 @@ api_tests = \
 	tests/t/0540-http-training.t \
 	tests/t/0550-http-clients.t \
 	tests/t/0560-http-document.t \
+	tests/t/0565-http-methods.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
+	tests/t/0581-private.t \
+	tests/t/0582-attacks.t \
 	tests/t/0585-migration.t \
 	tests/t/0590-events.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
-EXTRA_DIST += tests/data/stretto-v1.db.gz
+check_PROGRAMS += tests/t/control-say
+tests_t_control_say_SOURCES = tests/t/control-say.c
+tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
+tests_t_control_say_LDADD = $(ZMQ_LIBS)
+EXTRA_DIST += tests/data/stretto-v1.db.gz tests/data/stretto-v4.db.gz

@@ -8,7 +8,7 @@
 
 struct search {
     int64_t number;
-    bool ended;
+    bool ended, released;
 };
 
 static int compare(void *arg, const struct attempt_row *row)
@@ -18,6 +18,7 @@ static int compare(void *arg, const struct attempt_row *row)
     if (row->number != search->number)
         return 0;
     search->ended = row->outcome != ATTEMPT_OPEN;
+    search->released = row->released_ms != 0;
     return 1;
 }
 
@@ -34,7 +35,8 @@ static void reply(struct request *r, const char *name)
 {
     struct ensemble_row ensemble;
     struct member_row member;
-    int64_t attempt, follow = 0;
+    struct search search = {0};
+    int64_t attempt, follow = 0, from = 0;
     struct error err;
     char *dir;
 
@@ -42,7 +44,7 @@ static void reply(struct request *r, const char *name)
         return;
     attempt = member.attempts;
     if (request_query_int(r, "attempt", 1, INT64_MAX, &attempt, &err) < 0 ||
-        request_query_int(r, "follow", 0, 1, &follow, &err) < 0) {
+        follow_query(r, &follow, &from, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
@@ -51,9 +53,19 @@ static void reply(struct request *r, const char *name)
                             ensemble.id, member.index, member.attempts, member.attempts == 1 ? "" : "s");
         return;
     }
+    search.number = attempt;
+    if (store_attempt_each(request_store(r), ensemble.id, member.index, compare, &search, &err) < 0) {
+        request_reply_problem(r, &err);
+        return;
+    }
+    if (search.released) {
+        request_reply_error(r, "output_released", "the output of member %" PRId64 ".%" PRId64 " attempt %" PRId64
+                            " was let go, as the daemon's settings have it (keep_output)", ensemble.id, member.index, attempt);
+        return;
+    }
     dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);
     if (follow)
-        follow_reply(r, dir, name, is_over, attempt);
+        follow_reply(r, dir, name, from, is_over, attempt);
     else
         output_reply(r, dir, name);
 }

@@ -5,51 +5,38 @@
 #include "daemon/turn.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ENSEMBLE_STATES (ENSEMBLE_CANCELLED + 1)
-
-struct counting {
-    struct store *store;
-    int64_t ensembles[ENSEMBLE_STATES];
-    int64_t members[MEMBER_STATE_COUNT];
-    struct error *err;
-    bool failed;
+struct census {
+    int64_t ensembles[ENSEMBLE_STATE_COUNT], members[MEMBER_STATE_COUNT];
 };
 
-static int count(void *arg, const struct ensemble_row *row)
+static void head_of(FILE *out, const char *name, const char *type, const char *help)
 {
-    ((struct counting *)arg)->ensembles[row->state]++;
-    return 0;
-}
-
-static int count_live(void *arg, const struct ensemble_row *row)
-{
-    struct counting *c = arg;
-    int64_t n[MEMBER_STATE_COUNT];
-
-    if (store_tally_get(c->store, row->id, n, c->err) < 0) {
-        c->failed = true;
-        return 1;
-    }
-    for (int i = 0; i < MEMBER_STATE_COUNT; i++)
-        c->members[i] += n[i];
-    return 0;
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void head(FILE *out, const char *name, const char *help)
 {
-    fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    head_of(out, name, "gauge", help);
 }
 
-static void write_text(FILE *out, const struct counting *c, bool troubled)
+static void write_control(FILE *out, const struct control_counts *counts)
+{
+    head_of(out, "stretto_control_messages_total", "counter",
+            "Messages of runners and ranks, by what became of them: taken, or dropped.");
+    fprintf(out, "stretto_control_messages_total{result=\"taken\"} %" PRIu64 "\n", counts->taken);
+    fprintf(out, "stretto_control_messages_total{result=\"wrong_key\"} %" PRIu64 "\n", counts->wrong_key);
+    fprintf(out, "stretto_control_messages_total{result=\"malformed\"} %" PRIu64 "\n", counts->malformed);
+}
+
+static void write_text(FILE *out, const struct census *c, bool troubled)
 {
     head(out, "stretto_build_info", "The version that runs; always 1.");
     fprintf(out, "stretto_build_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
     head(out, "stretto_ensembles", "Ensembles by state.");
-    for (int i = 0; i < ENSEMBLE_STATES; i++)
+    for (int i = 0; i < ENSEMBLE_STATE_COUNT; i++)
         fprintf(out, "stretto_ensembles{state=\"%s\"} %" PRId64 "\n", ensemble_state_name((enum ensemble_state)i),
                 c->ensembles[i]);
     head(out, "stretto_members", "Members of ensembles that are not over, by state.");
@@ -63,19 +50,20 @@ static void write_text(FILE *out, const struct counting *c, bool troubled)
 void metrics_get(struct request *r)
 {
     struct error err;
-    struct counting c = {.store = request_store(r), .err = &err};
+    struct census c;
     char *text = NULL;
     size_t size;
     FILE *out;
 
-    if (store_ensemble_each(c.store, 0, INT_MAX, count, &c, &err) < 0 ||
-        store_ensemble_each_live(c.store, count_live, &c, &err) < 0 || c.failed) {
+    if (store_census_get(request_store(r), c.ensembles, c.members, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
     out = open_memstream(&text, &size);
-    if (out != NULL)
+    if (out != NULL) {
         write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);
+        write_control(out, control_counts(request_config(r)->control));
+    }
     if (out == NULL || fclose(out) != 0) {
         free(text);
         request_reply_error(r, "internal", "no memory");

@@ -9,6 +9,7 @@
 #define AT_ONCE 2 /* libuv has four workers */
 
 static int under_way; /* loop thread only */
+static atomic_bool stop;
 
 struct parameter_file {
     uv_work_t work;
@@ -32,7 +33,7 @@ static void read_on_worker(uv_work_t *work)
 {
     struct parameter_file *file = work->data;
 
-    file->rows = ingest_file(file->path, file->dir, file->name, &file->err);
+    file->rows = ingest_file(file->path, file->dir, file->name, &stop, &file->err);
 }
 
 static void after_read(uv_work_t *work, int status)
@@ -66,6 +67,11 @@ int parameter_file_read(struct request *r, const char *path,
     request_hold(r);
     uv_queue_work(file->loop, &file->work, read_on_worker, after_read);
     return 0;
+}
+
+void parameter_file_stop_all(void)
+{
+    atomic_store(&stop, true);
 }
 
 static void remove_on_worker(uv_work_t *work)

@@ -14,6 +14,9 @@ int parameter_file_read(struct request *r, const char *path,
                         void (*cb)(void *arg, struct parameter_file *file, struct rows *rows, const struct error *err),
                         void *arg, struct error *err);
 
+/* The daemon ends: what is being read is given up soon. */
+void parameter_file_stop_all(void);
+
 /* Remove the copy, if there is one. */
 void parameter_file_drop(struct parameter_file *file);
 /* Keep the copy, unless this turn's commit fails. */

@@ -1,6 +1,9 @@
 #include "api/request.h"
 
 #include "api/body.h"
+#include "api/clients.h"
+#include "api/feed.h"
+#include "api/headers.h"
 #include "api/problem.h"
 #include "api/query.h"
 #include "api/routes.h"
@@ -9,6 +12,7 @@
 #include "common/xalloc.h"
 #include "daemon/turn.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +27,7 @@ struct header {
 };
 
 struct request {
+    uint64_t number; /* since the daemon started: in its log, and in X-Request-Id where something went wrong here */
     unsigned refs; /* MHD's one, and one for each thing that will call back */
     struct request_host *host;
     struct request *next, **prev;
@@ -140,6 +145,12 @@ static void set_response(struct request *r, int status, const char *content_type
         MHD_add_response_header(response, "Content-Type", content_type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (status >= 500) {
+        char number[24];
+
+        snprintf(number, sizeof number, "%" PRIu64, r->number);
+        MHD_add_response_header(response, "X-Request-Id", number);
+    }
     for (size_t i = 0; i < r->n_headers; i++)
         MHD_add_response_header(response, r->headers[i].name, r->headers[i].value);
 }
@@ -150,7 +161,8 @@ static void set_json(struct request *r, int status, json_t *json)
 
     json_decref(json);
     if (text == NULL) {
-        log_error("a reply could not be put into words: no memory");
+        log_error_of(LOG_REQUEST(r->number), "request %" PRIu64 ": the reply could not be put into words: no memory",
+                     r->number);
         set_response(r, 500, NULL, MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
         return;
     }
@@ -220,6 +232,17 @@ bool request_is_orphan(const struct request *r)
     return info == NULL || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
 }
 
+bool request_is_allowed(struct request *r)
+{
+    return r->connection != NULL && access_holds(r->host->access, &r->caller);
+}
+
+void request_revokes(struct request *r)
+{
+    r->host->access->revocations++;
+    feed_review(request_config(r)->feed);
+}
+
 /* After a handler's answer: the one that was waited for frees the hold. */
 static void answered(struct request *r)
 {
@@ -268,7 +291,8 @@ void request_reply_problem(struct request *r, const struct error *err)
     int status = problem_status(err->code);
 
     if (status >= 500)
-        log_error("%s %s: %s (%s)", r->method, r->route != NULL ? r->route->pattern : "?", err->text, err->code);
+        log_error_of(LOG_REQUEST(r->number), "request %" PRIu64 ", %s %s: %s (%s)", r->number, r->method,
+                     r->route != NULL ? r->route->pattern : "?", err->text, err->code);
     request_reply_json(r, status, problem_json(err));
 }
 
@@ -298,14 +322,32 @@ static void refuse_access(struct request *r, const struct error *err)
     request_reply_problem(r, err);
 }
 
+static struct client *client_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
 static void judge_headers(struct request *r, const char *path)
 {
     char allow[64];
     struct error err;
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
 
+    if (headers_check(r->connection, &err) < 0) {
+        access_log(r->host->access, r->connection, err.text);
+        request_add_header(r, "Connection", "close");
+        r->route = NULL;
+        request_reply_problem(r, &err);
+        return;
+    }
     if (access_check(r->host->access, r->host->listener, r->connection, &r->caller, &err) < 0) {
         refuse_access(r, &err);
+        return;
+    }
+    if (!clients_admit(r->host->clients, client_of(r->connection))) {
+        request_add_header(r, "Retry-After", "10");
+        request_add_header(r, "Connection", "close");
+        request_reply_error(r, "busy", "too many clients are connected; try again later");
         return;
     }
     if (answer == ROUTES_NO_PATH) {
@@ -320,7 +362,7 @@ static void judge_headers(struct request *r, const char *path)
             request_reply_error(r, "method_not_allowed", "%s is not possible here; possible: %s", r->method, allow);
         return;
     }
-    if (access_permit(&r->caller, r->route, &err) < 0 ||
+    if (access_permit(r->host->access, r->connection, &r->caller, r->route, &err) < 0 ||
         query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
         body_check_headers(r->connection, r->route->flags & ROUTE_BODY, &err) < 0)
         request_reply_problem(r, &err);
@@ -329,8 +371,10 @@ static void judge_headers(struct request *r, const char *path)
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
                                const char *method)
 {
+    static uint64_t requests; /* over all listeners */
     struct request *r = xcalloc(1, sizeof *r);
 
+    r->number = ++requests;
     r->refs = 1;
     r->host = host;
     r->connection = connection;

@@ -66,6 +66,11 @@ void request_go_on(struct request *r);
 /* The client has closed its connection: MHD itself does not look while a request is paused. */
 bool request_is_orphan(const struct request *r);
 
+/* The caller's token has been neither revoked nor has it expired since: asked by replies that take their time. */
+bool request_is_allowed(struct request *r);
+/* The handler revokes a token: replies to its bearers end, once that is on disk. */
+void request_revokes(struct request *r);
+
 /* For the server. */
 
 /* What requests of one listener share. */
@@ -73,6 +78,7 @@ struct request_host {
     const struct api_config *config;
     struct access *access;
     const struct listener *listener;
+    struct clients *clients;
     void (*kick)(struct request_host *host); /* a connection was resumed: run the daemon soon */
     size_t body_bytes;                       /* in memory now, over all requests */
     struct request *first;

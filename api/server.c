@@ -1,5 +1,6 @@
 #include "api/server.h"
 
+#include "api/clients.h"
 #include "api/limits.h"
 #include "api/listener.h"
 #include "api/request.h"
@@ -19,12 +20,18 @@ struct server {
     struct listener listener;
     uv_poll_t poll;   /* MHD's epoll descriptor */
     uv_timer_t timer; /* MHD's next time-out */
+    uv_idle_t again;  /* it has more to do at once: after the others' turn */
+    unsigned urgent;  /* turns in a row in which it said so */
     int open_handles;
     bool secure;    /* speaks TLS */
     char said[256]; /* by libmicrohttpd, last */
 };
 
+/* A client can send what MHD neither understands nor refuses, and wants to look at again and again. */
+#define URGENT_MAX 200
+
 static void on_timer(uv_timer_t *timer);
+static void on_again(uv_idle_t *idle);
 
 /* Let MHD do what there is to do, and ask when it wants to be called again. */
 static void run(struct server *server)
@@ -32,15 +39,29 @@ static void run(struct server *server)
     MHD_UNSIGNED_LONG_LONG ms;
 
     MHD_run(server->daemon);
-    if (MHD_get_timeout(server->daemon, &ms) == MHD_YES)
-        uv_timer_start(&server->timer, on_timer, ms, 0);
-    else
+    if (MHD_get_timeout(server->daemon, &ms) != MHD_YES) {
+        server->urgent = 0;
         uv_timer_stop(&server->timer);
+    } else if (ms > 0) {
+        server->urgent = 0;
+        uv_timer_start(&server->timer, on_timer, ms, 0);
+    } else if (++server->urgent < URGENT_MAX) {
+        /* not by a timer of 0 ms: one that is started again by its own callback keeps libuv (before 1.45) for ever */
+        uv_idle_start(&server->again, on_again);
+    } else {
+        uv_timer_start(&server->timer, on_timer, 1, 0);
+    }
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     run(timer->data);
+}
+
+static void on_again(uv_idle_t *idle)
+{
+    uv_idle_stop(idle);
+    run(idle->data);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -53,7 +74,7 @@ static void kick(struct request_host *host)
     struct server *server = (struct server *)host;
 
     if (server->daemon != NULL && !uv_is_closing((uv_handle_t *)&server->timer))
-        uv_timer_start(&server->timer, on_timer, 0, 0);
+        uv_idle_start(&server->again, on_again);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
@@ -83,6 +104,39 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     *context = NULL;
 }
 
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct server *server = cls;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = clients_add(server->host.clients,
+                               MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    } else if (*context != NULL) {
+        clients_remove(server->host.clients, *context);
+        *context = NULL;
+    }
+}
+
+/* An escaped NUL would end what we read, but not what was written: such a text is left as it is, and names nothing. */
+static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+    return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
+}
+
+/* What libmicrohttpd refuses by itself: request lines, headers and lengths that are none, or too long. */
+static void log_refused(struct server *server, const char *text)
+{
+    static const char refused[] = "Error processing request (HTTP response code is ";
+    char what[80];
+
+    if (strncmp(text, refused, sizeof refused - 1) != 0)
+        return;
+    snprintf(what, sizeof what, "what was sent is no request that could be read: status %.3s",
+             text + sizeof refused - 1);
+    access_log(server->host.access, NULL, what);
+}
+
 static void on_mhd_log(void *cls, const char *fmt, va_list ap)
 {
     struct server *server = cls;
@@ -99,6 +153,7 @@ static void on_mhd_log(void *cls, const char *fmt, va_list ap)
     text[strcspn(text, "\r\n")] = '\0';
     snprintf(server->said, sizeof server->said, "%.255s", text);
     log_debug("libmicrohttpd: %s", text);
+    log_refused(server, text);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -127,32 +182,34 @@ int server_create(struct server **out, struct access *access, const struct tls *
     const struct api_config *config = access->config;
     struct server *server = xcalloc(1, sizeof *server);
     struct MHD_OptionItem secure[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_retriever()},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
         {MHD_OPTION_END, 0, NULL},
     };
     const union MHD_DaemonInfo *info;
+    unsigned max = config->connections_max;
 
-    if (listener_open(&server->listener, listen, tls->certificate != NULL, err) < 0) {
+    if (listener_open(&server->listener, listen, tls->current != NULL, err) < 0) {
         free(server);
         return -1;
     }
-    server->secure = server->listener.tcp && tls->certificate != NULL;
+    server->secure = server->listener.tcp && tls->current != NULL;
     server->host.config = config;
     server->host.access = access;
     server->host.listener = &server->listener;
     server->host.kick = kick;
+    server->host.clients = clients_create(config->loop, max);
     /* MHD wants the logger first */
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (server->secure ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, server,
         MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, server, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, LIMIT_IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_LIMIT, LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 3,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT, max, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 2,
         MHD_OPTION_END);
     if (server->daemon == NULL) {
         listener_remove(&server->listener);
+        clients_destroy(server->host.clients);
         error_set(err, "listen_failed", "the HTTP server could not be started on %.200s: %s", listen, server->said);
         free(server);
         return -1;
@@ -160,8 +217,9 @@ int server_create(struct server **out, struct access *access, const struct tls *
     info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     uv_timer_init(config->loop, &server->timer);
     uv_poll_init(config->loop, &server->poll, info->epoll_fd);
-    server->timer.data = server->poll.data = server;
-    server->open_handles = 2;
+    uv_idle_init(config->loop, &server->again);
+    server->timer.data = server->poll.data = server->again.data = server;
+    server->open_handles = 3;
     uv_poll_start(&server->poll, UV_READABLE, on_poll);
     run(server);
     *out = server;
@@ -178,6 +236,8 @@ void server_destroy(struct server *server)
     uv_timer_stop(&server->timer);
     uv_close((uv_handle_t *)&server->poll, on_closed);
     uv_close((uv_handle_t *)&server->timer, on_closed);
+    uv_close((uv_handle_t *)&server->again, on_closed);
     request_host_abandon(&server->host);
     MHD_stop_daemon(server->daemon);
+    clients_destroy(server->host.clients);
 }

@@ -84,6 +84,8 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     struct stream *stream = cls;
     size_t n = stream->have - stream->used;
 
+    if (!request_is_allowed(stream->r))
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (n > 0) {
         n = n < max ? n : max;
         memcpy(buf, stream->chunk + stream->used, n);

@@ -20,6 +20,7 @@ void token_delete(struct request *r)
     } else if (rc == 0) {
         request_reply_error(r, "token_not_found", "there is no token %" PRId64, id);
     } else {
+        request_revokes(r);
         log_info("token %" PRId64 " revoked", id);
         request_reply_json(r, 200, token_json(&row));
     }

@@ -1,12 +1,17 @@
 #include "api/handlers.h"
+#include "api/idempotency.h"
+#include "api/problem.h"
 #include "api/request.h"
 #include "api/token.h"
+#include "api/value.h"
 #include "common/jsonx.h"
 #include "common/log.h"
+#include "daemon/store/idempotency.h"
 
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int read_wish(const json_t *wish, int64_t now_ms, struct token_row *row, struct error *err)
@@ -32,8 +37,32 @@ static int read_wish(const json_t *wish, int64_t now_ms, struct token_row *row, 
     return 0;
 }
 
-/* The only reply that ever holds the token. It is not kept for an Idempotency-Key: that would be keeping the token. */
-static void make(struct request *r, const json_t *wish)
+/* What a repeated call with the same Idempotency-Key gets: the token is made once and shown once, and to keep the reply
+ * would be to keep the token. */
+static int remember(struct request *r, const struct idempotency *key, int64_t id, struct error *err)
+{
+    struct error shown;
+    json_t *problem;
+    char *text;
+    int rc;
+
+    if (key->key == NULL)
+        return 0;
+    error_set(&shown, "token_shown",
+              "token %" PRId64 " was made by this Idempotency-Key, and shown then: if that reply was lost, revoke it and "
+              "make another", id);
+    problem = problem_json(&shown);
+    text = value_dump(problem);
+    rc = text != NULL ? store_idempotency_put(request_store(r), key->key, key->digest, problem_status(shown.code), text,
+                                              request_now_ms(r), err)
+                      : error_set(err, "internal", "no memory");
+    free(text);
+    json_decref(problem);
+    return rc;
+}
+
+/* The only reply that ever holds the token. */
+static void make(struct request *r, const json_t *wish, const struct idempotency *key)
 {
     struct token_row row = {0};
     char secret[TOKEN_SECRET_SIZE], token[TOKEN_SIZE];
@@ -46,7 +75,7 @@ static void make(struct request *r, const json_t *wish)
     }
     token_secret(secret);
     token_hash(secret, row.hash);
-    if (store_token_insert(request_store(r), &row, &err) < 0) {
+    if (store_token_insert(request_store(r), &row, &err) < 0 || remember(r, key, row.id, &err) < 0) {
         request_reply_problem(r, &err);
     } else {
         token_spell(row.id, secret, token);
@@ -61,10 +90,14 @@ static void make(struct request *r, const json_t *wish)
 
 void tokens_post(struct request *r)
 {
-    json_t *wish = request_json(r);
+    struct idempotency key;
+    json_t *wish;
 
+    if (idempotency_answered(r, "POST /v1/tokens", &key, NULL))
+        return;
+    wish = request_json(r);
     if (wish == NULL)
         return;
-    make(r, wish);
+    make(r, wish, &key);
     json_decref(wish);
 }

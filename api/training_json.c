@@ -1,42 +1,25 @@
 #include "api/ensemble_json.h"
 #include "api/value.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct gathering {
-    struct store *store;
-    int64_t training;
-    json_t *metrics;
-    struct error *err;
-    bool failed;
-};
-
-static int add_last(void *arg, const char *name, int64_t points)
+static int add_last(void *arg, const char *name, double value)
 {
-    struct gathering *g = arg;
-    double value = NAN;
-
-    if (store_metric_last(g->store, g->training, name, &value, g->err) < 0) {
-        g->failed = true;
-        return 1;
-    }
-    /* a name that is no UTF-8 cannot be a key */
-    json_object_set_new(g->metrics, name, value_real(value));
+    json_object_set_new(arg, name, value_real(value)); /* a name that is no UTF-8 cannot be a key */
     return 0;
 }
 
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
 {
-    struct gathering g = {request_store(r), row->id, json_object(), err, false};
+    json_t *metrics = json_object();
     struct rank_row sum;
     json_t *json;
     char *dir, *end;
 
-    if (store_rank_sum(g.store, row, &sum, err) < 0 ||
-        store_metric_each_name(g.store, row->id, add_last, &g, err) < 0 || g.failed) {
-        json_decref(g.metrics);
+    if (store_rank_sum(request_store(r), row, &sum, err) < 0 ||
+        store_metric_each_last(request_store(r), row->id, add_last, metrics, err) < 0) {
+        json_decref(metrics);
         return NULL;
     }
     json = json_object();
@@ -62,6 +45,6 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
         *end = '\0';
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);
-    json_object_set_new(json, "metrics", g.metrics);
+    json_object_set_new(json, "metrics", metrics);
     return json;
 }

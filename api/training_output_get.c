@@ -17,14 +17,14 @@ static bool is_over(const struct request *r, int64_t generation)
 static void reply(struct request *r, const char *name)
 {
     struct training_row training;
-    int64_t rank = 0, follow = 0;
+    int64_t rank = 0, follow, from;
     struct error err;
     char *dir;
 
     if (find_training(r, &training) < 0)
         return;
     if (request_query_int(r, "rank", 0, INT64_MAX, &rank, &err) < 0 ||
-        request_query_int(r, "follow", 0, 1, &follow, &err) < 0) {
+        follow_query(r, &follow, &from, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
@@ -35,7 +35,7 @@ static void reply(struct request *r, const char *name)
     }
     dir = engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank);
     if (follow)
-        follow_reply(r, dir, name, is_over, training.generation);
+        follow_reply(r, dir, name, from, is_over, training.generation);
     else
         output_reply(r, dir, name);
 }

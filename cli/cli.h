@@ -19,9 +19,12 @@ enum cli_exit {
     CLI_INTERRUPTED = 130, /* Ctrl-C while watching */
 };
 
+struct completion;
+
 struct cli {
     const char *url; /* --url, else STRETTO_URL, else NULL: the default state directory's socket */
     bool json;       /* --json */
+    const struct completion *completion; /* set: cli_parse() says what may come next instead */
     struct client *client; /* made by cli_parse(); owned by main() */
 };
 
@@ -38,11 +41,14 @@ int cmd_status(struct cli *cli, int argc, char **argv);
 int cmd_members(struct cli *cli, int argc, char **argv);
 int cmd_logs(struct cli *cli, int argc, char **argv);
 int cmd_wait(struct cli *cli, int argc, char **argv);
+int cmd_backup(struct cli *cli, int argc, char **argv);
 int cmd_token(struct cli *cli, int argc, char **argv);
 int cmd_pause(struct cli *cli, int argc, char **argv);
 int cmd_resume(struct cli *cli, int argc, char **argv);
 int cmd_resize(struct cli *cli, int argc, char **argv);
 int cmd_resubmit(struct cli *cli, int argc, char **argv);
+int cmd_adapters(struct cli *cli, int argc, char **argv);
+int cmd_jobs(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);
 
 /* Parse a command's line by `argp`, with --url and --json added, then make the client. Wrong usage does not return

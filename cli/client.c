@@ -20,6 +20,7 @@ struct client {
     char *ca_file;       /* NULL: the system's certificates */
     CURL *curl;
     const volatile int *interrupt;
+    long hurry_ms; /* 0: there is time */
     char reason[CURL_ERROR_SIZE];
 };
 
@@ -81,6 +82,11 @@ void client_trust(struct client *client, const char *ca_file)
 void client_interrupt(struct client *client, const volatile int *flag)
 {
     client->interrupt = flag;
+}
+
+void client_hurry(struct client *client, long ms)
+{
+    client->hurry_ms = ms;
 }
 
 static int is_interrupted(const struct client *client)
@@ -145,6 +151,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->hurry_ms);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, answer->patient ? 0L : 1L); /* bytes a second, over 30 s: a daemon that hangs */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->reason);
@@ -171,7 +178,7 @@ static CURLcode perform_surely(struct client *client, const char *url, const cha
         lost = lost || was_connected(rc);
         if (!(was_connected(rc) || (lost && rc == CURLE_COULDNT_CONNECT)) || answer->passed_on > 0)
             return rc;
-        if (is_interrupted(client) || time_monotonic_ms() > until)
+        if (is_interrupted(client) || client->hurry_ms > 0 || time_monotonic_ms() > until)
             return rc;
         free(answer->text);
         answer->text = NULL;
@@ -302,11 +309,14 @@ int client_delete(struct client *client, const char *path, json_t **out, char **
     return call_json(client, "DELETE", path, NULL, out, text, err);
 }
 
-int client_get_text(struct client *client, const char *path, FILE *to, bool follow, struct error *err)
+int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err)
 {
     struct answer answer = {.client = client, .to = to, .patient = follow};
     int rc = call(client, path, NULL, &answer, err);
+    long status = 0;
 
+    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+    *n = status / 100 == 2 ? (int64_t)answer.passed_on : -1;
     free(answer.text);
     return rc;
 }

@@ -26,6 +26,9 @@ void client_trust(struct client *client, const char *ca_file);
 /* Calls are abandoned soon after *flag becomes non-zero (set by a signal handler). */
 void client_interrupt(struct client *client, const volatile int *flag);
 
+/* From now on a call that takes longer is given up, and none is tried again. */
+void client_hurry(struct client *client, long ms);
+
 /* GET, POST (body may be NULL) or PATCH of a path such as "/v1/ensembles?limit=1". 0 where the daemon answered 2xx, with the
  * document in *out (owned by the caller; may be passed as NULL) and, where text is not NULL, its very bytes in *text (to
  * be freed). -1 with err, whose code and pointer are the daemon's own where it answered.
@@ -41,8 +44,9 @@ int client_patch(struct client *client, const char *path, const char *body, json
 /* DELETE, likewise; it is for what does no harm when it happens twice. */
 int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 
-/* GET of plain text straight into a file. `follow`: it comes as it is written, with any silence between. */
-int client_get_text(struct client *client, const char *path, FILE *to, bool follow, struct error *err);
+/* GET of plain text straight into a file. `follow`: it comes as it is written, with any silence between. *n is how many
+ * bytes were written, also where it fails; -1 where none could be, since the daemon did not answer 2xx. */
+int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err);
 
 /* A curl command line that GETs `path` as this client would, ready to paste; to be freed. */
 char *client_curl_line(const struct client *client, const char *path);

@@ -1,11 +1,15 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/render.h"
+#include "cli/watch.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define TRY_EVERY_MS 500
+#define VAIN_MAX 20 /* answers in a row that broke off without a byte */
 
 struct logs {
     struct ref ref;
@@ -51,45 +55,90 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     options, parse, "ID.INDEX\nID.training", "What a member, or the training, printed, as it is.", 0, 0, 0};
 
-/* The path of the output; NULL with err where the ensemble has no training. */
+/* A document's number of a key, or the length of its array; -1 with err where it cannot be had. */
+static int64_t ask(struct cli *cli, char *path, const char *object, const char *key, struct error *err)
+{
+    json_t *document = NULL;
+    const json_t *value;
+    int64_t number = -1;
+
+    if (client_get(cli->client, path, &document, NULL, err) == 0) {
+        value = json_object_get(object ? json_object_get(document, object) : document, key);
+        number = json_is_array(value) ? (int64_t)json_array_size(value) : json_integer_value(value);
+    }
+    json_decref(document);
+    free(path);
+    return number;
+}
+
+/* The path of the output, with a query; NULL with err where there is none. What is followed is one attempt, also where the
+ * daemon comes back after another has begun. */
 static char *output_path(struct cli *cli, const struct logs *logs, struct error *err)
 {
     const char *stream = logs->errors ? "stderr" : "stdout";
-    long long id = logs->ref.ensemble;
-    json_t *ensemble = NULL;
-    char *path;
-    int64_t training;
+    long long id = logs->ref.ensemble, index = logs->ref.index;
+    int64_t training, attempt = logs->attempt;
 
-    if (!logs->ref.training)
-        return xasprintf("/v1/ensembles/%lld/members/%lld/%s?follow=%d%s%.0lld", id, (long long)logs->ref.index, stream,
-                         logs->follow, logs->attempt ? "&attempt=" : "", (long long)logs->attempt);
-
-    path = xasprintf("/v1/ensembles/%lld", id);
-    if (client_get(cli->client, path, &ensemble, NULL, err) < 0) {
-        free(path);
-        return NULL;
+    if (!logs->ref.training) {
+        if (logs->follow && attempt == 0)
+            attempt = ask(cli, xasprintf("/v1/ensembles/%lld/members/%lld", id, index), NULL, "attempts", err);
+        return attempt < 0 ? NULL
+                           : xasprintf("/v1/ensembles/%lld/members/%lld/%s?follow=%d%s%.0lld", id, index, stream,
+                                       logs->follow, attempt ? "&attempt=" : "", (long long)attempt);
     }
-    free(path);
-    training = get_int(json_object_get(ensemble, "training"), "id");
-    json_decref(ensemble);
-    if (training == 0) {
+    training = ask(cli, xasprintf("/v1/ensembles/%lld", id), "training", "id", err);
+    if (training == 0)
         error_set(err, "no_training", "ensemble %lld has no training", id);
-        return NULL;
+    return training <= 0 ? NULL
+                         : xasprintf("/v1/trainings/%lld/%s?follow=%d&rank=%lld", (long long)training, stream,
+                                     logs->follow, (long long)(logs->rank < 0 ? 0 : logs->rank));
+}
+
+/* To the end of the writer, over restarts of the daemon: what was printed before is not asked for again. */
+static int follow(struct cli *cli, const char *path, struct error *err)
+{
+    bool away = false;
+    int64_t at = 0, n;
+    int rc, vain = 0;
+
+    for (;;) {
+        char *rest = at > 0 ? xasprintf("%s&from=%lld", path, (long long)at) : xstrdup(path);
+
+        rc = client_get_text(cli->client, rest, stdout, true, &n, err);
+        free(rest);
+        if (n >= 0 && away) {
+            fprintf(stderr, "stretto: the daemon is back\n");
+            away = false;
+        }
+        vain = n > 0 ? 0 : vain + (n == 0);
+        at += n > 0 ? n : 0;
+        if (rc == 0 || strcmp(err->code, CLIENT_NO_DAEMON) != 0 || vain == VAIN_MAX)
+            return rc;
+        if (!away)
+            fprintf(stderr, "stretto: the daemon does not answer; trying until it is back (Ctrl-C to stop trying)\n");
+        away = true;
+        if (watch_sleep(TRY_EVERY_MS)) {
+            error_set(err, CLIENT_INTERRUPTED, "interrupted");
+            return -1;
+        }
     }
-    return xasprintf("/v1/trainings/%lld/%s?follow=%d&rank=%lld", (long long)training, stream, logs->follow,
-                     (long long)(logs->rank < 0 ? 0 : logs->rank));
 }
 
 int cmd_logs(struct cli *cli, int argc, char **argv)
 {
     struct logs logs = {.rank = -1};
     struct error err;
+    int64_t n;
     char *path;
     int rc;
 
     if (cli_parse(cli, &argp, argc, argv, &logs, &err) < 0 || (path = output_path(cli, &logs, &err)) == NULL)
         return cli_fail(&err);
-    rc = client_get_text(cli->client, path, stdout, logs.follow, &err);
+    if (logs.follow)
+        watch_begin(cli);
+    rc = logs.follow ? follow(cli, path, &err) : client_get_text(cli->client, path, stdout, false, &n, &err);
     free(path);
+    if (rc < 0 && strcmp(err.code, CLIENT_INTERRUPTED) == 0)
+        return CLI_INTERRUPTED;
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

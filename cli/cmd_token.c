@@ -66,7 +66,7 @@ static const struct argp_option options[] = {
     {"label", 'l', "TEXT", 0, "what it is for", 0},
     {"expires", 'e', "DURATION", 0, "when it ends, such as 30d; without it, never", 0},
     {0}};
-static const struct argp argp = {options, parse, "create --role ROLE\nlist\nrevoke ID",
+static const struct argp argp = {options, parse, "create --role ROLE\nlist\nrevoke NUMBER",
                                  "Who may call the daemon over TCP. `create` prints a new token, once; revoked ones stay "
                                  "in the list.",
                                  0, 0, 0};

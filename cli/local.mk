@@ -4,7 +4,10 @@ libcli_la_SOURCES = \
 	cli/args.c cli/args.h \
 	cli/cli.h \
 	cli/client.c cli/client.h \
+	cli/cmd_adapters.c \
+	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
+	cli/cmd_jobs.c \
 	cli/cmd_logs.c \
 	cli/cmd_members.c \
 	cli/cmd_pause.c \
@@ -15,6 +18,7 @@ libcli_la_SOURCES = \
 	cli/cmd_submit.c \
 	cli/cmd_token.c \
 	cli/cmd_wait.c \
+	cli/complete.c cli/complete.h \
 	cli/credentials.c cli/credentials.h \
 	cli/ensemble.c cli/ensemble.h \
 	cli/pages.c cli/pages.h \
@@ -35,6 +39,17 @@ stretto_SOURCES = cli/main.c
 stretto_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 stretto_LDFLAGS = $(AM_LDFLAGS) -static
 stretto_LDADD = libcli.la
+
+# Where bash and zsh look for completions by themselves.
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = cli/completion/_stretto
+EXTRA_DIST += cli/completion/stretto.bash
+install-data-local:
+	$(MKDIR_P) '$(DESTDIR)$(bashcompletiondir)'
+	$(INSTALL_DATA) $(srcdir)/cli/completion/stretto.bash '$(DESTDIR)$(bashcompletiondir)/stretto'
+uninstall-local:
+	rm -f '$(DESTDIR)$(bashcompletiondir)/stretto'
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_cli tests/unit/test_client

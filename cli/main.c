@@ -1,6 +1,7 @@
 /* stretto: the command line of strettod. Each command is a file of its own, cli/cmd_NAME.c. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/complete.h"
 #include "common/xalloc.h"
 
 #include <locale.h>
@@ -17,6 +18,9 @@ static const struct command commands[] = {
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
+    {"adapters", "", "the batch systems, and how they are doing", cmd_adapters},
+    {"jobs", "[ID] [--state STATE] [--adapter NAME]", "what was submitted to them", cmd_jobs},
+    {"backup", "[FILE]", "a copy of all that the daemon knows, while it runs", cmd_backup},
     {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
     {"pause", "ID", "start no more members of an ensemble", cmd_pause},
     {"resume", "ID", "let a paused ensemble go on", cmd_resume},
@@ -81,6 +85,8 @@ static int run_command(struct cli *cli, int argc, char **argv)
     char *name = argv[0];
     int status;
 
+    if (strcmp(name, "__complete") == 0)
+        return complete(cli, commands, argc - 1, argv + 1);
     for (const struct command *c = commands; c->name; c++) {
         if (strcmp(name, c->name) != 0)
             continue;

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/complete.h"
 #include "cli/credentials.h"
 
 #include <stdlib.h>
@@ -50,6 +51,8 @@ int cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, v
     struct argp own = *argp;
     char *token = NULL;
 
+    if (cli->completion != NULL)
+        complete_by_argp(cli, argp);
     own.args_doc = own.doc = NULL; /* told once, by the parent */
     children[0].argp = &own;
     argp_parse(&all, argc, argv, 0, NULL, &both);

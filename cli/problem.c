@@ -7,7 +7,8 @@
 int cli_fail(const struct error *err)
 {
     bool usage = strcmp(err->code, CLIENT_BAD_URL) == 0 || strcmp(err->code, "spec_file") == 0 ||
-                 strcmp(err->code, "token_file") == 0 || strcmp(err->code, "token_label") == 0;
+                 strcmp(err->code, "token_file") == 0 || strcmp(err->code, "file_exists") == 0 ||
+                 strcmp(err->code, "file_write") == 0 || strcmp(err->code, "token_label") == 0;
 
     if (strcmp(err->code, CLIENT_INTERRUPTED) == 0)
         return CLI_INTERRUPTED;

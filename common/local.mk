@@ -6,6 +6,9 @@ libcommon_la_SOURCES = \
 	common/heap.c common/heap.h \
 	common/jsonx.c common/jsonx.h \
 	common/log.c common/log.h \
+	common/log_format.c common/log_format.h \
+	common/log_limit.c common/log_limit.h \
+	common/log_sink.c common/log_sink.h \
 	common/process.c common/process.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
@@ -14,13 +17,15 @@ libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libcommon_la_LIBADD = $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap
+unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log
 tests_unit_test_heap_CFLAGS = $(unit_cflags)
 tests_unit_test_heap_LDADD = $(unit_libs)
 tests_unit_test_units_CFLAGS = $(unit_cflags)
 tests_unit_test_units_LDADD = $(unit_libs)
 tests_unit_test_jsonx_CFLAGS = $(unit_cflags)
 tests_unit_test_jsonx_LDADD = $(unit_libs)
+tests_unit_test_log_CFLAGS = $(unit_cflags)
+tests_unit_test_log_LDADD = $(unit_libs)
 tests_unit_test_files_CFLAGS = $(unit_cflags)
 tests_unit_test_files_LDADD = $(unit_libs)
 endif

@@ -1,44 +1,149 @@
 #include "common/log.h"
 
+#include "common/log_limit.h"
+#include "common/log_sink.h"
 #include "common/timefmt.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-static const char *log_program = "stretto";
-static enum log_level log_max = LOG_LEVEL_INFO;
+/* One log a program. */
+static struct {
+    pthread_mutex_t lock;
+    const char *program;
+    enum log_level level;
+    enum log_format format;
+    enum log_frame frame;
+    bool limited;
+    struct log_sink sink;
+    struct log_limit limit;
+} the = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .program = "stretto",
+    .level = LOG_LEVEL_INFO,
+    .sink = {.kind = LOG_SINK_STDERR, .fd = STDERR_FILENO},
+};
 
 void log_init(const char *program, enum log_level level)
 {
-    log_program = program;
-    log_max = level;
+    the.program = program;
+    the.level = level;
 }
 
-void log_line(enum log_level level, const char *fmt, ...)
+static void write_message(enum log_level level, const struct log_ids *ids, const char *message)
 {
-    static const char *const names[] = {"error", "warning", "info", "debug"};
-    char line[2048], when[TIMEFMT_SIZE];
-    int saved = errno, n;
+    struct log_record record = {level, time_now_ms(), the.program, (int)getpid(), ids, message};
+    char line[LOG_LINE_MAX];
+    size_t n = log_format(line, &record, the.format, the.frame);
+
+    log_sink_write(&the.sink, line, n, time_monotonic_ms());
+}
+
+/* Lines were lost: say so before the next one. */
+static void tell_losses(void)
+{
+    uint64_t lost = the.sink.lost;
+    char message[96];
+
+    if (lost == 0)
+        return;
+    snprintf(message, sizeof message, "%llu line%s of this log could not be written", (unsigned long long)lost,
+             lost == 1 ? "" : "s");
+    write_message(LOG_LEVEL_WARN, NULL, message);
+    if (the.sink.lost > 0)
+        the.sink.lost = lost; /* this one is none of them */
+}
+
+static void tell_left_out(bool all)
+{
+    char message[LOG_LIMIT_SAMPLE + 96];
+    struct log_limit_slot slot;
+
+    for (;;) {
+        log_limit_take(&the.limit, time_monotonic_ms(), all, &slot);
+        if (slot.key == 0)
+            return;
+        snprintf(message, sizeof message, "%u more line%s like this %s left out: %s", slot.silent,
+                 slot.silent == 1 ? "" : "s", slot.silent == 1 ? "was" : "were", slot.sample);
+        write_message(slot.level, NULL, message);
+    }
+}
+
+void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, ...)
+{
+    int saved = errno;
+    char message[2048];
     va_list ap;
 
-    if (level > log_max)
+    if (level > the.level)
         return;
-    timefmt_iso(when, time_now_ms());
-    n = snprintf(line, sizeof line, "%s %s[%d] %s: ", when, log_program, (int)getpid(), names[level]);
     va_start(ap, fmt);
-    n += vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+    vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    if ((size_t)n > sizeof line - 2)
-        n = sizeof line - 2;
-    for (int i = 0; i < n; i++)
-        if (line[i] == '\n')
-            line[i] = ' '; /* one event, one line, whatever a program under us printed */
-    line[n++] = '\n';
-    /* one write, so that lines of several processes on one file do not mix */
-    if (write(STDERR_FILENO, line, (size_t)n) < 0) {
-        /* nowhere left to say it */
-    }
+    pthread_mutex_lock(&the.lock);
+    tell_losses();
+    if (!the.limited || log_limit_pass(&the.limit, fmt, level, message, time_monotonic_ms()))
+        write_message(level, ids, message);
+    pthread_mutex_unlock(&the.lock);
     errno = saved;
+}
+
+bool log_to_valid(const char *to)
+{
+    return strcmp(to, "stderr") == 0 || strcmp(to, "syslog") == 0 || strncmp(to, "syslog:/", 8) == 0 ||
+           (to[0] == '/' && strlen(to) < sizeof the.sink.path);
+}
+
+int log_open(const char *to, enum log_format format, struct error *err)
+{
+    struct log_sink sink;
+
+    if (!log_to_valid(to))
+        return error_set(err, "log_unusable", "\"%.100s\" is neither stderr nor syslog nor an absolute path", to);
+    if (log_sink_open(&sink, to, err) < 0)
+        return -1;
+    pthread_mutex_lock(&the.lock);
+    log_sink_close(&the.sink);
+    the.sink = sink;
+    the.format = format;
+    the.frame = log_sink_frame(&sink);
+    the.limited = the.level < LOG_LEVEL_DEBUG;
+    pthread_mutex_unlock(&the.lock);
+    return 0;
+}
+
+void log_reopen(void)
+{
+    struct error err;
+    int rc;
+
+    pthread_mutex_lock(&the.lock);
+    rc = log_sink_reopen(&the.sink, &err);
+    pthread_mutex_unlock(&the.lock);
+    if (rc < 0)
+        log_error("%s; the log goes on where it was", err.text);
+}
+
+void log_settle(void)
+{
+    pthread_mutex_lock(&the.lock);
+    tell_losses();
+    tell_left_out(false);
+    pthread_mutex_unlock(&the.lock);
+}
+
+void log_close(void)
+{
+    pthread_mutex_lock(&the.lock);
+    tell_losses();
+    tell_left_out(true);
+    log_sink_close(&the.sink);
+    the.format = LOG_TEXT;
+    the.frame = LOG_PLAIN;
+    the.limited = false;
+    pthread_mutex_unlock(&the.lock);
 }

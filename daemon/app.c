@@ -3,26 +3,22 @@
 #include "api/api.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
-#include "daemon/limits.h"
+#include "daemon/logs.h"
+#include "daemon/notify.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
+#include "daemon/restore.h"
 #include "daemon/rundir/rundir.h"
+#include "daemon/store/backup.h"
+#include "daemon/sweep.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#define ADAPTERS_MAX 16
-
-struct app_adapter {
-    struct app *app;
-    const struct adapter_ops *ops;
-    struct adapter_host host;
-    struct adapter *adapter;
-    json_t *section; /* of the configuration; NULL: none */
-};
 
 struct app {
     const struct config *config;
@@ -30,14 +26,16 @@ struct app {
     struct store *store;
     struct turn *turn;
     struct engine *engine;
-    struct app_adapter adapters[ADAPTERS_MAX];
-    size_t n_adapters;
+    struct adapters *adapters;
     struct control *control;
     struct prune *prune;
+    struct logs *logs;
+    struct notify *notify;
+    struct sweep *sweep;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
-    uv_signal_t on_term, on_int;
+    uv_signal_t on_term, on_int, on_hup;
     bool handles; /* wake and the signals are initialised */
 };
 
@@ -80,41 +78,6 @@ static void rolled_back(void *arg)
         engine_rest(app->engine);
 }
 
-static void poke(void *arg)
-{
-    struct app_adapter *adapter = arg;
-
-    engine_poke(adapter->app->engine, adapter->adapter);
-}
-
-static int make_adapters(struct app *app, struct error *err)
-{
-    for (size_t i = 0; adapter_registry[i] != NULL && i < ADAPTERS_MAX; i++) {
-        struct app_adapter *mine = &app->adapters[app->n_adapters];
-
-        int64_t max_jobs;
-
-        *mine = (struct app_adapter){.app = app, .ops = adapter_registry[i]};
-        if (limits_take(app->config->adapters, mine->ops->name, &mine->section, &max_jobs, err) < 0)
-            return -1;
-        mine->host = (struct adapter_host){
-            .loop = &app->loop,
-            .runner = app->config->runner,
-            .config = mine->section,
-            .poke = poke,
-            .arg = mine,
-        };
-        mine->adapter = mine->ops->create(&mine->host, err);
-        if (mine->adapter == NULL) {
-            json_decref(mine->section);
-            return -1;
-        }
-        app->n_adapters++;
-        engine_add_adapter(app->engine, mine->ops, mine->adapter, max_jobs);
-    }
-    return 0;
-}
-
 static void make_engine(struct app *app)
 {
     struct engine_ports ports = {
@@ -137,23 +100,23 @@ static void make_engine(struct app *app)
 
 static int make_api(struct app *app, struct error *err)
 {
-    static const char *names[ADAPTERS_MAX + 1];
     struct api_config config = {
         .loop = &app->loop,
         .turn = app->turn,
         .store = app->store,
         .engine = app->engine,
+        .control = app->control,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
+        .listeners = (unsigned)app->config->n_listen,
+        .connections_max = (unsigned)app->config->max_connections,
         .heartbeat_ms = app->config->heartbeat_ms,
-        .adapters = names,
+        .adapters = app->adapters,
         .tls_certificate = app->config->tls_certificate,
         .tls_key = app->config->tls_key,
         .host_names = (const char *const *)app->config->host_names,
     };
 
-    for (size_t i = 0; i < app->n_adapters; i++)
-        names[i] = app->adapters[i].ops->name;
     if (api_create(&app->api, &config, err) < 0)
         return -1;
     for (size_t i = 0; i < app->config->n_listen; i++)
@@ -168,6 +131,29 @@ static void stop(uv_signal_t *handle, int signum)
     uv_stop(handle->loop);
 }
 
+static void describe(void *arg, char *out, size_t size)
+{
+    struct app *app = arg;
+    const struct error *trouble = turn_trouble(app->turn);
+    size_t ensembles, jobs;
+
+    if (trouble != NULL) {
+        snprintf(out, size, "Changes cannot be stored: %s", trouble->text);
+        return;
+    }
+    engine_count(app->engine, &ensembles, &jobs);
+    snprintf(out, size, "%zu ensembles and %zu jobs under way", ensembles, jobs);
+}
+
+/* What a renewal of certificates sends. */
+static void reload(uv_signal_t *handle, int signum)
+{
+    struct app *app = handle->data;
+
+    if (app->api != NULL)
+        api_reload(app->api);
+}
+
 static void start_handles(struct app *app)
 {
     app->handles = true;
@@ -175,52 +161,63 @@ static void start_handles(struct app *app)
     app->wake.data = app;
     uv_signal_init(&app->loop, &app->on_term);
     uv_signal_init(&app->loop, &app->on_int);
+    uv_signal_init(&app->loop, &app->on_hup);
+    app->on_hup.data = app;
     uv_signal_start(&app->on_term, stop, SIGTERM);
     uv_signal_start(&app->on_int, stop, SIGINT);
+    uv_signal_start(&app->on_hup, reload, SIGHUP);
 }
 
 static int start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
 
+    app->logs = logs_create(&app->loop);
+    app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
     if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0)
+        return -1;
+    backup_sweep(app->config->state_dir);
+    if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
-        control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
-        make_adapters(app, err) < 0 || engine_load(app->engine, err) < 0)
+        control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
+        adapters_create(&app->adapters, &app->loop, app->config, app->engine, err) < 0 ||
+        engine_load(app->engine, err) < 0)
         return -1;
+    app->sweep = sweep_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->keep_output,
+                              app->config->keep_output_for_ms);
     app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);
     return make_api(app, err);
-}
-
-static void adapter_gone(void *arg)
-{
 }
 
 /* In reverse; answers that are still under way find an engine without memory, and change nothing. */
 static void finish(struct app *app)
 {
+    if (app->notify != NULL)
+        notify_stopping(app->notify);
     api_destroy(app->api);
     prune_destroy(app->prune);
+    sweep_destroy(app->sweep);
     if (app->engine != NULL)
         engine_stop(app->engine);
-    for (size_t i = app->n_adapters; i-- > 0;)
-        app->adapters[i].ops->destroy(app->adapters[i].adapter, adapter_gone, NULL);
+    adapters_destroy(app->adapters);
     control_close(app->control);
     turn_destroy(app->turn);
+    notify_destroy(app->notify);
+    logs_destroy(app->logs);
     if (app->handles) {
         uv_close((uv_handle_t *)&app->wake, NULL);
         uv_close((uv_handle_t *)&app->on_term, NULL);
         uv_close((uv_handle_t *)&app->on_int, NULL);
+        uv_close((uv_handle_t *)&app->on_hup, NULL);
     }
     uv_run(&app->loop, UV_RUN_DEFAULT);
+    adapters_free(app->adapters);
     engine_destroy(app->engine);
-    for (size_t i = 0; i < app->n_adapters; i++)
-        json_decref(app->adapters[i].section);
     store_close(app->store);
     if (uv_loop_close(&app->loop) != 0)
         log_warn("handles were left open at the end");
@@ -242,6 +239,7 @@ int app_run(const struct config *config, struct error *err)
     rc = start(&app, err);
     if (rc == 0) {
         log_info("ready: state in %s, jobs in %s", config->state_dir, config->run_dir);
+        notify_ready(app.notify);
         uv_run(&app.loop, UV_RUN_DEFAULT);
     }
     finish(&app);

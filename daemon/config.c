@@ -22,9 +22,15 @@ enum key {
     KEY_HOST_NAMES,
     KEY_PYTHON,
     KEY_LOG_LEVEL,
+    KEY_LOG_TO,
+    KEY_LOG_FORMAT,
     KEY_KEEP_EVENTS,
+    KEY_KEEP_OUTPUT,
+    KEY_KEEP_OUTPUT_FOR,
     KEY_HEARTBEAT,
+    KEY_MAX_CONNECTIONS,
     KEY_ADAPTERS,
+    KEY_PLUGIN_DIR,
     KEY_ALLOW_NETWORK_STATE,
     KEY_COUNT
 };
@@ -47,18 +53,32 @@ static const struct {
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
+    [KEY_LOG_TO] = {"log_to", "stderr",
+                    "stderr, syslog, syslog:SOCKET or a file's absolute path, which is begun anew on SIGHUP"},
+    [KEY_LOG_FORMAT] = {"log_format", "text", "text, or json: an object a line"},
     [KEY_KEEP_EVENTS] = {"keep_events", "30d", "how long events are kept"},
+    [KEY_KEEP_OUTPUT] = {"keep_output", "all",
+                         "whose captured output is kept for good: all, failed (members that did not succeed) or none; "
+                         "other files that members wrote are never removed"},
+    [KEY_KEEP_OUTPUT_FOR] = {"keep_output_for", "30d", "how long after the end of its ensemble any output is kept"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
-    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the most jobs of members in "
-                      "flight there, by default without limit"},
+    [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
+                             "clients of one listener at once; a quarter of them, at most 256, for those who have not "
+                             "been let in yet"},
+    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the "
+                      "most jobs of members in flight there, by default without limit"},
+    [KEY_PLUGIN_DIR] = {"plugin_dir", STRETTO_PLUGINDIR,
+                        "directory of further adapters, shared objects *.so; none of it may be writable by others"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
                                  "whether the state directory may be on a network file system: slower, and never for two "
                                  "daemons"},
 };
 
 #define KEEP_EVENTS_MS (INT64_C(30) * 86400 * 1000)
+#define KEEP_OUTPUT_FOR_MS KEEP_EVENTS_MS
 #define HEARTBEAT_MS (INT64_C(15) * 1000)
 
+static const char *const format_names[] = {"text", "json"};
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
 void config_print_keys(void)
@@ -69,7 +89,8 @@ void config_print_keys(void)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS, .heartbeat_ms = HEARTBEAT_MS};
+    *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS,
+                              .keep_output_for_ms = KEEP_OUTPUT_FOR_MS, .heartbeat_ms = HEARTBEAT_MS};
 }
 
 static void clear_listen(struct config *config)
@@ -98,6 +119,8 @@ void config_fini(struct config *config)
     free(config->state_dir);
     free(config->run_dir);
     free(config->python);
+    free(config->log_to);
+    free(config->plugin_dir);
     free(config->runner);
     free(config->examples_dir);
     free(config->python_path);
@@ -129,6 +152,39 @@ static int take_log_level(struct config *config, const char *name, struct error 
     return error_at(err, "config_value", "/log_level", "\"%.40s\" is not one of error, warning, info, debug", name);
 }
 
+int config_log_format(struct config *config, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
+        if (strcmp(name, format_names[i]) == 0) {
+            config->log_format = (enum log_format)i;
+            return 0;
+        }
+    }
+    return error_at(err, "config_value", "/log_format", "\"%.40s\" is not one of text, json", name);
+}
+
+int config_log_to(struct config *config, const char *to, struct error *err)
+{
+    if (!log_to_valid(to))
+        return error_at(err, "config_value", "/log_to",
+                        "\"%.100s\" is neither stderr nor syslog, syslog:/SOCKET or a file's absolute path", to);
+    replace(&config->log_to, to);
+    return 0;
+}
+
+static int take_keep_output(struct config *config, const char *word, struct error *err)
+{
+    static const char *const words[] = {[RETAIN_ALL] = "all", [RETAIN_FAILED] = "failed", [RETAIN_NONE] = "none"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            config->keep_output = (enum retain)i;
+            return 0;
+        }
+    }
+    return error_at(err, "config_value", "/keep_output", "\"%.40s\" is not one of all, failed, none", word);
+}
+
 static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64_t *ms, struct error *err)
 {
     const char *text = NULL;
@@ -150,7 +206,8 @@ static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64
 static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
-    const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL;
+    const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL, *keep = NULL;
+    const char *log_to = NULL, *log_format = NULL, *plugin_dir = NULL;
     const char *certificate = NULL, *tls_key = NULL;
     const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
     size_t i;
@@ -166,15 +223,26 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_strings(json, "", keys[KEY_HOST_NAMES].name, JSONX_OPTIONAL, 0, &host_names, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_LOG_TO].name, JSONX_OPTIONAL, &log_to, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_LOG_FORMAT].name, JSONX_OPTIONAL, &log_format, err) < 0 ||
         take_duration(json, KEY_KEEP_EVENTS, 1000, &config->keep_events_ms, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_KEEP_OUTPUT].name, JSONX_OPTIONAL, &keep, err) < 0 ||
+        (keep != NULL && take_keep_output(config, keep, err) < 0) ||
+        take_duration(json, KEY_KEEP_OUTPUT_FOR, 1000, &config->keep_output_for_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
+        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_PLUGIN_DIR].name, JSONX_OPTIONAL, &plugin_dir, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
-        (level != NULL && take_log_level(config, level, err) < 0))
+        (level != NULL && take_log_level(config, level, err) < 0) ||
+        (log_to != NULL && config_log_to(config, log_to, err) < 0) ||
+        (log_format != NULL && config_log_format(config, log_format, err) < 0))
         return -1;
     replace(&config->state_dir, state_dir);
     replace(&config->run_dir, run_dir);
     replace(&config->python, python);
+    replace(&config->plugin_dir, plugin_dir);
+    config->plugin_dir_chosen = config->plugin_dir != NULL;
     replace(&config->tls_certificate, certificate);
     replace(&config->tls_key, tls_key);
     if (listen != NULL) {
@@ -296,5 +364,7 @@ int config_complete(struct config *config, struct error *err)
     if (make_absolute(&config->run_dir, err) < 0 || keep_private(config->run_dir, err) < 0)
         return -1;
     listen_on_a_socket(config);
+    if (config->plugin_dir == NULL)
+        config->plugin_dir = xstrdup(STRETTO_PLUGINDIR);
     return find_parts(config, err);
 }

@@ -3,6 +3,7 @@
 #define DAEMON_CONFIG_H
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/store/retain.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,9 +19,16 @@ struct config {
     char **host_names;               /* ended by NULL; NULL: none */
     char *python; /* NULL: look for one */
     enum log_level log_level;
+    char *log_to; /* NULL: stderr */
+    enum log_format log_format;
     bool allow_network_state;
     int64_t keep_events_ms;
+    enum retain keep_output;
+    int64_t keep_output_for_ms;
     int64_t heartbeat_ms;
+    char *plugin_dir;
+    bool plugin_dir_chosen; /* it is not the default */
+    int64_t max_connections; /* 0: as descriptors allow */
     json_t *adapters; /* NULL, or an object with a section for each adapter */
 
     /* Where this daemon's own parts lie, found by config_complete() */
@@ -32,6 +40,10 @@ struct config {
 void config_init(struct config *config);
 void config_fini(struct config *config);
 void config_add_listen(struct config *config, const char *listen);
+
+/* As the keys log_to and log_format. */
+int config_log_to(struct config *config, const char *to, struct error *err);
+int config_log_format(struct config *config, const char *name, struct error *err);
 
 /* Read a JSON file over what is there; keys that the command line sets are set after it. */
 int config_read(struct config *config, const char *path, struct error *err);

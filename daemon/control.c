@@ -1,7 +1,9 @@
 #include "daemon/control.h"
 
 #include "common/log.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "daemon/control_key.h"
 #include "tasks/proto/control.h"
 
 #include <errno.h>
@@ -12,14 +14,56 @@
 #include <zmq.h>
 
 #define MESSAGES_A_TURN 256
+#define REFUSALS_LOGGED_MS 60000 /* one line, however many there are */
 
 struct control {
     uv_poll_t poll;
     uv_idle_t again; /* more messages than one turn takes */
     int open_handles;
     struct engine *engine;
+    const struct store *store;
     void *context, *socket;
+    struct control_counts counts;
+    int64_t refusal_logged; /* when, monotonic; 0: never */
+    uint64_t silent;        /* refusals since then */
 };
+
+static void log_refusal(struct control *control, const char *why)
+{
+    int64_t now = time_monotonic_ms();
+
+    if (control->refusal_logged != 0 && now - control->refusal_logged < REFUSALS_LOGGED_MS) {
+        control->silent++;
+        return;
+    }
+    if (control->silent > 0)
+        log_warn("control message dropped: %s; %llu before it were not logged", why,
+                 (unsigned long long)control->silent);
+    else
+        log_warn("control message dropped: %s", why);
+    control->refusal_logged = now;
+    control->silent = 0;
+}
+
+/* Is this the word of the job that it names? */
+static bool believed(struct control *control, const char *data, size_t size, struct control_message *message)
+{
+    struct error err;
+
+    if (control_parse(data, size, message, &err) < 0) {
+        control->counts.malformed++;
+        log_refusal(control, err.text);
+        return false;
+    }
+    if (!control_key_fits(control->store, message)) {
+        control->counts.wrong_key++;
+        error_set(&err, "control_key", "it claims to come from job %s, and its key is not that job's", message->job);
+        log_refusal(control, err.text);
+        return false;
+    }
+    control->counts.taken++;
+    return true;
+}
 
 /* ZMQ_FD is edge-triggered: read until there is nothing left, or come back without waiting for the edge. */
 static void drain(struct control *control)
@@ -28,7 +72,6 @@ static void drain(struct control *control)
 
     for (int i = 0; i < MESSAGES_A_TURN; i++) {
         struct control_message message;
-        struct error err;
         int n = zmq_recv(control->socket, buf, sizeof buf, ZMQ_DONTWAIT);
 
         if (n < 0) {
@@ -37,7 +80,7 @@ static void drain(struct control *control)
             uv_idle_stop(&control->again);
             return;
         }
-        if ((size_t)n > sizeof buf || control_parse(buf, (size_t)n, &message, &err) < 0)
+        if (!believed(control, buf, (size_t)n, &message))
             continue;
         switch (message.what) {
         case CONTROL_CLAIM:
@@ -68,7 +111,8 @@ static void on_readable(uv_poll_t *handle, int status, int events)
     drain(control);
 }
 
-int control_open(struct control **out, uv_loop_t *loop, const char *path, struct engine *engine, struct error *err)
+int control_open(struct control **out, uv_loop_t *loop, const char *path, struct engine *engine,
+                 const struct store *store, struct error *err)
 {
     struct control *control;
     char *endpoint;
@@ -82,6 +126,7 @@ int control_open(struct control **out, uv_loop_t *loop, const char *path, struct
                          sizeof((struct sockaddr_un *)0)->sun_path - 1, path);
     control = xcalloc(1, sizeof *control);
     control->engine = engine;
+    control->store = store;
     control->context = zmq_ctx_new();
     control->socket = zmq_socket(control->context, ZMQ_PULL);
     zmq_setsockopt(control->socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -105,6 +150,11 @@ int control_open(struct control **out, uv_loop_t *loop, const char *path, struct
     uv_idle_start(&control->again, on_idle); /* what came before the first edge */
     *out = control;
     return 0;
+}
+
+const struct control_counts *control_counts(const struct control *control)
+{
+    return &control->counts;
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -1,7 +1,9 @@
 noinst_LTLIBRARIES += libdaemon.la
 libdaemon_la_SOURCES = \
+	daemon/adapters.c daemon/adapters.h \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
+	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c \
 	daemon/engine/alarm.c \
 	daemon/engine/collect.c \
@@ -24,8 +26,11 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
 	daemon/limits.c daemon/limits.h \
+	daemon/logs.c daemon/logs.h \
+	daemon/notify.c daemon/notify.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
+	daemon/restore.c daemon/restore.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
@@ -41,6 +46,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
+	daemon/store/backup.c daemon/store/backup.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \
@@ -51,13 +57,16 @@ libdaemon_la_SOURCES = \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/place.c daemon/store/place.h \
+	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
+	daemon/sweep.c daemon/sweep.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"'
+	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
+	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
 daemon_cflags = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
 libdaemon_la_CFLAGS = $(daemon_cflags)
 libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS)
@@ -69,8 +78,20 @@ strettod_CFLAGS = $(daemon_cflags) $(MHD_CFLAGS)
 strettod_LDADD = libapi.la libdaemon.la
 strettod_LDFLAGS = $(AM_LDFLAGS) -static
 
+# The unit for systemctl --user.
+EXTRA_DIST += daemon/strettod.service.in
+CLEANFILES += daemon/strettod.service
+daemon/strettod.service: daemon/strettod.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) daemon && sed 's|@bindir[@]|$(bindir)|g' $(srcdir)/daemon/strettod.service.in > $@.tmp && mv $@.tmp $@
+if HAVE_SYSTEMD_UNIT
+systemduserunit_DATA = daemon/strettod.service
+endif
+
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store
+unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store \
+	tests/unit/test_store_faults
+tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_ingest_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -79,4 +100,7 @@ tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
+tests_unit_test_store_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_faults_LDADD = libdaemon.la $(unit_libs)
 endif

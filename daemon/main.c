@@ -16,10 +16,10 @@
 
 #define FILES_MAX 8192 /* no more than any program that is started here can bear */
 
-enum { OPTION_HELP_CONFIG = 256, OPTION_PYTHON };
+enum { OPTION_HELP_CONFIG = 256, OPTION_LOG_FORMAT, OPTION_LOG_TO, OPTION_PYTHON };
 
 struct options {
-    const char *config_file, *state_dir, *run_dir, *python;
+    const char *config_file, *state_dir, *run_dir, *python, *log_to, *log_format;
     const char *listen[16];
     size_t n_listen;
     bool verbose;
@@ -47,6 +47,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'v':
         o->verbose = true;
         break;
+    case OPTION_LOG_TO:
+        o->log_to = arg;
+        break;
+    case OPTION_LOG_FORMAT:
+        o->log_format = arg;
+        break;
     case OPTION_PYTHON:
         o->python = arg;
         break;
@@ -69,6 +75,8 @@ static const struct argp_option option_list[] = {
     {"listen", 'l', "unix:PATH|tcp:HOST:PORT", 0,
      "Where to answer HTTP; may be repeated; default unix:STATE_DIR/stretto.sock, which is there besides TCP", 0},
     {"python", OPTION_PYTHON, "PATH", 0, "What \"python3\" means in a training's command", 0},
+    {"log-to", OPTION_LOG_TO, "stderr|syslog|FILE", 0, "Where the log goes; default stderr", 0},
+    {"log-format", OPTION_LOG_FORMAT, "text|json", 0, "One sentence a line, or one object; default text", 0},
     {"verbose", 'v', NULL, 0, "Log more", 0},
     {"help-config", OPTION_HELP_CONFIG, NULL, 0, "Print every setting with its default and meaning", 0},
     {0},
@@ -101,6 +109,9 @@ static int configure(struct config *config, const struct options *o, struct erro
         free(config->python);
         config->python = strdup(o->python);
     }
+    if ((o->log_to != NULL && config_log_to(config, o->log_to, err) < 0) ||
+        (o->log_format != NULL && config_log_format(config, o->log_format, err) < 0))
+        return -1;
     for (size_t i = 0; i < o->n_listen; i++)
         config_add_listen(config, o->listen[i]);
     if (o->verbose)
@@ -136,9 +147,16 @@ int main(int argc, char **argv)
     rc = configure(&config, &options, &err);
     log_init("strettod", config.log_level);
     if (rc == 0)
+        rc = log_open(config.log_to != NULL ? config.log_to : "stderr", config.log_format, &err);
+    if (rc == 0)
         rc = app_run(&config, &err);
-    if (rc < 0)
+    if (rc < 0) {
         log_error("%s (%s)", err.text, err.code);
+        log_close();
+        if (config.log_to != NULL && strcmp(config.log_to, "stderr") != 0)
+            log_error("%s (%s)", err.text, err.code); /* who started it looks at stderr */
+    }
+    log_close();
     config_fini(&config);
     return rc < 0 ? 1 : 0;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+/* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
 #define ADAPTER_ABI 1
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
@@ -74,6 +75,8 @@ typedef void adapter_poll_cb(void *arg, enum adapter_answer answer, const struct
                              const struct error *err);
 typedef void adapter_done_cb(void *arg, enum adapter_answer answer, const struct error *err);
 
+enum adapter_log { ADAPTER_LOG_ERROR, ADAPTER_LOG_WARN, ADAPTER_LOG_INFO };
+
 /* What the daemon lends an adapter; outlives it. */
 struct adapter_host {
     uv_loop_t *loop;
@@ -81,6 +84,8 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
+    /* A sentence for the daemon's log; `job` is the name of the job that it is about, or NULL. From any thread. */
+    void (*log)(void *arg, enum adapter_log level, const char *job, const char *sentence);
     void *arg;
 };
 
@@ -126,9 +131,5 @@ struct adapter_ops {
      * where the job has not started yet, ADAPTER_REFUSED where it has ended or for another signal. */
     void (*signal)(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
 };
-
-/* registry.c */
-const struct adapter_ops *adapter_registry_find(const char *name); /* NULL where there is none */
-extern const struct adapter_ops *const adapter_registry[];         /* ended by NULL */
 
 #endif

@@ -8,12 +8,42 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_look.c \
 	scheduler-adapters/local_queue.c \
 	scheduler-adapters/local_runner.c \
-	scheduler-adapters/registry.c
+	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
+	scheduler-adapters/registry.c scheduler-adapters/registry.h
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS)
 
+# What adapters outside of this tree are built with: headers that need nothing else of ours, made from our own, and a
+# library of the helpers. It keeps nothing: a plugin and the daemon share only the structs of the headers.
+plugindir = $(libdir)/stretto/adapters
+adapterdir = $(includedir)/stretto
+nodist_adapter_HEADERS = \
+	include/stretto/adapter.h include/stretto/answers.h include/stretto/error.h include/stretto/jsonx.h \
+	include/stretto/xalloc.h
+BUILT_SOURCES += $(nodist_adapter_HEADERS)
+CLEANFILES += $(nodist_adapter_HEADERS)
+make_public = sed 's|^\#include "[a-z/-]*/\([a-z]*\.h\)"|\#include <stretto/\1>|'
+include/stretto/adapter.h: scheduler-adapters/adapter.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/adapter.h > $@.tmp && mv $@.tmp $@
+include/stretto/answers.h: scheduler-adapters/answers.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/answers.h > $@.tmp && mv $@.tmp $@
+include/stretto/error.h: common/error.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/error.h > $@.tmp && mv $@.tmp $@
+include/stretto/jsonx.h: common/jsonx.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/jsonx.h > $@.tmp && mv $@.tmp $@
+include/stretto/xalloc.h: common/xalloc.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/xalloc.h > $@.tmp && mv $@.tmp $@
+
+lib_LTLIBRARIES += libstretto-adapter.la
+libstretto_adapter_la_SOURCES = common/error.c common/jsonx.c common/units.c common/xalloc.c scheduler-adapters/answers.c
+libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
+libstretto_adapter_la_LIBADD = $(UV_LIBS) $(JANSSON_LIBS) -lm
+libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_)'
+pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
+
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_adapter_conformance tests/unit/test_adapter_restart tests/unit/test_adapter_template
+unit_tests += tests/unit/test_adapter_conformance tests/unit/test_adapter_restart
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c $(adapter_harness)
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
@@ -21,8 +51,8 @@ tests_unit_test_adapter_conformance_LDADD = libadapters.la libjobproto.la $(unit
 tests_unit_test_adapter_restart_SOURCES = tests/unit/test_adapter_restart.c $(adapter_harness)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_restart_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
-tests_unit_test_adapter_template_SOURCES = tests/unit/test_adapter_template.c $(adapter_harness) scheduler-adapters/template.c
-tests_unit_test_adapter_template_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_template_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 endif
-EXTRA_DIST += scheduler-adapters/template.c tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+
+dist_check_SCRIPTS += tests/t/0640-plugins.t
+TESTS += tests/t/0640-plugins.t

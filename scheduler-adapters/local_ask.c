@@ -81,7 +81,7 @@ static struct local_job *adopt(struct question *q, struct unknown *u)
         job->status.state = ADAPTER_JOB_RUNNING;
         local_look_into(job);
     } else {
-        log_info("job %s runs on as process %d", job->name, (int)job->pid);
+        log_info_of(LOG_JOB(0, job->name), "job %s runs on as process %d", job->name, (int)job->pid);
     }
     return job;
 }

@@ -60,10 +60,10 @@ void local_look(const char *dir, const char *name, const atomic_bool *stop, stru
         out->found = LOCAL_FOUND_ALIVE;
     else
         out->found = look_at_end(dir, out); /* after the process was seen gone: it writes its end first */
-    if (out->found == LOCAL_FOUND_LOST) {
+    if (out->found == LOCAL_FOUND_LOST)
         sweep(name, stop);
-        job_tmpdir_remove(out->claim.tmpdir);
-    }
+    if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_ENDED)
+        job_tmpdir_remove(out->claim.tmpdir); /* its runner may have been killed when all but this was done */
     if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_NOTHING) {
         log_path = xasprintf("%s/runner.log", dir);
         file_last_line(log_path, out->log_line, sizeof out->log_line);
@@ -150,7 +150,7 @@ static void look_done(uv_work_t *work, int status)
                 local_terminate(job);
             break;
         case LOCAL_FOUND_UNSURE:
-            log_warn("job %s: %s; looking again", job->name, w->look.err.text);
+            log_warn_of(LOG_JOB(0, job->name), "job %s: %s; looking again", job->name, w->look.err.text);
             local_look_later(job);
             break;
         }

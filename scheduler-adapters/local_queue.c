@@ -137,14 +137,15 @@ void local_schedule(struct adapter *a)
         char reason[256];
 
         if (rc < 0 && passes(rc)) {
-            log_warn("job %s: cannot start its runner: %s; trying again", job->name, uv_strerror(rc));
+            log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name,
+                        uv_strerror(rc));
             uv_timer_start(&a->retry, retry, RETRY_MS, 0);
             return;
         }
         list_remove(&a->queue, job);
         if (rc < 0) {
             snprintf(reason, sizeof reason, "cannot start its runner %s: %s", a->host.runner, uv_strerror(rc));
-            log_error("job %s: %s", job->name, reason);
+            log_error_of(LOG_JOB(0, job->name), "job %s: %s", job->name, reason);
             remember_ended(job, reason, false);
             continue;
         }

@@ -218,7 +218,7 @@ static void limit_reached(uv_timer_t *timer)
     struct local_job *job = timer->data;
 
     job->killed_for = job->limit_why;
-    log_warn("job %s: %s: killing it", job->name, job->killed_for);
+    log_warn_of(LOG_JOB(0, job->name), "job %s: %s: killing it", job->name, job->killed_for);
     local_runner_signal(job, SIGKILL); /* and what it started, once it is gone and can start no more */
 }
 
@@ -241,6 +241,6 @@ void local_terminate(struct local_job *job)
 {
     job->cancelled = true;
     if (local_runner_signal(job, SIGTERM) < 0 && errno != ESRCH)
-        log_warn("job %s: cannot signal its runner: %s", job->name, strerror(errno));
+        log_warn_of(LOG_JOB(0, job->name), "job %s: cannot signal its runner: %s", job->name, strerror(errno));
     local_limit(job, job->grace_ms + CANCEL_OVERRUN_MS, "its runner did not end it in time after it was cancelled");
 }

@@ -1,4 +1,4 @@
-#include "scheduler-adapters/adapter.h"
+#include "scheduler-adapters/registry.h"
 
 #include <string.h>
 

@@ -1,150 +1,471 @@
-/* A template for adapters, compiled by the tests so that it cannot rot. Copy it, and add yours to registry.c.
+/* A template for adapters: copy it, and make it speak to your batch system. docs/adapters.md walks through it.
  *
- * It is a batch system that queues every job and starts none. What a real one does instead stands in the comments. */
-#include "scheduler-adapters/adapter.h"
-#include "scheduler-adapters/answers.h"
+ * It drives any batch system for which somebody has written a program of four verbs, given as the setting `program`:
+ *
+ *     PROGRAM submit NAME RUNNER DIR   start or queue `RUNNER DIR` as a job called NAME, in which RESOURCES (JSON, in the
+ *                                      environment) say what it needs; prints the job's id. A NAME that is there
+ *                                      already is not started again: its id is printed.
+ *     PROGRAM list                     a line for each job, `NAME queued|running|ended ID HOST [WHY IT ENDED]`, and a last
+ *                                      line `.`
+ *     PROGRAM cancel NAME              SIGTERM to the runner, which ends the job; a queued one never starts
+ *     PROGRAM signal NAME USR1|USR2    the signal to the runner
+ *
+ * Exit status 0: done; 1: refused, and standard error says why; anything else: not known. */
+#include <stretto/adapter.h>
+#include <stretto/answers.h>
+#include <stretto/jsonx.h>
+#include <stretto/xalloc.h>
 
-#include "common/jsonx.h"
-#include "common/xalloc.h"
-
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct adapter_ops adapter_template;
+#define OUTPUT_MAX (64 << 20) /* of a list */
+#define ARGS_MAX 32
 
-struct held {
-    struct held *next;
-    char *name;
-    bool cancelled;
-};
+struct command;
 
 struct adapter {
     struct adapter_host host;
     struct answers *answers; /* callbacks leave on the next turn of the loop */
-    struct held *jobs;
+    const json_t *program;
+    int64_t timeout_ms;
+    struct command *commands; /* under way */
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
 
-/* Read the configuration strictly. Nothing lasting starts here: not even the vendor's commands are looked for by
- * running them, since an adapter that is configured but unused must not cost anything. */
+/* What a command has written to one of its pipes. */
+struct output {
+    uv_pipe_t pipe;
+    char *text;
+    size_t n;
+};
+
+/* One run of the program. It never blocks the loop: a process with two pipes and a time limit. */
+struct command {
+    struct adapter *adapter;
+    struct command *next, **prev;
+    uv_process_t process;
+    uv_timer_t limit;
+    struct output out, err;
+    int open_handles;
+    int64_t status; /* of its exit; -1: not known */
+    void (*done)(struct command *c);
+    /* who asked: one of the three */
+    adapter_submit_cb *submit;
+    adapter_poll_cb *poll;
+    adapter_done_cb *call;
+    void *arg;
+    char **names; /* of the jobs that are asked for */
+    size_t n;
+};
+
+static void give_up(struct adapter *a);
+
+static void command_free(struct command *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->names[i]);
+    free(c->names);
+    free(c->out.text);
+    free(c->err.text);
+    free(c);
+}
+
+static void on_limit_closed(uv_handle_t *handle)
+{
+    struct command *c = handle->data;
+    struct adapter *a = c->adapter;
+
+    c->done(c);
+    *c->prev = c->next;
+    if (c->next != NULL)
+        c->next->prev = c->prev;
+    command_free(c);
+    if (a->destroyed != NULL && a->commands == NULL)
+        give_up(a);
+}
+
+/* Exited and both pipes at their end: only now is its output whole. */
+static void on_closed(uv_handle_t *handle)
+{
+    struct command *c = handle->data;
+
+    if (--c->open_handles == 0)
+        uv_close((uv_handle_t *)&c->limit, on_limit_closed);
+}
+
+static void close_pipes(struct command *c)
+{
+    if (!uv_is_closing((uv_handle_t *)&c->out.pipe))
+        uv_close((uv_handle_t *)&c->out.pipe, on_closed);
+    if (!uv_is_closing((uv_handle_t *)&c->err.pipe))
+        uv_close((uv_handle_t *)&c->err.pipe, on_closed);
+}
+
+static void on_exited(uv_process_t *process, int64_t status, int sig)
+{
+    struct command *c = process->data;
+
+    if (c->status == 0)
+        c->status = sig == 0 ? status : -1;
+    uv_close((uv_handle_t *)process, on_closed);
+}
+
+/* Out of time. A program of its own that it left behind may hold the pipes. */
+static void command_end(struct command *c)
+{
+    c->status = -1;
+    if (!uv_is_closing((uv_handle_t *)&c->process))
+        uv_process_kill(&c->process, SIGKILL);
+    close_pipes(c);
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+    command_end(timer->data);
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct command *c = handle->data;
+    struct output *o = (uv_pipe_t *)handle == &c->out.pipe ? &c->out : &c->err;
+
+    o->text = xrealloc(o->text, o->n + suggested + 1, 1);
+    *buf = uv_buf_init(o->text + o->n, (unsigned)suggested);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct command *c = stream->data;
+    struct output *o = (uv_pipe_t *)stream == &c->out.pipe ? &c->out : &c->err;
+
+    if (n >= 0)
+        o->n += (size_t)n;
+    if (o->text != NULL)
+        o->text[o->n] = '\0';
+    if (o->n > OUTPUT_MAX)
+        command_end(c);
+    else if (n < 0)
+        uv_close((uv_handle_t *)stream, on_closed);
+}
+
+static struct command *command_new(struct adapter *a, void (*done)(struct command *c), void *arg)
+{
+    struct command *c = xcalloc(1, sizeof *c);
+
+    *c = (struct command){.adapter = a, .done = done, .arg = arg};
+    return c;
+}
+
+static void command_name(struct command *c, const struct adapter_job *jobs, size_t n)
+{
+    c->names = xcalloc(n, sizeof *c->names);
+    for (c->n = 0; c->n < n; c->n++)
+        c->names[c->n] = xstrdup(jobs[c->n].name);
+}
+
+/* RESOURCES for `submit`, NULL for the others. */
+static char *resources_variable(const struct adapter_job *job)
+{
+    const struct adapter_resources *r = &job->resources;
+    json_t *json = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:s?, s:s?, s:O*}", "nodes", r->nodes, "tasks", r->tasks,
+                             "cpus_per_task", r->cpus_per_task, "gpus", r->gpus, "copies", r->copies, "memory",
+                             (json_int_t)r->memory, "walltime_ms", (json_int_t)r->walltime_ms, "queue", r->queue,
+                             "account", r->account, "extra", (json_t *)r->extra);
+    char *text = json_dumps(json, JSON_COMPACT), *variable = xasprintf("RESOURCES=%s", text ? text : "{}");
+
+    free(text);
+    json_decref(json);
+    return variable;
+}
+
+/* The daemon's environment, and the variable, which may be NULL. */
+static char **environment_with(char *variable)
+{
+    extern char **environ;
+    char **env;
+    size_t n = 0;
+
+    while (environ[n] != NULL)
+        n++;
+    env = xcalloc(n + 2, sizeof *env);
+    memcpy(env, environ, n * sizeof *env);
+    env[n] = variable;
+    return env;
+}
+
+/* Start it; `args` ends with NULL. What it does not live to say is answered by done(), later. */
+static void command_start(struct command *c, const char *const *args, char *variable)
+{
+    struct adapter *a = c->adapter;
+    uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->out.pipe},
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->err.pipe}};
+    char *argv[2 * ARGS_MAX];
+    uv_process_options_t options = {.exit_cb = on_exited, .args = argv, .stdio_count = 3, .stdio = stdio};
+    size_t n = 0, i;
+    json_t *item;
+    int rc;
+
+    json_array_foreach ((json_t *)a->program, i, item)
+        argv[n++] = (char *)json_string_value(item);
+    while (*args != NULL)
+        argv[n++] = (char *)*args++;
+    argv[n] = NULL;
+    options.file = argv[0];
+    options.env = environment_with(variable);
+    uv_pipe_init(a->host.loop, &c->out.pipe, 0);
+    uv_pipe_init(a->host.loop, &c->err.pipe, 0);
+    uv_timer_init(a->host.loop, &c->limit);
+    c->out.pipe.data = c->err.pipe.data = c->limit.data = c->process.data = c;
+    c->open_handles = 3; /* the timer comes after them */
+    c->next = a->commands;
+    c->prev = &a->commands;
+    if (c->next != NULL)
+        c->next->prev = &c->next;
+    a->commands = c;
+    rc = uv_spawn(a->host.loop, &c->process, &options);
+    free(options.env);
+    free(variable);
+    if (rc < 0) { /* every handle is closed all the same, and done() called then */
+        c->err.text = xasprintf("%s: %s", argv[0], uv_strerror(rc));
+        close_pipes(c);
+        on_exited(&c->process, 1, 0);
+        return;
+    }
+    uv_timer_start(&c->limit, on_limit, (uint64_t)a->timeout_ms, 0);
+    uv_read_start((uv_stream_t *)&c->out.pipe, on_room, on_read);
+    uv_read_start((uv_stream_t *)&c->err.pipe, on_room, on_read);
+}
+
+/* A command that ran out of its time, or of which nothing is known, may have done its work all the same: that is
+ * ADAPTER_UNSURE, and the engine asks find(). Only the batch system's own "no" is ADAPTER_REFUSED. */
+static enum adapter_answer verdict(const struct command *c, struct error *err)
+{
+    if (c->status == 0)
+        return ADAPTER_OK;
+    if (c->status == 1) {
+        error_set(err, "job_refused", "%.700s", c->err.text ? c->err.text : "refused without a reason");
+        return ADAPTER_REFUSED;
+    }
+    error_set(err, "batch_system_unsure", "%.700s", c->err.text && c->err.text[0] ? c->err.text
+                                                                                     : "it was killed, or ran out of time");
+    return ADAPTER_UNSURE;
+}
+
+/* Read the configuration strictly. Nothing lasting starts here: an adapter that is configured but unused must not cost
+ * anything. */
 static struct adapter *create(const struct adapter_host *host, struct error *err)
 {
-    static const char *const known[] = {NULL};
+    static const char *const known[] = {"program", "timeout", NULL};
+    const json_t *program = NULL;
+    int64_t timeout_ms = 30000;
     struct adapter *a;
 
-    if (host->config != NULL && jsonx_only(host->config, "", known, err) < 0)
+    if (host->config == NULL) {
+        error_at(err, "config_value", "/program", "the settings must name its program");
         return NULL;
+    }
+    if (jsonx_only(host->config, "", known, err) < 0 ||
+        jsonx_strings(host->config, "", "program", JSONX_REQUIRED, 1, &program, err) < 0 ||
+        jsonx_duration(host->config, "", "timeout", JSONX_OPTIONAL, 1, &timeout_ms, err) < 0)
+        return NULL;
+    if (json_array_size(program) > ARGS_MAX) {
+        error_at(err, "config_value", "/program", "too many words");
+        return NULL;
+    }
     a = xcalloc(1, sizeof *a);
-    a->host = *host;
+    *a = (struct adapter){.host = *host, .program = program, .timeout_ms = timeout_ms};
     a->answers = answers_create(host->loop);
     return a;
 }
 
-static void answers_gone(void *arg)
+static void gone(void *arg)
 {
     struct adapter *a = arg;
     void (*destroyed)(void *) = a->destroyed;
     void *destroyed_arg = a->destroyed_arg;
 
-    while (a->jobs != NULL) {
-        struct held *job = a->jobs;
-
-        a->jobs = job->next;
-        free(job->name);
-        free(job);
-    }
     free(a);
     destroyed(destroyed_arg);
 }
 
-/* A real one first kills its scheduler commands and answers their callers with ADAPTER_UNSURE. Jobs go on. */
+/* The last command has ended: deliver what it led to, then go. */
+static void give_up(struct adapter *a)
+{
+    answers_destroy(a->answers, gone, a);
+}
+
+/* Kill the commands under way; their callers are told ADAPTER_UNSURE. Jobs go on. */
 static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     a->destroyed = done;
     a->destroyed_arg = arg;
-    answers_destroy(a->answers, answers_gone, a);
+    for (struct command *c = a->commands; c != NULL; c = c->next)
+        command_end(c);
+    if (a->commands == NULL)
+        give_up(a);
 }
 
-/* Refuse only what can never run. A partition's limits that were read long ago may have changed: when in doubt, let the
- * scheduler refuse. */
+/* Refuse only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
+ * refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
 static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
-    if (want->gpus > 0)
-        return error_at(err, "resources_impossible", "/gpus", "%d GPUs are wanted, and there are none", want->gpus);
     return 0;
 }
 
 static int slots(struct adapter *a)
 {
-    return 0;
+    return 0; /* not known */
 }
 
-static struct held *find_held(struct adapter *a, const char *name)
+static void submitted(struct command *c)
 {
-    struct held *job;
+    struct error err;
+    enum adapter_answer answer = verdict(c, &err);
 
-    for (job = a->jobs; job != NULL && strcmp(job->name, name) != 0; job = job->next)
-        ;
-    return job;
+    if (answer == ADAPTER_OK && c->out.n == 0)
+        answer = ADAPTER_UNSURE, error_set(&err, "batch_system_unsure", "it printed no id");
+    if (answer == ADAPTER_OK)
+        c->out.text[strcspn(c->out.text, " \n")] = '\0';
+    answers_submit(c->adapter->answers, c->submit, c->arg, answer, c->out.text, &err);
 }
 
-/* Submit with the job's name as the scheduler's job name. A command that ran out of its time may have submitted all the
- * same: that is ADAPTER_UNSURE, and the engine will ask find(). Only the scheduler's own "no" is ADAPTER_REFUSED. */
 static void submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
-    struct held *held = find_held(a, job->name);
+    struct command *c = command_new(a, submitted, arg);
 
-    if (held == NULL) {
-        held = xcalloc(1, sizeof *held);
-        held->name = xstrdup(job->name);
-        held->next = a->jobs;
-        a->jobs = held;
-    }
-    answers_submit(a->answers, cb, arg, ADAPTER_OK, held->name, NULL);
+    c->submit = cb;
+    command_start(c, (const char *const[]){"submit", job->name, a->host.runner, job->dir, NULL}, resources_variable(job));
 }
 
-/* One command for all jobs, whatever their number; its failure, or output that cannot be read to the end, is
- * ADAPTER_UNSURE for all. ADAPTER_JOB_UNKNOWN is only for a scheduler that answered, completely, without the job. */
-static void poll_jobs(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+/* A line of the list: "NAME STATE ID HOST REASON", cut in place. */
+struct line {
+    char *word[5];
+};
+
+static int by_name(const void *a, const void *b)
 {
-    struct adapter_status *statuses = xcalloc(n, sizeof *statuses);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct held *held = find_held(a, jobs[i].name);
-
-        statuses[i].state = held == NULL      ? ADAPTER_JOB_UNKNOWN
-                            : held->cancelled ? ADAPTER_JOB_ENDED
-                                              : ADAPTER_JOB_QUEUED;
-        if (held != NULL && held->cancelled)
-            snprintf(statuses[i].reason, sizeof statuses[i].reason, "cancelled before it started");
-    }
-    answers_poll(a->answers, cb, arg, ADAPTER_OK, statuses, n, NULL);
+    return strcmp(((const struct line *)a)->word[0], ((const struct line *)b)->word[0]);
 }
 
-/* Ask the scheduler to end the job; "no such job" is success. Where the state changes, poke the engine. */
+/* The lines, sorted by name; NULL where the list is not whole. */
+static struct line *parse_list(char *text, size_t *n)
+{
+    struct line *lines = NULL;
+    char *rest = NULL, *words;
+
+    *n = 0;
+    for (char *at = text ? strtok_r(text, "\n", &rest) : NULL; at != NULL; at = strtok_r(NULL, "\n", &rest)) {
+        if (strcmp(at, ".") == 0) {
+            if (*n > 0)
+                qsort(lines, *n, sizeof *lines, by_name);
+            return lines ? lines : xcalloc(1, sizeof *lines);
+        }
+        lines = xrealloc(lines, *n + 1, sizeof *lines);
+        for (size_t i = 0; i < 5; i++) { /* the last one is all the rest */
+            char *word = strtok_r(i == 0 ? at : NULL, i < 4 ? " " : "", &words);
+
+            lines[*n].word[i] = word ? word : "";
+        }
+        ++*n;
+    }
+    free(lines);
+    return NULL;
+}
+
+static void fill_status(struct adapter_status *status, const struct line *line)
+{
+    const char *state = line->word[1];
+
+    status->state = strcmp(state, "queued") == 0    ? ADAPTER_JOB_QUEUED
+                    : strcmp(state, "running") == 0 ? ADAPTER_JOB_RUNNING
+                                                    : ADAPTER_JOB_ENDED;
+    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", line->word[2]);
+    snprintf(status->host, sizeof status->host, "%s", line->word[3]);
+    if (status->state == ADAPTER_JOB_ENDED)
+        snprintf(status->reason, sizeof status->reason, "%s", line->word[4]);
+}
+
+/* One command for all jobs. Its failure, or output that does not reach to the end, is ADAPTER_UNSURE for all of them.
+ * ADAPTER_JOB_UNKNOWN is only for a batch system that answered, completely, without the job. */
+static void listed(struct command *c)
+{
+    struct adapter_status *statuses = NULL;
+    struct line *lines = NULL;
+    struct error err;
+    size_t n = 0;
+    enum adapter_answer answer = verdict(c, &err) == ADAPTER_OK ? ADAPTER_OK : ADAPTER_UNSURE;
+
+    if (answer == ADAPTER_OK && (lines = parse_list(c->out.text, &n)) == NULL) {
+        answer = ADAPTER_UNSURE;
+        error_set(&err, "batch_system_unsure", "its list is not whole");
+    }
+    if (answer == ADAPTER_OK) {
+        statuses = xcalloc(c->n, sizeof *statuses);
+        for (size_t i = 0; i < c->n; i++) {
+            struct line key = {.word = {c->names[i]}};
+            const struct line *line = n > 0 ? bsearch(&key, lines, n, sizeof *lines, by_name) : NULL;
+
+            statuses[i].state = ADAPTER_JOB_UNKNOWN;
+            if (line != NULL)
+                fill_status(&statuses[i], line);
+        }
+    }
+    free(lines);
+    answers_poll(c->adapter->answers, c->poll, c->arg, answer, statuses, c->n, &err);
+}
+
+static void list(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+{
+    struct command *c = command_new(a, listed, arg);
+
+    c->poll = cb;
+    command_name(c, jobs, n);
+    command_start(c, (const char *const[]){"list", NULL}, NULL);
+}
+
+static void called(struct command *c)
+{
+    struct error err;
+    enum adapter_answer answer = verdict(c, &err);
+
+    answers_done(c->adapter->answers, c->call, c->arg, answer, &err);
+    if (answer == ADAPTER_OK) /* something changed: have it looked at */
+        answers_call(c->adapter->answers, c->adapter->host.poke, c->adapter->host.arg);
+}
+
+static void call(struct adapter *a, const char *const *args, adapter_done_cb *cb, void *arg)
+{
+    struct command *c = command_new(a, called, arg);
+
+    c->call = cb;
+    command_start(c, args, NULL);
+}
+
+/* "No such job" is success. */
 static void cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
 {
-    struct held *held = find_held(a, job->name);
-
-    if (held != NULL && !held->cancelled) {
-        held->cancelled = true;
-        answers_call(a->answers, a->host.poke, a->host.arg);
-    }
-    answers_done(a->answers, cb, arg, ADAPTER_OK, NULL);
+    call(a, (const char *const[]){"cancel", job->name, NULL}, cb, arg);
 }
 
-/* The signal must reach the runner, which hands it on to the tasks. */
+/* It must reach the runner, which hands it on to the tasks. */
 static void signal_job(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
     struct error err;
 
-    error_set(&err, "job_not_started", "the job has not started yet");
-    answers_done(a->answers, cb, arg, ADAPTER_UNSURE, &err);
+    if (sig == SIGUSR1 || sig == SIGUSR2) {
+        call(a, (const char *const[]){"signal", job->name, sig == SIGUSR1 ? "USR1" : "USR2", NULL}, cb, arg);
+        return;
+    }
+    error_set(&err, "signal_refused", "only SIGUSR1 and SIGUSR2 can be sent");
+    answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
 }
 
-const struct adapter_ops adapter_template = {
+const struct adapter_ops stretto_adapter = {
     .abi = ADAPTER_ABI,
     .name = "template",
     .create = create,
@@ -152,8 +473,8 @@ const struct adapter_ops adapter_template = {
     .check = check,
     .slots = slots,
     .submit = submit,
-    .poll = poll_jobs,
-    .find = poll_jobs, /* by name: squeue --name=…, qselect -N … */
+    .poll = list,
+    .find = list, /* by name: it is the same here; with Slurm, `sacct --name` knows more than `squeue` */
     .cancel = cancel,
     .signal = signal_job,
 };

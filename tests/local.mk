@@ -24,17 +24,46 @@ e2e_tests = \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0715-members-killed.t \
+	tests/t/0716-all-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0730-restart.t \
+	tests/t/0731-ends-and-starts.t \
 	tests/t/0740-training.t \
 	tests/t/0750-killed-often.t \
+	tests/t/0751-runners-killed.t \
+	tests/t/0752-two-runners.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
 	tests/t/0775-fair-shares.t \
 	tests/t/0776-given-up.t \
-	tests/t/0780-parameter-files.t
+	tests/t/0780-parameter-files.t \
+	tests/t/0790-backup.t \
+	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
+
+# What kills, and what is killed; without sanitizers, since they are loaded into and run by programs of all sorts.
+check_LTLIBRARIES += tests/t/killer.la
+tests_t_killer_la_SOURCES = tests/t/killer.c
+tests_t_killer_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
+tests_t_killer_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+tests_t_killer_la_LIBADD = -ldl
+check_PROGRAMS += tests/t/kills-member
+tests_t_kills_member_SOURCES = tests/t/kills-member.c
+tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)
+tests_t_kills_member_LDFLAGS =
+EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
+# The fuzzers have a makefile of their own: they are built by clang, from the same sources.
+TESTS += tests/t/0800-fuzz.t
+dist_check_SCRIPTS += tests/t/0800-fuzz.t tests/fuzz/run
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
+	tests/fuzz/fuzz_frame.c tests/fuzz/fuzz_http.c tests/fuzz/fuzz_records.c tests/fuzz/fuzz_rows.c \
+	tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_template.c tests/fuzz/fuzz_words.c
+clean-local: clean-fuzz
+.PHONY: clean-fuzz
+clean-fuzz:
+	rm -rf tests/fuzz/obj tests/fuzz/found tests/fuzz/last tests/fuzz/libfuzzed.a tests/fuzz/*.log
+	-find tests/fuzz -maxdepth 1 -name 'fuzz_*' ! -name '*.c' -exec rm -f {} +
 
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
@@ -48,5 +77,27 @@ check_PROGRAMS += tests/bench/engine-million
 tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)
 tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_bench_engine_million_LDADD = libdaemon.la $(unit_libs)
+
+# The same on a store whose disk and memory fail.
+unit_tests += tests/unit/test_engine_faults
+tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h $(sim_sources) \
+	tests/sim/faultfs.c tests/sim/faultfs.h
+tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_faults_LDADD = libdaemon.la $(unit_libs)
 endif
 EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
+
+# What benchmarks need; built by hand: make tests/bench/fill_members
+EXTRA_PROGRAMS += tests/bench/fill_members
+tests_bench_fill_members_SOURCES = tests/bench/fill_members.c \
+	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
+tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
+tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
+# Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
+check_PROGRAMS += tests/bench/stream_bench tests/bench/buffer_bench
+tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c
+tests_bench_stream_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
+tests_bench_stream_bench_LDADD = libtrain.la libmember.la $(ZMQ_LIBS) -lpthread
+tests_bench_buffer_bench_SOURCES = tests/bench/buffer_bench.c
+tests_bench_buffer_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)
+tests_bench_buffer_bench_LDADD = libtrain.la $(ZMQ_LIBS) -lpthread

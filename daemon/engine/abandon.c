@@ -35,7 +35,8 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         return;
     job->business = BUSINESS_NONE;
     if (failed != NULL) {
-        log_warn("job %s cannot be given up yet: %s", job->row.name, failed->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
+                    failed->text);
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else if (taken) { /* by a runner, or by us before a restart: its files tell */
@@ -78,7 +79,8 @@ static void submit_again(struct engine *engine, struct live_job *job)
 {
     struct error err;
 
-    log_info("job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
+    log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
+                "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
     job->row.state = JOB_INTENT;
     job_back(job);
     job_file(engine, job);
@@ -107,7 +109,7 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
         return;
     }
-    if (!ran && job->unknown && !job->sealed && job->row.submissions < SUBMISSIONS_MAX) {
+    if (!ran && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }

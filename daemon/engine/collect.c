@@ -40,11 +40,12 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 
     task_id(job, slot, id);
     if (exitrec_parse(json, &rec, &err) < 0) {
-        log_warn("job %s, task %s: %s", job->row.name, id, err.text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s, task %s: %s", job->row.name, id, err.text);
         return;
     }
     if (strcmp(rec.job, job->row.name) != 0 || strcmp(rec.id, id) != 0) {
-        log_warn("job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec.job, rec.id);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                    "job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec.job, rec.id);
         return;
     }
     out = (struct outcome){
@@ -71,7 +72,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         return;
     job->business = BUSINESS_NONE;
     if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
-        log_warn("job %s: %s", job->row.name, failed->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
         return;

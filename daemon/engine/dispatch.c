@@ -68,7 +68,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 
     if (ens->due <= now &&
         store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
-        return -1;
+        return store_doom(engine->store, &err);
     while (choice.n < room && ens->row.next_index < ens->row.count) {
         rows[choice.n++] = (struct member_row){.ensemble = ens->row.id, .index = ens->row.next_index++};
         engine_save_later(engine, ens);
@@ -98,7 +98,7 @@ int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t n
         n = -1;
     free(rows);
     if (n >= 0 && was_due && store_member_next_due(engine->store, ens->row.id, &ens->due, &err) < 0)
-        n = -1;
+        n = store_doom(engine->store, &err);
     return n;
 }
 
@@ -115,7 +115,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
-    log_info("ensemble %lld is complete", (long long)ens->row.id);
+    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
 }
 
 /* Is every member final? It cannot be while attempts are open or members have not been tried, so the tally is rarely
@@ -125,8 +125,13 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens)
     int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
 
-    return ens->in_flight == 0 && ens->row.next_index == ens->row.count &&
-           store_tally_get(engine->store, ens->row.id, tally, &err) == 0 && dispatch_all_final(tally);
+    if (ens->in_flight > 0 || ens->row.next_index < ens->row.count)
+        return false;
+    if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
+        store_doom(engine->store, &err); /* nothing would make us look again */
+        return false;
+    }
+    return dispatch_all_final(tally);
 }
 
 /* Jobs of a cancelled ensemble, some in each turn: there may be thousands. */

@@ -48,6 +48,29 @@ void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, st
     HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
 }
 
+bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out)
+{
+    const struct known_adapter *known;
+
+    HASH_FIND_STR(engine->adapters, name, known);
+    if (known == NULL)
+        return false;
+    *out = (struct engine_adapter){
+        .slots = known->ops->slots(known->adapter),
+        .answered_ms = known->answered_at,
+        .failing_since_ms = known->failing_since,
+        .next_ms = heap_holds(&known->poll.node) ? known->poll.node.key : 0,
+        .reason = known->failing_for,
+    };
+    return true;
+}
+
+void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs)
+{
+    *ensembles = HASH_COUNT(engine->ensembles);
+    *jobs = HASH_COUNT(engine->jobs);
+}
+
 struct ticket *ticket_new(struct engine *engine, int64_t id)
 {
     struct ticket *ticket = xcalloc(1, sizeof *ticket);
@@ -163,7 +186,8 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
         store_ensemble_cancel_pending(engine->store, ens->row.id, &err) < 0)
         return; /* the turn is rolled back as a whole */
     engine_event(engine, "ensemble.cancelled", ens->row.id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
-    log_info("ensemble %lld is cancelled%s%s", (long long)ens->row.id, reason[0] ? ": " : "", reason);
+    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is cancelled%s%s", (long long)ens->row.id,
+                reason[0] ? ": " : "", reason);
     if (ens->training != NULL && ens->training->row.state == TRAINING_PENDING) {
         ens->training->row.state = TRAINING_CANCELLED;
         ens->training->row.ended_ms = ens->row.ended_ms;
@@ -182,6 +206,18 @@ int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_ro
     return rc < 0 ? -1 : 0;
 }
 
+int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err)
+{
+    struct known_adapter *adapter;
+
+    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
+    if (adapter == NULL)
+        return error_set(err, "adapter_not_here",
+                         "there is no adapter \"%s\" here, and ensemble %lld is left alone until there is", row->adapter,
+                         (long long)row->id);
+    return 0;
+}
+
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err)
 {
     struct ensemble_row row;
@@ -191,6 +227,8 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     if (row.state >= ENSEMBLE_COMPLETE)
         return error_set(err, "ensemble_over", "ensemble %lld is %s", (long long)id, ensemble_state_name(row.state));
     *ens = engine_find_ensemble(engine, id);
+    if (*ens == NULL && engine_check_adapter(engine, &row, err) < 0)
+        return -1;
     if (*ens == NULL) /* told in the log, when memory was loaded */
         return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
     return 0;
@@ -209,7 +247,9 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         engine_settle(engine);
         return 0;
     }
-    return engine_stored_ensemble(engine, id, &row, err);
+    if (engine_stored_ensemble(engine, id, &row, err) < 0)
+        return -1;
+    return row.state >= ENSEMBLE_COMPLETE ? 0 : engine_open_ensemble(engine, id, &ens, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

@@ -38,10 +38,10 @@ const char *engine_rows_dir(const struct engine *engine);
 int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
- * "ensemble_not_found" where there is none. */
+ * "ensemble_not_found" where there is none, "adapter_not_here" where its adapter is not loaded now. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
-/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over". What is asked for
+/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here". What is asked for
  * and holds already is no error and no event. */
 
 /* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
@@ -78,6 +78,20 @@ enum engine_look {
 void engine_look(struct engine *engine, const char *name, enum engine_look what);
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
+
+/* How an adapter is doing. */
+struct engine_adapter {
+    int slots;                /* 0: not known, or unlimited */
+    int64_t answered_ms;      /* its last answer about jobs; 0: none yet */
+    int64_t failing_since_ms; /* 0: it answers */
+    int64_t next_ms;          /* when it is asked again; 0: nothing to ask */
+    const char *reason;       /* why it does not answer; valid until the engine is called again */
+};
+/* false where there is none of that name. */
+bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out);
+
+/* How much is under way. */
+void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 
 /* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL where
  * there is none. */

@@ -15,7 +15,7 @@
 #define TRAINING_POLL_MS 1000  /* between looks at the ranks' files where no message says there is news */
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
 #define COLLECT_FIRST_MS 200   /* before the second look for a missing exit record */
-#define SUBMISSIONS_MAX 5      /* of one job that its scheduler keeps forgetting before it starts */
+#define SUBMISSIONS_MAX 5      /* of one job, in one life of ours, that its scheduler keeps forgetting before it starts */
 #define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
@@ -42,6 +42,8 @@ struct known_adapter {
     struct alarm poll;
     int64_t asked_ms; /* the last time */
     int failures;     /* polls in a row without an answer */
+    int64_t answered_at, failing_since; /* 0: never, or not now */
+    char failing_for[256];
     struct live_job *unasked, *polled; /* to look up by name; to poll */
     size_t n_unasked, n_polled;
 
@@ -122,6 +124,7 @@ struct live_job {
     bool started; /* its tasks are marked as running */
     enum attempt_outcome abandon_as; /* once it is sealed, and why */
     char abandon_reason[400];
+    int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
     struct alarm retry;
     enum job_list list; /* of its adapter, on which it is */
     struct live_job *prev, *next;         /* there */
@@ -169,6 +172,9 @@ struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
 /* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
+/* Whether its adapter is here: 0, or -1 with "adapter_not_here". An ensemble of a plugin that is not loaded is left alone
+ * until it is. */
+int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
 /* End the whole ensemble as cancelled, with a reason ("" none). */
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);

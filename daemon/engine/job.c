@@ -25,7 +25,8 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
 
     HASH_FIND_STR(engine->adapters, row->adapter, adapter);
     if (adapter == NULL) {
-        log_error("job %s: there is no adapter \"%s\" here; it is left alone", row->name, row->adapter);
+        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s: there is no adapter \"%s\" here; it is left alone",
+                     row->name, row->adapter);
         return NULL;
     }
     job = xcalloc(1, sizeof *job);
@@ -152,12 +153,13 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         job_advance(engine, job);
         break;
     case ADAPTER_REFUSED:
-        log_warn("job %s is refused: %s", job->row.name, why->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
         job->maybe_submitted = job->doubtful;
         job_abandon(engine, job, ATTEMPT_FAILED, why->text);
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
-        log_warn("job %s: it is not known whether it was submitted: %s", job->row.name, why->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                    "job %s: it is not known whether it was submitted: %s", job->row.name, why->text);
         job->asked = false;
         job->unsure = job->doubtful = true;
         store_job_update(engine->store, &job->row, &err);
@@ -192,7 +194,7 @@ static void written(void *arg, const struct error *failed)
         return;
     job->business = BUSINESS_NONE;
     if (failed != NULL) {
-        log_warn("job %s waits: %s", job->row.name, failed->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: %s", job->row.name, failed->text);
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
         job->written = true;
@@ -221,7 +223,8 @@ void job_start(struct engine *engine, struct live_job *job)
     }
     plan_job(engine, job, &plan);
     if (plan.failed) {
-        log_warn("job %s waits: parameters of its members cannot be read", job->row.name);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                    "job %s waits: parameters of its members cannot be read", job->row.name);
         plan_drop(&plan);
         job_retry_in(engine, job, FILE_RETRY_MS);
         return;
@@ -258,7 +261,8 @@ static void cancel_answered(void *arg, enum adapter_answer answer, const struct 
 
     if (job == NULL || answer == ADAPTER_OK)
         return;
-    log_warn("job %s: it could not be cancelled: %s", job->row.name, why->text);
+    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it could not be cancelled: %s", job->row.name,
+                why->text);
     job->cancel_sent = false;
     job_retry_in(engine, job, POLL_MS);
 }

@@ -52,7 +52,8 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
 
     HASH_FIND_STR(engine->adapters, row->adapter, adapter);
     if (adapter == NULL) {
-        log_error("ensemble %lld: there is no adapter \"%s\" here; it is left alone", (long long)row->id, row->adapter);
+        log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: there is no adapter \"%s\" here; it is left alone",
+                     (long long)row->id, row->adapter);
         spec_destroy(spec);
         return NULL;
     }
@@ -65,7 +66,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     if (spec->has_training) {
         ens->training = training_new(ens);
         if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
-            log_error("ensemble %lld: its training cannot be read", (long long)row->id);
+            log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
             training_free(engine, ens->training);
             spec_destroy(spec);
             free(ens);
@@ -108,8 +109,10 @@ static void adopt_ensembles(struct loading *loading)
         struct live_ensemble *ens;
         struct error err = {.text = ""};
 
-        if (engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
-            log_error("ensemble %lld is left alone: %s", (long long)loading->rows[i].id, err.text);
+        if (engine_check_adapter(loading->engine, &loading->rows[i], &err) < 0 ||
+            engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
+            log_error_of(LOG_ENSEMBLE(loading->rows[i].id), "ensemble %lld is left alone: %s",
+                         (long long)loading->rows[i].id, err.text);
             continue;
         }
         ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);
@@ -205,6 +208,7 @@ int engine_load(struct engine *engine, struct error *err)
 {
     struct loading loading = {.engine = engine};
     struct known_adapter *adapter, *next;
+    int64_t failures = store_failures(engine->store);
     int rc;
 
     engine_forget(engine);
@@ -216,6 +220,8 @@ int engine_load(struct engine *engine, struct error *err)
         adopt_ensembles(&loading);
         rc = adopt_jobs(&loading, err);
     }
+    if (rc == 0 && store_failures(engine->store) != failures) /* a half would be taken for the whole */
+        rc = error_set(err, "store_io", "the state cannot be read whole: %s", store_last_failure(engine->store));
     if (rc == 0) {
         resume_cancels(engine);
         resume_conclusions(engine);
@@ -228,7 +234,9 @@ int engine_load(struct engine *engine, struct error *err)
     }
     free(loading.rows);
     free(loading.jobs);
-    if (rc < 0)
+    if (rc < 0) {
+        engine_forget(engine);
         engine->resting = true;
+    }
     return rc;
 }

@@ -97,9 +97,10 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
                            attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",
                            told.reason));
     if (out->outcome != ATTEMPT_SUCCEEDED && !stopped)
-        log_warn("member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
-                 (long long)slot->index, (long long)slot->number, job->row.name, attempt_outcome_name(out->outcome),
-                 out->reason, member_state_name(member.state));
+        log_warn_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
+                    "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
+                    (long long)slot->index, (long long)slot->number, job->row.name,
+                    attempt_outcome_name(out->outcome), out->reason, member_state_name(member.state));
 }
 
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)

@@ -14,7 +14,7 @@ static int change_state(struct engine *engine, int64_t id, enum ensemble_state t
         if (store_ensemble_update(engine->store, &ens->row, err) < 0)
             return -1;
         engine_event(engine, event, id, -1, NULL);
-        log_info("ensemble %lld is %s", (long long)id, ensemble_state_name(to));
+        log_info_of(LOG_ENSEMBLE(id), "ensemble %lld is %s", (long long)id, ensemble_state_name(to));
         ens->due = 0; /* those that were tried before go first */
         engine_touch(engine, ens);
     }

@@ -3,6 +3,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/xalloc.h"
+#include "daemon/control_key.h"
 #include "daemon/spec/template.h"
 #include "tasks/proto/jobdesc.h"
 
@@ -190,7 +191,8 @@ static void plan_rank(const struct engine *engine, const struct live_job *job, c
     free(dir);
 }
 
-static void plan_training(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
+static void plan_training(const struct engine *engine, const struct live_job *job, const char *control_key,
+                          struct job_plan *plan)
 {
     const struct live_ensemble *ens = job->ensemble;
     const struct training_row *training = &ens->training->row;
@@ -201,12 +203,12 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     for (size_t i = 0; i < params_size(spec->params); i++)
         if (params_is_numeric(spec->params, i))
             json_array_append_new(names, json_string(params_name(spec->params, i)));
-    config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1, "ensemble",
+    config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1, "ensemble",
                        (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name,
                        "generation", (json_int_t)training->generation, "ranks", (json_int_t)training->ranks, "count",
-                       (json_int_t)ens->row.count, "control", engine->ports.control_endpoint, "stream", stream,
-                       "stream_key", ens->row.stream_key, "parameters", names, "fields", spec->fields, "buffer",
-                       spec->buffer);
+                       (json_int_t)ens->row.count, "control", engine->ports.control_endpoint, "control_key",
+                       control_key, "stream", stream, "stream_key", ens->row.stream_key, "parameters", names, "fields",
+                       spec->fields, "buffer", spec->buffer);
     current = json_pack("{s:i, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",
                         (json_int_t)training->ranks);
     add_dir(plan, xstrdup(stream));
@@ -241,12 +243,14 @@ void plan_drop(struct job_plan *plan)
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
     bool training = job->row.kind == JOB_TRAINING;
+    char key[CONTROL_KEY_SIZE];
     const struct spec_task *what = training ? &job->ensemble->spec->training : &job->ensemble->spec->members;
     struct jobdesc desc = {
         .job = job->row.name,
         .ensemble = job->row.ensemble,
         .kind = training ? JOBDESC_TRAINING : JOBDESC_MEMBERS,
         .control = engine->ports.control_endpoint,
+        .control_key = key,
         .walltime_ms = what->resources.walltime_ms,
         .grace_ms = what->grace_ms,
         .ntasks = 0,
@@ -256,9 +260,10 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     char *dir = plan_job_dir(engine, job);
 
     *plan = (struct job_plan){0};
+    control_key_make(engine->store, job->row.name, key);
     add_dir(plan, xstrdup(dir));
     if (training)
-        plan_training(engine, job, plan);
+        plan_training(engine, job, key, plan);
     for (size_t i = 0; i < job->n_slots; i++) {
         if (!job->slots[i].open)
             continue;

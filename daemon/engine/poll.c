@@ -79,16 +79,25 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     adapter->polling = false;
     if (answer == ADAPTER_OK) {
         if (adapter->failures > 0)
-            log_info("adapter %s answers again", q->adapter);
+            log_info_of(LOG_ADAPTER(q->adapter), "adapter %s answers again", q->adapter);
         adapter->failures = 0;
+        adapter->answered_at = engine_now(engine);
+        adapter->failing_since = 0;
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
             if (job != NULL)
                 apply_status(engine, job, &statuses[i], q->find);
         }
-    } else if (adapter->failures++ == 0) {
-        log_warn("adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter, why->text);
+    } else {
+        snprintf(adapter->failing_for, sizeof adapter->failing_for, "%.255s", why->text);
+        if (adapter->failures == 0) {
+            adapter->failing_since = engine_now(engine);
+            log_warn_of(LOG_ADAPTER(q->adapter),
+                        "adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter,
+                        why->text);
+        }
+        adapter->failures++;
     }
     ask_again(engine, adapter, q->find);
     free(q);

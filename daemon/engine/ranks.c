@@ -35,7 +35,7 @@ static int get_rank(struct engine *engine, const struct training_row *training, 
 
     if (rc == 0)
         *row = (struct rank_row){.training = training->id, .generation = training->generation, .rank = rank};
-    return rc < 0 ? -1 : 0;
+    return rc < 0 ? store_doom(engine->store, &err) : 0;
 }
 
 static void take_rank(struct engine *engine, const struct training_row *training, int64_t rank, json_t **json)
@@ -61,14 +61,20 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     struct rank_row sum;
     struct error err;
 
-    if (training->row.state != TRAINING_SUBMITTED || training->job_over ||
-        store_rank_sum(engine->store, &training->row, &sum, &err) < 0 || !sum.ready)
+    if (training->row.state != TRAINING_SUBMITTED || training->job_over)
+        return;
+    if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0) {
+        store_doom(engine->store, &err);
+        return;
+    }
+    if (!sum.ready)
         return;
     training->row.state = TRAINING_RUNNING;
     training->row.started_ms = engine_now(engine);
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.running", ens->row.id, -1, NULL);
-    log_info("training %lld: %lld rank(s) can be reached", (long long)training->row.id, (long long)training->row.ranks);
+    log_info_of(LOG_TRAINING(ens->row.id, training->row.id), "training %lld: %lld rank(s) can be reached",
+                (long long)training->row.id, (long long)training->row.ranks);
     engine_touch(engine, ens);
 }
 
@@ -81,9 +87,13 @@ static void conclude(struct engine *engine, struct live_ensemble *ens)
     struct rank_row sum;
     struct error err;
 
-    if (training->row.state >= TRAINING_DONE || store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
-        store_tally_get(engine->store, ens->row.id, tally, &err) < 0)
+    if (training->row.state >= TRAINING_DONE)
         return;
+    if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
+        store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
+        store_doom(engine->store, &err); /* nothing would make us conclude again */
+        return;
+    }
     if (!training->ranks_succeeded)
         snprintf(reason, sizeof reason, "%s", training->failure);
     else if (!sum.done)
@@ -189,7 +199,8 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     if (ens == NULL)
         return;
     if (failed != NULL) { /* look again later; the training itself is none the worse */
-        log_warn("training %lld: %s", (long long)ens->training->row.id, failed->text);
+        log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
+                    (long long)ens->training->row.id, failed->text);
         ens->training->reading = false;
         alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
         return;

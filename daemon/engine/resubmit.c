@@ -37,16 +37,12 @@ static int check_training(struct engine *engine, int64_t id, const int64_t tally
 static struct live_ensemble *bring_back(struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->id);
-    struct known_adapter *adapter;
     struct spec *spec = NULL;
 
     if (ens != NULL)
         return ens;
-    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
-    if (adapter == NULL) {
-        error_set(err, "spec_unknown_adapter", "there is no adapter \"%s\" here any more", row->adapter);
+    if (engine_check_adapter(engine, row, err) < 0)
         return NULL;
-    }
     if (engine_spec(engine, row->id, &spec, err) == NULL)
         return NULL;
     ens = engine_adopt_ensemble(engine, row, spec);
@@ -64,7 +60,7 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
         if (store_ensemble_update(engine->store, &ens->row, err) < 0)
             return -1;
         engine_event(engine, "ensemble.resumed", ens->row.id, -1, NULL);
-        log_info("ensemble %lld is running again", (long long)ens->row.id);
+        log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is running again", (long long)ens->row.id);
     }
     ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
@@ -150,7 +146,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
         json_array_append_new(names, json_string(member_state_name(states[i])));
     engine_event(engine, "ensemble.resubmitted", id, -1,
                  json_pack("{s:o, s:I}", "states", names, "members", (json_int_t)wanted));
-    log_info("ensemble %lld: %lld members are resubmitted", (long long)id, (long long)wanted);
+    log_info_of(LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id, (long long)wanted);
     *n = wanted;
     return go_on(engine, ens, err);
 }

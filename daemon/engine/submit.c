@@ -95,11 +95,13 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         return -1;
     }
     ens = engine_adopt_ensemble(engine, &row, spec);
-    if (ens == NULL)
-        return error_set(err, "store_io", "the new ensemble cannot be read back");
+    if (ens == NULL) {
+        error_set(err, "store_io", "the new ensemble cannot be read back");
+        return store_doom(engine->store, err); /* refused is refused */
+    }
     engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
-    log_info("ensemble %lld \"%s\": %lld members, width %lld, adapter %s", (long long)row.id, row.name,
-             (long long)row.count, (long long)row.width, row.adapter);
+    log_info_of(LOG_ENSEMBLE(row.id), "ensemble %lld \"%s\": %lld members, width %lld, adapter %s",
+                (long long)row.id, row.name, (long long)row.count, (long long)row.width, row.adapter);
     *id = row.id;
     engine_touch(engine, ens);
     engine_settle(engine);

@@ -73,8 +73,9 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
 {
     struct training *training = job->ensemble->training;
 
-    log_info("training %lld rank %lld (job %s) %s%s%s", (long long)training->row.id, (long long)slot->index,
-             job->row.name, attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
+    log_info_of(LOG_TRAINING(training->row.ensemble, training->row.id), "training %lld rank %lld (job %s) %s%s%s",
+                (long long)training->row.id, (long long)slot->index, job->row.name,
+                attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)
         return;
     if (training->ranks_succeeded)
@@ -102,7 +103,8 @@ static void reception_written(void *arg, const struct error *failed)
         ens->training->reception_written = true;
         return;
     }
-    log_warn("ensemble %lld: the end of reception cannot be told yet: %s", (long long)id, failed->text);
+    log_warn_of(LOG_ENSEMBLE(id), "ensemble %lld: the end of reception cannot be told yet: %s", (long long)id,
+                failed->text);
     alarm_set(engine, &ens->training->reception_retry, engine_now(engine) + FILE_RETRY_MS);
 }
 

@@ -21,6 +21,7 @@ struct ingest {
     char *names[ROWS_COLUMNS_MAX]; /* in the first line's order */
     size_t n;
     int64_t empty_line; /* one that was seen, 0: none */
+    const atomic_bool *stop;
 };
 
 static int add_column(struct ingest *in, const char *name, int64_t line, struct error *err)
@@ -42,6 +43,11 @@ static int add_column(struct ingest *in, const char *name, int64_t line, struct 
 static int check_empty(const struct ingest *in, struct error *err)
 {
     return in->empty_line == 0 ? 0 : source_refuse(in->empty_line, err, "an empty line between rows");
+}
+
+static int check_stop(const struct ingest *in, struct error *err)
+{
+    return in->stop != NULL && atomic_load(in->stop) ? error_set(err, "not_ready", "the daemon is ending") : 0;
 }
 
 static json_t *csv_value(const struct csv *csv, size_t i, struct error *err)
@@ -94,7 +100,7 @@ static int read_csv(struct ingest *in, struct error *err)
     while (rc == 1 && (rc = csv_next(&csv, err)) == 1) {
         if (csv.blank)
             in->empty_line = in->empty_line ? in->empty_line : csv.line;
-        else if (check_empty(in, err) < 0 || add_csv_row(in, &csv, err) < 0)
+        else if (check_stop(in, err) < 0 || check_empty(in, err) < 0 || add_csv_row(in, &csv, err) < 0)
             rc = -1;
     }
     csv_fini(&csv);
@@ -179,7 +185,8 @@ static int read_json_lines(struct ingest *in, struct error *err)
             rc = source_refuse(line, err, "a line of more than %zu bytes", SOURCE_RECORD_MAX);
         else if (is_blank(text, size))
             in->empty_line = in->empty_line || c == EOF ? in->empty_line : line;
-        else if (check_empty(in, err) < 0 || add_json_row(in, text, size, line, err) < 0)
+        else if (check_stop(in, err) < 0 || check_empty(in, err) < 0 ||
+                 add_json_row(in, text, size, line, err) < 0)
             rc = -1;
     }
     free(text);
@@ -226,9 +233,10 @@ static void name_the_file(const char *path, struct error *err)
         error_at(err, CODE, "/members/parameters/file", "%.200s: %.500s", path, text);
 }
 
-struct rows *ingest_file(const char *path, const char *dir, const char *name, struct error *err)
+struct rows *ingest_file(const char *path, const char *dir, const char *name, const atomic_bool *stop,
+                         struct error *err)
 {
-    struct ingest in = {.n = 0};
+    struct ingest in = {.stop = stop};
     struct rows *rows = NULL;
     FILE *file = open_regular(path, err);
 

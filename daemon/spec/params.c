@@ -6,6 +6,7 @@
 #include "daemon/spec/ingest.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,15 @@ int params_check_name(const char *name, const char *place, struct error *err)
 {
     static const char *const taken[] = {"index", "seed", "ensemble", "attempt", "checkpoint"};
 
+    json_t *text = json_string(name); /* NULL where it is not UTF-8, as in a CSV file it may be */
+    bool speakable = text != NULL;
+
+    json_decref(text);
+    for (const char *c = name; *c; c++)
+        speakable = speakable && (unsigned char)*c >= ' ' && *c != 0x7f;
+    if (!speakable)
+        return error_at(err, "spec_impossible_value", place,
+                        "a parameter's name is UTF-8 without control characters");
     if (name[0] == '\0' || strlen(name) > 63 || strpbrk(name, "{} \t\n=") != NULL)
         return error_at(err, "spec_impossible_value", place,
                         "a parameter's name has 1 to 63 characters and no blank, brace or =");
@@ -58,6 +68,9 @@ static int parse_range(struct param *param, const json_t *value, const char *at,
     if (!(param->low < param->high))
         return error_at(err, "spec_impossible_value", place, "the low end of \"%s\" must be below the high end",
                         param->name);
+    if (!isfinite(param->high - param->low))
+        return error_at(err, "spec_impossible_value", place, "the range of \"%s\" is wider than a double can say",
+                        param->name);
     return 0;
 }
 
@@ -70,10 +83,15 @@ static int parse_values(struct param *param, const json_t *value, const char *at
     jsonx_pointer(place, sizeof place, at, param->name);
     if (!json_is_array(value) || json_array_size(value) == 0)
         return error_at(err, "spec_wrong_type", place, "\"%s\" must be a list of values", param->name);
-    json_array_foreach (value, i, item)
+    json_array_foreach (value, i, item) {
         if (json_is_object(item) || json_is_array(item) || json_is_null(item))
             return error_at(err, "spec_wrong_type", place, "item %zu of \"%s\" must be a number, a string or a boolean",
                             i, param->name);
+        if (json_string_length(item) > ROWS_BYTES_MAX)
+            return error_at(err, "spec_impossible_value", place,
+                            "item %zu of \"%s\" has %zu bytes, and a program's environment takes %zu", i, param->name,
+                            json_string_length(item), ROWS_BYTES_MAX);
+    }
     param->values = value;
     return 0;
 }

@@ -6,7 +6,7 @@ static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "can
 
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
-    "a.started, a.ended FROM attempt a JOIN job j ON j.id = a.job"
+    "a.started, a.ended, a.released FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
 {
@@ -34,6 +34,7 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->submitted_ms = sqlite3_column_int64(stmt, 10);
     row->started_ms = sqlite3_column_int64(stmt, 11);
     row->ended_ms = sqlite3_column_int64(stmt, 12);
+    row->released_ms = sqlite3_column_int64(stmt, 13);
 }
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
@@ -78,4 +79,15 @@ int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *
                     store_query(store, err,
                                 "SELECT " COLUMNS " WHERE a.job = ?1 AND a.outcome IS NULL ORDER BY a.idx", "i", job),
                     each, arg, err);
+}
+
+int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, int limit,
+                              int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT " COLUMNS " WHERE a.job = ?1 AND a.idx >= ?2 ORDER BY a.idx LIMIT ?3", "iii", job,
+                                     from, (int64_t)limit);
+    struct attempt_row row;
+
+    return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }

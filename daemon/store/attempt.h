@@ -22,6 +22,7 @@ struct attempt_row {
     char reason[512];
     char host[64];
     int64_t submitted_ms, started_ms, ended_ms; /* 0: not yet */
+    int64_t released_ms; /* read only; its output was let go; 0: it was not */
 };
 
 const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTEMPT_OPEN */
@@ -34,4 +35,7 @@ int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
 /* The open attempts of a job, by index. */
 int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
                             void *arg, struct error *err);
+/* All attempts of a job, by member; at most `limit`, from member `from` on. */
+int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, int limit,
+                              int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
 #endif

@@ -1,7 +1,6 @@
 #include "daemon/store/ensemble.h"
 
-#include "common/xalloc.h"
-
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled"};
@@ -60,7 +59,7 @@ int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row
 
     if (rc == 1) {
         read_row(stmt, row);
-        store_done(stmt);
+        rc = store_row_taken(store, stmt, err);
     }
     return rc;
 }
@@ -74,8 +73,11 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
         return NULL;
     switch (store_row(store, stmt, err)) {
     case 1:
-        spec = xstrdup((const char *)sqlite3_column_text(stmt, 0));
-        store_done(stmt);
+        spec = store_text_copy(stmt, 0);
+        if (store_row_taken(store, stmt, err) < 0) {
+            free(spec);
+            spec = NULL;
+        }
         break;
     case 0:
         error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
@@ -97,8 +99,8 @@ int store_ensemble_each(struct store *store, int64_t before, int limit,
 {
     return each_row(store,
                     store_query(store, err,
-                                "SELECT " COLUMNS " FROM ensemble WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2",
-                                "ii", before, (int64_t)limit),
+                                "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+                                "ii", before > 0 ? before : INT64_MAX, (int64_t)limit),
                     each, arg, err);
 }
 
@@ -114,23 +116,58 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
                     each, arg, err);
 }
 
-int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err)
+/* Rows of a state's name and a number, into an array by state. */
+static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *const state_names[], int states, int64_t n[],
+                       struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble);
     int rc;
 
-    memset(n, 0, sizeof *n * MEMBER_STATE_COUNT);
+    memset(n, 0, sizeof *n * (size_t)states);
     if (stmt == NULL)
         return -1;
     while ((rc = store_row(store, stmt, err)) == 1) {
-        enum member_state state;
         char name[16];
 
         store_text(stmt, 0, name, sizeof name);
-        if (member_state_parse(name, &state) == 0)
-            n[state] = sqlite3_column_int64(stmt, 1);
+        if (store_read_whole(store, stmt, err) < 0) {
+            store_done(stmt);
+            return -1;
+        }
+        for (int i = 0; i < states; i++)
+            if (strcmp(state_names[i], name) == 0)
+                n[i] = sqlite3_column_int64(stmt, 1);
     }
     return rc;
+}
+
+static int read_member_counts(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err)
+{
+    const char *member_names[MEMBER_STATE_COUNT];
+
+    for (int i = 0; i < MEMBER_STATE_COUNT; i++)
+        member_names[i] = member_state_name((enum member_state)i);
+    return read_counts(store, stmt, member_names, MEMBER_STATE_COUNT, n, err);
+}
+
+int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err)
+{
+    return read_member_counts(store,
+                              store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble), n,
+                              err);
+}
+
+int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT], int64_t members[MEMBER_STATE_COUNT],
+                     struct error *err)
+{
+    if (read_counts(store, store_query(store, err, "SELECT state, n FROM census", ""), names, ENSEMBLE_STATE_COUNT, ensembles,
+                    err) < 0)
+        return -1;
+    return read_member_counts(store,
+                              store_query(store, err,
+                                          "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open JOIN tally t ON "
+                                          "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
+                                          ""),
+                              members, err);
 }
 
 int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err)
@@ -146,18 +183,17 @@ int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct 
     return store_exec(store, err, "UPDATE tally SET n = 0 WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
 }
 
-int store_ensemble_succeeded_since(struct store *store, int64_t ensemble, int64_t since_ms, int64_t *n,
-                                   struct error *err)
+int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT count(*) FROM attempt WHERE ensemble = ?1 AND outcome = 'succeeded' "
-                                     "AND ended >= ?2",
-                                     "ii", ensemble, since_ms);
+                                     "SELECT ended FROM attempt WHERE ensemble = ?1 AND outcome = 'succeeded' "
+                                     "ORDER BY ended DESC LIMIT 1 OFFSET ?2",
+                                     "ii", ensemble, nth - 1);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
-    if (rc != 1)
-        return -1;
-    *n = sqlite3_column_int64(stmt, 0);
-    store_done(stmt);
-    return 0;
+    if (rc == 1) {
+        *ended_ms = sqlite3_column_int64(stmt, 0);
+        store_done(stmt);
+    }
+    return rc;
 }

@@ -4,7 +4,7 @@
 #include "daemon/store/member.h"
 #include "daemon/store/store.h"
 
-enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED };
+enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED, ENSEMBLE_STATE_COUNT };
 
 struct ensemble_row {
     int64_t id;
@@ -34,11 +34,13 @@ int store_ensemble_each(struct store *store, int64_t before, int limit,
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);
 
+/* Ensembles by state, and the members of those that are not over by state; costs what there is of the latter. */
+int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT], int64_t members[MEMBER_STATE_COUNT],
+                     struct error *err);
 /* Members by state. */
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 /* Members without a row, and pending ones with a row, become cancelled. */
 int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err);
-/* Members that succeeded since a time, for the rate. */
-int store_ensemble_succeeded_since(struct store *store, int64_t ensemble, int64_t since_ms, int64_t *n,
-                                   struct error *err);
+/* When the nth latest of its members that succeeded did so, for the rate: 1 found, 0 there are fewer. */
+int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err);
 #endif

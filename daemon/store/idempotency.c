@@ -1,6 +1,6 @@
 #include "daemon/store/idempotency.h"
 
-#include "common/xalloc.h"
+#include <stdlib.h>
 
 #define DAY_MS (INT64_C(86400) * 1000)
 
@@ -14,8 +14,10 @@ int store_idempotency_get(struct store *store, const char *key, char digest[65],
     if (rc == 1) {
         store_text(stmt, 0, digest, 65);
         *status = sqlite3_column_int(stmt, 1);
-        *body = xstrdup((const char *)sqlite3_column_text(stmt, 2));
-        store_done(stmt);
+        *body = store_text_copy(stmt, 2);
+        rc = store_row_taken(store, stmt, err);
+        if (rc < 0)
+            free(*body);
     }
     return rc;
 }

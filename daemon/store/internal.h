@@ -10,9 +10,13 @@ struct store {
     int lock_fd;
     char *path;
     char instance[9];
+    char control_secret[65];
+    bool exclusive; /* nobody else can read the database meanwhile */
     bool in_transaction;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;
+    int64_t failures;
+    char last_failure[256];
     struct {
         const char *sql;
         sqlite3_stmt *stmt;

@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COLUMNS                                                                                                        \
+    "id, ensemble, kind, adapter, name, state, scheduler_id, size, submissions, cancel, reason, created, submitted, "  \
+    "started, ended"
+
 static const char *const state_names[] = {"intent", "submitted", "running", "ended"};
 static const char *const kind_names[] = {"members", "training"};
 
@@ -65,11 +69,113 @@ int store_job_each_live(struct store *store, int (*each)(void *arg, const struct
                         struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT id, ensemble, kind, adapter, name, state, scheduler_id, size, "
-                                     "submissions, cancel, reason, created, submitted, started, ended "
-                                     "FROM job WHERE state <> 'ended' ORDER BY id",
+                                     "SELECT " COLUMNS " FROM job WHERE state <> 'ended' ORDER BY id",
                                      "");
     struct job_row row;
 
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
+}
+
+const char *job_kind_name(enum job_kind kind)
+{
+    return kind_names[kind];
+}
+
+int job_state_parse(const char *name, enum job_state *state)
+{
+    for (int i = JOB_INTENT; i <= JOB_ENDED; i++) {
+        if (strcmp(state_names[i], name) == 0) {
+            *state = (enum job_state)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int store_job_get(struct store *store, int64_t id, struct job_row *row, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM job WHERE id = ?1", "i", id);
+    int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        read_row(stmt, row);
+        store_done(stmt);
+    }
+    return rc;
+}
+
+struct job_listing {
+    int (*each)(void *arg, const struct job_row *row);
+    void *arg;
+    int64_t last;
+    int n;
+};
+
+static int list_one(void *arg, const struct job_row *row)
+{
+    struct job_listing *listing = arg;
+
+    listing->n++;
+    listing->last = row->id;
+    return listing->each(listing->arg, row);
+}
+
+/* What is asked for is in one of three indexes: that of live jobs, that of an ensemble's, or by id, step by step. */
+int store_job_each(struct store *store, int64_t before, const struct job_filter *filter, int limit,
+                   int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err)
+{
+    const char *state = filter->has_state ? state_names[filter->state] : NULL;
+    struct job_listing listing = {.each = each, .arg = arg};
+    struct job_row row;
+    sqlite3_stmt *stmt;
+    int64_t from = 0;
+    int rc;
+
+    if (before == 0) {
+        stmt = store_query(store, err, "SELECT max(id) FROM job", "");
+        if (stmt == NULL || store_row(store, stmt, err) < 0)
+            return -1;
+        before = sqlite3_column_int64(stmt, 0) + 1;
+        store_done(stmt);
+    }
+    if (filter->has_state && filter->state != JOB_ENDED) {
+        stmt = store_query(store, err,
+                           "SELECT " COLUMNS " FROM job INDEXED BY job_live WHERE state <> 'ended' AND id < ?1 AND state = ?2 "
+                           "AND (?3 = 0 OR ensemble = ?3) AND (?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
+                           "ititi", before, state, filter->ensemble, filter->adapter, (int64_t)limit);
+    } else if (filter->ensemble != 0) {
+        stmt = store_query(store, err,
+                           "SELECT " COLUMNS " FROM job WHERE ensemble = ?1 AND id < ?2 AND (?3 IS NULL OR state = ?3) AND "
+                           "(?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
+                           "iitti", filter->ensemble, before, state, filter->adapter, (int64_t)limit);
+    } else {
+        from = before > STORE_JOB_STEP ? before - STORE_JOB_STEP : 0;
+        stmt = store_query(store, err,
+                           "SELECT " COLUMNS " FROM job WHERE id < ?1 AND id >= ?2 AND (?3 IS NULL OR state = ?3) AND "
+                           "(?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
+                           "iitti", before, from, state, filter->adapter, (int64_t)limit);
+    }
+    rc = store_each_row(store, stmt, read_row, &row, list_one, &listing, err);
+    *next = listing.n == limit ? listing.last : from;
+    return rc;
+}
+
+int store_job_count_live(struct store *store, const char *adapter, int64_t n[JOB_ENDED], struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT state, count(*) FROM job INDEXED BY job_live WHERE state <> 'ended' AND "
+                                     "adapter = ?1 GROUP BY state",
+                                     "t", adapter);
+    int rc = stmt != NULL ? 1 : -1;
+
+    memset(n, 0, JOB_ENDED * sizeof *n);
+    while (rc == 1 && (rc = store_row(store, stmt, err)) == 1) {
+        enum job_state state;
+        char word[16];
+
+        store_text(stmt, 0, word, sizeof word);
+        if (job_state_parse(word, &state) == 0 && state < JOB_ENDED)
+            n[state] = sqlite3_column_int64(stmt, 1);
+    }
+    return rc;
 }

@@ -27,4 +27,25 @@ int store_job_insert(struct store *store, struct job_row *row, struct error *err
 int store_job_update(struct store *store, const struct job_row *row, struct error *err);
 int store_job_each_live(struct store *store, int (*each)(void *arg, const struct job_row *row), void *arg,
                         struct error *err);
+
+/* One job, by its id: 1 found, 0 none. */
+int store_job_get(struct store *store, int64_t id, struct job_row *row, struct error *err);
+/* 0, or -1 where there is no such state. */
+int job_state_parse(const char *name, enum job_state *state);
+const char *job_kind_name(enum job_kind kind);
+
+/* Jobs with an id below `before` (0: all), newest first, at most `limit`, until `each` returns non-zero. No more than a
+ * step of ids is looked through: *next is where to go on, 0 where there are no more. */
+struct job_filter {
+    int64_t ensemble;     /* 0: any */
+    const char *adapter;  /* NULL: any */
+    bool has_state;
+    enum job_state state;
+};
+#define STORE_JOB_STEP 20000
+int store_job_each(struct store *store, int64_t before, const struct job_filter *filter, int limit,
+                   int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err);
+
+/* How many jobs an adapter has in each state but `ended`. */
+int store_job_count_live(struct store *store, const char *adapter, int64_t n[JOB_ENDED], struct error *err);
 #endif

@@ -58,7 +58,7 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
 
     if (rc == 1) {
         read_row(stmt, row);
-        store_done(stmt);
+        rc = store_row_taken(store, stmt, err);
     }
     return rc;
 }
@@ -99,12 +99,15 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
-        store, err, "SELECT min(not_before) FROM member WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
+        store, err,
+        "SELECT not_before FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' "
+        "ORDER BY not_before LIMIT 1",
+        "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc < 0)
         return -1;
-    *when_ms = rc == 1 && sqlite3_column_type(stmt, 0) != SQLITE_NULL ? sqlite3_column_int64(stmt, 0) : INT64_MAX;
+    *when_ms = rc == 1 ? sqlite3_column_int64(stmt, 0) : INT64_MAX;
     if (rc == 1)
         store_done(stmt);
     return 0;
@@ -115,8 +118,8 @@ int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms,
 {
     return each_row(store,
                     store_query(store, err,
-                                "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND state = 'pending' "
-                                "AND not_before <= ?2 ORDER BY not_before, idx LIMIT ?3",
+                                "SELECT " COLUMNS " FROM member INDEXED BY member_due WHERE ensemble = ?1 AND "
+                                "state = 'pending' AND not_before <= ?2 ORDER BY not_before, idx LIMIT ?3",
                                 "iii", ensemble, now_ms, (int64_t)limit),
                     each, arg, err);
 }

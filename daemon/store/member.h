@@ -38,7 +38,7 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
 int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, struct error *err);
 /* Earliest time at which a pending row may go, INT64_MAX where there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
-/* Pending rows that may go at `now`, those that have waited longest first. */
+/* Pending rows that may go at `now`, the longest due first, then by index. */
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
 #endif

@@ -24,9 +24,10 @@ int store_metric_each_name(struct store *store, int64_t training,
         return -1;
     while ((rc = store_row(store, stmt, err)) == 1) {
         store_text(stmt, 0, name, sizeof name);
-        if (each(arg, name, sqlite3_column_int64(stmt, 1))) {
+        rc = store_read_whole(store, stmt, err);
+        if (rc < 0 || each(arg, name, sqlite3_column_int64(stmt, 1))) {
             store_done(stmt);
-            return 0;
+            return rc;
         }
     }
     return rc;
@@ -65,17 +66,29 @@ int store_metric_each(struct store *store, int64_t training, const char *name, i
     return rc;
 }
 
-int store_metric_last(struct store *store, int64_t training, const char *name, double *value, struct error *err)
+int store_metric_each_last(struct store *store, int64_t training, int (*each)(void *arg, const char *name, double value),
+                           void *arg, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT value FROM metric WHERE training = ?1 AND name = ?2 "
-                                     "ORDER BY step DESC, rank DESC LIMIT 1",
-                                     "it", training, name);
-    int rc = stmt ? store_row(store, stmt, err) : -1;
+    sqlite3_stmt *stmt = store_query(
+        store, err,
+        "WITH RECURSIVE names (name) AS (SELECT min(name) FROM metric WHERE training = ?1 UNION ALL "
+        "SELECT (SELECT min(m.name) FROM metric m WHERE m.training = ?1 AND m.name > names.name) FROM names "
+        "WHERE names.name IS NOT NULL) "
+        "SELECT name, (SELECT m.value FROM metric m WHERE m.training = ?1 AND m.name = names.name "
+        "ORDER BY m.step DESC, m.rank DESC LIMIT 1) FROM names WHERE name IS NOT NULL",
+        "i", training);
+    char name[256];
+    int rc;
 
-    if (rc == 1) {
-        *value = value_of(stmt, 0);
-        store_done(stmt);
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1) {
+        store_text(stmt, 0, name, sizeof name);
+        rc = store_read_whole(store, stmt, err);
+        if (rc < 0 || each(arg, name, value_of(stmt, 1))) {
+            store_done(stmt);
+            return rc;
+        }
     }
     return rc;
 }

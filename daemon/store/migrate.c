@@ -31,7 +31,9 @@ static int copy_before(struct store *store, int version, struct error *err)
     int rc = 0;
 
     remove(path); /* left by an earlier try */
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    if (sql == NULL)
+        rc = error_set(err, "store_io", "cannot copy the database before migrating it: out of memory (%s)", store->path);
+    else if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         rc = store_error(store, "cannot copy the database before migrating it", err);
     else
         log_info("the database is kept as %s before it is migrated", path);

@@ -1,6 +1,6 @@
 #include "daemon/store/parameter_rows.h"
 
-#include "common/xalloc.h"
+#include <stdlib.h>
 
 int store_parameter_rows_insert(struct store *store, int64_t ensemble, const char *name, int64_t count,
                                 const char *columns, struct error *err)
@@ -18,8 +18,10 @@ int store_parameter_rows_get(struct store *store, int64_t ensemble, struct param
     if (rc == 1) {
         store_text(stmt, 0, row->name, sizeof row->name);
         row->count = sqlite3_column_int64(stmt, 1);
-        row->columns = xstrdup((const char *)sqlite3_column_text(stmt, 2));
-        store_done(stmt);
+        row->columns = store_text_copy(stmt, 2);
+        rc = store_row_taken(store, stmt, err);
+        if (rc < 0)
+            free(row->columns);
     }
     return rc;
 }

@@ -14,10 +14,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Statements are known by their address. */
+static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
+
+static sqlite3_stmt *prepared(struct store *store, const char *sql, struct error *err);
+
 int store_error(struct store *store, const char *doing, struct error *err)
 {
     int rc = sqlite3_errcode(store->db);
 
+    store->failures++;
+    snprintf(store->last_failure, sizeof store->last_failure, "%s", sqlite3_errmsg(store->db));
     return error_set(err, rc == SQLITE_FULL ? "store_full" : "store_io", "%s: %s (%s)", doing,
                      sqlite3_errmsg(store->db), store->path);
 }
@@ -86,26 +93,26 @@ static int judge_place(const char *state_dir, const struct store_options *option
     return store_place_judge(state_dir, (unsigned long)fs.f_type, options->allow_network, journal, err);
 }
 
-/* The random name of this database, made once. */
-static int load_instance(struct store *store, struct error *err)
+/* A value of the meta table into `value`; where there is none, store as hex digits what is drawn now. */
+static int load_or_draw(struct store *store, const char *key, char *value, size_t size, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT value FROM meta WHERE key = 'instance'", "");
-    uint32_t random;
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT value FROM meta WHERE key = ?1", "t", key);
+    unsigned char random[32];
     int rc;
 
     if (stmt == NULL)
         return -1;
     rc = store_row(store, stmt, err);
     if (rc == 1) {
-        store_text(stmt, 0, store->instance, sizeof store->instance);
-        store_done(stmt);
-        return 0;
+        store_text(stmt, 0, value, size);
+        rc = store_row_taken(store, stmt, err);
     }
-    if (rc < 0)
-        return -1;
-    random = randombytes_random();
-    snprintf(store->instance, sizeof store->instance, "%08x", random);
-    if (store_exec(store, err, "INSERT INTO meta (key, value) VALUES ('instance', ?1)", "t", store->instance) < 0)
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    randombytes_buf(random, size / 2);
+    sodium_bin2hex(value, size, random, size / 2);
+    sodium_memzero(random, sizeof random);
+    if (store_exec(store, err, "INSERT INTO meta (key, value) VALUES (?1, ?2)", "tt", key, value) < 0)
         return -1;
     return store_commit(store, err);
 }
@@ -135,8 +142,11 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
     if (set_journal(store, journal, err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
-        load_instance(store, err) < 0)
+        load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
+        load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
+        prepared(store, rollback_sql, err) == NULL)
         goto fail;
+    store->exclusive = journal == STORE_JOURNAL_ROLLBACK;
     *out = store;
     return 0;
 fail:
@@ -155,12 +165,28 @@ void store_close(struct store *store)
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     free(store->path);
+    sodium_memzero(store->control_secret, sizeof store->control_secret);
     free(store);
+}
+
+int64_t store_failures(const struct store *store)
+{
+    return store->failures;
+}
+
+const char *store_last_failure(const struct store *store)
+{
+    return store->last_failure;
 }
 
 const char *store_instance(const struct store *store)
 {
     return store->instance;
+}
+
+const char *store_control_secret(const struct store *store)
+{
+    return store->control_secret;
 }
 
 bool store_dirty(const struct store *store)
@@ -232,9 +258,9 @@ static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_l
     return rc == SQLITE_OK ? 0 : store_error(store, sqlite3_sql(stmt), err);
 }
 
-/* From here on nothing of this transaction may be kept. */
-static int doom(struct store *store, const struct error *err)
+int store_doom(struct store *store, const struct error *err)
 {
+    store->in_transaction = true; /* also where none was begun: the turn must learn of it at its commit */
     if (!store->doomed) {
         store->doomed = true;
         store->why = *err;
@@ -242,15 +268,33 @@ static int doom(struct store *store, const struct error *err)
     return -1;
 }
 
+static int run(struct store *store, const char *sql, struct error *err)
+{
+    sqlite3_stmt *stmt = prepared(store, sql, err);
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : store_error(store, sql, err);
+    sqlite3_reset(stmt);
+    return rc;
+}
+
+/* A rollback can fail, too (no memory); until it has been made up for, reads would show what was never committed. */
+static int roll_back(struct store *store, struct error *err)
+{
+    if (store->in_transaction || sqlite3_get_autocommit(store->db)) /* a full disk may have rolled it back already */
+        return 0;
+    return run(store, rollback_sql, err);
+}
+
 static int begin(struct store *store, struct error *err)
 {
     if (store->in_transaction)
         return 0;
-    store->in_transaction = true; /* also where BEGIN fails: the turn must learn of it at its commit */
-    if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
-        store_error(store, "BEGIN", err);
-        return doom(store, err);
-    }
+    if (roll_back(store, err) < 0 || run(store, begin_sql, err) < 0)
+        return store_doom(store, err);
+    store->in_transaction = true;
     return 0;
 }
 
@@ -268,19 +312,19 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
     }
     stmt = prepared(store, sql, err);
     if (stmt == NULL)
-        return doom(store, err);
+        return store_doom(store, err);
     va_start(ap, types);
     rc = bind(store, stmt, types, ap, err);
     va_end(ap);
     if (rc == 0 && sqlite3_step(stmt) != SQLITE_DONE)
         rc = store_error(store, sql, err);
     store_done(stmt);
-    return rc == 0 ? 0 : doom(store, err);
+    return rc == 0 ? 0 : store_doom(store, err);
 }
 
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...)
 {
-    sqlite3_stmt *stmt = prepared(store, sql, err);
+    sqlite3_stmt *stmt = roll_back(store, err) == 0 ? prepared(store, sql, err) : NULL;
     va_list ap;
     int rc;
 
@@ -314,6 +358,27 @@ void store_done(sqlite3_stmt *stmt)
     sqlite3_clear_bindings(stmt);
 }
 
+/* A column whose text could not be had for lack of memory reads as null, and only the connection tells. */
+int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err)
+{
+    return sqlite3_errcode(store->db) == SQLITE_NOMEM ? store_error(store, sqlite3_sql(stmt), err) : 0;
+}
+
+int store_row_taken(struct store *store, sqlite3_stmt *stmt, struct error *err)
+{
+    int rc = store_read_whole(store, stmt, err);
+
+    store_done(stmt);
+    return rc < 0 ? -1 : 1;
+}
+
+char *store_text_copy(sqlite3_stmt *stmt, int column)
+{
+    const unsigned char *text = sqlite3_column_text(stmt, column);
+
+    return xstrdup(text ? (const char *)text : "");
+}
+
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
 {
     const unsigned char *text = sqlite3_column_text(stmt, column);
@@ -323,16 +388,18 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
 
 int store_commit(struct store *store, struct error *err)
 {
+    struct error rest;
+
     if (!store->in_transaction)
         return 0;
-    store->in_transaction = false;
-    if (!store->doomed && sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+    if (!store->doomed && run(store, commit_sql, &store->why) == 0) {
+        store->in_transaction = false;
         return 0;
-    if (!store->doomed)
-        store_error(store, "COMMIT", &store->why);
-    *err = store->why;
+    }
+    store->in_transaction = false;
     store->doomed = false;
-    if (!sqlite3_get_autocommit(store->db)) /* a full disk may have rolled it back already */
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    *err = store->why;
+    if (roll_back(store, &rest) < 0)
+        log_error("%s", rest.text);
     return -1;
 }

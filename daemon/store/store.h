@@ -34,8 +34,19 @@ bool store_dirty(const struct store *store); /* something waits for a commit */
  * (no room on the disk) or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
+/* Something that the turn's changes depend on could not be read: nothing of this turn may be kept, and its commit will
+ * say why. Returns -1. */
+int store_doom(struct store *store, const struct error *why);
+
+/* Failures of SQLite so far, and what it said of the last: for those who read much, to see whether it was all. */
+int64_t store_failures(const struct store *store);
+const char *store_last_failure(const struct store *store);
+
 /* This database's random name, 8 hex digits: the part that makes job names unique over all daemons. */
 const char *store_instance(const struct store *store);
+
+/* 64 hex digits, drawn once: the keys of the jobs' control messages are made of it (daemon/control_key.h). */
+const char *store_control_secret(const struct store *store);
 
 /* Statements for the entity files. `sql` is a string literal: its address is the key of the prepared statement.
  * `types` has a letter for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int,
@@ -45,6 +56,10 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...);
 int store_row(struct store *store, sqlite3_stmt *stmt, struct error *err); /* 1 a row, 0 no more, -1 */
 void store_done(sqlite3_stmt *stmt);
+/* Whether there was memory for all columns of the current row that were read: 0 or -1. */
+int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err);
+/* The same after the only row of a query, which ends with it: 1 or -1, like store_row(). */
+int store_row_taken(struct store *store, sqlite3_stmt *stmt, struct error *err);
 /* Read each row of a started query (NULL: it could not be started) into *row by read_row(stmt, row), and hand it to
  * each(arg, row) until that returns non-zero. 0 or -1. A macro, so that each entity keeps its own types. */
 #define store_each_row(store, stmt, read_row, row, each, arg, err)                                                     \
@@ -53,7 +68,10 @@ void store_done(sqlite3_stmt *stmt);
         int each_rc_ = each_stmt_ ? 1 : -1;                                                                            \
         while (each_rc_ == 1 && (each_rc_ = store_row(store, each_stmt_, err)) == 1) {                                 \
             read_row(each_stmt_, row);                                                                                 \
-            if (each(arg, row)) {                                                                                      \
+            if (store_read_whole(store, each_stmt_, err) < 0) {                                                        \
+                store_done(each_stmt_);                                                                                \
+                each_rc_ = -1;                                                                                         \
+            } else if (each(arg, row)) {                                                                               \
                 store_done(each_stmt_);                                                                                \
                 each_rc_ = 0;                                                                                          \
             }                                                                                                          \
@@ -65,5 +83,6 @@ int64_t store_changes(const struct store *store);
 
 /* Column readers: text copied (cut) into a fixed buffer; null gives "" or 0. */
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t size);
+char *store_text_copy(sqlite3_stmt *stmt, int column); /* whole; to be freed */
 
 #endif

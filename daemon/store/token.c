@@ -55,7 +55,7 @@ int store_token_get(struct store *store, int64_t id, struct token_row *row, stru
 
     if (rc == 1) {
         read_row(stmt, row);
-        store_done(stmt);
+        rc = store_row_taken(store, stmt, err);
     }
     return rc;
 }

@@ -48,8 +48,7 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->created_ms = sqlite3_column_int64(stmt, 6);
     row->started_ms = sqlite3_column_int64(stmt, 7);
     row->ended_ms = sqlite3_column_int64(stmt, 8);
-    store_done(stmt);
-    return 1;
+    return store_row_taken(store, stmt, err);
 }
 
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err)

@@ -56,6 +56,7 @@ int store_metric_each_name(struct store *store, int64_t training,
 /* Points by step and rank; every `stride`-th, and always the first and the last. */
 int store_metric_each(struct store *store, int64_t training, const char *name, int64_t stride,
                       int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
-/* The last point's value; 1 found, 0 none. */
-int store_metric_last(struct store *store, int64_t training, const char *name, double *value, struct error *err);
+/* Each name with its last point's value; costs what there is of names, not of points. */
+int store_metric_each_last(struct store *store, int64_t training, int (*each)(void *arg, const char *name, double value),
+                           void *arg, struct error *err);
 #endif

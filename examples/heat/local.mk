@@ -13,6 +13,7 @@ examples_heat_heat2d_SOURCES = $(heat_pure_sources) \
 	examples/heat/options.c examples/heat/options.h \
 	examples/heat/output_npy.c examples/heat/output_npy.h \
 	examples/heat/partition.c examples/heat/partition.h
+examples_heat_heat2d_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tasks/member
 examples_heat_heat2d_CFLAGS = $(AM_CFLAGS)
 examples_heat_heat2d_LDADD = libmember.la libcommon.la -lm
 examples_heat_heat2d_LDFLAGS = $(AM_LDFLAGS) -static

@@ -1,31 +1,30 @@
-/* heat2d: the member program of the example ensemble. Rank 0 gathers the field of every time step and sends it. */
+/* heat2d: the member program of the example ensemble. The field of every time step is sent from where it is computed. */
 #include "config.h"
 
 #include "examples/heat/analytic.h"
 #include "examples/heat/options.h"
 #include "examples/heat/output_npy.h"
 #include "examples/heat/partition.h"
-#include "tasks/member/stretto.h"
 
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <stretto-mpi.h>
 
 enum { EXIT_USAGE = 2 };
 
-/* Every process holds its block; only rank 0 has the whole field and what is done with it. */
+/* Every process holds its block; only rank 0 has the whole field, where it is written or compared. */
 struct run {
     struct options options;
     struct partition *partition;
     struct solver *solver;
     struct solver_block block;
     int first_x, first_y;
-    int rank, size;
+    int rank;
     double *field;
-    struct stretto *stream;
-    int stream_field;
+    struct stretto_mpi *stream;
+    int temperature;
     struct output_npy *output;
 };
 
@@ -36,24 +35,6 @@ static _Noreturn void die(const char *what)
     fflush(NULL);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     abort();
-}
-
-/* A launcher of another MPI starts N worlds of one process, each of which would compute and send the whole field. */
-static int check_world(int size, struct error *err)
-{
-    const char *text = getenv("STRETTO_NTASKS");
-    char *end;
-    long wanted;
-
-    if (text == NULL)
-        return 0;
-    wanted = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || wanted == size)
-        return 0;
-    return error_set(err, "world_size",
-                     "started as %ld processes (STRETTO_NTASKS), but the MPI world has %d: the launcher is missing, or "
-                     "it is that of another MPI than heat2d was built with",
-                     wanted, size);
 }
 
 static void set_initial(struct run *r)
@@ -78,51 +59,54 @@ static int agree(int rc)
 
 static int stream_failed(const struct run *r, struct error *err)
 {
-    return error_set(err, "stream", "%s", stretto_error(r->stream));
+    return error_set(err, "stream", "%s", stretto_mpi_error(r->stream));
 }
 
-static int open_outputs(struct run *r, struct error *err)
+static int open_stream(struct run *r, struct error *err)
+{
+    const struct stretto_block block = partition_stream_block(r->partition);
+
+    if (stretto_mpi_open(&r->stream, MPI_COMM_WORLD) < 0)
+        return stream_failed(r, err);
+    r->temperature = stretto_mpi_field(r->stream, "temperature", STRETTO_FLOAT64, &block);
+    return r->temperature < 0 ? stream_failed(r, err) : 0;
+}
+
+static bool field_is_wanted(const struct run *r)
+{
+    return r->options.output != NULL || r->options.analytic;
+}
+
+static int open_output(struct run *r, struct error *err)
 {
     const struct options *o = &r->options;
-    const int64_t shape[2] = {o->problem.grid, o->problem.grid};
 
-    if (r->rank != 0)
+    if (r->rank != 0 || !field_is_wanted(r))
         return 0;
-    r->field = calloc((size_t)shape[0] * (size_t)shape[1], sizeof *r->field);
+    r->field = calloc((size_t)o->problem.grid * (size_t)o->problem.grid, sizeof *r->field);
     if (r->field == NULL)
         return error_set(err, "memory", "no memory for the field");
-    if (o->output != NULL && output_npy_open(&r->output, o->output, o->steps, o->problem.grid, err) < 0)
-        return -1;
-    if (stretto_open(&r->stream) < 0)
-        return stream_failed(r, err);
-    r->stream_field = stretto_field(r->stream, "temperature", STRETTO_FLOAT64, 2, shape);
-    return r->stream_field < 0 ? stream_failed(r, err) : 0;
+    return o->output != NULL ? output_npy_open(&r->output, o->output, o->steps, o->problem.grid, err) : 0;
 }
 
 static int write_step(struct run *r, int step, struct error *err)
 {
-    if (r->rank != 0)
-        return 0;
-    if (r->output != NULL && output_npy_write(r->output, r->field, err) < 0)
-        return -1;
-    if (stretto_send(r->stream, r->stream_field, step, r->field) < 0)
-        return stream_failed(r, err);
-    return 0;
+    const double *values = solver_values(r->solver);
+
+    if (field_is_wanted(r)) {
+        stretto_mpi_gather(r->stream, r->temperature, values, r->field);
+        if (agree(r->output != NULL ? output_npy_write(r->output, r->field, err) : 0) < 0)
+            return -1;
+    }
+    return stretto_mpi_send(r->stream, r->temperature, step, values) < 0 ? stream_failed(r, err) : 0;
 }
 
-/* Only a run whose every step has been acknowledged is a success. */
-static int close_outputs(struct run *r, struct error *err)
+static int close_output(struct run *r, struct error *err)
 {
-    struct stretto *stream = r->stream;
     struct output_npy *output = r->output;
 
     r->output = NULL;
-    if (output != NULL && output_npy_close(output, err) < 0)
-        return -1;
-    r->stream = NULL;
-    if (stream != NULL && stretto_close(stream) < 0)
-        return error_set(err, "stream", "the training has not acknowledged every time step");
-    return 0;
+    return output != NULL ? output_npy_close(output, err) : 0;
 }
 
 static void print_errors(const struct run *r)
@@ -160,17 +144,17 @@ static int compute(struct run *r, struct error *err)
     if (r->solver == NULL)
         die("no memory for the grid");
     set_initial(r);
-    if (agree(open_outputs(r, err)) < 0)
+    if (open_stream(r, err) < 0 || agree(open_output(r, err)) < 0)
         return -1;
     for (int step = 1; step <= o->steps; step++) {
-        if (solver_step(r->solver, err) < 0)
-            return -1;
-        partition_gather(r->partition, solver_values(r->solver), r->field);
-        if (agree(write_step(r, step, err)) < 0)
+        if (solver_step(r->solver, err) < 0 || write_step(r, step, err) < 0)
             return -1;
     }
-    if (agree(close_outputs(r, err)) < 0)
+    if (agree(close_output(r, err)) < 0)
         return -1;
+    /* only a run whose every step has been acknowledged is a success */
+    if (stretto_mpi_finish(r->stream) < 0)
+        return stream_failed(r, err);
     if (r->rank == 0) {
         partition_shape(r->partition, &across, &up);
         printf("heat2d: %d steps of %d x %d on %d x %d processes, %.1f iterations a step, %.3f s\n", o->steps,
@@ -188,8 +172,7 @@ static void release(struct run *r)
 
     if (r->output != NULL)
         output_npy_close(r->output, &ignored);
-    if (r->stream != NULL)
-        stretto_abort(r->stream);
+    stretto_mpi_abort(r->stream);
     solver_destroy(r->solver);
     partition_destroy(r->partition);
     free(r->field);
@@ -203,14 +186,13 @@ int main(int argc, char **argv)
 
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &r.size);
     if (wrong != 0)
         status = EXIT_USAGE;
     else if (r.options.help && r.rank == 0)
         options_help();
     else if (r.options.version && r.rank == 0)
         puts("heat2d (" PACKAGE_STRING ")");
-    else if (!r.options.help && !r.options.version && (check_world(r.size, &err) < 0 || compute(&r, &err) < 0))
+    else if (!r.options.help && !r.options.version && compute(&r, &err) < 0)
         status = EXIT_FAILURE;
     if (status != EXIT_SUCCESS && r.rank == 0)
         fprintf(stderr, "heat2d: %s\n", err.text);

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#define GATHER_TAG 1
-
 struct partition {
     MPI_Comm comm; /* Cartesian: [0] from south to north, [1] from west to east; rank 0 is the world's */
     int rank, size, grid;
@@ -13,9 +11,6 @@ struct partition {
     /* The neighbours in MPI's order for a Cartesian communicator: south, north, west, east. */
     MPI_Datatype edge[4];
     MPI_Aint send_at[4], receive_at[4];
-    MPI_Datatype inside;  /* a block without its rim */
-    MPI_Datatype *pieces; /* rank 0: where each process's block lies in the field */
-    MPI_Request *requests;
 };
 
 /* The n points of one direction dealt to `parts`: the first ones get one more where it does not divide. */
@@ -60,29 +55,6 @@ static void make_edges(struct partition *p)
     }
 }
 
-static void make_pieces(struct partition *p)
-{
-    const int whole[2] = {p->count[0] + 2, p->count[1] + 2}, start[2] = {1, 1}, field[2] = {p->grid, p->grid};
-
-    MPI_Type_create_subarray(2, whole, p->count, start, MPI_ORDER_C, MPI_DOUBLE, &p->inside);
-    MPI_Type_commit(&p->inside);
-    if (p->rank != 0)
-        return;
-    p->pieces = calloc((size_t)p->size, sizeof *p->pieces);
-    p->requests = calloc((size_t)p->size, sizeof *p->requests);
-    if (p->pieces == NULL || p->requests == NULL)
-        MPI_Abort(p->comm, 1);
-    for (int r = 0; r < p->size; r++) {
-        int at[2], first[2], count[2];
-
-        MPI_Cart_coords(p->comm, r, 2, at);
-        for (int d = 0; d < 2; d++)
-            share(p->grid, p->dims[d], at[d], &first[d], &count[d]);
-        MPI_Type_create_subarray(2, field, count, first, MPI_ORDER_C, MPI_DOUBLE, &p->pieces[r]);
-        MPI_Type_commit(&p->pieces[r]);
-    }
-}
-
 int partition_create(struct partition **out, MPI_Comm world, int grid, struct error *err)
 {
     const int periods[2] = {0, 0};
@@ -111,7 +83,6 @@ int partition_create(struct partition **out, MPI_Comm world, int grid, struct er
     p->at_side[SIDE_WEST] = at[1] == 0;
     p->at_side[SIDE_EAST] = at[1] == dims[1] - 1;
     make_edges(p);
-    make_pieces(p);
     *out = p;
     return 0;
 }
@@ -122,12 +93,7 @@ void partition_destroy(struct partition *p)
         return;
     for (int n = 0; n < 4; n++)
         MPI_Type_free(&p->edge[n]);
-    for (int r = 0; p->pieces != NULL && r < p->size; r++)
-        MPI_Type_free(&p->pieces[r]);
-    MPI_Type_free(&p->inside);
     MPI_Comm_free(&p->comm);
-    free(p->pieces);
-    free(p->requests);
     free(p);
 }
 
@@ -170,14 +136,16 @@ struct solver_links partition_links(struct partition *p)
     return (struct solver_links){.exchange = exchange, .sum = sum, .ctx = p};
 }
 
-void partition_gather(struct partition *p, const double *values, double *field)
+struct stretto_block partition_stream_block(const struct partition *p)
 {
-    MPI_Request sent;
+    struct stretto_block block = {.ndim = 2};
 
-    for (int r = 0; p->rank == 0 && r < p->size; r++)
-        MPI_Irecv(field, 1, p->pieces[r], r, GATHER_TAG, p->comm, &p->requests[r]);
-    MPI_Isend(values, 1, p->inside, 0, GATHER_TAG, p->comm, &sent);
-    for (int r = 0; p->rank == 0 && r < p->size; r++)
-        MPI_Wait(&p->requests[r], MPI_STATUS_IGNORE);
-    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    for (int d = 0; d < 2; d++) {
+        block.whole[d] = p->grid;
+        block.start[d] = p->first[d];
+        block.count[d] = p->count[d];
+        block.local[d] = p->count[d] + 2;
+        block.offset[d] = 1;
+    }
+    return block;
 }

@@ -5,6 +5,7 @@
 #include "examples/heat/solver.h"
 
 #include <mpi.h>
+#include <stretto-mpi.h>
 
 struct partition;
 
@@ -22,7 +23,6 @@ void partition_shape(const struct partition *p, int *across, int *up);
 /* What a solver needs of the other blocks; borrows the partition. */
 struct solver_links partition_links(struct partition *p);
 
-/* Put the blocks together on rank 0, where `field` is N × N; elsewhere it is ignored. `values` has a rim.
- * Collective. */
-void partition_gather(struct partition *p, const double *values, double *field);
+/* The same as the stream's gather wants it: this process's block of the field, in an array with a rim. */
+struct stretto_block partition_stream_block(const struct partition *p);
 #endif

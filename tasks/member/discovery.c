@@ -75,45 +75,65 @@ static int read_rank(const char *stream, struct discovery *found, int rank, stru
     return rc;
 }
 
+static void forget(struct discovery *found)
+{
+    for (int i = 0; found->endpoint != NULL && i < found->ranks; i++)
+        free(found->endpoint[i]);
+    free(found->endpoint);
+    found->endpoint = NULL;
+}
+
 static int look(const char *stream, struct discovery *found, struct error *err)
 {
-    memset(found, 0, sizeof *found);
     if (read_current(stream, found, err) < 0)
         return -1;
     found->endpoint = xcalloc((size_t)found->ranks, sizeof *found->endpoint);
     for (int i = 0; i < found->ranks; i++)
         if (read_rank(stream, found, i, err) < 0) {
-            discovery_fini(found);
+            forget(found);
             return -1;
         }
     return 0;
 }
 
-int discovery_wait(const struct environment *env, struct discovery *found, struct error *err)
+static void sleep_ms(int64_t ms)
 {
-    int64_t pause = POLL_FIRST_MS, began = time_monotonic_ms();
-    bool said = false;
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
 
-    while (look(env->stream, found, err) < 0) {
-        int64_t left = environment_left_ms(env), wait = pause < left ? pause : left;
+int discovery_wait(const struct environment *env, int64_t until, struct discovery *found, struct error *err)
+{
+    int64_t now = time_monotonic_ms();
 
-        if (left == 0)
-            return error_set(err, "stream_deadline",
-                             "the member's walltime ended before the training ranks were found: %s", err->text);
-        if (!said && time_monotonic_ms() - began > SAY_AFTER_MS) {
-            log_warn("still waiting for the training ranks: %s", err->text);
-            said = true;
-        }
-        nanosleep(&(struct timespec){.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000}, NULL);
-        pause = pause * 3 / 2 < POLL_MAX_MS ? pause * 3 / 2 : POLL_MAX_MS;
+    if (found->began == 0) {
+        found->began = found->next_look = now;
+        found->pause = POLL_FIRST_MS;
     }
-    return 0;
+    for (;; now = time_monotonic_ms()) {
+        int64_t left = environment_left_ms(env), wait;
+
+        if (now >= found->next_look) {
+            if (look(env->stream, found, err) == 0)
+                return 0;
+            if (left == 0)
+                return error_set(err, "stream_deadline",
+                                 "the member's walltime ended before the training ranks were found: %s", err->text);
+            found->next_look = now + (found->pause < left ? found->pause : left);
+            found->pause = found->pause * 3 / 2 < POLL_MAX_MS ? found->pause * 3 / 2 : POLL_MAX_MS;
+        }
+        if (!found->said && now - found->began > SAY_AFTER_MS) {
+            log_warn("still waiting for the training ranks: %s", err->text);
+            found->said = true;
+        }
+        if (now >= until)
+            return DISCOVERY_NOT_YET;
+        wait = found->next_look < until ? found->next_look - now : until - now;
+        sleep_ms(wait > 0 ? wait : 0);
+    }
 }
 
 void discovery_fini(struct discovery *found)
 {
-    for (int i = 0; found->endpoint != NULL && i < found->ranks; i++)
-        free(found->endpoint[i]);
-    free(found->endpoint);
+    forget(found);
     memset(found, 0, sizeof *found);
 }

@@ -5,15 +5,21 @@
 #include "tasks/member/environment.h"
 
 #define RANKS_MAX 65536
+#define DISCOVERY_NOT_YET (-2)
 
+/* All zero at first. */
 struct discovery {
     uint32_t generation;
     int ranks;
     char **endpoint; /* one a rank */
+    int64_t began, next_look; /* monotonic ms; for waits in several calls */
+    int64_t pause;            /* ms between looks: grows */
+    bool said;
 };
 
-/* Wait until every rank of the current generation has told its endpoint, or the deadline has come. A generation that
- * changes meanwhile is followed. On success *found is the caller's, for discovery_fini(). */
-int discovery_wait(const struct environment *env, struct discovery *found, struct error *err);
+/* Wait until every rank of the current generation has told its endpoint, or the deadline has come; DISCOVERY_NOT_YET
+ * where `until` (monotonic ms) comes before. A generation that changes meanwhile is followed. On success *found is the
+ * caller's, for discovery_fini(). */
+int discovery_wait(const struct environment *env, int64_t until, struct discovery *found, struct error *err);
 void discovery_fini(struct discovery *found);
 #endif

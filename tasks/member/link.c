@@ -10,6 +10,10 @@
 
 #define SILENCE_MAX_MS 30000
 #define REPLY_MAX 65536
+/* Frames this small come so fast that looking for answers at each of them would cost as much as sending it. */
+#define SMALL_BYTES 65536
+#define LOOK_FRAMES 16
+#define LOOK_MS 5
 
 struct link {
     struct link_config config;
@@ -24,6 +28,9 @@ struct link {
     int64_t silence;       /* ms of silence after which HELLO is said again; grows while nobody answers */
     int64_t quiet_since;   /* monotonic ms: the last sign of life, or HELLO */
     bool said_silent;
+    int unlooked;      /* frames sent since answers were last looked for */
+    bool passed_over;  /* link_service() has done nothing since the last frame */
+    int64_t looked;    /* monotonic ms */
 };
 
 static struct frame frame_of(const struct link *link, enum frame_kind kind)
@@ -171,6 +178,8 @@ int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *
     zmq_msg_move(kept, msg);
     zmq_msg_close(msg);
     link->window_used += zmq_msg_size(kept);
+    link->unlooked++;
+    link->passed_over = false;
     return send_kept(link, link->sent, err);
 }
 
@@ -267,10 +276,25 @@ static bool expects_answer(const struct link *link)
     return link->hello_out || !link_settled(link);
 }
 
+/* Whether to leave the answers for later: never twice without a frame in between, so whoever waits is not kept. */
+static bool pass_over(struct link *link)
+{
+    if (link->passed_over || link->unlooked == 0 || link->unlooked >= LOOK_FRAMES || link->sent - link->acked < 2 ||
+        link->window_used > (link->sent - link->acked) * SMALL_BYTES || time_monotonic_ms() >= link->looked + LOOK_MS)
+        return false;
+    link->passed_over = true;
+    return true;
+}
+
 int link_service(struct link *link, struct error *err)
 {
     zmq_msg_t msg;
     int rc = 0;
+
+    if (pass_over(link))
+        return 0;
+    link->looked = time_monotonic_ms();
+    link->unlooked = 0;
 
     zmq_msg_init(&msg);
     while (rc == 0 && zmq_msg_recv(&msg, link->socket, ZMQ_DONTWAIT) >= 0)

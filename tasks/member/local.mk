@@ -3,8 +3,10 @@
 noinst_LTLIBRARIES += libmember.la
 libmember_la_SOURCES = \
 	tasks/member/convert.c tasks/member/convert.h \
+	tasks/member/declare.c tasks/member/declare.h \
 	tasks/member/discovery.c tasks/member/discovery.h \
 	tasks/member/environment.c tasks/member/environment.h \
+	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/steps.c tasks/member/steps.h \
@@ -16,5 +18,14 @@ lib_LTLIBRARIES += libstretto.la
 libstretto_la_SOURCES =
 libstretto_la_LIBADD = libmember.la
 libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_'
-include_HEADERS += tasks/member/stretto.h
+include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h
 pkgconfig_DATA += tasks/member/stretto.pc
+
+include tasks/member/fortran/local.mk
+
+# Part of the Python package, which tasks/train/local.mk puts together.
+member_python = tasks/member/python/stretto/member.py
+
+EXTRA_DIST += tests/t/stream-member.py tests/t/stream-mpi.c tests/t/stream-mpi.f90
+dist_check_SCRIPTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t
+TESTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t

@@ -4,7 +4,9 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/member/convert.h"
+#include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
+#include "tasks/member/lending.h"
 #include "tasks/member/link.h"
 #include "tasks/member/sendbuf.h"
 #include "tasks/member/steps.h"
@@ -29,8 +31,12 @@ struct stretto {
     struct {
         bool declared;
         enum stretto_dtype dtype; /* as stretto_send() gets it */
+        struct lending lending;
     } field[FIELDS_MAX];
-    bool failed; /* nothing more can be sent */
+    bool failed;      /* nothing more can be sent */
+    bool finished;    /* all is acknowledged, and the ranks know that it was all */
+    int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
+    int64_t until;    /* monotonic ms: the current call's patience ends */
 };
 
 static int connect_ranks(struct stretto *s)
@@ -58,24 +64,50 @@ static int connect_ranks(struct stretto *s)
     return 0;
 }
 
-int stretto_open(struct stretto **out)
+/* Each call that may wait begins so. */
+static void be_patient(struct stretto *s)
 {
-    struct stretto *s = xcalloc(1, sizeof *s);
+    s->until = s->patience < 0 ? INT64_MAX : time_monotonic_ms() + s->patience;
+}
 
-    *out = s;
-    s->failed = true;
+static int read_environment(struct stretto *s)
+{
     if (environment_read(&s->env, &s->err) < 0)
         return -1;
-    if (!s->env.active) {
-        s->failed = false;
+    if (s->env.active)
+        s->steps = steps_create(s->env.fields.count);
+    else
         log_info("STRETTO_STREAM is not set: this is no ensemble member with a training, nothing is sent");
-        return 0;
+    return 0;
+}
+
+int stretto_open_patiently(struct stretto **out, int patience_ms)
+{
+    struct stretto *s = *out;
+    int rc = 0;
+
+    if (s == NULL) {
+        *out = s = xcalloc(1, sizeof *s);
+        s->patience = patience_ms < 0 ? -1 : patience_ms;
+        s->failed = true;
+        if (read_environment(s) < 0)
+            return -1;
     }
-    s->steps = steps_create(s->env.fields.count);
-    if (discovery_wait(&s->env, &s->ranks, &s->err) < 0 || connect_ranks(s) < 0)
+    be_patient(s);
+    if (s->env.active)
+        rc = discovery_wait(&s->env, s->until, &s->ranks, &s->err);
+    if (rc == DISCOVERY_NOT_YET)
+        return STRETTO_AGAIN;
+    if (rc < 0 || (s->env.active && connect_ranks(s) < 0))
         return -1;
     s->failed = false;
     return 0;
+}
+
+int stretto_open(struct stretto **out)
+{
+    *out = NULL;
+    return stretto_open_patiently(out, -1);
 }
 
 int stretto_active(const struct stretto *s)
@@ -83,11 +115,45 @@ int stretto_active(const struct stretto *s)
     return s->env.active;
 }
 
+/* On an idle stream the program's own declarations stand for the spec's, so that it can be lent memory. */
+static int add_field(struct stretto *s, const char *name)
+{
+    if (s->env.fields.count == FIELDS_MAX)
+        return error_set(&s->err, "stream_field", "a stream has at most %d fields", FIELDS_MAX);
+    s->env.fields.field[s->env.fields.count].name = xstrdup(name);
+    return s->env.fields.count++;
+}
+
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape)
 {
     uint64_t extents[FRAME_MAX_DIMS];
+    struct field *field;
+    int number = field_set_find(&s->env.fields, name), rc;
+
+    if (number < 0 && s->env.active)
+        return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
+    if (ndim < 0 || ndim > FRAME_MAX_DIMS)
+        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name,
+                         FRAME_MAX_DIMS);
+    if (number < 0 && (number = add_field(s, name)) < 0)
+        return -1;
+    field = &s->env.fields.field[number];
+    for (int i = 0; i < ndim; i++)
+        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
+    rc = s->env.active ? declare_check(field, dtype, ndim, extents, &s->err)
+                       : declare_set(field, dtype, ndim, extents, &s->err);
+    if (rc < 0)
+        return -1;
+    lending_fini(&s->field[number].lending);
+    s->field[number].declared = true;
+    s->field[number].dtype = dtype;
+    return number;
+}
+
+int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
+                     int64_t shape[STRETTO_NDIM_MAX])
+{
     const struct field *field;
-    char given[96], wanted[96];
     int number;
 
     if (!s->env.active)
@@ -96,21 +162,11 @@ int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype,
     if (number < 0)
         return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
     field = &s->env.fields.field[number];
-    if (ndim < 0 || ndim > FRAME_MAX_DIMS)
-        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name,
-                         FRAME_MAX_DIMS);
-    for (int i = 0; i < ndim; i++)
-        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
-    if (!field_has_shape(field, ndim, extents))
-        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name,
-                         shape_text(given, sizeof given, ndim, extents),
-                         shape_text(wanted, sizeof wanted, field->ndim, field->shape));
-    if (!convert_possible(dtype, field->dtype))
-        return error_set(&s->err, "stream_field", "field \"%s\" is %s here, but %s in the spec", name,
-                         dtype_name(dtype), dtype_name(field->dtype));
-    s->field[number].declared = true;
-    s->field[number].dtype = dtype;
-    return number;
+    *dtype = field->dtype;
+    *ndim = field->ndim;
+    for (int i = 0; i < STRETTO_NDIM_MAX; i++)
+        shape[i] = i < field->ndim ? (int64_t)field->shape[i] : 1;
+    return 1;
 }
 
 static int service(struct stretto *s)
@@ -123,10 +179,11 @@ static int service(struct stretto *s)
     return 0;
 }
 
-/* Sleep until a rank speaks, a timer is due or the member's walltime is over. */
+/* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
+ * for long enough. */
 static int wait_for_ranks(struct stretto *s, const char *what)
 {
-    int64_t timeout = environment_left_ms(&s->env);
+    int64_t timeout = environment_left_ms(&s->env), patience = s->until - time_monotonic_ms();
     zmq_pollitem_t *items;
     int rc = 0;
 
@@ -134,6 +191,10 @@ static int wait_for_ranks(struct stretto *s, const char *what)
         s->failed = true;
         return error_set(&s->err, "stream_deadline", "the member's walltime ended while waiting %s", what);
     }
+    if (patience <= 0)
+        return STRETTO_AGAIN;
+    if (patience < timeout)
+        timeout = patience;
     items = xcalloc((size_t)s->ranks.ranks, sizeof *items);
     for (int i = 0; i < s->ranks.ranks; i++) {
         int64_t due = link_timeout(s->link[i]);
@@ -151,7 +212,8 @@ static int wait_for_ranks(struct stretto *s, const char *what)
     return rc;
 }
 
-static int send_field(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
+/* Takes over *msg, which holds the payload behind room for the header. */
+static int send_message(struct stretto *s, struct link *link, int number, int64_t step, zmq_msg_t *msg)
 {
     const struct field *field = &s->env.fields.field[number];
     struct frame f = {.step = step,
@@ -159,20 +221,26 @@ static int send_field(struct stretto *s, struct link *link, int number, int64_t 
                       .dtype = (uint8_t)field->dtype,
                       .ndim = (uint8_t)field->ndim,
                       .length = field->bytes};
+
+    memcpy(f.shape, field->shape, sizeof f.shape);
+    if (s->env.checksum) {
+        f.flags = FRAME_PAYLOAD_CHECKSUM;
+        f.payload_checksum = frame_checksum((uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, field->bytes);
+    }
+    return link_send(link, &f, msg, &s->err);
+}
+
+static int send_copy(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
+{
+    const struct field *field = &s->env.fields.field[number];
     zmq_msg_t msg;
-    uint8_t *bytes;
 
     if (sendbuf_message(s->pool, FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)field->bytes);
-    bytes = zmq_msg_data(&msg);
-    memcpy(f.shape, field->shape, sizeof f.shape);
-    convert(bytes + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype, field->count);
-    if (s->env.checksum) {
-        f.flags = FRAME_PAYLOAD_CHECKSUM;
-        f.payload_checksum = frame_checksum(bytes + FRAME_HEADER_SIZE, field->bytes);
-    }
-    return link_send(link, &f, &msg, &s->err);
+    convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype,
+            field->count);
+    return send_message(s, link, number, step, &msg);
 }
 
 static int incomplete(struct stretto *s)
@@ -186,35 +254,105 @@ static int incomplete(struct stretto *s)
                      s->env.fields.field[field].name);
 }
 
-int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
+static int check_field(struct stretto *s, int field)
 {
-    struct link *link;
-    size_t size;
-
-    if (!s->env.active && !s->failed)
-        return 0;
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    if (s->finished)
+        return error_set(&s->err, "stream_finished", "the stream has been finished: nothing more can be sent");
     if (field < 0 || field >= s->env.fields.count || !s->field[field].declared)
         return error_set(&s->err, "stream_field", "field %d was not declared", field);
+    return 0;
+}
+
+/* Until there is room on the link by which that field of that step goes. */
+static int wait_for_room(struct stretto *s, int field, int64_t step, struct link **link)
+{
+    size_t size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
+    int rc;
+
     if (step < 0)
         return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
     if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX))
         return incomplete(s);
+    be_patient(s);
     /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
-    link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
-    size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
-    if (service(s) < 0)
-        return -1;
-    while (!link_has_room(link, size))
-        if (wait_for_ranks(s, "for room in the ranks' buffers") < 0 || service(s) < 0)
-            return -1;
-    if (send_field(s, link, field, step, data) < 0) {
-        s->failed = true;
-        return -1;
+    *link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
+    rc = service(s);
+    while (rc == 0 && !link_has_room(*link, size)) {
+        rc = wait_for_ranks(s, "for room in the ranks' buffers");
+        if (rc == 0)
+            rc = service(s);
     }
-    steps_note(s->steps, step, field);
+    return rc;
+}
+
+/* Done with a message that was handed to a link. */
+static int note_sent(struct stretto *s, int field, int64_t step, int rc)
+{
+    if (rc < 0)
+        s->failed = true;
+    else
+        steps_note(s->steps, step, field);
+    return rc;
+}
+
+int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
+{
+    struct link *link;
+    int rc;
+
+    if (!s->env.active && !s->failed)
+        return 0;
+    if (check_field(s, field) < 0)
+        return -1;
+    rc = wait_for_room(s, field, step, &link);
+    return rc < 0 ? rc : note_sent(s, field, step, send_copy(s, link, field, step, data));
+}
+
+int stretto_lend(struct stretto *s, int field, void **out)
+{
+    const struct field *f;
+    bool in_place;
+
+    *out = NULL;
+    if (check_field(s, field) < 0)
+        return -1;
+    f = &s->env.fields.field[field];
+    in_place = s->env.active && s->field[field].dtype == f->dtype;
+    *out = lending_lend(&s->field[field].lending, in_place ? s->pool : NULL,
+                        f->count * dtype_size(s->field[field].dtype));
+    if (*out == NULL)
+        return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);
     return 0;
+}
+
+int stretto_send_lent(struct stretto *s, int field, int64_t step)
+{
+    struct lending *lending;
+    struct link *link;
+    zmq_msg_t msg;
+    bool framed;
+    int rc;
+
+    if (check_field(s, field) < 0)
+        return -1;
+    lending = &s->field[field].lending;
+    if (!lending->lent)
+        return error_set(&s->err, "stream_lent", "nothing is lent for field \"%s\"",
+                         s->env.fields.field[field].name);
+    if (!s->env.active) {
+        lending_take(lending, &msg);
+        return 0;
+    }
+    rc = wait_for_room(s, field, step, &link);
+    if (rc < 0)
+        return rc;
+    framed = lending->framed;
+    lending_take(lending, &msg);
+    return note_sent(s, field, step,
+                     framed ? send_message(s, link, field, step, &msg)
+                            : send_copy(s, link, field, step, lending->scratch));
 }
 
 double stretto_time_left(const struct stretto *s)
@@ -232,22 +370,27 @@ static bool settled(const struct stretto *s)
     return true;
 }
 
-static int finish(struct stretto *s)
+int stretto_finish(struct stretto *s)
 {
+    int rc;
+
     if (s->failed)
-        return -1;
-    if (!s->env.active)
+        return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    if (!s->env.active || s->finished)
         return 0;
     if (incomplete(s) < 0)
         return -1;
+    be_patient(s);
     for (int i = 0; i < s->ranks.ranks; i++)
         link_finalize(s->link[i]);
-    if (service(s) < 0)
-        return -1;
-    while (!settled(s))
-        if (wait_for_ranks(s, "for the ranks to acknowledge") < 0 || service(s) < 0)
-            return -1;
-    return 0;
+    rc = service(s);
+    while (rc == 0 && !settled(s)) {
+        rc = wait_for_ranks(s, "for the ranks to acknowledge");
+        if (rc == 0)
+            rc = service(s);
+    }
+    s->finished = rc == 0;
+    return rc;
 }
 
 void stretto_abort(struct stretto *s)
@@ -257,6 +400,8 @@ void stretto_abort(struct stretto *s)
     for (int i = 0; s->link != NULL && i < s->ranks.ranks; i++)
         link_destroy(s->link[i]);
     free(s->link);
+    for (int i = 0; i < FIELDS_MAX; i++)
+        lending_fini(&s->field[i].lending);
     if (s->zmq != NULL)
         while (zmq_ctx_term(s->zmq) != 0 && zmq_errno() == EINTR)
             ;
@@ -273,7 +418,9 @@ int stretto_close(struct stretto *s)
 
     if (s == NULL)
         return 0;
-    rc = finish(s);
+    rc = stretto_finish(s);
+    if (rc == STRETTO_AGAIN)
+        return rc;
     if (rc < 0)
         log_error("%s", s->err.text);
     stretto_abort(s);

@@ -3,7 +3,7 @@
  * A simulation that is an ensemble member opens a stream, declares its fields, sends them as its time goes on, and
  * closes. What the stream is (ranks, key, declared fields) comes from the environment that the runner has set
  * (docs/run-directory.md), so the program itself has no options for it. A program that is not run under stretto still
- * runs: the stream is then idle, every call succeeds and does nothing, and that is said once on stderr.
+ * runs: the stream is then idle, nothing is sent and every right call succeeds, and that is said once on stderr.
  *
  * One thread uses a stream at a time. In an MPI program only rank 0 opens one. The library starts no process, installs
  * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error().
@@ -28,10 +28,20 @@ enum stretto_dtype {
     STRETTO_UINT8 = 5,
 };
 
+#define STRETTO_NDIM_MAX 4
+#define STRETTO_AGAIN (-2) /* only from streams of stretto_open_patiently() */
+
 /* Open the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
  * there is none. On success *out is the stream, to be ended by stretto_close(). On failure *out is still a handle,
  * good only for stretto_error() and stretto_close(). */
 int stretto_open(struct stretto **out);
+
+/* For callers that must look at something else while they wait, such as an interpreter at its signals. As
+ * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent(), stretto_finish() or
+ * stretto_close() on the stream, has
+ * waited for `patience_ms`, it returns STRETTO_AGAIN, has done nothing, and is to be called again with the same
+ * arguments. *out is NULL at the first call. */
+int stretto_open_patiently(struct stretto **out, int patience_ms);
 
 /* 1 where the stream leads to a training, 0 where it is idle. */
 int stretto_active(const struct stretto *s);
@@ -42,9 +52,25 @@ int stretto_active(const struct stretto *s);
  * conversion is made. */
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape);
 
+/* What the spec says of a field: 1 with its type, the number of its extents, and these (1 beyond them); 0 where the
+ * stream is idle and nothing is known; -1 where the spec has no such field. */
+int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
+                     int64_t shape[STRETTO_NDIM_MAX]);
+
 /* Send one field of one time step; `data` holds the declared number of elements, contiguous, and may be reused at
  * once. `step` >= 0; a step sent twice counts once. Blocks while the rank's buffers are full (back-pressure). */
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data);
+
+/* Have the field's next send buffer lent, to write the field into it: *data then has room for the declared number of
+ * elements of the declared type, at a multiple of 64 bytes, with undefined contents. Where that type is the spec's, what
+ * is written is what travels, and nothing is copied; otherwise it is narrowed by stretto_send_lent(). An idle stream
+ * lends memory, too, so that a program needs no second way. The memory is the program's until stretto_send_lent(), a
+ * new stretto_field() of that field, or the stream's end; asked for again before, it is the same. Does not block. */
+int stretto_lend(struct stretto *s, int field, void **data);
+
+/* Send what was written into the lent memory as that field of that step; otherwise as stretto_send(). After it, the
+ * memory must not be touched any more: ask for the next. */
+int stretto_send_lent(struct stretto *s, int field, int64_t step);
 
 /* Seconds until the member's walltime ends; a huge value where there is no limit. */
 double stretto_time_left(const struct stretto *s);
@@ -53,6 +79,10 @@ double stretto_time_left(const struct stretto *s);
  * Returns 0 only if all of it has been acknowledged: a member must not report success otherwise. The stream is freed
  * in either case, with a message on stderr on failure. NULL is taken. */
 int stretto_close(struct stretto *s);
+
+/* As stretto_close(), but the stream is neither freed nor anything printed, so that stretto_error() can tell the reason
+ * of a failure. Either way, stretto_abort() then frees it. */
+int stretto_finish(struct stretto *s);
 
 /* End the stream without finishing: nothing more is sent, and the ranks do not take the member for finished. */
 void stretto_abort(struct stretto *s);

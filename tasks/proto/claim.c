@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,19 +76,25 @@ bool claim_alive(const struct claim *claim)
            process_start_time(claim->pid) == claim->start_time;
 }
 
-int job_tmpdir_make(char *out, size_t size, struct error *err)
+int job_tmpdir_name(char *out, size_t size, struct error *err)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     const char *base = getenv("TMPDIR");
+    unsigned char random[6];
 
-    if (base != NULL && base[0] == '/' && strlen(base) <= TMPDIR_BASE_MAX) {
-        snprintf(out, size, "%s" TMPDIR_NAME, base);
-        if (mkdtemp(out) != NULL)
-            return 0;
-    }
-    snprintf(out, size, "/tmp" TMPDIR_NAME);
-    if (mkdtemp(out) == NULL)
-        return error_errno(err, "tmpdir", "cannot make a temporary directory in /tmp");
+    if (base == NULL || base[0] != '/' || strlen(base) > TMPDIR_BASE_MAX || access(base, W_OK | X_OK) < 0)
+        base = "/tmp";
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return error_errno(err, "tmpdir", "no source of randomness");
+    snprintf(out, size, "%s" TMPDIR_NAME, base);
+    for (size_t i = 0; i < sizeof random; i++)
+        out[strlen(out) - sizeof random + i] = letters[random[i] % (sizeof letters - 1)];
     return 0;
+}
+
+int job_tmpdir_make(const char *path, struct error *err)
+{
+    return mkdir(path, 0700) == 0 ? 0 : error_errno(err, "tmpdir", "cannot make the temporary directory %s", path);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)

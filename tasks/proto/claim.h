@@ -25,9 +25,13 @@ int claim_read(const char *jobdir, struct claim *out, struct error *err);
 /* Does the process that made it still run, on this machine and since the same boot? */
 bool claim_alive(const struct claim *claim);
 
-/* Make a directory for sockets and such, mode 0700, with a short path on a local disk: $TMPDIR where that is short
- * enough for the path of a Unix socket below it, else /tmp. */
-int job_tmpdir_make(char *out, size_t size, struct error *err);
+/* A new name for a directory for sockets and such, with a short path on a local disk: in $TMPDIR where that is short
+ * enough for the path of a Unix socket below it, else in /tmp. It is in the claim before it is made, so that it can be
+ * removed whenever its maker is killed. */
+int job_tmpdir_name(char *out, size_t size, struct error *err);
+
+/* Make it, mode 0700. Fails where the path is taken. */
+int job_tmpdir_make(const char *path, struct error *err);
 
 /* Remove it with all that is in it. Refuses a path that job_tmpdir_make() would not have made, since a claim's comes
  * from a file; a missing one is no error. */

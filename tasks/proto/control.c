@@ -17,15 +17,22 @@ static const char *const what_names[] = {
     [CONTROL_METRICS] = "metrics", [CONTROL_DONE] = "done", [CONTROL_ENDPOINT] = "endpoint",
 };
 
-size_t control_build(char buf[CONTROL_MESSAGE_MAX], const char *job, enum control_what what)
+bool control_key_valid(const char *key)
 {
-    return (size_t)snprintf(buf, CONTROL_MESSAGE_MAX, "{\"version\": 1, \"job\": \"%.63s\", \"what\": \"%s\"}", job,
-                            what_names[what]);
+    return strlen(key) == CONTROL_KEY_SIZE - 1 && strspn(key, "0123456789abcdef") == CONTROL_KEY_SIZE - 1;
+}
+
+size_t control_build(char buf[CONTROL_MESSAGE_MAX], const char *job, const char *key, enum control_what what)
+{
+    bool keyed = *key != '\0';
+
+    return (size_t)snprintf(buf, CONTROL_MESSAGE_MAX, "{\"version\": 1, \"job\": \"%.63s\", %s%.32s%s\"what\": \"%s\"}", job,
+                            keyed ? "\"key\": \"" : "", key, keyed ? "\", " : "", what_names[what]);
 }
 
 int control_parse(const void *data, size_t size, struct control_message *out, struct error *err)
 {
-    const char *job = NULL, *what = NULL;
+    const char *job = NULL, *key = "", *what = NULL;
     json_error_t jerr;
     json_t *root;
     int64_t version;
@@ -41,15 +48,17 @@ int control_parse(const void *data, size_t size, struct control_message *out, st
     }
     if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) < 0 ||
         jsonx_string(root, "", "job", JSONX_REQUIRED, &job, err) < 0 ||
+        jsonx_string(root, "", "key", JSONX_OPTIONAL, &key, err) < 0 ||
         jsonx_string(root, "", "what", JSONX_REQUIRED, &what, err) < 0)
         goto out;
     for (i = 0; i < sizeof what_names / sizeof *what_names && strcmp(what, what_names[i]) != 0; i++)
         ;
-    if (!job_name_valid(job) || i == sizeof what_names / sizeof *what_names) {
+    if (!job_name_valid(job) || (*key != '\0' && !control_key_valid(key)) || i == sizeof what_names / sizeof *what_names) {
         error_set(err, "control_invalid", "a control message about nothing known");
         goto out;
     }
     snprintf(out->job, sizeof out->job, "%s", job);
+    snprintf(out->key, sizeof out->key, "%s", key);
     out->what = (enum control_what)i;
     rc = 0;
 out:
@@ -59,17 +68,18 @@ out:
 
 struct control_sender {
     char *endpoint;
-    char *job;
+    char *job, *key;
     void *context;
     void *socket;
 };
 
-struct control_sender *control_sender_create(const char *endpoint, const char *job)
+struct control_sender *control_sender_create(const char *endpoint, const char *job, const char *key)
 {
     struct control_sender *s = xcalloc(1, sizeof *s);
 
     s->endpoint = endpoint ? xstrdup(endpoint) : NULL;
     s->job = xstrdup(job);
+    s->key = xstrdup(key ? key : "");
     return s;
 }
 
@@ -102,7 +112,7 @@ static int connect_once(struct control_sender *s)
 void control_sender_nudge(struct control_sender *s, enum control_what what)
 {
     char text[CONTROL_MESSAGE_MAX];
-    size_t size = control_build(text, s->job, what);
+    size_t size = control_build(text, s->job, s->key, what);
 
     if (connect_once(s) == 0)
         zmq_send(s->socket, text, size, ZMQ_DONTWAIT);
@@ -120,6 +130,7 @@ void control_sender_destroy(struct control_sender *s)
         zmq_ctx_term(s->context);
     free(s->endpoint);
     free(s->job);
+    free(s->key);
     free(s);
     errno = saved;
 }

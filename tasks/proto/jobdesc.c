@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -148,12 +149,17 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         jsonx_int(root, "", "ensemble", JSONX_REQUIRED, 0, INT64_MAX, &desc->ensemble, err) < 0 ||
         jsonx_string(root, "", "kind", JSONX_REQUIRED, &kind, err) < 0 ||
         jsonx_string(root, "", "control", JSONX_OPTIONAL, &desc->control, err) < 0 ||
+        jsonx_string(root, "", "control_key", JSONX_OPTIONAL, &desc->control_key, err) < 0 ||
         read_seconds(root, "walltime", &desc->walltime_ms, err) < 0 ||
         read_seconds(root, "grace", &desc->grace_ms, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)
         goto fail;
     if (!job_name_valid(desc->job)) {
         error_at(err, BAD, "/job", "a job's name is 1 to %d of [A-Za-z0-9._-]", JOB_NAME_MAX);
+        goto fail;
+    }
+    if (desc->control_key != NULL && !control_key_valid(desc->control_key)) {
+        error_at(err, BAD, "/control_key", "\"control_key\" must be 32 hex digits");
         goto fail;
     }
     if (strcmp(kind, "members") != 0 && strcmp(kind, "training") != 0) {
@@ -212,8 +218,8 @@ json_t *jobdesc_build(const struct jobdesc *desc)
                                                "launcher", task->launcher, "ntasks", (json_int_t)task->ntasks,
                                                "success_file", task->success_file));
     }
-    return json_pack("{s:i, s:s, s:I, s:s, s:s*, s:o, s:o, s:o}", "version", 1, "job", desc->job, "ensemble",
+    return json_pack("{s:i, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o, s:o}", "version", 1, "job", desc->job, "ensemble",
                      (json_int_t)desc->ensemble, "kind", desc->kind == JOBDESC_MEMBERS ? "members" : "training",
-                     "control", desc->control, "walltime", seconds(desc->walltime_ms), "grace", seconds(desc->grace_ms),
+                     "control", desc->control, "control_key", desc->control_key, "walltime", seconds(desc->walltime_ms), "grace", seconds(desc->grace_ms),
                      "tasks", tasks);
 }

@@ -30,6 +30,7 @@ struct jobdesc {
     int64_t ensemble;
     enum jobdesc_kind kind;
     const char *control; /* endpoint, or NULL */
+    const char *control_key; /* what the job's messages there bear, or NULL */
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
     size_t ntasks;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -57,10 +58,16 @@ static void log_start(const struct jobdesc *desc)
 static int run_claimed(const struct jobdesc *desc, const char *jobdir, const char *tmpdir, int signal_fd,
                        int64_t started_ms)
 {
-    struct control_sender *control = control_sender_create(desc->control, desc->job);
+    struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
     struct job job = {.desc = desc, .tmpdir = tmpdir};
+    struct error err;
     int rc;
 
+    if (job_tmpdir_make(tmpdir, &err) < 0) {
+        log_error("%s", err.text);
+        control_sender_destroy(control);
+        return EX_IOERR;
+    }
     gethostname(job.host, sizeof job.host - 1);
     if (desc->walltime_ms > 0)
         job.deadline = (time_now_ms() - (time_monotonic_ms() - started_ms) + desc->walltime_ms) / 1000;
@@ -95,12 +102,11 @@ static int run_directory(const char *jobdir, int signal_fd, int64_t started_ms)
         return EX_CONFIG;
     if (claimed_before(jobdir)) {
         status = EX_TEMPFAIL;
-    } else if (job_tmpdir_make(tmpdir, sizeof tmpdir, &err) < 0) {
+    } else if (job_tmpdir_name(tmpdir, sizeof tmpdir, &err) < 0) {
         log_error("%s", err.text);
     } else if (claim_make(jobdir, tmpdir, &err) < 0) {
         status = errno == EEXIST ? EX_TEMPFAIL : EX_IOERR;
-        log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "%s", err.text);
-        job_tmpdir_remove(tmpdir);
+        log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, NULL, "%s", err.text);
     } else {
         status = run_claimed(desc, jobdir, tmpdir, signal_fd, started_ms);
     }
@@ -116,6 +122,7 @@ int main(int argc, char **argv)
     char *jobdir;
 
     clean_descriptors();
+    umask(077); /* whatever a batch system has set: output and records are for the user alone */
     log_init("stretto-run", LOG_LEVEL_INFO);
     signal_fd = run_signals(&err);
     if (signal_fd < 0) {

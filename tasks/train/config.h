@@ -16,6 +16,7 @@ struct train_config {
     uint64_t count; /* members of the ensemble */
     const char *job;
     const char *control; /* NULL where there is no control socket */
+    const char *control_key; /* what the messages there bear, or NULL */
     const char *stream;
     uint64_t key;
     struct field_set fields;

@@ -5,6 +5,7 @@
 #include "tasks/proto/frame.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@ struct endpoint {
     void *socket;
     char *made_dir; /* removed at the end */
     char *path;     /* of the Unix socket */
+    char tcp[128];  /* "" where none was asked for */
 };
 
 static int choose_path(struct endpoint *e, const struct train_config *config, struct error *err)
@@ -49,6 +51,23 @@ static uint64_t largest_frame(const struct train_config *config)
     return largest + FRAME_HEADER_SIZE;
 }
 
+/* Frames are not encrypted, so only loopback addresses are taken: for tests and measurements. */
+static int bind_tcp(struct endpoint *e, struct error *err)
+{
+    const char *host = getenv("STRETTO_STREAM_TCP");
+    size_t size = sizeof e->tcp;
+    char name[64];
+
+    if (host == NULL || *host == '\0')
+        return 0;
+    if (strncmp(host, "127.", 4) != 0 || strlen(host) > 15)
+        return error_set(err, "train_endpoint", "STRETTO_STREAM_TCP takes a loopback address such as 127.0.0.1, not %s", host);
+    snprintf(name, sizeof name, "tcp://%s:*", host);
+    if (zmq_bind(e->socket, name) != 0 || zmq_getsockopt(e->socket, ZMQ_LAST_ENDPOINT, e->tcp, &size) != 0)
+        return error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
+    return 0;
+}
+
 static int bind_socket(struct endpoint *e, const struct train_config *config, void *zmq, struct error *err)
 {
     uint64_t frame = largest_frame(config), ahead = AHEAD_BYTES / frame;
@@ -72,14 +91,17 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
 static int publish(const struct endpoint *e, const struct train_config *config, struct error *err)
 {
     char host[HOST_NAME_MAX + 1] = "", *file, *name;
-    json_t *value;
+    json_t *value, *names;
     int rc;
 
     gethostname(host, sizeof host - 1);
     name = xasprintf("ipc://%s", e->path);
+    names = json_pack("[s]", name);
+    if (*e->tcp != '\0')
+        json_array_append_new(names, json_string(e->tcp));
     file = xasprintf("%s/g%u-rank%d.json", config->stream, config->generation, config->rank);
-    value = json_pack("{s:i, s:I, s:i, s:i, s:s, s:[s]}", "version", 1, "generation", (json_int_t)config->generation,
-                      "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", name);
+    value = json_pack("{s:i, s:I, s:i, s:i, s:s, s:o}", "version", 1, "generation", (json_int_t)config->generation,
+                      "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", names);
     rc = file_write_json(file, value, 0600, err);
     json_decref(value);
     free(file);
@@ -91,7 +113,7 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
 {
     struct endpoint *e = xcalloc(1, sizeof *e);
 
-    if (choose_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && publish(e, config, err) == 0)
+    if (choose_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_tcp(e, err) == 0 && publish(e, config, err) == 0)
         return e;
     endpoint_destroy(e);
     return NULL;

@@ -5,47 +5,62 @@
 #include "tasks/train/peers.h"
 #include "tasks/train/stepset.h"
 
-#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ACKS_MAX 256
+#define READY_BYTES ((size_t)256 << 10)
+
+/* A whole sample on its way into the pool, and how far its member may be acknowledged while it is not there. */
+struct ready {
+    struct sample *sample;
+    struct peer *peer;
+    uint64_t before;
+};
 
 struct intake {
     const struct train_config *config;
     struct pool *pool;
+    struct sample_store *store;
     intake_reply *reply;
     void *arg;
     struct peers *peers;
     struct stepset *have;
     uint8_t *finalized; /* a bit for each member */
+    struct ready ready[POOL_PUT_MAX];
+    int readies;
     struct peer *ack[ACKS_MAX];
     int acks;
-    bool said_rejected;
-    pthread_mutex_t lock; /* of the counters */
-    struct receiver_counters counters;
+    bool ended; /* the training has: nothing is taken any more */
+    bool said[FAULTS];
+    struct {
+        atomic_uint_least64_t received, duplicates, finalized, rejected[FAULTS];
+    } counters; /* written by this thread alone */
 };
 
 /* The connection that a frame came by. */
 struct origin {
     const uint8_t *routing;
     uint8_t routing_size;
+    zmq_msg_t *msg; /* NULL where there is none at hand */
 };
 
-struct intake *intake_create(const struct train_config *config, struct pool *pool, intake_reply *reply, void *arg)
+struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
+                             intake_reply *reply, void *arg)
 {
     struct intake *in = xcalloc(1, sizeof *in);
 
     in->config = config;
     in->pool = pool;
+    in->store = store;
     in->reply = reply;
     in->arg = arg;
     in->peers = peers_create();
     in->have = stepset_create();
     in->finalized = xcalloc(config->count / 8 + 1, 1);
-    pthread_mutex_init(&in->lock, NULL);
     return in;
 }
 
@@ -53,34 +68,72 @@ void intake_destroy(struct intake *in)
 {
     if (in == NULL)
         return;
+    for (int i = 0; i < in->readies; i++)
+        sample_unref(in->ready[i].sample);
     peers_destroy(in->peers);
     stepset_destroy(in->have);
-    pthread_mutex_destroy(&in->lock);
     free(in->finalized);
     free(in);
 }
 
+static uint64_t read_counter(atomic_uint_least64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* There is one writer, so this needs no locked instruction. */
+static void count(atomic_uint_least64_t *counter, int64_t by)
+{
+    atomic_store_explicit(counter, read_counter(counter) + (uint64_t)by, memory_order_relaxed);
+}
+
 void intake_counters(struct intake *in, struct receiver_counters *counters)
 {
-    pthread_mutex_lock(&in->lock);
-    *counters = in->counters;
-    pthread_mutex_unlock(&in->lock);
+    counters->received = read_counter(&in->counters.received);
+    counters->duplicates = read_counter(&in->counters.duplicates);
+    counters->finalized = read_counter(&in->counters.finalized);
+    counters->bytes = counters->received * in->config->sample_bytes;
+    for (int i = 0; i < FAULTS; i++)
+        counters->rejected[i] = read_counter(&in->counters.rejected[i]);
 }
 
-static void count(struct intake *in, uint64_t *counter, int by)
+/* Who sent it, as far as that can be told: what the frame says where its header is whole, and the connection. */
+static const char *sender(char *buf, size_t size, struct origin from, const struct frame *f)
 {
-    pthread_mutex_lock(&in->lock);
-    *counter += (uint64_t)by;
-    pthread_mutex_unlock(&in->lock);
+    const char *address = from.msg != NULL ? zmq_msg_gets(from.msg, "Peer-Address") : NULL;
+    int n = 0;
+
+    if (f != NULL)
+        n = snprintf(buf, size, "member %llu.%llu, attempt %u, ", (unsigned long long)f->ensemble,
+                     (unsigned long long)f->member, f->attempt);
+    n += snprintf(buf + n, size - (size_t)n, "connection ");
+    for (int i = 0; i < from.routing_size && i < 16; i++)
+        n += snprintf(buf + n, size - (size_t)n, "%02x", from.routing[i]);
+    if (address != NULL && *address != '\0')
+        snprintf(buf + n, size - (size_t)n, " from %.64s", address);
+    return buf;
 }
 
-void intake_reject(struct intake *in, const char *why)
+/* f is NULL where nothing in the frame can be believed. */
+static void reject(struct intake *in, struct origin from, const struct frame *f, int fault, const char *why)
 {
-    count(in, &in->counters.rejected, 1);
-    if (!in->said_rejected)
-        log_warn("ensemble %llu, rank %d: a frame was rejected: %s (said once; the status counts them)",
-                 (unsigned long long)in->config->ensemble, in->config->rank, why);
-    in->said_rejected = true;
+    char who[256];
+
+    count(&in->counters.rejected[fault], 1);
+    if (!in->said[fault])
+        log_warn("ensemble %llu, rank %d: a frame of %s was rejected: %s (said once; the status counts them as \"%s\")",
+                 (unsigned long long)in->config->ensemble, in->config->rank, sender(who, sizeof who, from, f), why,
+                 fault_name(fault));
+    in->said[fault] = true;
+}
+
+void intake_parts(struct intake *in, const uint8_t *routing, uint8_t routing_size, int parts)
+{
+    struct origin from = {routing, routing_size, NULL};
+    char why[64];
+
+    snprintf(why, sizeof why, "a message of %d parts instead of one", parts);
+    reject(in, from, NULL, FAULT_PARTS, why);
 }
 
 /* Answer a frame: the member knows the answer as its own by key and session. */
@@ -101,8 +154,8 @@ static void answer(struct intake *in, struct origin to, const struct frame *f, e
     in->reply(in->arg, to.routing, to.routing_size, &reply, payload);
 }
 
-static void __attribute__((format(printf, 4, 5)))
-refuse(struct intake *in, struct origin to, const struct frame *f, const char *fmt, ...)
+static void __attribute__((format(printf, 5, 6)))
+refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
 {
     char why[256];
     va_list ap;
@@ -110,7 +163,7 @@ refuse(struct intake *in, struct origin to, const struct frame *f, const char *f
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    intake_reject(in, why);
+    reject(in, to, f, fault, why);
     answer(in, to, f, FRAME_REFUSED, 0, 0, why);
 }
 
@@ -124,20 +177,76 @@ static void ack_later(struct intake *in, struct peer *peer)
     in->ack[in->acks++] = peer;
 }
 
-void intake_flush(struct intake *in)
+static struct frame frame_of(const struct intake *in, const struct peer *peer)
 {
-    for (int i = 0; i < in->acks; i++) {
-        struct peer *peer = in->ack[i];
-        struct frame f = {.key = in->config->key,
+    return (struct frame){.key = in->config->key,
                           .ensemble = in->config->ensemble,
                           .member = peer->member,
                           .session = peer->session,
                           .attempt = peer->attempt};
+}
 
-        peer->ack_due = false;
-        answer(in, (struct origin){peer->routing, peer->routing_size}, &f, FRAME_ACK, peer->last, 0, NULL);
+/* Acknowledge what is held. Of a peer some of whose samples still wait, only what is before them; it stays in the list.
+ */
+static void send_acks(struct intake *in, int waiting)
+{
+    int kept = 0;
+
+    for (int i = 0; i < in->acks; i++)
+        in->ack[i]->limit = in->ack[i]->last;
+    for (int i = in->readies - 1; i >= waiting; i--)
+        in->ready[i].peer->limit = in->ready[i].before;
+    for (int i = 0; i < in->acks; i++) {
+        struct peer *peer = in->ack[i];
+        bool all = peer->limit == peer->last;
+
+        if (all || peer->limit > peer->acked) {
+            struct frame f = frame_of(in, peer);
+
+            answer(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f, FRAME_ACK, peer->limit, 0, NULL);
+            peer->acked = peer->limit;
+        }
+        if (all)
+            peer->ack_due = false;
+        else
+            in->ack[kept++] = peer;
     }
-    in->acks = 0;
+    in->acks = kept;
+}
+
+/* Nobody will draw any more: what still comes is refused. */
+static void end(struct intake *in, int from)
+{
+    in->ended = true;
+    count(&in->counters.received, from - in->readies);
+    for (int i = in->readies - 1; i >= from; i--) {
+        struct peer *peer = in->ready[i].peer;
+        struct frame f = frame_of(in, peer);
+
+        peer->last = in->ready[i].before;
+        refuse(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f, FAULT_ENDED, "the training has ended");
+        sample_unref(in->ready[i].sample);
+    }
+}
+
+void intake_flush(struct intake *in)
+{
+    struct sample *sample[POOL_PUT_MAX];
+    int put = 0, n = 0;
+
+    for (int i = 0; i < in->readies; i++)
+        sample[i] = in->ready[i].sample;
+    while (put < in->readies && (n = pool_put(in->pool, sample + put, in->readies - put)) >= 0) {
+        put += n;
+        if (put < in->readies) {
+            send_acks(in, put);
+            pool_wait_for_room(in->pool);
+        }
+    }
+    if (n < 0)
+        end(in, put);
+    in->readies = 0;
+    send_acks(in, 0);
 }
 
 static void forget(struct intake *in, struct peer *peer)
@@ -155,7 +264,7 @@ static struct params *read_params(struct intake *in, struct origin from, const s
         const json_t *value = json_object_get(given, in->config->parameter[i]);
 
         if (!json_is_number(value)) {
-            refuse(in, from, f, "its HELLO has no number for the parameter \"%s\"", in->config->parameter[i]);
+            refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"", in->config->parameter[i]);
             params_unref(params);
             params = NULL;
             break;
@@ -178,7 +287,7 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
         while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL)
             forget(in, older);
         peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
-        peer->last = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
+        peer->last = peer->acked = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
     }
     peer->rewound = false;
     memcpy(peer->routing, from.routing, from.routing_size);
@@ -187,30 +296,16 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
 }
 
 /* A sample is whole. Its reference is taken over. */
-static int take_sample(struct intake *in, struct sample *sample)
+static void take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before)
 {
-    uint64_t member = sample->member;
-    int64_t step = sample->step; /* a sample that was put may be gone at once */
-
-    if (stepset_has(in->have, member, step)) {
-        pthread_mutex_lock(&in->lock);
-        in->counters.received++;
-        in->counters.duplicates++;
-        pthread_mutex_unlock(&in->lock);
-        sample_unref(sample);
-        return 0;
-    }
     /* Counted before it can be drawn, so that nobody sees more drawn than received. */
-    count(in, &in->counters.received, 1);
-    if (!pool_has_room(in->pool))
-        intake_flush(in);
-    if (pool_put(in->pool, sample) == 0) {
-        stepset_add(in->have, member, step);
-        return 0;
+    count(&in->counters.received, 1);
+    if (stepset_add(in->have, sample->member, sample->step)) {
+        in->ready[in->readies++] = (struct ready){sample, peer, before};
+        return;
     }
-    count(in, &in->counters.received, -1);
+    count(&in->counters.duplicates, 1);
     sample_unref(sample);
-    return -1;
 }
 
 static bool field_fits(const struct train_config *config, const struct frame *f)
@@ -223,44 +318,48 @@ static bool field_fits(const struct train_config *config, const struct frame *f)
     return f->dtype == field->dtype && f->length == field->bytes && field_has_shape(field, f->ndim, f->shape);
 }
 
-static int take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f, zmq_msg_t *msg)
+static void take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f, zmq_msg_t *msg)
 {
-    struct sample *sample = peer_partial(peer, f->step);
+    struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
+    uint64_t before = peer->last;
 
+    if (in->ended) {
+        refuse(in, from, f, FAULT_ENDED, "the training has ended");
+        return;
+    }
     if (!field_fits(in->config, f)) {
-        refuse(in, from, f, "field %u is not as the spec declares it", f->field);
-        return 0;
+        refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
+        return;
     }
     if (sample == NULL) {
         if (peer->partials >= FIELDS_OPEN_STEPS_MAX) {
-            refuse(in, from, f, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
-            return 0;
+            refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
+            return;
         }
-        sample = sample_create(in->config->fields.count, peer->member, f->step, peer->params);
-        peer_partial_begin(peer, sample);
+        sample = sample_create(in->store, peer->member, f->step, peer->params);
+        if (in->config->fields.count > 1)
+            peer_partial_begin(peer, sample);
     }
     sample_take(sample, f->field, msg);
     peer->last = f->sequence;
     peer->rewound = false;
-    if (sample->have == sample->fields) {
-        peer_partial_end(peer, sample);
-        if (take_sample(in, sample) < 0) {
-            peer->last = f->sequence - 1;
-            refuse(in, from, f, "the training has ended");
-            return -1;
-        }
-    }
     ack_later(in, peer);
-    return 0;
+    if (!sample_is_whole(sample))
+        return;
+    if (in->config->fields.count > 1)
+        peer_partial_end(peer, sample);
+    take_sample(in, peer, sample, before);
+    if (in->readies == POOL_PUT_MAX || (size_t)in->readies * in->config->sample_bytes >= READY_BYTES)
+        intake_flush(in);
 }
 
-static int take_sample_frame(struct intake *in, struct origin from, const struct frame *f, zmq_msg_t *msg)
+static void take_sample_frame(struct intake *in, struct origin from, const struct frame *f, zmq_msg_t *msg)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
     if (peer == NULL) {
         answer(in, from, f, FRAME_WHO, 0, 0, NULL);
-        return 0;
+        return;
     }
     if (peer->routing_size != from.routing_size || memcmp(peer->routing, from.routing, from.routing_size) != 0) {
         memcpy(peer->routing, from.routing, from.routing_size);
@@ -273,9 +372,8 @@ static int take_sample_frame(struct intake *in, struct origin from, const struct
             answer(in, from, f, FRAME_REWIND, peer->last, 0, NULL);
         peer->rewound = true;
     } else {
-        return take_field(in, from, peer, f, msg);
+        take_field(in, from, peer, f, msg);
     }
-    return 0;
 }
 
 static void take_finalize(struct intake *in, struct origin from, const struct frame *f)
@@ -283,6 +381,7 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     struct peer *peer = peers_find(in->peers, f->member, f->session);
     uint8_t bit = (uint8_t)(1 << f->member % 8);
 
+    intake_flush(in); /* what comes before it is in the buffer first */
     if (peer == NULL) {
         answer(in, from, f, FRAME_WHO, 0, 0, NULL);
         return;
@@ -292,46 +391,51 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
         return;
     }
     if (!(in->finalized[f->member / 8] & bit))
-        count(in, &in->counters.finalized, 1);
+        count(&in->counters.finalized, 1);
     in->finalized[f->member / 8] |= bit;
     forget(in, peer);
     answer(in, from, f, FRAME_FINALIZED, f->sequence, 0, NULL);
 }
 
-int intake_frame(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
+void intake_frame(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
 {
-    struct origin from = {routing, routing_size};
+    struct origin from = {routing, routing_size, msg};
     struct frame f;
     enum frame_fault fault = frame_decode(zmq_msg_data(msg), zmq_msg_size(msg), &f);
 
     if (fault != FRAME_OK) {
-        intake_reject(in, frame_fault_text(fault));
-        return 0;
+        reject(in, from, fault > FRAME_BAD_CHECKSUM ? &f : NULL, (int)fault, frame_fault_text(fault));
+        return;
     }
     /* Without the key there is no answer, to tell strangers nothing. */
     if (f.key != in->config->key || f.ensemble != in->config->ensemble) {
-        intake_reject(in, "another ensemble's stream key");
-        return 0;
+        reject(in, from, &f, FAULT_KEY, "another ensemble's stream key");
+        return;
     }
     if (f.generation != in->config->generation) {
-        intake_reject(in, "meant for another generation of ranks");
-        return 0;
+        reject(in, from, &f, FAULT_GENERATION, "meant for another generation of ranks");
+        return;
     }
-    if (f.member >= in->config->count || f.step > STEPSET_STEP_MAX) {
-        refuse(in, from, &f, "no such member, or an impossible step");
-        return 0;
+    if (f.member >= in->config->count) {
+        refuse(in, from, &f, FAULT_MEMBER, "the ensemble has no such member");
+        return;
+    }
+    if (f.step > STEPSET_STEP_MAX) {
+        refuse(in, from, &f, FAULT_RANGE, "a step beyond %lld", (long long)STEPSET_STEP_MAX);
+        return;
     }
     switch (f.kind) {
     case FRAME_HELLO:
         take_hello(in, from, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
-        return 0;
+        break;
     case FRAME_SAMPLE:
-        return take_sample_frame(in, from, &f, msg);
+        take_sample_frame(in, from, &f, msg);
+        break;
     case FRAME_FINALIZE:
         take_finalize(in, from, &f);
-        return 0;
+        break;
     default:
-        intake_reject(in, "a kind that only ranks send");
-        return 0;
+        reject(in, from, &f, FAULT_DIRECTION, "a kind that only ranks send");
+        break;
     }
 }

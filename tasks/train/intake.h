@@ -13,17 +13,19 @@ typedef void intake_reply(void *arg, const uint8_t *routing, uint8_t routing_siz
                           const char *payload);
 
 /* Arguments outlive the intake. */
-struct intake *intake_create(const struct train_config *config, struct pool *pool, intake_reply *reply, void *arg);
+struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
+                             intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
 /* Take one message that came from the connection `routing`; *msg is left to be closed by the caller, empty where the
- * message was kept. Waits where the buffer has no room. -1 only where the pool was stopped. */
-int intake_frame(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
+ * message was kept. Whole samples are collected, and put into the pool some at a time: then it waits where the buffer
+ * has no room. */
+void intake_frame(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
 
-/* A message that is no single frame at all. */
-void intake_reject(struct intake *intake, const char *why);
+/* A message of so many parts, which is no frame at all. */
+void intake_parts(struct intake *intake, const uint8_t *routing, uint8_t routing_size, int parts);
 
-/* Send the acknowledgements that are due. */
+/* Put what was collected into the pool, and send the acknowledgements that are due. */
 void intake_flush(struct intake *intake);
 
 /* May be called from any thread. */

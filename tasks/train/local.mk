@@ -4,6 +4,7 @@ libtrain_la_SOURCES = \
 	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
 	tasks/train/config.c tasks/train/config.h \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
+	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
 	tasks/train/intake.c tasks/train/intake.h \
 	tasks/train/peers.c tasks/train/peers.h \
@@ -26,6 +27,7 @@ include_HEADERS += tasks/train/stretto-train.h
 
 # The Python package, installed, and as a tree of links in the build directory: PYTHONPATH=BUILD/python works.
 stretto_python = \
+	$(member_python) \
 	tasks/train/python/stretto/__init__.py \
 	tasks/train/python/stretto/_library.py \
 	tasks/train/python/stretto/torch.py \
@@ -37,7 +39,8 @@ strettoexamplesdir = $(pkgdatadir)/python/stretto/examples
 dist_strettoexamples_DATA = tasks/train/python/stretto/examples/__init__.py
 
 tasks/train/_config.py: Makefile
-	$(AM_V_GEN)$(MKDIR_P) tasks/train && echo 'LIBRARY = "$(libdir)/libstretto-train.so.0"' > $@
+	$(AM_V_GEN)$(MKDIR_P) tasks/train && { echo 'LIBRARY = "$(libdir)/libstretto-train.so.0"' && \
+	echo 'MEMBER_LIBRARY = "$(libdir)/libstretto.so.0"'; } > $@
 
 noinst_DATA = python/stretto/.stamp
 python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python)
@@ -48,7 +51,8 @@ python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $
 	for f in $(dist_strettoexamples_DATA) $(heat_python); do \
 		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/examples/ || exit 1; \
 	done && \
-	echo 'LIBRARY = "$(abs_top_builddir)/.libs/libstretto-train.so"' > python/stretto/_config.py && touch $@
+	{ echo 'LIBRARY = "$(abs_top_builddir)/.libs/libstretto-train.so"' && \
+	echo 'MEMBER_LIBRARY = "$(abs_top_builddir)/.libs/libstretto.so"'; } > python/stretto/_config.py && touch $@
 
 CLEANFILES += tasks/train/_config.py
 clean-local: clean-stretto-python
@@ -61,7 +65,10 @@ stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
-unit_tests += tests/unit/test_stream
+unit_tests += tests/unit/test_stream tests/unit/test_stream_memory
+tests_unit_test_stream_memory_SOURCES = tests/unit/test_stream_memory.c $(stream_fixture)
+tests_unit_test_stream_memory_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_memory_LDADD = $(stream_libs)
 tests_unit_test_frame_CFLAGS = $(unit_cflags)
 tests_unit_test_frame_LDADD = libstreamproto.la $(unit_libs)
 tests_unit_test_buffer_CFLAGS = $(stream_cflags)

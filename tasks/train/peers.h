@@ -13,6 +13,8 @@ struct peer {
     uint32_t attempt;
     struct params *params;
     uint64_t last;     /* highest sequence number up to which everything is held safely */
+    uint64_t acked;    /* highest that was acknowledged */
+    uint64_t limit;    /* scratch of the acknowledging */
     bool rewound;      /* REWIND was sent, and what is missing has not come yet */
     bool ack_due;      /* in the receiver's list of peers to acknowledge */
     uint8_t routing[255]; /* ZeroMQ's name of the connection that it used last */

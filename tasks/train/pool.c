@@ -16,6 +16,7 @@ struct pool {
     struct sample **taken; /* drawn for the batch that is being made; kept over a timeout */
     size_t taken_count;
     bool stopped;
+    int64_t room_since, samples_since; /* µs; since when somebody waits, or 0 */
     struct pool_counters counters;
 };
 
@@ -41,6 +42,14 @@ static void let_go(void *item, void *arg)
     sample_unref(item);
 }
 
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 void pool_destroy(struct pool *pool)
 {
     if (pool == NULL)
@@ -56,33 +65,42 @@ void pool_destroy(struct pool *pool)
     free(pool);
 }
 
-bool pool_has_room(struct pool *pool)
+static bool closed(const struct pool *pool)
 {
-    bool room;
-
-    pthread_mutex_lock(&pool->lock);
-    room = buffer_has_room(pool->buffer);
-    pthread_mutex_unlock(&pool->lock);
-    return room;
+    return pool->stopped || pool->counters.ended;
 }
 
-int pool_put(struct pool *pool, struct sample *sample)
+int pool_put(struct pool *pool, struct sample *const *sample, int count)
 {
-    struct sample *evicted = NULL;
-    int rc = -1;
+    struct sample *evicted[POOL_PUT_MAX];
+    int n = 0;
 
     pthread_mutex_lock(&pool->lock);
-    while (!pool->stopped && !pool->counters.ended && !buffer_has_room(pool->buffer))
-        pthread_cond_wait(&pool->room, &pool->lock);
-    if (!pool->stopped && !pool->counters.ended) {
-        evicted = buffer_put(pool->buffer, sample);
-        if (buffer_can_draw(pool->buffer))
-            pthread_cond_signal(&pool->samples);
-        rc = 0;
+    if (closed(pool)) {
+        pthread_mutex_unlock(&pool->lock);
+        return -1;
+    }
+    for (; n < count && buffer_has_room(pool->buffer); n++)
+        evicted[n] = buffer_put(pool->buffer, sample[n]);
+    if (pool->samples_since != 0 && buffer_can_draw(pool->buffer))
+        pthread_cond_signal(&pool->samples);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < n; i++)
+        sample_unref(evicted[i]);
+    return n;
+}
+
+void pool_wait_for_room(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (!closed(pool) && !buffer_has_room(pool->buffer)) {
+        pool->room_since = now_us();
+        while (!closed(pool) && !buffer_has_room(pool->buffer))
+            pthread_cond_wait(&pool->room, &pool->lock);
+        pool->counters.room_waits_us += (uint64_t)(now_us() - pool->room_since);
+        pool->room_since = 0;
     }
     pthread_mutex_unlock(&pool->lock);
-    sample_unref(evicted);
-    return rc;
 }
 
 void pool_over(struct pool *pool)
@@ -132,11 +150,26 @@ static struct timespec moment(int timeout_ms)
     return t;
 }
 
+/* With the lock: wait once more. 0, or ETIMEDOUT. */
+static int wait_for_samples(struct pool *pool, const struct timespec *until)
+{
+    int rc;
+
+    pool->samples_since = now_us();
+    rc = until == NULL ? pthread_cond_wait(&pool->samples, &pool->lock)
+                       : pthread_cond_timedwait(&pool->samples, &pool->lock, until);
+    pool->counters.sample_waits_us += (uint64_t)(now_us() - pool->samples_since);
+    pool->samples_since = 0;
+    return rc;
+}
+
 int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
 {
-    struct timespec until = moment(timeout_ms < 0 ? 0 : timeout_ms);
+    struct timespec until = {0};
     int rc = 0, waited = 0;
 
+    if (timeout_ms >= 0)
+        until = moment(timeout_ms);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         if (pool->stopped) {
@@ -154,8 +187,7 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
             rc = POOL_TIMEOUT;
             break;
         }
-        waited = timeout_ms < 0 ? pthread_cond_wait(&pool->samples, &pool->lock)
-                                : pthread_cond_timedwait(&pool->samples, &pool->lock, &until);
+        waited = wait_for_samples(pool, timeout_ms < 0 ? NULL : &until);
     }
     if (pool->counters.ended)
         pthread_cond_broadcast(&pool->room); /* a straggler must not wait for ever */
@@ -164,17 +196,37 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
     return rc;
 }
 
+static int bin_of(uint32_t draws)
+{
+    int bin = draws <= 1 ? 0 : 32 - __builtin_clz(draws - 1);
+
+    return bin < POOL_DRAWS ? bin : POOL_DRAWS - 1;
+}
+
+static void count_draw(struct pool_counters *c, struct sample *sample)
+{
+    uint32_t before = sample->draws;
+
+    if (before == 0) {
+        c->drawn++;
+        c->draws[0]++;
+    } else {
+        c->repeats++;
+        if (bin_of(before) != bin_of(before + 1)) {
+            c->draws[bin_of(before)]--;
+            c->draws[bin_of(before + 1)]++;
+        }
+    }
+    if (before < UINT32_MAX)
+        sample->draws++;
+}
+
 void pool_done(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->counters.batches++;
-    for (size_t i = 0; i < pool->taken_count; i++) {
-        if (pool->taken[i]->drawn)
-            pool->counters.repeats++;
-        else
-            pool->counters.drawn++;
-        pool->taken[i]->drawn = true;
-    }
+    for (size_t i = 0; i < pool->taken_count; i++)
+        count_draw(&pool->counters, pool->taken[i]);
     pthread_mutex_unlock(&pool->lock);
     for (size_t i = 0; i < pool->taken_count; i++)
         sample_unref(pool->taken[i]);
@@ -187,5 +239,9 @@ void pool_counters(struct pool *pool, struct pool_counters *counters)
     *counters = pool->counters;
     counters->population = buffer_population(pool->buffer);
     counters->unseen = buffer_unseen(pool->buffer);
+    if (pool->room_since != 0)
+        counters->room_waits_us += (uint64_t)(now_us() - pool->room_since);
+    if (pool->samples_since != 0)
+        counters->sample_waits_us += (uint64_t)(now_us() - pool->samples_since);
     pthread_mutex_unlock(&pool->lock);
 }

@@ -1,14 +1,20 @@
 /* The buffer with a lock around it: the receiver puts samples in and waits for room, the training takes batches out and
- * waits for samples. No lock is held while a batch is copied. */
+ * waits for samples. The lock is taken once for many samples, and not while a batch is copied. */
 #ifndef TASKS_TRAIN_POOL_H
 #define TASKS_TRAIN_POOL_H
 #include "tasks/train/buffer.h"
 #include "tasks/train/sample.h"
 
+/* Unique samples by how often they were drawn: 1, 2, 3–4, 5–8, … 33–64, more. */
+#define POOL_DRAWS 8
+
 struct pool_counters {
     uint64_t drawn;   /* unique samples that went into a batch */
     uint64_t repeats; /* all further draws */
     uint64_t batches;
+    uint64_t draws[POOL_DRAWS];
+    uint64_t room_waits_us;   /* time that the receiver has waited for room */
+    uint64_t sample_waits_us; /* and the training for samples */
     size_t population;
     size_t unseen;
     bool over;  /* reception is */
@@ -23,11 +29,15 @@ struct pool *pool_create(struct buffer *buffer, size_t batch);
 /* Samples that are still held are let go. No other thread may be in the pool. NULL is taken. */
 void pool_destroy(struct pool *pool);
 
-bool pool_has_room(struct pool *pool);
+#define POOL_PUT_MAX 64
 
-/* Put the sample in, whose reference is taken over; waits for room. -1, the sample untouched, once pool_stop() was
- * called or everything has been drawn after the end of reception. */
-int pool_put(struct pool *pool, struct sample *sample);
+/* Put samples in, in their order, as far as there is room now; their references are taken over. Returns how many, or
+ * -1, all untouched, once pool_stop() was called or everything has been drawn after the end of reception. count is at
+ * most POOL_PUT_MAX. */
+int pool_put(struct pool *pool, struct sample *const *sample, int count);
+
+/* Wait until there is room, or will never be. */
+void pool_wait_for_room(struct pool *pool);
 
 /* Reception is over: no pool_put() will follow, but for stragglers. */
 void pool_over(struct pool *pool);

@@ -53,32 +53,28 @@ static void reply(void *arg, const uint8_t *routing, uint8_t routing_size, const
 /* One message: the connection's name, then the frame. 1 where there was one, 0 where there is none now. */
 static int receive_one(struct receiver *r, size_t *bytes)
 {
-    uint8_t routing[255];
-    int size = zmq_recv(r->socket, routing, sizeof routing, ZMQ_DONTWAIT), parts = 0;
-    zmq_msg_t msg, rest;
+    uint8_t routing[255], size;
+    zmq_msg_t name, msg;
+    int parts = 0;
 
-    if (size < 0)
+    zmq_msg_init(&name);
+    if (zmq_msg_recv(&name, r->socket, ZMQ_DONTWAIT) < 0)
         return 0;
+    size = (uint8_t)zmq_msg_size(&name);
+    memcpy(routing, zmq_msg_data(&name), size);
     zmq_msg_init(&msg);
-    zmq_msg_init(&rest);
-    for (;;) {
-        int more = 0;
-        size_t len = sizeof more;
-
-        zmq_getsockopt(r->socket, ZMQ_RCVMORE, &more, &len);
-        if (!more)
+    for (bool more = zmq_msg_more(&name); more; parts++) {
+        if (zmq_msg_recv(&msg, r->socket, 0) < 0)
             break;
-        if (zmq_msg_recv(parts == 0 ? &msg : &rest, r->socket, 0) < 0)
-            break;
-        parts++;
+        more = zmq_msg_more(&msg);
     }
     *bytes += zmq_msg_size(&msg);
     if (parts == 1)
-        intake_frame(r->intake, routing, (uint8_t)size, &msg);
+        intake_frame(r->intake, routing, size, &msg);
     else
-        intake_reject(r->intake, "not a message of one frame");
+        intake_parts(r->intake, routing, size, parts);
     zmq_msg_close(&msg);
-    zmq_msg_close(&rest);
+    zmq_msg_close(&name);
     return 1;
 }
 
@@ -113,14 +109,14 @@ static bool reception_is_over(struct receiver *r)
 static void *run(void *arg)
 {
     struct receiver *r = arg;
-    bool told = false;
+    bool told = false, empty = true;
 
     while (!atomic_load(&r->stopping)) {
         zmq_pollitem_t items[] = {{.socket = r->socket, .events = ZMQ_POLLIN}, {.fd = r->wake, .events = ZMQ_POLLIN}};
         int64_t now = time_monotonic_ms(), due = r->looked + LOOK_MS - now;
-        bool empty;
 
-        zmq_poll(items, 2, r->over ? -1 : due > 0 ? (long)due : 0);
+        if (empty)
+            zmq_poll(items, 2, r->over ? -1 : due > 0 ? (long)due : 0);
         empty = turn(r);
         now = time_monotonic_ms();
         if (!told && now >= r->looked + LOOK_MS) {
@@ -136,7 +132,8 @@ static void *run(void *arg)
     return NULL;
 }
 
-struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool, struct error *err)
+struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool,
+                                struct sample_store *store, struct error *err)
 {
     struct receiver *r = xcalloc(1, sizeof *r);
     sigset_t all, before;
@@ -145,7 +142,7 @@ struct receiver *receiver_start(const struct train_config *config, void *socket,
     r->config = config;
     r->socket = socket;
     r->pool = pool;
-    r->intake = intake_create(config, pool, reply, r);
+    r->intake = intake_create(config, pool, store, reply, r);
     r->reception = xasprintf("%s/reception.json", config->dir);
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* Signals are the program's: they must not land in a thread that it does not know. */

@@ -3,19 +3,22 @@
 #ifndef TASKS_TRAIN_RECEIVER_H
 #define TASKS_TRAIN_RECEIVER_H
 #include "tasks/train/config.h"
+#include "tasks/train/faults.h"
 #include "tasks/train/pool.h"
 
 struct receiver_counters {
     uint64_t received;   /* samples taken in whole */
     uint64_t duplicates; /* of these, known before by (member, step) */
-    uint64_t rejected;   /* frames that could not be taken */
+    uint64_t bytes;      /* of their fields */
+    uint64_t rejected[FAULTS]; /* frames that could not be taken, by why */
     uint64_t finalized;  /* members that told their end */
 };
 
 struct receiver;
 
 /* Starts the thread. `socket` (a bound ROUTER) is its own until receiver_stop(). All arguments outlive the receiver. */
-struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool, struct error *err);
+struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool,
+                                struct sample_store *store, struct error *err);
 
 /* The pool must have been stopped, so that the thread does not wait in it. NULL is taken. */
 void receiver_stop(struct receiver *receiver);

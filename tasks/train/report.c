@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/control.h"
+#include "tasks/train/faults.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,17 +41,50 @@ struct report {
     pthread_t thread;
 };
 
+static json_t *faults_json(const struct st_train_stats *s)
+{
+    json_t *faults = json_object();
+
+    for (int i = 0; i < FAULTS; i++)
+        if (s->rejected_by[i] > 0)
+            json_object_set_new(faults, fault_name(i), json_integer((json_int_t)s->rejected_by[i]));
+    return faults;
+}
+
+static json_t *draws_json(const struct st_train_stats *s)
+{
+    json_t *draws = json_array();
+
+    for (int i = 0; i < ST_TRAIN_DRAWS; i++)
+        json_array_append_new(draws, json_integer((json_int_t)s->draws[i]));
+    return draws;
+}
+
 static json_t *status_json(struct report *r, const struct st_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done"};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counters[] = {
+        {"received", s->received}, {"unique", s->unique},         {"duplicates", s->duplicates},
+        {"rejected", s->rejected}, {"drawn", s->drawn},           {"batches", s->batches},
+        {"repeats", s->repeats},   {"population", s->population}, {"unseen", s->unseen},
+        {"bytes", s->bytes},       {"finalized", s->finalized},
+    };
+    json_t *status = json_pack("{s:i, s:I, s:i, s:f, s:s}", "version", 1, "generation",
+                               (json_int_t)r->config->generation, "rank", r->config->rank, "time",
+                               (double)time_now_ms() / 1000, "state", states[s->state]);
 
-    return json_pack(
-        "{s:i, s:I, s:i, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}", "version", 1, "generation",
-        (json_int_t)r->config->generation, "rank", r->config->rank, "time", (double)time_now_ms() / 1000, "state",
-        states[s->state], "received", (json_int_t)s->received, "unique", (json_int_t)s->unique, "duplicates",
-        (json_int_t)s->duplicates, "rejected", (json_int_t)s->rejected, "drawn", (json_int_t)s->drawn, "batches",
-        (json_int_t)s->batches, "repeats", (json_int_t)s->repeats, "population", (json_int_t)s->population, "unseen",
-        (json_int_t)s->unseen, "samples_per_second", s->samples_per_second, "finalized", (json_int_t)s->finalized);
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        json_object_set_new(status, counters[i].name, json_integer((json_int_t)counters[i].value));
+    json_object_set_new(status, "capacity", json_integer((json_int_t)r->config->buffer.capacity));
+    json_object_set_new(status, "samples_per_second", json_real(s->samples_per_second));
+    json_object_set_new(status, "room_wait_seconds", json_real(s->room_wait_seconds));
+    json_object_set_new(status, "sample_wait_seconds", json_real(s->sample_wait_seconds));
+    json_object_set_new(status, "draws", draws_json(s));
+    json_object_set_new(status, "rejected_by", faults_json(s));
+    return status;
 }
 
 static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now)
@@ -172,7 +206,7 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
     r->config = config;
     r->stats = stats;
     r->arg = arg;
-    r->sender = control_sender_create(config->control, config->job);
+    r->sender = control_sender_create(config->control, config->job, config->control_key);
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->writing, NULL);
     pthread_condattr_init(&monotonic);

@@ -1,7 +1,6 @@
 #include "tasks/train/sample.h"
 
 #include "common/xalloc.h"
-#include "tasks/proto/frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,15 @@
 /* ZeroMQ hands out messages up to this size as references into its 8 KiB read buffer. Kept for long, one such message
  * would hold all of that, so these are copied; larger ones have their own memory and are only moved. */
 #define SHARED_MAX 8192
+#define IN_MESSAGE SIZE_MAX
+
+struct sample_store {
+    int fields;
+    size_t size;                    /* of a sample with its small fields */
+    size_t at[FIELDS_MAX];          /* where a small field is in it; IN_MESSAGE for large ones */
+    struct sample *idle;            /* of the thread that creates */
+    _Atomic(struct sample *) freed; /* by any thread; taken over as a whole */
+};
 
 struct params *params_create(int count)
 {
@@ -31,17 +39,66 @@ void params_unref(struct params *params)
         free(params);
 }
 
-struct sample *sample_create(int fields, uint64_t member, int64_t step, struct params *params)
+struct sample_store *sample_store_create(const struct field_set *fields)
 {
-    struct sample *sample = xcalloc(1, sizeof *sample + (size_t)fields * sizeof *sample->field);
+    struct sample_store *store = xcalloc(1, sizeof *store);
+
+    store->fields = fields->count;
+    store->size = sizeof(struct sample) + (size_t)fields->count * sizeof(zmq_msg_t);
+    for (int i = 0; i < fields->count; i++) {
+        size_t bytes = fields->field[i].bytes;
+
+        store->at[i] = IN_MESSAGE;
+        if (FRAME_HEADER_SIZE + bytes > SHARED_MAX)
+            continue;
+        store->at[i] = store->size;
+        store->size += (bytes + 15) / 16 * 16;
+    }
+    atomic_init(&store->freed, NULL);
+    return store;
+}
+
+static void free_list(struct sample *sample)
+{
+    for (struct sample *next; sample != NULL; sample = next) {
+        next = sample->next;
+        free(sample);
+    }
+}
+
+void sample_store_destroy(struct sample_store *store)
+{
+    if (store == NULL)
+        return;
+    free_list(store->idle);
+    free_list(atomic_load(&store->freed));
+    free(store);
+}
+
+static struct sample *take_idle(struct sample_store *store)
+{
+    struct sample *sample;
+
+    if (store->idle == NULL)
+        store->idle = atomic_exchange_explicit(&store->freed, NULL, memory_order_acquire);
+    sample = store->idle;
+    if (sample == NULL)
+        return xcalloc(1, store->size);
+    store->idle = sample->next;
+    return sample;
+}
+
+struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params)
+{
+    struct sample *sample = take_idle(store);
 
     atomic_init(&sample->refs, 1);
-    sample->fields = fields;
+    sample->draws = 0;
+    sample->have = 0;
     sample->member = member;
     sample->step = step;
     sample->params = params_ref(params);
-    for (int i = 0; i < fields; i++)
-        zmq_msg_init(&sample->field[i]);
+    sample->store = store;
     return sample;
 }
 
@@ -53,33 +110,47 @@ struct sample *sample_ref(struct sample *sample)
 
 void sample_unref(struct sample *sample)
 {
+    struct sample_store *store;
+
     if (sample == NULL || atomic_fetch_sub_explicit(&sample->refs, 1, memory_order_acq_rel) != 1)
         return;
-    for (int i = 0; i < sample->fields; i++)
-        zmq_msg_close(&sample->field[i]);
+    store = sample->store;
+    for (int i = 0; i < store->fields; i++)
+        if (store->at[i] == IN_MESSAGE && (sample->have >> i & 1))
+            zmq_msg_close(&sample->field[i]);
     params_unref(sample->params);
-    free(sample);
+    sample->next = atomic_load_explicit(&store->freed, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&store->freed, &sample->next, sample, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
 }
 
 bool sample_take(struct sample *sample, int field, zmq_msg_t *msg)
 {
-    zmq_msg_t *at = &sample->field[field];
-    size_t size = zmq_msg_size(msg);
+    size_t at = sample->store->at[field];
 
-    if (zmq_msg_size(at) > 0)
+    if (sample->have >> field & 1)
         return false;
-    if (size > SHARED_MAX || zmq_msg_init_size(at, size) != 0) {
-        zmq_msg_move(at, msg);
+    if (at == IN_MESSAGE) {
+        zmq_msg_init(&sample->field[field]);
+        zmq_msg_move(&sample->field[field], msg);
     } else {
-        memcpy(zmq_msg_data(at), zmq_msg_data(msg), size);
-        zmq_msg_close(msg);
-        zmq_msg_init(msg);
+        memcpy((char *)sample + at, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE,
+               zmq_msg_size(msg) - FRAME_HEADER_SIZE);
     }
-    sample->have++;
+    sample->have |= (uint64_t)1 << field;
     return true;
+}
+
+bool sample_is_whole(const struct sample *sample)
+{
+    return sample->have == UINT64_MAX >> (64 - sample->store->fields);
 }
 
 const void *sample_payload(struct sample *sample, int field)
 {
-    return (const uint8_t *)zmq_msg_data(&sample->field[field]) + FRAME_HEADER_SIZE;
+    size_t at = sample->store->at[field];
+
+    return at == IN_MESSAGE ? (const char *)zmq_msg_data(&sample->field[field]) + FRAME_HEADER_SIZE
+                            : (const char *)sample + at;
 }

@@ -1,6 +1,9 @@
-/* A sample: all fields of one step of one member, in the messages in which they came, with the member's parameters. */
+/* A sample: all fields of one step of one member, with the member's parameters. A large field stays in the message in
+ * which it came; small ones are copied into the sample's own memory, which is used again and again. */
 #ifndef TASKS_TRAIN_SAMPLE_H
 #define TASKS_TRAIN_SAMPLE_H
+#include "tasks/proto/fields.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,23 +22,32 @@ void params_unref(struct params *params); /* NULL is taken */
 
 struct sample {
     atomic_int refs;
-    bool drawn; /* went into a batch; under the pool's lock */
-    int fields;
-    int have; /* fields that have come */
+    uint32_t draws; /* how often it went into a batch; the training's thread's alone */
+    uint64_t have;  /* a bit for each field that has come */
     uint64_t member;
     int64_t step;
     struct params *params;
-    zmq_msg_t field[]; /* header and payload; initialised, empty where not yet there */
+    struct sample_store *store;
+    struct sample *next; /* in the store, when idle */
+    zmq_msg_t field[];   /* header and payload of large fields; behind them, the payloads of the small ones */
 };
 
-/* One reference; `params` gets another one. */
-struct sample *sample_create(int fields, uint64_t member, int64_t step, struct params *params);
+/* The samples of one stream: their layout, and the memory of those that are idle. */
+struct sample_store;
+
+struct sample_store *sample_store_create(const struct field_set *fields);
+void sample_store_destroy(struct sample_store *store); /* after the last sample; NULL is taken */
+
+/* By one thread at a time, unlike all else. One reference; `params` gets another one. */
+struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params);
 struct sample *sample_ref(struct sample *sample);
 void sample_unref(struct sample *sample); /* NULL is taken */
 
-/* Take over a field's message, left empty. false where the sample has this field: the message is untouched then. */
+/* Take over a field's message, left empty or as it is. false where the sample has this field already. */
 bool sample_take(struct sample *sample, int field, zmq_msg_t *msg);
 
-/* The bytes behind the header. */
+bool sample_is_whole(const struct sample *sample);
+
+/* The bytes of a field. */
 const void *sample_payload(struct sample *sample, int field);
 #endif

@@ -18,6 +18,9 @@ struct st_train;
 
 enum st_train_state { ST_TRAIN_WAITING, ST_TRAIN_RECEIVING, ST_TRAIN_DRAINING, ST_TRAIN_DONE };
 
+#define ST_TRAIN_DRAWS 8
+#define ST_TRAIN_FAULTS_MAX 32
+
 struct st_train_stats {
     uint64_t received;   /* samples taken in whole, duplicates included */
     uint64_t unique;     /* received - duplicates */
@@ -29,7 +32,12 @@ struct st_train_stats {
     uint64_t population; /* samples in the buffer */
     uint64_t unseen;     /* of these, never drawn */
     uint64_t finalized;  /* members that told their end */
+    uint64_t bytes;      /* of the fields of what was received */
+    uint64_t draws[ST_TRAIN_DRAWS]; /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
+    uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by why: st_train_fault_name() */
     double samples_per_second;
+    double room_wait_seconds;   /* for which reception has waited for room in the buffer */
+    double sample_wait_seconds; /* for which the training has waited for samples */
     int32_t state; /* enum st_train_state */
     int32_t reserved;
 };
@@ -83,6 +91,9 @@ void st_train_interrupt(struct st_train *t);
 int st_train_metric(struct st_train *t, const char *name, int64_t step, double value);
 
 void st_train_stats(struct st_train *t, struct st_train_stats *stats);
+
+/* A word for each index of rejected_by; NULL where there is none. */
+const char *st_train_fault_name(int fault);
 
 /* The training has finished with success: write the final counters where the daemon looks for them. */
 int st_train_done(struct st_train *t);

@@ -2,6 +2,7 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "tasks/proto/copy.h"
 #include "tasks/train/config.h"
 #include "tasks/train/endpoint.h"
 #include "tasks/train/pool.h"
@@ -14,11 +15,15 @@
 
 #define METRIC_NAME_MAX 200
 
+_Static_assert(FAULTS <= ST_TRAIN_FAULTS_MAX, "there is a counter for each fault");
+_Static_assert(POOL_DRAWS == ST_TRAIN_DRAWS, "there is a counter for each bin");
+
 struct st_train {
     struct error err;
     struct train_config config;
     void *zmq;
     struct endpoint *endpoint;
+    struct sample_store *store;
     struct pool *pool;
     struct receiver *receiver;
     struct report *report;
@@ -37,15 +42,22 @@ static void collect(void *arg, struct st_train_stats *s)
         .received = received.received,
         .unique = received.received - received.duplicates,
         .duplicates = received.duplicates,
-        .rejected = received.rejected,
+        .bytes = received.bytes,
         .drawn = pool.drawn,
         .repeats = pool.repeats,
+        .room_wait_seconds = (double)pool.room_waits_us / 1e6,
+        .sample_wait_seconds = (double)pool.sample_waits_us / 1e6,
         .batches = pool.batches,
         .population = pool.population,
         .unseen = pool.unseen,
         .finalized = received.finalized,
         .state = pool.over ? ST_TRAIN_DRAINING : received.received > 0 ? ST_TRAIN_RECEIVING : ST_TRAIN_WAITING,
     };
+    for (int i = 0; i < FAULTS; i++) {
+        s->rejected_by[i] = received.rejected[i];
+        s->rejected += received.rejected[i];
+    }
+    memcpy(s->draws, pool.draws, sizeof s->draws);
 }
 
 static int start(struct st_train *t)
@@ -58,13 +70,14 @@ static int start(struct st_train *t)
     if (buffer == NULL)
         return -1;
     t->pool = pool_create(buffer, t->config.buffer.batch);
+    t->store = sample_store_create(&t->config.fields);
     t->zmq = zmq_ctx_new();
     if (t->zmq == NULL)
         return error_set(&t->err, "train_memory", "no ZeroMQ context");
     t->endpoint = endpoint_create(&t->config, t->zmq, &t->err);
     if (t->endpoint == NULL)
         return -1;
-    t->receiver = receiver_start(&t->config, endpoint_socket(t->endpoint), t->pool, &t->err);
+    t->receiver = receiver_start(&t->config, endpoint_socket(t->endpoint), t->pool, t->store, &t->err);
     if (t->receiver == NULL)
         return -1;
     t->report = report_start(&t->config, collect, t, &t->err);
@@ -79,6 +92,7 @@ static void stop(struct st_train *t)
     receiver_stop(t->receiver);
     endpoint_destroy(t->endpoint);
     pool_destroy(t->pool);
+    sample_store_destroy(t->store);
     if (t->zmq != NULL)
         while (zmq_ctx_term(t->zmq) != 0 && zmq_errno() == EINTR)
             ;
@@ -87,6 +101,7 @@ static void stop(struct st_train *t)
     t->receiver = NULL;
     t->endpoint = NULL;
     t->pool = NULL;
+    t->store = NULL;
     t->zmq = NULL;
 }
 
@@ -194,7 +209,7 @@ static void copy_batch(const struct st_train *t, struct sample **batch, int coun
             size_t bytes = t->config.fields.field[f].bytes;
 
             if (fields != NULL && fields[f] != NULL)
-                memcpy((char *)fields[f] + (size_t)i * bytes, sample_payload(batch[i], f), bytes);
+                copy_out((char *)fields[f] + (size_t)i * bytes, sample_payload(batch[i], f), bytes);
         }
         if (params != NULL && width > 0)
             memcpy(params + (size_t)i * width, batch[i]->params->value, width * sizeof *params);
@@ -203,6 +218,11 @@ static void copy_batch(const struct st_train *t, struct sample **batch, int coun
         if (step != NULL)
             step[i] = batch[i]->step;
     }
+}
+
+const char *st_train_fault_name(int fault)
+{
+    return fault_name(fault);
 }
 
 int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,

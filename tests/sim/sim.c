@@ -350,6 +350,14 @@ struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const cha
 
     sim->random = seed;
     sim->faults = *faults;
+    if (faults->run_ms == 0) { /* the weather is left to us */
+        sim->faults.queue_ms = 60000;
+        sim->faults.run_ms = 30000;
+        sim->faults.forget_ms = 300000;
+        sim->faults.disk_ms = 50;
+        sim->faults.answer_ms = 500;
+        sim->faults.slow = 25;
+    }
     sim->state_dir = state_dir;
     sim->now = INT64_C(1700000000000);
     sim->wake = INT64_MAX;

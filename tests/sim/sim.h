@@ -22,7 +22,7 @@ struct sim_faults {
     int commit_fails;    /* of the store: a full disk */
     int commit_crashes;  /* the daemon dies at a commit, before or after it */
 
-    /* The rest of the weather, in ms: at most. */
+    /* The rest of the weather, in ms: at most. All 0: as usual. */
     int queue_ms, run_ms, forget_ms, disk_ms, answer_ms;
     int slow; /* how many answers of disk and scheduler take much longer, per mille */
     bool tidy; /* what no one will ask for any more is removed: for long runs */

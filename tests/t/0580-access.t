@@ -48,8 +48,8 @@ status_is 3 "a wrong role is the daemon's to refuse" stretto token create --role
 
 allowed() { # METHOD PATH ROLE
 	case $2:$3 in
-	/v1/tokens*:admin) echo yes ;;
-	/v1/tokens*) echo no ;;
+	/v1/tokens*:admin | /v1/backup:admin) echo yes ;;
+	/v1/tokens* | /v1/backup) echo no ;;
 	*:admin | *:operator) echo yes ;;
 	*) if [ "$1" = GET ] || [ "$1" = HEAD ]; then echo yes; else echo no; fi ;;
 	esac
@@ -193,7 +193,12 @@ jq 'del(.tls_key)' "$T/tls.json" >"$T/half.json"
 refuses_to_start "a certificate without its key" 'tls_key is missing' --config "$T/half.json" --listen tcp:0.0.0.0:0
 echo rubbish >"$T/rubbish.pem"
 jq --arg f "$T/rubbish.pem" '.tls_certificate = $f' "$T/tls.json" >"$T/bad.json"
-refuses_to_start "a certificate that is none" 'listen_failed' --config "$T/bad.json" --listen tcp:0.0.0.0:0
+refuses_to_start "a certificate that is none" 'tls_unusable' --config "$T/bad.json" --listen tcp:0.0.0.0:0
+
+openssl ecparam -name prime256v1 -genkey -noout -out "$T/other-key.pem" 2>"$T/err"
+chmod 600 "$T/other-key.pem"
+jq --arg f "$T/other-key.pem" '.tls_key = $f' "$T/tls.json" >"$T/bad.json"
+refuses_to_start "a key of something else" 'is not the key of the first certificate.*tls_unusable' --config "$T/bad.json" --listen tcp:0.0.0.0:0
 
 start_daemon --config "$T/tls.json" --listen tcp:0.0.0.0:0
 URL=$(url_of)
@@ -217,5 +222,43 @@ URL=https://localhost:$PORT
 is "$(tcp POST /v1/ensembles "$admin" --cacert "$T/cert.pem" -H 'Content-Type: application/json' --data-binary "@$T/large.json")" \
 	422 "a large body over TLS"
 is "$(is_ready && echo yes)" yes "and the daemon goes on"
+
+# --- a renewed certificate
+
+serial() { openssl s_client -connect "localhost:$PORT" -servername localhost </dev/null 2>/dev/null | openssl x509 -noout -serial; }
+hup() { # PATTERN: send SIGHUP, and wait for a line of the log
+	local before
+	before=$(wc -l <"$DAEMON_LOG")
+	kill -HUP "$DAEMON_PID"
+	wait_for 10 "tail -n +$((before + 1)) '$DAEMON_LOG' | grep -q '$1'"
+}
+make_cert() { # KEY CERT
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+		-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$1" -out "$2" 2>"$T/err"
+	chmod 600 "$1"
+}
+was=$(serial)
+like "$was" '^serial=' "the certificate has a serial number"
+curl -s -N --cacert "$T/cert.pem" -H "Authorization: Bearer $admin" -H 'Accept: text/event-stream' \
+	"https://localhost:$PORT/v1/events" >"$T/stream" 2>/dev/null &
+stream=$!
+ok "a stream is open" wait_for 10 'test -s "$T/stream"'
+cp "$T/cert.pem" "$T/cert.old"
+echo rubbish >"$T/cert.pem"
+ok "a broken certificate is told of" hup 'not read again.*tls_unusable'
+is "$(serial)" "$was" "and changes nothing"
+make_cert "$T/key.new" "$T/cert.pem"
+ok "so is one whose key is another" hup 'not read again.*is not the key'
+is "$(serial)" "$was" "which changes nothing either"
+mv "$T/key.new" "$T/key.pem"
+ok "the pair is read again on SIGHUP" hup 'was read again'
+like "$(serial)" '^serial=' "clients are answered"
+isnt=$(serial)
+[ "$isnt" != "$was" ] && pass "with the new certificate" || fail "with the new certificate"
+is "$(tcp GET /readyz "$admin" --cacert "$T/cert.pem")" 200 "which clients can check"
+is "$(tcp GET /readyz "$admin" --cacert "$T/cert.old")" 000 "the former one is good for nothing more"
+ok "the stream goes on" kill -0 $stream
+kill $stream
+wait $stream 2>/dev/null
 
 done_testing

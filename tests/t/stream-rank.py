@@ -1,6 +1,6 @@
 """A rank for the tests of the stream: checks every sample, keeps its own books, prints them as JSON.
 
-stream-rank.py numpy|torch MEMBERS STEPS
+stream-rank.py numpy|torch|plain MEMBERS STEPS
 """
 
 import collections
@@ -53,6 +53,12 @@ def torch_batches(rx):
         yield arrays, arrays["params"], arrays["member"], arrays["step"]
 
 
+def plain_batches(rx):
+    """All batches, as most programs draw them."""
+    for batch in rx.batches():
+        yield batch.fields, batch.params, batch.member, batch.step
+
+
 def main():
     kind, members, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     drawn = collections.Counter()
@@ -61,7 +67,8 @@ def main():
         assert list(rx.fields) == ["flux", "temperature"] and rx.fields["temperature"].shape == (3, 4)
         assert rx.parameters == ["p", "q"]
         assert (rx.rank, rx.ranks, rx.count, rx.batch_size) == (0, 1, members, 8)
-        batches = numpy_batches(rx, members * steps) if kind == "numpy" else torch_batches(rx)
+        batches = {"numpy": lambda: numpy_batches(rx, members * steps), "torch": lambda: torch_batches(rx),
+                   "plain": lambda: plain_batches(rx)}[kind]()
         for fields, params, member, step in batches:
             check(fields, params, member, step)
             sizes[len(member)] += 1

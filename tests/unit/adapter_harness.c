@@ -19,6 +19,17 @@ static void poked(void *arg)
     h->pokes++;
 }
 
+static void said(void *arg, enum adapter_log level, const char *job, const char *sentence)
+{
+}
+
+bool harness_polls;
+
+static void tick(uv_timer_t *ticker)
+{
+    poked(ticker->data);
+}
+
 static void too_late(uv_timer_t *guard)
 {
     ((struct harness *)guard->data)->late = true;
@@ -50,9 +61,14 @@ void harness_open(struct harness *h, const struct adapter_ops *ops, const char *
     assert_int_equal(uv_loop_init(&h->loop), 0);
     uv_timer_init(&h->loop, &h->guard);
     h->guard.data = h;
+    uv_timer_init(&h->loop, &h->ticker);
+    h->ticker.data = h;
+    if (harness_polls)
+        uv_timer_start(&h->ticker, tick, 100, 100);
     h->config = json_loads(config, 0, NULL);
     h->ops = ops;
-    h->host = (struct adapter_host){.loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .arg = h};
+    h->host = (struct adapter_host){
+        .loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .log = said, .arg = h};
     harness_create_adapter(h);
 }
 
@@ -79,6 +95,7 @@ void harness_close(struct harness *h)
     if (h->adapter != NULL)
         harness_destroy_adapter(h);
     uv_close((uv_handle_t *)&h->guard, NULL);
+    uv_close((uv_handle_t *)&h->ticker, NULL);
     uv_run(&h->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&h->loop), 0); /* no handle was left */
     json_decref(h->config);
@@ -105,6 +122,7 @@ void harness_job(struct harness *h, struct harness_job *job, const char *script,
     assert_int_equal(mkdir(job->dir, 0700), 0);
     desc.job = job->name;
     desc.control = h->control[0] ? h->control : NULL;
+    desc.control_key = HARNESS_CONTROL_KEY;
     task.dir = job->task_dir;
     root = jobdesc_build(&desc);
     snprintf(path, sizeof path, "%s/job.json", job->dir);

@@ -5,6 +5,7 @@
 #include "tasks/proto/exitrec.h"
 #include "tests/unit/unit.h"
 
+#define HARNESS_CONTROL_KEY "00112233445566778899aabbccddeeff"
 #define HARNESS_WAIT_S 30
 
 /* Reports, then ignores SIGTERM, with a child that does and one that left its session. */
@@ -15,7 +16,7 @@
 
 struct harness {
     uv_loop_t loop;
-    uv_timer_t guard;
+    uv_timer_t guard, ticker;
     bool late;
     const struct adapter_ops *ops;
     struct adapter *adapter;
@@ -27,6 +28,9 @@ struct harness {
     int fifo_fd;
     char control[96]; /* endpoint that runners nudge; "" for none */
 };
+
+/* For adapters that need not poke, since their batch system tells nothing by itself: look ten times a second. */
+extern bool harness_polls;
 
 struct harness_job {
     char name[64], dir[128], task_dir[128];

@@ -1,6 +1,8 @@
 /* What every adapter that starts runners must do, with real runners, real tasks and a real loop. */
 #include "common/log.h"
 #include "tasks/proto/control.h"
+#include "scheduler-adapters/plugin.h"
+#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <errno.h>
@@ -16,15 +18,29 @@ static const struct adapter_ops *ops;
 static struct harness h;
 static char line[256];
 
+/* An adapter's settings for so many CPU slots: of a plugin, STRETTO_ADAPTER_CONFIG with %d in it. */
+static void open_with(int slots)
+{
+    const char *given = getenv("STRETTO_ADAPTER_CONFIG"), *config = given ? given : "{\"slots\": %d, \"gpus\": 0}";
+    const char *number = strstr(config, "%d");
+    char text[1024];
+
+    snprintf(text, sizeof text, "%.*s%d%s", number ? (int)(number - config) : (int)strlen(config), config, slots,
+             number ? number + 2 : "");
+    if (number == NULL)
+        snprintf(text, sizeof text, "%s", config);
+    harness_open(&h, ops, text);
+}
+
 static int open_with_3(void **state)
 {
-    harness_open(&h, ops, "{\"slots\": 3, \"gpus\": 0}");
+    open_with(3);
     return 0;
 }
 
 static int open_with_1(void **state)
 {
-    harness_open(&h, ops, "{\"slots\": 1, \"gpus\": 0}");
+    open_with(1);
     return 0;
 }
 
@@ -56,7 +72,7 @@ static void a_job_runs_and_its_end_is_told(void **state)
     harness_submit_ok(&h, &dead);
     status = harness_wait_ended(&h, &good);
     assert_false(status.node_lost);
-    assert_true(status.started_ms > 0);
+    assert_true(status.started_ms > 0 || harness_polls); /* what cannot be known need not be told */
     assert_int_equal(harness_exit(&good).outcome, EXITREC_SUCCEEDED);
     harness_wait_ended(&h, &bad);
     rec = harness_exit(&bad);
@@ -167,6 +183,33 @@ static void a_job_ends_at_its_walltime(void **state)
     assert_true(rec.ended - rec.started > 1.5 && rec.ended - rec.started < 20);
 }
 
+/* What holds for every batch system, whatever its slots are called. */
+static void a_job_that_is_submitted_twice_runs_once(void **state)
+{
+    struct harness_job job;
+    struct answer first, second;
+    char path[128];
+    int runs = 0;
+    FILE *f;
+
+    harness_job(&h, &job, "echo ran >> $DIR/log", 0, 1);
+    harness_submit(&h, &job, &first);
+    harness_submit(&h, &job, &second);
+    assert_int_equal(second.answer, ADAPTER_OK);
+    assert_string_equal(first.scheduler_id, second.scheduler_id);
+    harness_wait_ended(&h, &job);
+    harness_submit(&h, &job, &second);
+    harness_wait_ended(&h, &job);
+    assert_int_equal(harness_exit(&job).outcome, EXITREC_SUCCEEDED);
+    snprintf(path, sizeof path, "%s/log", h.dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL)
+        runs++;
+    fclose(f);
+    assert_int_equal(runs, 1);
+}
+
 static void a_runner_that_hangs_is_killed_with_its_tree(void **state)
 {
     struct harness_job job;
@@ -241,7 +284,7 @@ static void slots_are_never_exceeded_and_all_used(void **state)
     }
     fclose(f);
     assert_int_equal(running, 0);
-    assert_int_equal(most, 3);
+    assert_true(harness_polls ? most <= 3 : most == 3); /* what is submitted slowly may not fill them */
 }
 
 static void a_big_job_does_not_starve(void **state)
@@ -370,6 +413,7 @@ static void the_runner_nudges_where_to_look(void **state)
         assert_true(n > 0);
         assert_int_equal(control_parse(line, (size_t)n, &message, &err), 0);
         assert_string_equal(message.job, job.name);
+        assert_string_equal(message.key, HARNESS_CONTROL_KEY);
         assert_int_equal(message.what, expected[i]);
     }
     harness_wait_ended(&h, &job);
@@ -398,8 +442,24 @@ static void wrong_configuration_is_refused(void **state)
 
 int main(void)
 {
+    const char *plugin = getenv("STRETTO_ADAPTER_PLUGIN");
+    const struct CMUnitTest of_any[] = {
+        WITH_3(a_job_runs_and_its_end_is_told),
+        WITH_3(a_job_that_is_submitted_twice_runs_once),
+        WITH_1(a_queued_job_that_is_cancelled_never_starts),
+        WITH_3(a_running_job_is_cancelled_with_its_whole_tree),
+        WITH_3(a_job_ends_at_its_walltime),
+        WITH_3(an_unknown_job_is_unknown),
+        WITH_3(slots_are_never_exceeded_and_all_used),
+        WITH_3(signals_reach_the_tasks),
+        WITH_3(the_runner_nudges_where_to_look),
+        WITH_3(a_runner_that_is_not_there_is_told),
+        WITH_3(a_broken_descriptor_ends_the_job),
+        WITH_3(calls_under_way_are_answered_when_it_is_destroyed),
+    };
     const struct CMUnitTest tests[] = {
         WITH_3(a_job_runs_and_its_end_is_told),
+        WITH_3(a_job_that_is_submitted_twice_runs_once),
         WITH_3(impossible_jobs_are_refused),
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
         WITH_3(a_running_job_is_cancelled_with_its_whole_tree),
@@ -421,6 +481,17 @@ int main(void)
 
     alarm(240);
     log_init("test", LOG_LEVEL_ERROR);
+    if (plugin != NULL) {
+        struct error err;
+
+        ops = plugin_open(plugin, &err);
+        if (ops == NULL) {
+            fprintf(stderr, "%s\n", err.text);
+            return 1;
+        }
+        harness_polls = true;
+        return cmocka_run_group_tests(of_any, NULL, NULL);
+    }
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

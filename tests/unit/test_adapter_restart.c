@@ -1,6 +1,7 @@
 /* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
 #include "common/process.h"
+#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <signal.h>

@@ -3,6 +3,7 @@
 #include "tasks/train/random.h"
 #include "tests/unit/unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,6 +230,37 @@ static void evictions_are_uniform_over_the_seen(void **state)
     assert_uniform(counts, SEEN);
 }
 
+/* Where every item has been seen by the next insertion, each insertion evicts any one of them: an item stays for a
+ * geometrically distributed number of insertions, whose mean is the capacity. */
+static void an_item_stays_as_long_as_theory_says(void **state)
+{
+    enum { CAPACITY = 40, ITEMS = 60000, BINS = 8 };
+    struct buffer *b = make("reservoir", CAPACITY, 1, 77);
+    int counts[BINS] = {0};
+    double sum = 0, n = 0;
+
+    for (size_t i = 0; i < ITEMS; i++) {
+        void *evicted = buffer_put(b, item(i));
+
+        if (evicted != NULL) {
+            double stay = (double)(i - index_of(evicted));
+            /* the share of those that stay longer, spread over the one value that is exactly `stay` */
+            double longer = pow(1 - 1.0 / CAPACITY, stay), as_long = pow(1 - 1.0 / CAPACITY, stay - 1);
+            int bin = (int)(BINS * (longer + (as_long - longer) * (double)(i % 97) / 97));
+
+            sum += stay;
+            n++;
+            counts[bin < BINS ? bin : BINS - 1]++;
+        }
+        while (buffer_unseen(b) > 0)
+            draw(b);
+    }
+    /* the standard deviation of one stay is about the capacity, too */
+    assert_true(fabs(sum / n - CAPACITY) < 4 * CAPACITY / sqrt(n));
+    assert_uniform(counts, BINS);
+    buffer_destroy(b);
+}
+
 static void the_same_seed_gives_the_same_draws(void **state)
 {
     size_t drawn[3][500];
@@ -338,6 +370,7 @@ int main(void)
         cmocka_unit_test(draws_are_uniform_over_seen_and_unseen),
         cmocka_unit_test(a_draw_prefers_neither_seen_nor_unseen),
         cmocka_unit_test(evictions_are_uniform_over_the_seen),
+        cmocka_unit_test(an_item_stays_as_long_as_theory_says),
         cmocka_unit_test(the_same_seed_gives_the_same_draws),
         cmocka_unit_test(draining_gives_each_once_in_random_order),
         cmocka_unit_test(fifo_keeps_the_order),

@@ -25,7 +25,7 @@ static struct rows *ingest(const char *suffix, const char *text, size_t size, st
     assert_int_equal(fwrite(text, 1, size, file), size);
     fclose(file);
     snprintf(name, sizeof name, "c%u", serial++);
-    return ingest_file(path, copies, name, err);
+    return ingest_file(path, copies, name, NULL, err);
 }
 
 static int copies_there(void)
@@ -102,6 +102,8 @@ static void csv_refused_with_the_line(void **state)
     refused(".csv", "a,b\n1,2\n3\n", "line 3: 1 field, where the header has 2");
     refused(".csv", "a,b\n1,\"x\ny\"\n3,4,5\n", "line 4: 3 fields");
     refused(".csv", "a,b\n1,2\n\n3,4\n", "line 3: an empty line between rows");
+    refused(".csv", "a,b\xb7\n1,2\n", "line 1: column 2");
+    refused(".csv", "a,b\003\n1,2\n", "without control characters");
     refused(".csv", "a,a\n1,2\n", "line 1: two columns are named \"a\"");
     refused(".csv", "a,\n1,2\n", "line 1: column 2");
     refused(".csv", "a,b c\n1,2\n", "line 1: column 2");
@@ -160,18 +162,38 @@ static void other_than_files(void **state)
     struct error err;
     char path[128];
 
-    assert_null(ingest_file("/no/such.csv", copies, "x", &err));
+    assert_null(ingest_file("/no/such.csv", copies, "x", NULL, &err));
     assert_non_null(strstr(err.text, "/no/such.csv: it cannot be opened: No such file"));
     snprintf(path, sizeof path, "%s/d.csv", dir);
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_null(ingest_file(path, copies, "x", &err));
+    assert_null(ingest_file(path, copies, "x", NULL, &err));
     assert_non_null(strstr(err.text, "a directory"));
     rmdir(path);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_null(ingest_file(path, copies, "x", &err));
+    assert_null(ingest_file(path, copies, "x", NULL, &err));
     assert_non_null(strstr(err.text, "no regular file"));
     unlink(path);
     assert_int_equal(copies_there(), 0);
+}
+
+static void reading_stops_when_told(void **state)
+{
+    static const char *const suffixes[] = {"csv", "jsonl"};
+    static const atomic_bool stop = true;
+    struct error err;
+    char path[128];
+
+    for (size_t i = 0; i < 2; i++) {
+        struct rows *rows = ingest(i ? ".jsonl" : ".csv", i ? "{\"a\":1}\n" : "a\n1\n", i ? 8 : 4, &err);
+
+        assert_non_null(rows); /* the same file, where nobody says stop */
+        rows_remove(copies, rows_name(rows));
+        rows_close(rows);
+        snprintf(path, sizeof path, "%s/in.%s", dir, suffixes[i]);
+        assert_null(ingest_file(path, copies, "x", &stop, &err));
+        assert_string_equal(err.code, "not_ready");
+        assert_int_equal(copies_there(), 0);
+    }
 }
 
 static void a_damaged_copy_is_noticed(void **state)
@@ -285,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_damaged_copy_is_noticed),
         cmocka_unit_test(malformed_at_random),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(reading_stops_when_told),
     };
 
     return cmocka_run_group_tests(tests, make_dirs, remove_dirs);

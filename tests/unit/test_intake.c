@@ -3,6 +3,7 @@
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -191,6 +192,153 @@ static void refusals_name_the_reason(void **state)
     assert_rejected(rig, 6);
 }
 
+/* One bad frame, by what is wrong with it. */
+static void send_fault(struct rig *rig, const char *fault)
+{
+    struct frame f = frame(FRAME_SAMPLE, 1, 0);
+    uint8_t m[FRAME_HEADER_SIZE + BYTES] = {0};
+    size_t size = sizeof m;
+
+    f.member = 2;
+    if (strcmp(fault, "kind") == 0)
+        f.kind = (enum frame_kind)99;
+    else if (strcmp(fault, "flags") == 0)
+        f.flags = 2;
+    else if (strcmp(fault, "shape") == 0)
+        f.ndim = 5;
+    else if (strcmp(fault, "negative_step") == 0)
+        f.step = -1;
+    else if (strcmp(fault, "length") == 0)
+        f.length = UINT64_MAX;
+    else if (strcmp(fault, "payload_checksum") == 0)
+        f.flags = FRAME_PAYLOAD_CHECKSUM, f.payload_checksum = 1;
+    else if (strcmp(fault, "key") == 0)
+        f.key++;
+    else if (strcmp(fault, "generation") == 0)
+        f.generation++;
+    else if (strcmp(fault, "member") == 0)
+        f.member = 3; /* of 0, 1, 2 */
+    else if (strcmp(fault, "step") == 0)
+        f.step = INT64_MAX;
+    else if (strcmp(fault, "direction") == 0)
+        f.kind = FRAME_ACK;
+    else if (strcmp(fault, "parameters") == 0)
+        f.kind = FRAME_HELLO;
+    else if (strcmp(fault, "field") == 0)
+        f.member = 0, f.shape[0] = 2, f.shape[1] = WIDTH / 2, f.ndim = 2; /* of a member that is known */
+    frame_encode(&f, m);
+    if (strcmp(fault, "magic") == 0)
+        m[0] = 's';
+    else if (strcmp(fault, "version") == 0)
+        m[4] = 2;
+    else if (strcmp(fault, "header_checksum") == 0)
+        m[50] ^= 1;
+    else if (strcmp(fault, "short") == 0)
+        size = FRAME_HEADER_SIZE - 1;
+    else if (strcmp(fault, "parts") == 0)
+        zmq_send(rig->raw, "", 0, ZMQ_SNDMORE);
+    assert_int_equal(zmq_send(rig->raw, m, size, 0), size);
+}
+
+static int fault_number(const char *name)
+{
+    for (int i = 0; i < ST_TRAIN_FAULTS_MAX; i++)
+        if (st_train_fault_name(i) != NULL && strcmp(st_train_fault_name(i), name) == 0)
+            return i;
+    fail_msg("no fault is called %s", name);
+    return -1;
+}
+
+static int lines_with(const char *text, const char *first, const char *second)
+{
+    int lines = 0;
+
+    for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1) {
+        char *copy = strndup(line, strcspn(line, "\n"));
+
+        lines += strstr(copy, first) != NULL && strstr(copy, second) != NULL;
+        free(copy);
+        if (strchr(line, '\n') == NULL)
+            break;
+    }
+    return lines;
+}
+
+static void each_fault_is_counted_by_itself_and_told_once(void **state)
+{
+    static const struct {
+        const char *name, *sender;
+    } faults[] = {
+        {"short", "frame of connection"},
+        {"magic", "frame of connection"},
+        {"version", "frame of connection"},
+        {"header_checksum", "frame of connection"},
+        {"kind", "member 7.2, attempt 1, connection"},
+        {"flags", "member 7.2, attempt 1, connection"},
+        {"shape", "member 7.2, attempt 1, connection"},
+        {"negative_step", "member 7.2, attempt 1, connection"},
+        {"length", "member 7.2, attempt 1, connection"},
+        {"payload_checksum", "member 7.2, attempt 1, connection"},
+        {"parts", "frame of connection"},
+        {"key", "member 7.2, attempt 1, connection"},
+        {"generation", "member 7.2, attempt 1, connection"},
+        {"member", "member 7.3, attempt 1, connection"},
+        {"step", "member 7.2, attempt 1, connection"},
+        {"direction", "member 7.2, attempt 1, connection"},
+        {"parameters", "member 7.2, attempt 1, connection"},
+        {"field", "member 7.0, attempt 1, connection"},
+    };
+    enum { COUNT = sizeof faults / sizeof *faults, TIMES = 3 };
+    struct rig *rig = *state;
+    struct st_train_stats s;
+    char log[16384] = "";
+    FILE *file = tmpfile();
+    int before = dup(STDERR_FILENO), times[30] = {0};
+    struct stretto *member;
+
+    assert_true(file != NULL && before >= 0);
+    hello(rig, 0, 0);
+    expect(rig, FRAME_WELCOME);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    for (int t = 0; t < TIMES; t++)
+        for (int i = 0; i < COUNT; i++)
+            send_fault(rig, faults[i].name);
+    fixture_wait(rejected_so_many, &(struct wanted){rig->t, COUNT * TIMES}, 10000);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    assert_true(fread(log, 1, sizeof log - 1, file) > 0);
+    fclose(file);
+    st_train_stats(rig->t, &s);
+    assert_int_equal(s.rejected, COUNT * TIMES);
+    for (int i = 0; i < COUNT; i++) {
+        char told[64];
+
+        snprintf(told, sizeof told, "counts them as \"%s\"", faults[i].name);
+        if (s.rejected_by[fault_number(faults[i].name)] != TIMES)
+            fail_msg("%s was counted %d times", faults[i].name, (int)s.rejected_by[fault_number(faults[i].name)]);
+        if (lines_with(log, told, faults[i].sender) != 1 || lines_with(log, told, "") != 1)
+            fail_msg("%s was not told once, with the sender:\n%s", faults[i].name, log);
+    }
+
+    member = fixture_member(1, 1);
+    for (int step = 0; step < 10; step++)
+        assert_int_equal(fixture_send(&rig->fx, member, 1, step), 0);
+    assert_int_equal(stretto_close(member), 0);
+    fixture_over(&rig->fx);
+    fixture_draw_all(&rig->fx, rig->t, 10, times);
+    for (int step = 0; step < 10; step++)
+        assert_true(times[10 + step] >= 1);
+
+    hello(rig, 0, 0);
+    send_sample(rig, frame(FRAME_SAMPLE, 1, 0)); /* nobody will draw it */
+    assert_true(fixture_wait(rejected_so_many, &(struct wanted){rig->t, COUNT * TIMES + 1}, 10000));
+    st_train_stats(rig->t, &s);
+    assert_int_equal(s.rejected_by[fault_number("ended")], 1);
+    assert_int_equal(s.received, 10);
+}
+
 static void a_gap_is_asked_for_once(void **state)
 {
     struct rig *rig = *state;
@@ -266,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(corrupt_frames_are_counted_and_dropped, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_name_the_reason, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_attempt_ends_the_earlier_sessions, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, setup, teardown),

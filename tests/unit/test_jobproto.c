@@ -15,10 +15,13 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#define KEY "00112233445566778899aabbccddeeff"
+
 static char dir[64];
 
 static const char good_job[] =
     "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
+    " \"control_key\": \"00112233445566778899aabbccddeeff\","
     " \"walltime\": 600.5, \"grace\": 10, \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
     " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
     " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"later\": 1}, {\"id\": \"7.124\", \"dir\": \"/d/a2\","
@@ -49,6 +52,7 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_int_equal(d->ensemble, 7);
         assert_int_equal(d->kind, JOBDESC_MEMBERS);
         assert_string_equal(d->control, "ipc:///x");
+        assert_string_equal(d->control_key, KEY);
         assert_int_equal(d->walltime_ms, 600500);
         assert_int_equal(d->grace_ms, 10000);
         assert_int_equal(d->ntasks, 2);
@@ -98,6 +102,7 @@ static void broken_descriptors_are_refused_with_the_place(void **state)
     refuse(NULL, "kind", "\"others\"", "/kind");
     refuse(NULL, "walltime", "-1", "/walltime");
     refuse(NULL, "walltime", "\"1h\"", "/walltime");
+    refuse(NULL, "control_key", "\"0123\"", "/control_key");
     refuse(NULL, "grace", NULL, "/grace");
     refuse(NULL, "tasks", "[]", "/tasks");
     refuse(NULL, "tasks", "[3]", "/tasks/0");
@@ -232,7 +237,10 @@ static void a_temporary_directory_is_private_and_goes(void **state)
     struct stat st;
 
     assert_int_equal(setenv("TMPDIR", dir, 1), 0);
-    assert_int_equal(job_tmpdir_make(path, sizeof path, &err), 0);
+    assert_int_equal(job_tmpdir_name(path, sizeof path, &err), 0);
+    assert_int_equal(stat(path, &st), -1); /* not before it is claimed */
+    assert_int_equal(job_tmpdir_make(path, &err), 0);
+    assert_int_equal(job_tmpdir_make(path, &err), -1); /* never one that is there */
     unsetenv("TMPDIR");
     assert_int_equal(strncmp(path, dir, strlen(dir)), 0);
     assert_int_equal(stat(path, &st), 0);
@@ -252,15 +260,23 @@ static void control_messages(void **state)
     char text[CONTROL_MESSAGE_MAX];
     struct control_message message;
     struct error err;
-    size_t size = control_build(text, "st-1-2", CONTROL_ENDPOINT);
+    size_t size = control_build(text, "st-1-2", KEY, CONTROL_ENDPOINT);
 
     assert_int_equal(control_parse(text, size, &message, &err), 0);
     assert_string_equal(message.job, "st-1-2");
+    assert_string_equal(message.key, KEY);
     assert_int_equal(message.what, CONTROL_ENDPOINT);
     for (size_t cut = 0; cut < size; cut++)
         assert_int_equal(control_parse(text, cut, &message, &err), -1);
     assert_int_equal(control_parse("{\"version\":1,\"job\":\"../x\",\"what\":\"exit\"}", 41, &message, &err), -1);
     assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"boom\"}", 38, &message, &err), -1);
+    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"exit\"}", 37, &message, &err), 0);
+    assert_string_equal(message.key, "");
+    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"key\":\"0\",\"what\":\"exit\"}", 47, &message, &err), -1);
+    /* the longest there is */
+    size = control_build(text, "st-0123456789012345678901234567890123456789012345678901234567", KEY, CONTROL_ENDPOINT);
+    assert_true(size < CONTROL_MESSAGE_MAX);
+    assert_int_equal(control_parse(text, size, &message, &err), 0);
 }
 
 static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
@@ -274,7 +290,7 @@ static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
     snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
     zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){10000}, sizeof(int));
     assert_int_equal(zmq_bind(pull, endpoint), 0);
-    s = control_sender_create(endpoint, "st-1-2");
+    s = control_sender_create(endpoint, "st-1-2", KEY);
     control_sender_nudge(s, CONTROL_EXIT);
     n = zmq_recv(pull, text, sizeof text, 0);
     assert_true(n > 0);
@@ -283,16 +299,16 @@ static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
     zmq_close(pull);
     zmq_ctx_term(context);
 
-    s = control_sender_create("ipc:///nowhere/at/all", "st-1-2");
+    s = control_sender_create("ipc:///nowhere/at/all", "st-1-2", KEY);
     before = time_monotonic_ms();
     for (int i = 0; i < 1000; i++)
         control_sender_nudge(s, CONTROL_EXIT);
     control_sender_destroy(s);
     assert_true(time_monotonic_ms() - before < 5000);
-    s = control_sender_create("no endpoint", "st-1-2");
+    s = control_sender_create("no endpoint", "st-1-2", KEY);
     control_sender_nudge(s, CONTROL_EXIT);
     control_sender_destroy(s);
-    s = control_sender_create(NULL, "st-1-2");
+    s = control_sender_create(NULL, "st-1-2", KEY);
     control_sender_nudge(s, CONTROL_EXIT);
     control_sender_destroy(s);
 }

@@ -87,6 +87,7 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"members/parameters/method", "\"sobol\"", "spec_impossible_value", "/members/parameters/method"},
         {"members/parameters/space", "{}", "spec_impossible_value", "/members/parameters/space"},
         {"members/parameters/space/t0", "[5, 1]", "spec_impossible_value", "/members/parameters/space/t0"},
+        {"members/parameters/space/t0", "[-1e308, 1e308]", "spec_impossible_value", "/members/parameters/space/t0"},
         {"members/parameters/space/t0", "[1]", "spec_wrong_type", "/members/parameters/space/t0"},
         {"members/parameters/space/index", "[1, 2]", "spec_impossible_value", "/members/parameters/space/index"},
         {"members/resources/walltime", "10", "spec_wrong_type", "/members/resources/walltime"},

@@ -238,6 +238,14 @@ static int count_points(void *arg, const struct metric_point *point)
     return 0;
 }
 
+static int keep_loss(void *arg, const char *name, double value)
+{
+    double *last = arg;
+
+    last[strcmp(name, "loss") == 0 ? 0 : strcmp(name, "accuracy") == 0 ? 1 : 2] = value;
+    return 0;
+}
+
 static void metric_points_are_thinned_with_both_ends(void **state)
 {
     struct store *store = must_open();
@@ -245,7 +253,7 @@ static void metric_points_are_thinned_with_both_ends(void **state)
     struct training_row training = {.ensemble = ens.id, .ranks = 1, .generation = 1, .created_ms = 1};
     struct metric_point points[32], *end = points;
     struct error err;
-    double last;
+    double last[3] = {0, 0, 0};
 
     assert_int_equal(store_training_insert(store, &training, &err), 0);
     for (int64_t i = 0; i <= 22; i++)
@@ -258,8 +266,63 @@ static void metric_points_are_thinned_with_both_ends(void **state)
     assert_true(isnan(points[1].value));
     assert_int_equal(end[-1].step, 22);
     assert_true(end[-1].value == 99);
-    assert_int_equal(store_metric_last(store, training.id, "loss", &last, &err), 1);
-    assert_true(last == 99);
+    assert_int_equal(store_metric_put(store, training.id, "accuracy", &(struct metric_point){.step = 1, .value = 0.5}, &err), 0);
+    assert_int_equal(store_metric_each_last(store, training.id, keep_loss, last, &err), 0);
+    assert_true(last[0] == 99 && last[1] == 0.5 && last[2] == 0);
+    store_close(store);
+}
+
+static int note_index(void *arg, const struct member_row *row)
+{
+    int64_t **at = arg;
+
+    *(*at)++ = row->index;
+    return 0;
+}
+
+/* Members that wait: the longest due first, then by index. */
+static void the_longest_due_go_first(void **state)
+{
+    static const int64_t due[] = {500, 0, 100, 0, 100};
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 10);
+    int64_t got[8], *end = got, when;
+    struct error err;
+
+    assert_int_equal(store_member_next_due(store, ens.id, &when, &err), 0);
+    assert_true(when == INT64_MAX);
+    for (int64_t i = 0; i < 5; i++)
+        assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = i, .not_before_ms = due[i]},
+                                          &err), 0);
+    assert_int_equal(store_member_each_due(store, ens.id, 499, 3, note_index, &end, &err), 0);
+    assert_true(end - got == 3 && got[0] == 1 && got[1] == 3 && got[2] == 2);
+    for (int64_t i = 1; i < 5; i++)
+        assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = i, .state = MEMBER_RUNNING},
+                                          &err), 0);
+    assert_int_equal(store_member_next_due(store, ens.id, &when, &err), 0);
+    assert_int_equal(when, 500);
+    store_close(store);
+}
+
+static void ensembles_are_counted_as_they_change(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row a = add_ensemble(store, 4), b = add_ensemble(store, 3);
+    int64_t ensembles[ENSEMBLE_STATE_COUNT], members[MEMBER_STATE_COUNT];
+    struct error err;
+
+    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = a.id, .state = MEMBER_RUNNING}, &err), 0);
+    b.state = ENSEMBLE_PAUSED;
+    assert_int_equal(store_ensemble_update(store, &b, &err), 0);
+    assert_int_equal(store_census_get(store, ensembles, members, &err), 0);
+    assert_true(ensembles[ENSEMBLE_RUNNING] == 1 && ensembles[ENSEMBLE_PAUSED] == 1 && ensembles[ENSEMBLE_COMPLETE] == 0);
+    assert_true(members[MEMBER_PENDING] == 6 && members[MEMBER_RUNNING] == 1);
+    a.state = ENSEMBLE_COMPLETE;
+    a.ended_ms = 7;
+    assert_int_equal(store_ensemble_update(store, &a, &err), 0);
+    assert_int_equal(store_census_get(store, ensembles, members, &err), 0);
+    assert_true(ensembles[ENSEMBLE_RUNNING] == 0 && ensembles[ENSEMBLE_PAUSED] == 1 && ensembles[ENSEMBLE_COMPLETE] == 1);
+    assert_true(members[MEMBER_PENDING] == 3 && members[MEMBER_RUNNING] == 0);
     store_close(store);
 }
 
@@ -291,6 +354,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(metric_points_are_thinned_with_both_ends, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(replies_are_remembered_for_a_day, new_dir, remove_dir),
     };
 

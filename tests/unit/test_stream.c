@@ -1,5 +1,7 @@
 /* Members and a rank, from stretto_send() to st_train_batch(). */
 #include "common/files.h"
+#include "tasks/member/lending.h"
+#include "tasks/proto/frame.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/stream_proxy.h"
 #include "tests/unit/unit.h"
@@ -73,12 +75,19 @@ static void train(const struct fixture *fx, struct st_train *t, uint64_t finaliz
 static void check_books(struct st_train *t, const int *times, int samples, int duplicates)
 {
     struct st_train_stats s = stats_of(t);
+    uint64_t draws[ST_TRAIN_DRAWS] = {0};
     int total = 0;
 
     for (int i = 0; i < samples; i++) {
+        int bin = 0;
+
         assert_true(times[i] >= 1);
         total += times[i];
+        while (bin < ST_TRAIN_DRAWS - 1 && times[i] > 1 << bin)
+            bin++;
+        draws[bin]++;
     }
+    assert_memory_equal(s.draws, draws, sizeof draws);
     assert_int_equal(s.received, samples + duplicates);
     assert_int_equal(s.unique, samples);
     assert_int_equal(s.duplicates, duplicates);
@@ -155,12 +164,14 @@ static void a_trainer_that_stops_reading_stops_the_member(void **state)
     start(&job, &fx, 0, 1, STEPS);
     assert_true(fixture_wait(window_is_full, &job, 20000));
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* in which it must not get any further */
+    assert_true(stats_of(t).room_wait_seconds > 0.2); /* and which is told */
     assert_in_range(job.sent, CAPACITY + WINDOW, CAPACITY + WINDOW);
     assert_int_equal(stats_of(t).population, CAPACITY);
     assert_int_equal(stats_of(t).unseen, CAPACITY);
     train(&fx, t, 1, STEPS, times);
     finish(&job);
     check_books(t, times, STEPS, 0);
+    assert_int_equal(stats_of(t).bytes, (uint64_t)STEPS << 20);
     st_train_close(t);
     fixture_fini(&fx);
 }
@@ -322,6 +333,8 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, right), 1);
     assert_int_equal(stretto_send(s, 1, -1, data), -1);
     assert_int_equal(stretto_send(s, 1, 0, data), 0);
+    assert_int_equal(stretto_finish(s), -1);
+    assert_string_equal(stretto_error(s), "step 0 was sent without the field \"n\"");
     assert_int_equal(stretto_close(s), -1); /* "n" of step 0 is missing */
     assert_int_equal(stats_of(t).finalized, 0);
     st_train_close(t);
@@ -345,6 +358,160 @@ static void without_a_stream_the_library_is_idle(void **state)
     assert_int_equal(stretto_close(NULL), 0);
 }
 
+static void an_idle_stream_lends_memory(void **state)
+{
+    int64_t shape[STRETTO_NDIM_MAX] = {3, 2}, wrong[] = {3, 0};
+    enum stretto_dtype dtype;
+    struct stretto *s;
+    void *memory, *other;
+    char name[16];
+    int ndim;
+
+    unsetenv("STRETTO_STREAM");
+    unsetenv("STRETTO_DEADLINE");
+    assert_int_equal(stretto_open(&s), 0);
+    assert_int_equal(stretto_describe(s, "a", &dtype, &ndim, shape), 0);
+    assert_int_equal(stretto_field(s, "a", STRETTO_FLOAT64, 2, shape), 0);
+    assert_int_equal(stretto_field(s, "b", STRETTO_UINT8, 2, wrong), -1);
+    assert_int_equal(stretto_lend(s, 0, &memory), 0);
+    memset(memory, 1, 6 * sizeof(double));
+    assert_int_equal(stretto_lend(s, 0, &other), 0);
+    assert_ptr_equal(other, memory);
+    assert_int_equal(stretto_send_lent(s, 0, 1), 0);
+    assert_int_equal(stretto_send_lent(s, 0, 1), -1);
+    assert_non_null(strstr(stretto_error(s), "nothing is lent for field \"a\""));
+    assert_int_equal(stretto_lend(s, 3, &memory), -1);
+    assert_null(memory);
+    for (int i = 2; i < 64; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_equal(stretto_field(s, name, STRETTO_FLOAT64, 0, NULL), i);
+    }
+    assert_int_equal(stretto_field(s, "one too many", STRETTO_FLOAT64, 0, NULL), -1);
+    assert_int_equal(stretto_field(s, "f7", STRETTO_INT32, 0, NULL), 7);
+    assert_int_equal(stretto_close(s), 0);
+}
+
+/* The memory that is lent is the message's own; other memory is narrowed when it is sent. */
+static void what_is_written_into_lent_memory_is_sent(void **state)
+{
+    enum { STEPS = 3000, WIDTH = 100 };
+    int *times = calloc(STEPS, sizeof *times);
+    int64_t width = WIDTH, shape[STRETTO_NDIM_MAX];
+    enum stretto_dtype dtype;
+    struct fixture fx;
+    struct stretto *s;
+    struct st_train *t;
+    void *n, *u, *again;
+    int ndim;
+
+    fixture_init(&fx, WIDTH, 1, 1, RESERVOIR(4000, 1, 10));
+    setenv("STRETTO_STREAM_CHECKSUM", "1", 1);
+    t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    assert_int_equal(stretto_describe(s, "u", &dtype, &ndim, shape), 1);
+    assert_true(dtype == STRETTO_FLOAT32 && ndim == 1 && shape[0] == WIDTH && shape[1] == 1);
+    assert_int_equal(stretto_describe(s, "v", &dtype, &ndim, shape), -1);
+    assert_int_equal(stretto_lend(s, 1, &u), -1);
+    assert_int_equal(stretto_field(s, "n", STRETTO_INT64, 0, NULL), 0);
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT64, 1, &width), 1);
+    for (int step = 0; step < STEPS; step++) {
+        if (step == STEPS / 2) { /* given as float64 up to here, and as the spec has it from here */
+            assert_int_equal(stretto_lend(s, 1, &u), 0);
+            assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, &width), 1);
+            assert_int_equal(stretto_send_lent(s, 1, step), -1);
+        }
+        assert_int_equal(stretto_lend(s, 0, &n), 0);
+        assert_int_equal(stretto_lend(s, 1, &u), 0);
+        assert_true(((uintptr_t)n | (uintptr_t)u) % 64 == 0);
+        *(int64_t *)n = step;
+        for (int i = 0; i < WIDTH; i++)
+            if (step < STEPS / 2)
+                ((double *)u)[i] = step / 8.0 + i;
+            else
+                ((float *)u)[i] = (float)(step / 8.0 + i);
+        if (step == 7) {
+            assert_int_equal(stretto_send_lent(s, 1, -1), -1); /* the mistake costs nothing */
+            assert_int_equal(stretto_lend(s, 1, &again), 0);
+            assert_ptr_equal(again, u);
+        }
+        assert_int_equal(stretto_send_lent(s, 1, step), 0);
+        assert_int_equal(stretto_send_lent(s, 0, step), 0);
+    }
+    assert_int_equal(stretto_lend(s, 1, &u), 0); /* and never sent */
+    assert_int_equal(stretto_close(s), 0);
+    train(&fx, t, 1, STEPS, times);
+    check_books(t, times, STEPS, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+    free(times);
+}
+
+static void lent_memory_is_the_message_s_own(void **state)
+{
+    struct sendbuf_pool *pool = sendbuf_pool_create();
+    struct lending l = {.lent = false};
+    unsigned char *data, *next;
+    zmq_msg_t msg;
+
+    data = lending_lend(&l, pool, 1000);
+    lending_take(&l, &msg);
+    assert_ptr_equal((unsigned char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, data);
+    assert_int_equal(zmq_msg_size(&msg), FRAME_HEADER_SIZE + 1000);
+    next = lending_lend(&l, pool, 1000);
+    assert_ptr_not_equal(next, data);
+    lending_fini(&l);
+    zmq_msg_close(&msg);
+    sendbuf_pool_destroy(pool);
+}
+
+static int again(int *rounds, int rc)
+{
+    *rounds += rc == STRETTO_AGAIN;
+    return rc == STRETTO_AGAIN;
+}
+
+/* At open, in a full window, and at close; nothing is sent twice or lost by it. */
+static void a_patient_stream_comes_back_while_it_waits(void **state)
+{
+    enum { STEPS = 60 };
+    int times[STEPS] = {0}, opening = 0, sending = 0, closing = 0, rc;
+    int64_t width = 1 << 18;
+    struct fixture fx;
+    struct stretto *s = NULL;
+    struct st_train *t = NULL;
+    double *data = calloc((size_t)width, sizeof *data);
+
+    fixture_init(&fx, (int)width, 0, 1, RESERVOIR(8, 4, 4));
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    while (again(&opening, rc = stretto_open_patiently(&s, 5)))
+        if (t == NULL && opening == 3)
+            t = fixture_rank(0);
+    assert_int_equal(rc, 0);
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT64, 1, &width), 0);
+    for (int step = 0; step < STEPS; step++) {
+        for (int64_t i = 0; i < width; i++)
+            data[i] = step / 8.0 + (double)i;
+        while (again(&sending, rc = stretto_send(s, 0, step, data)))
+            assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
+        assert_int_equal(rc, 0);
+    }
+    while (again(&closing, rc = stretto_finish(s)))
+        assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
+    assert_int_equal(rc, 0);
+    assert_int_equal(stretto_send(s, 0, STEPS, data), -1);
+    assert_non_null(strstr(stretto_error(s), "finished"));
+    assert_int_equal(stretto_close(s), 0);
+    assert_true(opening >= 3 && sending > 0 && closing > 0);
+    train(&fx, t, 1, STEPS, times);
+    check_books(t, times, STEPS, 0);
+    assert_int_equal(stats_of(t).duplicates, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+    free(data);
+}
+
 static void *interrupt_soon(void *arg)
 {
     nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
@@ -360,8 +527,10 @@ static void a_wait_can_be_interrupted(void **state)
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
     t = fixture_rank(0);
+    assert_true(stats_of(t).sample_wait_seconds == 0);
     pthread_create(&thread, NULL, interrupt_soon, t);
     assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), ST_TRAIN_INTERRUPTED);
+    assert_true(stats_of(t).sample_wait_seconds > 0.01);
     pthread_join(thread, NULL);
     st_train_close(t);
     fixture_fini(&fx);
@@ -427,6 +596,10 @@ int main(void)
         cmocka_unit_test(a_member_without_a_parameter_is_refused),
         cmocka_unit_test(wrong_fields_are_refused_where_they_are_declared),
         cmocka_unit_test(without_a_stream_the_library_is_idle),
+        cmocka_unit_test(an_idle_stream_lends_memory),
+        cmocka_unit_test(what_is_written_into_lent_memory_is_sent),
+        cmocka_unit_test(lent_memory_is_the_message_s_own),
+        cmocka_unit_test(a_patient_stream_comes_back_while_it_waits),
         cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test(the_daemon_is_told),
     };

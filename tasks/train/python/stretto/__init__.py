@@ -1,4 +1,9 @@
 """stretto: training on the samples that an ensemble of simulations streams while it runs.
 
-stretto.train gives batches as NumPy arrays, stretto.torch as tensors.
+The simulation's end is here: stretto.open() gives a Member, which sends NumPy arrays (see stretto.member). The
+training's end is in stretto.train, which gives batches as NumPy arrays, and in stretto.torch, which gives tensors.
 """
+
+from stretto.member import Field, Member, StreamError, open  # pylint: disable=redefined-builtin
+
+__all__ = ["Field", "Member", "StreamError", "open"]

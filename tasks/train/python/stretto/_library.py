@@ -1,4 +1,4 @@
-"""The C library under stretto.train, found and declared."""
+"""The C libraries under stretto.train and stretto.member, found and declared."""
 
 import ctypes
 import ctypes.util
@@ -9,9 +9,11 @@ class Stats(ctypes.Structure):
     """struct st_train_stats of stretto-train.h."""
 
     COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
-                "finalized")
+                "finalized", "bytes")
+    TIMES = ("samples_per_second", "room_wait_seconds", "sample_wait_seconds")
     _fields_ = [(name, ctypes.c_uint64) for name in COUNTERS] + [
-        ("samples_per_second", ctypes.c_double), ("state", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+        ("draws", ctypes.c_uint64 * 8), ("rejected_by", ctypes.c_uint64 * 32)] + [
+        (name, ctypes.c_double) for name in TIMES] + [("state", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 END, AGAIN, INTERRUPTED = 0, -2, -3
@@ -38,37 +40,63 @@ _SIGNATURES = {
     "batch": (_INT, _POINTER, ctypes.POINTER(_POINTER), _POINTER, _POINTER, _POINTER, _INT),
     "interrupt": (None, _POINTER),
     "metric": (_INT, _POINTER, _TEXT, _INT64, ctypes.c_double),
+    "fault_name": (_TEXT, _INT),
     "stats": (None, _POINTER, ctypes.POINTER(Stats)),
     "done": (_INT, _POINTER),
 }
 
 
-def _candidates():
-    yield os.environ.get("STRETTO_TRAIN_LIBRARY")
+_MEMBER_SIGNATURES = {
+    "open_patiently": (_INT, ctypes.POINTER(_POINTER), _INT),
+    "active": (_INT, _POINTER),
+    "field": (_INT, _POINTER, _TEXT, _INT, _INT, ctypes.POINTER(_INT64)),
+    "describe": (_INT, _POINTER, _TEXT, ctypes.POINTER(_INT), ctypes.POINTER(_INT), ctypes.POINTER(_INT64)),
+    "send": (_INT, _POINTER, _INT, _INT64, _POINTER),
+    "lend": (_INT, _POINTER, _INT, ctypes.POINTER(_POINTER)),
+    "send_lent": (_INT, _POINTER, _INT, _INT64),
+    "time_left": (ctypes.c_double, _POINTER),
+    "finish": (_INT, _POINTER),
+    "abort": (None, _POINTER),
+    "error": (_TEXT, _POINTER),
+}
+
+
+def _candidates(variable, constant, name):
+    yield os.environ.get(variable)
     try:
         from stretto import _config  # written when stretto was built
-        yield _config.LIBRARY
+        yield getattr(_config, constant)
     except ImportError:
         pass
-    yield os.path.join(os.path.dirname(os.path.abspath(__file__)), "libstretto-train.so.0")
-    yield ctypes.util.find_library("stretto-train")
+    yield os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib%s.so.0" % name)
+    yield ctypes.util.find_library(name)
 
 
-def load():
-    """The library, with the argument types of all calls declared as attributes without their prefix."""
+def _load(candidates, name, prefix, signatures):
     tried = []
-    for path in filter(None, _candidates()):
+    for path in filter(None, candidates):
         try:
             library = ctypes.CDLL(path)
             break
         except OSError as error:
             tried.append(str(error))
     else:
-        raise RuntimeError("cannot load libstretto-train: " + "; ".join(tried))
+        raise RuntimeError("cannot load lib%s: %s" % (name, "; ".join(tried)))
     calls = type("Calls", (), {})()
-    for name, (result, *arguments) in _SIGNATURES.items():
-        call = getattr(library, "st_train_" + name)
+    for short, (result, *arguments) in signatures.items():
+        call = getattr(library, prefix + short)
         call.restype = result
         call.argtypes = arguments
-        setattr(calls, name, call)
+        setattr(calls, short, call)
     return calls
+
+
+def load():
+    """libstretto-train, with the argument types of all calls declared as attributes without their prefix."""
+    return _load(_candidates("STRETTO_TRAIN_LIBRARY", "LIBRARY", "stretto-train"), "stretto-train", "st_train_",
+                 _SIGNATURES)
+
+
+def load_member():
+    """libstretto, likewise."""
+    return _load(_candidates("STRETTO_LIBRARY", "MEMBER_LIBRARY", "stretto"), "stretto", "stretto_", _MEMBER_SIGNATURES)

@@ -136,7 +136,9 @@ class Receiver:
         stats = _library.Stats()
         self._calls.stats(self._open_handle(), ctypes.byref(stats))
         result = {name: getattr(stats, name) for name in stats.COUNTERS}
-        result["samples_per_second"] = stats.samples_per_second
+        result.update((name, getattr(stats, name)) for name in stats.TIMES)
+        result["draws"] = list(stats.draws)
+        result["rejected_by"] = {self._calls.fault_name(i).decode(): n for i, n in enumerate(stats.rejected_by) if n}
         result["state"] = _STATES[stats.state]
         return result
 

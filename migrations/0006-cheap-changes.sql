@@ -1,10 +1,7 @@
 -- What every change does, without what it did for nothing.
 
--- Pending members that were tried before, in the order in which they may go: few, but found among all.
-CREATE INDEX member_due ON member (ensemble, not_before, idx) WHERE state = 'pending';
-
--- SQLite makes a temporary table for the list of "x IN ('a', 'b', 'c')" each time that a row is checked, which took a third of
--- the time of a change. The same as comparisons; what is stored is not touched, so that nothing has to be copied.
+-- SQLite makes a temporary table for the list of "x IN ('a', 'b', 'c')" each time that a row is checked, a good part of
+-- the time that a change takes. The same as comparisons; what is stored is not touched, so that nothing has to be copied.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql,
     'CHECK (state IN (''intent'', ''submitted'', ''running'', ''ended''))',

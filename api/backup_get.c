@@ -1,0 +1,95 @@
+/* A backup of the database as a file to download. Nothing is left in the state directory: the file has no name any more
+ * when it is sent. */
+#include "daemon/store/backup.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "api/stream.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct making {
+    uv_work_t work;
+    struct request *r;
+    struct backup_source source;
+    char *path;
+    int fd;
+    int64_t size;
+    bool failed;
+    struct error err;
+};
+
+static bool under_way; /* one at a time: each takes as much room on the disk as the database */
+
+static int make(struct making *m)
+{
+    struct stat st;
+
+    m->fd = mkstemp(m->path);
+    if (m->fd < 0)
+        return error_errno(&m->err, errno == ENOSPC ? "store_full" : "store_io", "%s", m->path);
+    if (backup_write(&m->source, m->path, &m->err) < 0)
+        return -1;
+    if (fstat(m->fd, &st) < 0)
+        return error_errno(&m->err, "store_io", "%s", m->path);
+    m->size = st.st_size;
+    return 0;
+}
+
+static void on_worker(uv_work_t *work)
+{
+    struct making *m = work->data;
+
+    m->failed = make(m) < 0;
+    unlink(m->path);
+    if (m->failed && m->fd >= 0)
+        close(m->fd);
+}
+
+static void after_work(uv_work_t *work, int status)
+{
+    struct making *m = work->data;
+
+    under_way = false;
+    if (m->failed) {
+        log_error("%s (%s)", m->err.text, m->err.code);
+        request_reply_problem(m->r, &m->err);
+    } else {
+        log_info("a backup of %lld bytes is sent", (long long)m->size);
+        request_add_header(m->r, "Content-Disposition", "attachment; filename=\"stretto-backup.db\"");
+        request_reply_response(m->r, 200, "application/vnd.sqlite3",
+                               stream_response(stream_create(m->r, work->loop, m->fd, 0, m->size)));
+    }
+    backup_source_fini(&m->source);
+    free(m->path);
+    free(m);
+}
+
+void backup_get(struct request *r)
+{
+    struct making *m;
+    struct error err;
+
+    if (under_way) {
+        request_reply_error(r, "busy", "a backup is being made already");
+        return;
+    }
+    m = xcalloc(1, sizeof *m);
+    if (backup_source_init(&m->source, request_store(r), engine_rows_dir(request_config(r)->engine), &err) < 0) {
+        request_reply_problem(r, &err);
+        free(m);
+        return;
+    }
+    under_way = true;
+    m->work.data = m;
+    m->r = r;
+    m->path = backup_temporary(request_config(r)->state_dir);
+    request_hold(r);
+    uv_queue_work(request_config(r)->loop, &m->work, on_worker, after_work);
+}

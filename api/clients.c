@@ -1,0 +1,116 @@
+#include "api/clients.h"
+
+#include "api/limits.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <utlist.h>
+
+enum client_state { CLIENT_STRANGER, CLIENT_KNOWN, CLIENT_EVICTED };
+
+struct client {
+    enum client_state state;
+    int fd;
+    uint64_t since; /* by the loop's clock */
+    struct client *prev, *next;
+};
+
+struct clients {
+    uv_loop_t *loop;
+    uv_timer_t timer; /* runs while there are strangers: when the eldest must go */
+    unsigned strangers_max, known_max;
+    struct clients_counts counts;
+    struct client *strangers; /* the eldest first */
+};
+
+struct clients *clients_create(uv_loop_t *loop, unsigned max)
+{
+    struct clients *clients = xcalloc(1, sizeof *clients);
+
+    clients->loop = loop;
+    clients->strangers_max = max / 4 < LIMIT_STRANGERS ? max / 4 : LIMIT_STRANGERS;
+    if (clients->strangers_max == 0)
+        clients->strangers_max = 1;
+    clients->known_max = max > clients->strangers_max ? max - clients->strangers_max : 1;
+    uv_timer_init(loop, &clients->timer);
+    clients->timer.data = clients;
+    return clients;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void clients_destroy(struct clients *clients)
+{
+    if (clients != NULL)
+        uv_close((uv_handle_t *)&clients->timer, on_closed);
+}
+
+const struct clients_counts *clients_counts(const struct clients *clients)
+{
+    return &clients->counts;
+}
+
+static void leave_strangers(struct clients *clients, struct client *client, enum client_state state)
+{
+    DL_DELETE(clients->strangers, client);
+    clients->counts.strangers--;
+    client->state = state;
+}
+
+/* Its owner sees the end of the connection, and closes it as it does any other. */
+static void evict(struct clients *clients, struct client *client)
+{
+    leave_strangers(clients, client, CLIENT_EVICTED);
+    clients->counts.evicted++;
+    shutdown(client->fd, SHUT_RDWR);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct clients *clients = timer->data;
+    uint64_t now = uv_now(clients->loop);
+
+    while (clients->strangers != NULL && now - clients->strangers->since >= LIMIT_STRANGER_MS)
+        evict(clients, clients->strangers);
+    if (clients->strangers != NULL)
+        uv_timer_start(timer, on_timer, clients->strangers->since + LIMIT_STRANGER_MS - now, 0);
+}
+
+struct client *clients_add(struct clients *clients, int fd)
+{
+    struct client *client = xcalloc(1, sizeof *client);
+
+    client->fd = fd;
+    client->since = uv_now(clients->loop);
+    if (clients->counts.strangers == clients->strangers_max)
+        evict(clients, clients->strangers);
+    DL_APPEND(clients->strangers, client);
+    clients->counts.strangers++;
+    if (!uv_is_active((uv_handle_t *)&clients->timer))
+        uv_timer_start(&clients->timer, on_timer, LIMIT_STRANGER_MS, 0);
+    return client;
+}
+
+bool clients_admit(struct clients *clients, struct client *client)
+{
+    if (client->state != CLIENT_STRANGER)
+        return true;
+    if (clients->counts.known == clients->known_max)
+        return false;
+    leave_strangers(clients, client, CLIENT_KNOWN);
+    clients->counts.known++;
+    return true;
+}
+
+void clients_remove(struct clients *clients, struct client *client)
+{
+    if (client->state == CLIENT_STRANGER)
+        leave_strangers(clients, client, CLIENT_EVICTED);
+    else if (client->state == CLIENT_KNOWN)
+        clients->counts.known--;
+    free(client);
+}

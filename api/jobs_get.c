@@ -1,0 +1,64 @@
+#include "api/find.h"
+#include "api/handlers.h"
+#include "api/job_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Newest first; the cursor is the id below which the next page begins. */
+static int add(void *arg, const struct job_row *row)
+{
+    json_array_append_new(arg, job_json(row));
+    return 0;
+}
+
+static int read_query(struct request *r, struct job_filter *filter, int64_t *limit, int64_t *before, struct error *err)
+{
+    const char *state = request_query(r, "state");
+
+    filter->adapter = request_query(r, "adapter");
+    filter->has_state = state != NULL;
+    if (state != NULL && job_state_parse(state, &filter->state) < 0)
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"state\" must be intent, submitted, running or ended, not \"%.60s\"", state);
+    if (request_query_int(r, "ensemble", 1, INT64_MAX, &filter->ensemble, err) < 0 ||
+        request_query_int(r, "limit", 1, 1000, limit, err) < 0)
+        return -1;
+    return request_query_int(r, "cursor", 1, INT64_MAX, before, err);
+}
+
+/* All jobs of an ensemble are its adapter's: do not look through them for another's. 1: none can fit. */
+static int is_vain(struct request *r, const struct job_filter *filter, struct error *err)
+{
+    struct ensemble_row row;
+    int rc;
+
+    if (filter->ensemble == 0 || filter->adapter == NULL)
+        return 0;
+    rc = store_ensemble_get(request_store(r), filter->ensemble, &row, err);
+    return rc <= 0 ? rc : strcmp(row.adapter, filter->adapter) != 0;
+}
+
+void jobs_get(struct request *r)
+{
+    struct job_filter filter = {0};
+    int64_t limit = 100, before = 0, next = 0;
+    json_t *items = json_array();
+    struct error err;
+    char cursor[24];
+    int rc;
+
+    rc = read_query(r, &filter, &limit, &before, &err);
+    if (rc == 0)
+        rc = is_vain(r, &filter, &err);
+    if (rc == 0)
+        rc = store_job_each(request_store(r), before, &filter, (int)limit, add, items, &next, &err);
+    if (rc < 0) {
+        json_decref(items);
+        request_reply_problem(r, &err);
+        return;
+    }
+    snprintf(cursor, sizeof cursor, "%" PRId64, next);
+    request_reply_json(r, 200, json_pack("{s:o, s:s?}", "jobs", items, "next", next > 1 ? cursor : NULL));
+}

@@ -1,0 +1,125 @@
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct backup {
+    const char *file;
+    bool force;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct backup *backup = state->input;
+
+    switch (key) {
+    case 'f': backup->force = true; return 0;
+    case ARGP_KEY_ARG:
+        if (backup->file != NULL)
+            argp_error(state, "\"%s\" is too much", arg);
+        backup->file = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"force", 'f', NULL, 0, "Replace FILE where it is there already", 0},
+    {0},
+};
+static const struct argp argp = {options, parse, "[FILE]",
+                                 "Write a backup of the daemon's database to FILE, while it runs.", NULL, NULL, NULL};
+
+static char *default_file(void)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    char name[64];
+
+    gmtime_r(&now, &tm);
+    strftime(name, sizeof name, "stretto-%Y%m%dT%H%M%SZ.db", &tm);
+    return xstrdup(name);
+}
+
+/* The whole backup, and on the disk: what came first and last must be there. */
+static int flush_checked(FILE *to, struct error *err)
+{
+    static const char magic[16] = "SQLite format 3";
+    char head[16];
+    struct stat st;
+
+    if (fflush(to) != 0 || fstat(fileno(to), &st) < 0 || pread(fileno(to), head, sizeof head, 0) < 0 || fsync(fileno(to)) < 0)
+        return error_errno(err, "file_write", "the backup cannot be written");
+    if (st.st_size < (off_t)sizeof head || memcmp(head, magic, sizeof head) != 0)
+        return error_set(err, CLIENT_BAD_ANSWER, "what came is no backup");
+    return 0;
+}
+
+static int settle(const char *part, const char *file, bool force, struct error *err)
+{
+    if (force)
+        return rename(part, file) == 0 ? 0 : error_errno(err, "file_write", "%s", file);
+    if (link(part, file) < 0)
+        return error_errno(err, "file_exists", "%s", file);
+    return unlink(part) == 0 ? 0 : error_errno(err, "file_write", "%s", part);
+}
+
+static int fetch(struct cli *cli, const char *file, bool force, struct error *err)
+{
+    char *part = xasprintf("%s.XXXXXX", file);
+    int fd = mkstemp(part), rc; /* mode 0600: it has all that the daemon knows */
+    int64_t n;
+    FILE *to = fd >= 0 ? fdopen(fd, "w+b") : NULL;
+
+    if (to == NULL) {
+        free(part);
+        return error_errno(err, "file_write", "%s", file);
+    }
+    rc = client_get_text(cli->client, "/v1/backup", to, true, &n, err);
+    if (rc == 0)
+        rc = flush_checked(to, err);
+    if (fclose(to) != 0 && rc == 0)
+        rc = error_errno(err, "file_write", "%s", part);
+    if (rc == 0)
+        rc = settle(part, file, force, err);
+    if (rc < 0)
+        unlink(part);
+    free(part);
+    return rc;
+}
+
+int cmd_backup(struct cli *cli, int argc, char **argv)
+{
+    struct backup backup = {0};
+    struct error err;
+    char *file;
+    int rc;
+
+    if (cli_parse(cli, &argp, argc, argv, &backup, &err) < 0)
+        return cli_fail(&err);
+    file = backup.file ? xstrdup(backup.file) : default_file();
+    if (!backup.force && access(file, F_OK) == 0)
+        rc = error_set(&err, "file_exists", "%s is there already; --force replaces it", file);
+    else
+        rc = fetch(cli, file, backup.force, &err);
+    if (rc == 0 && cli->json) {
+        json_t *json = json_pack("{s:s}", "file", file);
+
+        json_dumpf(json, stdout, 0);
+        putchar('\n');
+        json_decref(json);
+    }
+    if (rc == 0 && !cli->json)
+        printf("%s\n", file);
+    free(file);
+    return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
+}

@@ -1,0 +1,144 @@
+#include "daemon/restore.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/backup.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/event.h"
+#include "daemon/store/job.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define UNKNOWN "the database was restored from a backup, and the run directory has nothing of this job"
+
+struct restoring {
+    struct store *store;
+    const char *run_dir;
+    int64_t now_ms;
+    struct job_row *jobs; /* under way when the backup was made */
+    size_t n_jobs;
+    struct attempt_row *attempts; /* of one of them */
+    size_t n_attempts;
+};
+
+static int keep_job(void *arg, const struct job_row *row)
+{
+    struct restoring *r = arg;
+
+    r->jobs = xrealloc(r->jobs, r->n_jobs + 1, sizeof *row);
+    r->jobs[r->n_jobs++] = *row;
+    return 0;
+}
+
+static int keep_attempt(void *arg, const struct attempt_row *row)
+{
+    struct restoring *r = arg;
+
+    r->attempts = xrealloc(r->attempts, r->n_attempts + 1, sizeof *row);
+    r->attempts[r->n_attempts++] = *row;
+    return 0;
+}
+
+static bool is_here(const struct restoring *r, const struct job_row *job)
+{
+    char *dir = xasprintf("%s/e%lld/jobs/%s", r->run_dir, (long long)job->ensemble, job->name);
+    bool here = access(dir, F_OK) == 0;
+
+    free(dir);
+    return here;
+}
+
+static int lose_attempt(struct restoring *r, struct attempt_row *attempt, bool cancelled, struct error *err)
+{
+    struct member_row member;
+
+    if (store_member_get(r->store, attempt->ensemble, attempt->index, &member, err) != 1)
+        return error_set(err, "store_io", "member %lld.%lld has no row", (long long)attempt->ensemble, (long long)attempt->index);
+    attempt->outcome = ATTEMPT_LOST;
+    attempt->exit_code = -1;
+    attempt->ended_ms = r->now_ms;
+    snprintf(attempt->reason, sizeof attempt->reason, "%s", UNKNOWN);
+    member.state = cancelled ? MEMBER_CANCELLED : MEMBER_PENDING;
+    member.not_before_ms = 0;
+    snprintf(member.reason, sizeof member.reason, "%s", UNKNOWN);
+    if (store_attempt_update(r->store, attempt, err) < 0 || store_member_put(r->store, &member, err) < 0)
+        return -1;
+    return store_event_add(r->store, r->now_ms, "attempt.ended", attempt->ensemble, attempt->index,
+                           json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)attempt->number, "outcome", "lost", "member",
+                                     member_state_name(member.state), "reason", UNKNOWN), err);
+}
+
+static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
+{
+    struct ensemble_row ensemble;
+
+    if (store_ensemble_get(r->store, job->ensemble, &ensemble, err) != 1)
+        return error_set(err, "store_io", "job %s has no ensemble", job->name);
+    r->n_attempts = 0;
+    if (store_attempt_each_open(r->store, job->id, keep_attempt, r, err) < 0)
+        return -1;
+    for (size_t i = 0; i < r->n_attempts; i++)
+        if (lose_attempt(r, &r->attempts[i], ensemble.state == ENSEMBLE_CANCELLED, err) < 0)
+            return -1;
+    log_warn("job %s was under way when the backup was made, and the run directory does not have it: its members are pending "
+             "again", job->name);
+    job->state = JOB_ENDED;
+    job->ended_ms = r->now_ms;
+    snprintf(job->reason, sizeof job->reason, "%s", UNKNOWN);
+    return store_job_update(r->store, job, err);
+}
+
+/* The highest id that an ensemble's directory has. */
+static int64_t highest_directory(const char *run_dir)
+{
+    DIR *dir = opendir(run_dir);
+    struct dirent *entry;
+    int64_t highest = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        long long id;
+        char rest;
+
+        if (sscanf(entry->d_name, "e%lld%c", &id, &rest) == 1 && id > highest)
+            highest = id;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return highest;
+}
+
+static int take_over(struct restoring *r, struct error *err)
+{
+    if (store_job_each_live(r->store, keep_job, r, err) < 0)
+        return -1;
+    for (size_t i = 0; i < r->n_jobs; i++)
+        if (!is_here(r, &r->jobs[i]) && lose_job(r, &r->jobs[i], err) < 0)
+            return -1;
+    return backup_adopt(r->store, highest_directory(r->run_dir), err);
+}
+
+int restore_if_copied(struct store *store, const char *run_dir, const char *rows_dir, int64_t now_ms, struct error *err)
+{
+    struct restoring r = {.store = store, .run_dir = run_dir, .now_ms = now_ms};
+    struct error ignored;
+    int rc = backup_is_copy(store, err);
+
+    if (rc <= 0)
+        return rc;
+    log_info("the database is a backup: it becomes this daemon's own");
+    if (dir_make(rows_dir, err) < 0 || backup_restore_rows(store, rows_dir, err) < 0)
+        return -1;
+    rc = take_over(&r, err);
+    if (rc < 0)
+        store_doom(store, err);
+    if (store_commit(store, rc < 0 ? &ignored : err) < 0)
+        rc = -1;
+    free(r.jobs);
+    free(r.attempts);
+    return rc;
+}

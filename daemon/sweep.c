@@ -1,0 +1,198 @@
+#include "daemon/sweep.h"
+
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MEMBERS 50 /* looked at in one step */
+#define STEP_MS 50
+#define REST_MS 60000 /* where there is nothing to do, or a step went wrong */
+
+struct sweep {
+    uv_timer_t timer;
+    uv_work_t work;
+    struct store *store;
+    struct turn *turn;
+    const char *run_dir;
+    enum retain retain;
+    int64_t keep_for_ms;
+    bool ending;
+    int users; /* the timer, and the step under way */
+
+    /* The step under way */
+    int64_t ensemble, next;
+    struct released *attempts;
+    size_t n;
+    bool failed;
+    struct error err;
+};
+
+static void release(struct sweep *sweep)
+{
+    if (--sweep->users > 0)
+        return;
+    free(sweep->attempts);
+    free(sweep);
+}
+
+static int keep_attempt(void *arg, const struct released *attempt)
+{
+    struct sweep *sweep = arg;
+
+    sweep->attempts = xrealloc(sweep->attempts, sweep->n + 1, sizeof *attempt);
+    sweep->attempts[sweep->n++] = *attempt;
+    return 0;
+}
+
+/* Remove our files from a directory that may be somebody's, and the directory if it is empty then. Nothing there is not an
+ * error, and whatever is no regular file is not ours. */
+static int remove_ours(const char *dir, const char *const names[], size_t n, struct error *err)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : error_errno(err, "file_remove", "%s", dir);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && unlinkat(fd, names[i], 0) < 0 &&
+            errno != ENOENT)
+            rc = error_errno(err, "file_remove", "%s/%s", dir, names[i]);
+    close(fd);
+    rmdir(dir); /* stays where something else is in it */
+    return rc;
+}
+
+static int remove_attempt(const struct sweep *sweep, const struct released *attempt, struct error *err)
+{
+    static const char *const captured[] = {"stdout", "stderr", "exit.json"};
+    static const char *const of_job[] = {"job.json", "claim.json", "ended.json", "runner.log"};
+    char *member = xasprintf("%s/e%lld/members/%lld/%lld", sweep->run_dir, (long long)sweep->ensemble,
+                             (long long)(attempt->index / 1000), (long long)attempt->index);
+    char *dir = xasprintf("%s/a%lld", member, (long long)attempt->number), *job = NULL;
+    int rc = remove_ours(dir, captured, sizeof captured / sizeof *captured, err);
+
+    if (rc == 0 && attempt->job_name[0] != '\0') {
+        job = xasprintf("%s/e%lld/jobs/%s", sweep->run_dir, (long long)sweep->ensemble, attempt->job_name);
+        rc = remove_ours(job, of_job, sizeof of_job / sizeof *of_job, err);
+    }
+    free(job);
+    job = xasprintf("%s/checkpoint", member);
+    rmdir(job); /* like the next one, where nobody has put anything there */
+    rmdir(member);
+    free(job);
+    free(dir);
+    free(member);
+    return rc;
+}
+
+static void on_worker(uv_work_t *work)
+{
+    struct sweep *sweep = work->data;
+
+    for (size_t i = 0; i < sweep->n && !sweep->failed; i++)
+        sweep->failed = remove_attempt(sweep, &sweep->attempts[i], &sweep->err) < 0;
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void step_over(struct sweep *sweep, uint64_t rest_ms)
+{
+    if (!sweep->ending)
+        uv_timer_start(&sweep->timer, on_timer, rest_ms, 0);
+    release(sweep);
+}
+
+static void after_work(uv_work_t *work, int status)
+{
+    struct sweep *sweep = work->data;
+    struct error err;
+
+    if (sweep->ending) {
+        release(sweep);
+        return;
+    }
+    if (sweep->failed)
+        log_warn("output that is no longer kept stays for now: %s", sweep->err.text);
+    else if (store_sweep_advance(sweep->store, sweep->retain, sweep->ensemble, sweep->next, &err) == 0 && sweep->next < 0)
+        log_info("ensemble %lld: output that is no longer kept has been removed", (long long)sweep->ensemble);
+    step_over(sweep, sweep->failed ? REST_MS : STEP_MS);
+}
+
+/* The marks are on disk: from now on nobody is told that there is output. */
+static void marked(void *arg, const struct error *failed)
+{
+    struct sweep *sweep = arg;
+
+    if (failed != NULL || sweep->ending) {
+        step_over(sweep, REST_MS);
+        return;
+    }
+    uv_queue_work(sweep->timer.loop, &sweep->work, on_worker, after_work);
+}
+
+static uint64_t rest(const struct sweep *sweep)
+{
+    return sweep->keep_for_ms / 2 < REST_MS ? (uint64_t)sweep->keep_for_ms / 2 : REST_MS;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct sweep *sweep = timer->data;
+    int64_t now = time_now_ms(), from;
+    struct error err;
+    int rc = store_sweep_find(sweep->store, sweep->retain, now - sweep->keep_for_ms, &sweep->ensemble, &from, &err);
+
+    sweep->n = 0;
+    sweep->failed = false;
+    if (rc == 1)
+        rc = store_sweep_mark(sweep->store, sweep->retain, sweep->ensemble, from, MEMBERS, now, keep_attempt, sweep,
+                              &sweep->next, &err) < 0 ? -1 : 1;
+    if (rc < 0)
+        log_warn("output that is no longer kept stays for now: %s", err.text);
+    if (rc <= 0) {
+        uv_timer_start(timer, on_timer, rest(sweep), 0);
+        return;
+    }
+    sweep->users++;
+    turn_after_commit(sweep->turn, marked, sweep);
+}
+
+struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir, enum retain retain,
+                           int64_t keep_for_ms)
+{
+    struct sweep *sweep = xcalloc(1, sizeof *sweep);
+    struct error err;
+
+    sweep->store = store;
+    sweep->turn = turn;
+    sweep->run_dir = run_dir;
+    sweep->retain = retain;
+    sweep->keep_for_ms = keep_for_ms;
+    sweep->users = 1;
+    sweep->work.data = sweep;
+    uv_timer_init(loop, &sweep->timer);
+    sweep->timer.data = sweep;
+    if (retain != RETAIN_ALL && store_sweep_restart(store, &err) == 0)
+        uv_timer_start(&sweep->timer, on_timer, STEP_MS, 0);
+    return sweep;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    release(handle->data);
+}
+
+void sweep_destroy(struct sweep *sweep)
+{
+    if (sweep == NULL)
+        return;
+    sweep->ending = true;
+    uv_close((uv_handle_t *)&sweep->timer, on_closed);
+}

@@ -1,0 +1,110 @@
+#include "scheduler-adapters/plugin.h"
+
+#include "common/xalloc.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SYMBOL "stretto_adapter"
+
+/* What is loaded runs with all that the daemon may do: nobody but root and this user may have a hand in it. */
+static int check_owner(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return error_errno(err, "plugin_unusable", "%s", path);
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return error_set(err, "plugin_not_safe", "%s belongs to another user (uid %u)", path, (unsigned)st.st_uid);
+    if ((st.st_mode & 022) != 0)
+        return error_set(err, "plugin_not_safe", "%s can be written by others (mode %04o): chmod go-w", path,
+                         (unsigned)st.st_mode & 07777);
+    return 0;
+}
+
+/* Where links lead, the file and its directory. */
+static int check_safe(const char *path, struct error *err)
+{
+    char real[PATH_MAX], *slash;
+
+    if (realpath(path, real) == NULL)
+        return error_errno(err, "plugin_unusable", "%s", path);
+    if (check_owner(real, err) < 0)
+        return -1;
+    slash = strrchr(real, '/');
+    slash[slash == real] = '\0';
+    return check_owner(real, err);
+}
+
+/* The version first: what follows it may be laid out in another way. */
+static int check_ops(const char *path, const struct adapter_ops *ops, struct error *err)
+{
+    if (ops->abi != ADAPTER_ABI)
+        return error_set(err, "plugin_wrong_version",
+                         "%s was built for version %d of the adapter interface, and this daemon has version %d: it must "
+                         "be built anew", path, ops->abi, ADAPTER_ABI);
+    if (ops->name == NULL || ops->name[0] == '\0' || strlen(ops->name) > 40 ||
+        ops->name[strspn(ops->name, "abcdefghijklmnopqrstuvwxyz0123456789-_")] != '\0')
+        return error_set(err, "plugin_unusable", "%s has no usable name: small letters, digits, - and _, at most 40",
+                         path);
+    if (ops->create == NULL || ops->destroy == NULL || ops->check == NULL || ops->slots == NULL || ops->submit == NULL ||
+        ops->poll == NULL || ops->find == NULL || ops->cancel == NULL || ops->signal == NULL)
+        return error_set(err, "plugin_unusable", "%s (adapter %s) lacks a method: all of them are needed", path, ops->name);
+    return 0;
+}
+
+const struct adapter_ops *plugin_open(const char *path, struct error *err)
+{
+    const struct adapter_ops *ops;
+    void *handle;
+
+    if (check_safe(path, err) < 0)
+        return NULL;
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        error_set(err, "plugin_unusable", "%s", dlerror());
+        return NULL;
+    }
+    ops = dlsym(handle, SYMBOL);
+    if (ops == NULL)
+        error_set(err, "plugin_unusable", "%s is no adapter: it has no \"" SYMBOL "\"", path);
+    if (ops != NULL && check_ops(path, ops, err) == 0)
+        return ops;
+    dlclose(handle);
+    return NULL;
+}
+
+static int is_object(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name);
+
+    return n > 3 && entry->d_name[0] != '.' && strcmp(entry->d_name + n - 3, ".so") == 0;
+}
+
+char **plugin_list(const char *dir, struct error *err)
+{
+    struct dirent **entries;
+    char **paths;
+    int n;
+
+    if (check_owner(dir, err) < 0)
+        return NULL;
+    n = scandir(dir, &entries, is_object, alphasort);
+    if (n < 0) {
+        error_errno(err, "plugin_unusable", "%s", dir);
+        return NULL;
+    }
+    paths = xcalloc((size_t)n + 1, sizeof *paths);
+    for (int i = 0; i < n; i++) {
+        paths[i] = xasprintf("%s/%s", dir, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return paths;
+}

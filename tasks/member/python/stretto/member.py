@@ -1,0 +1,244 @@
+"""The fields of a running simulation, sent to the training of its ensemble.
+
+    import stretto
+
+    with stretto.open() as member:
+        temperature = member.field("temperature", u.shape, u.dtype)
+        for step in range(steps):
+            advance(u)
+            temperature.send(step, u)
+
+Leaving the block waits until the training holds everything that was sent; leaving it by an exception does not, and the
+training then does not take the member for finished. A program that is not run under stretto still runs: the stream is
+then idle, nothing is sent, and that is said once on stderr.
+
+An array travels with one copy, made in C with the interpreter lock released; float64 is narrowed in it where the spec
+wants float32. An array that is not C-contiguous, or not of this machine's byte order, is made so first: a second copy.
+With Field.lend() there is none.
+"""
+
+import collections
+import ctypes
+import json
+import operator
+import os
+import threading
+import weakref
+
+import numpy
+
+from stretto import _library
+
+# enum stretto_dtype of stretto.h
+_CODES = {"float32": 1, "float64": 2, "int32": 3, "int64": 4, "uint8": 5}
+_NAMES = {code: name for name, code in _CODES.items()}
+_NDIM_MAX = 4
+_AGAIN = -2
+# So often Python gets to look at its signals while a call waits.
+_PATIENCE_MS = 100
+
+#: What the spec says of a field: numpy.dtype and tuple.
+Description = collections.namedtuple("Description", "dtype shape")
+
+
+class StreamError(RuntimeError):
+    """The stream cannot do what was asked; the text says why."""
+
+
+def _dtype_code(name, dtype):
+    code = _CODES.get(dtype.newbyteorder("=").name)
+    if code is None:
+        raise TypeError("field \"%s\": %s arrays cannot be sent: convert to one of %s" % (name, dtype, ", ".join(_CODES)))
+    return code
+
+
+def _environment_number(name):
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else None
+
+
+class Field:
+    """A declared field; made by Member.field()."""
+
+    def __init__(self, member, name, shape, dtype, number):
+        self._member = member
+        self._number = number
+        self._lent = None
+        #: As declared: str, tuple, numpy.dtype.
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+
+    def _fitting(self, data):
+        if isinstance(data, numpy.ma.MaskedArray):
+            raise TypeError("field \"%s\": a masked array has values that are none: send .filled(...)" % self.name)
+        if not isinstance(data, numpy.ndarray):
+            data = numpy.asarray(data)
+            if numpy.can_cast(data.dtype, self.dtype, "same_kind"):
+                data = data.astype(self.dtype)
+        if data.dtype.newbyteorder("=") != self.dtype:
+            raise TypeError("field \"%s\" was declared as %s, but this array is %s" % (self.name, self.dtype, data.dtype))
+        if data.shape != self.shape:
+            raise ValueError("field \"%s\" was declared as %s, but this array is %s" % (self.name, self.shape, data.shape))
+        return numpy.asarray(data, self.dtype, order="C")
+
+    def send(self, step, data):
+        """Send one time step of the field: an array of the declared dtype and shape, to be reused at once.
+
+        Waits while the training's buffers are full, interpreter lock released. A step that is sent twice counts once.
+        """
+        data = self._fitting(data)
+        self._member._send("send", self._number, operator.index(step), data.ctypes.data)
+
+    def lend(self):
+        """The field's next send buffer as an array to write into; what it holds is undefined.
+
+        Where the declared dtype is the spec's, nothing is copied on the way to the network. The array is yours until
+        send_lent() or the end of the stream: after that it is read-only, and views of it that you have made must not
+        be touched. Asked for again before, it is the same.
+        """
+        if self._lent is None:
+            address = self._member._lend(self._number)
+            size = self.dtype.itemsize * int(numpy.prod(self.shape, dtype=numpy.int64))
+            memory = (ctypes.c_ubyte * size).from_address(address)
+            self._lent = numpy.frombuffer(memory, self.dtype).reshape(self.shape)
+        return self._lent
+
+    def send_lent(self, step):
+        """Send what was written into the array of lend(), otherwise as send()."""
+        if self._lent is None:
+            raise StreamError("nothing is lent for field \"%s\"" % self.name)
+        self._member._send("send_lent", self._number, operator.index(step))
+        self._take_back()
+
+    def _take_back(self):
+        if self._lent is not None:
+            self._lent.flags.writeable = False
+            self._lent = None
+
+
+class Member:
+    """A member's end of the stream; made by open(). Its calls may be made from any thread, one at a time."""
+
+    def __init__(self):
+        self._calls = _library.load_member()
+        self._handle = ctypes.c_void_p()
+        self._lock = threading.Lock()
+        # also when nobody closes, and when a signal's handler raises while this waits
+        self._finalizer = weakref.finalize(self, self._calls.abort, self._handle)
+        self._fields = {}
+        try:
+            self._patiently(self._calls.open_patiently, ctypes.byref(self._handle), _PATIENCE_MS)
+        except BaseException:
+            self._finalizer()
+            raise
+        #: False where the stream is idle: the program was not started by stretto, or its ensemble has no training.
+        self.active = bool(self._calls.active(self._handle))
+        #: Who this is, and the seed that is its own; None where the program was not started by stretto.
+        self.ensemble = _environment_number("STRETTO_ENSEMBLE")
+        self.index = _environment_number("STRETTO_MEMBER")
+        self.attempt = _environment_number("STRETTO_ATTEMPT")
+        self.seed = _environment_number("STRETTO_SEED")
+        #: The member's parameters by name.
+        self.params = json.loads(os.environ.get("STRETTO_PARAMS") or "{}")
+
+    def _patiently(self, call, *arguments):
+        """Call until it has done what it does; what a signal's handler raises meanwhile comes through."""
+        while True:
+            result = call(*arguments)
+            if result >= 0:
+                return result
+            if result != _AGAIN:
+                raise StreamError(self._calls.error(self._handle).decode(errors="replace"))
+
+    def _open_handle(self):
+        if not self._finalizer.alive:
+            raise StreamError("this stream is closed")
+        return self._handle
+
+    def describe(self, name):
+        """What the spec says of a field: a Description, or None where the stream is idle."""
+        dtype, ndim = ctypes.c_int(), ctypes.c_int()
+        shape = (ctypes.c_int64 * _NDIM_MAX)()
+        with self._lock:
+            known = self._patiently(self._calls.describe, self._open_handle(), name.encode(), ctypes.byref(dtype),
+                                    ctypes.byref(ndim), shape)
+        return Description(numpy.dtype(_NAMES[dtype.value]), tuple(shape[:ndim.value])) if known else None
+
+    def field(self, name, shape=(), dtype=float):
+        """Declare a field by its name in the spec's training.fields, as it will be sent; returns a Field.
+
+        The shape must be the spec's (C order). The dtype may differ from the spec's in one way: float64 for float32.
+        """
+        dtype = numpy.dtype(dtype).newbyteorder("=")
+        shape = tuple(operator.index(n) for n in (shape if numpy.iterable(shape) else (shape,)))
+        code = _dtype_code(name, dtype)
+        with self._lock:
+            number = self._patiently(self._calls.field, self._open_handle(), name.encode(), code, len(shape),
+                                     (ctypes.c_int64 * len(shape))(*shape))
+        if name in self._fields:
+            self._fields[name]._take_back()
+        self._fields[name] = Field(self, name, shape, dtype, number)
+        return self._fields[name]
+
+    def send(self, step, **arrays):
+        """Send fields of one time step by name: member.send(step, temperature=u, flux=f).
+
+        A field that was not declared before is, from its array; a list or a number becomes what the spec wants.
+        """
+        for name, data in arrays.items():
+            field = self._fields.get(name) or self._declare(name, data)
+            field.send(step, data)
+
+    def _declare(self, name, data):
+        array = numpy.asarray(data)
+        known = None if isinstance(data, numpy.ndarray) else self.describe(name)
+        fits = known and numpy.can_cast(array.dtype, known.dtype, "same_kind")
+        return self.field(name, array.shape, known.dtype if fits else array.dtype)
+
+    def _send(self, call, number, step, *data):
+        with self._lock:
+            self._patiently(getattr(self._calls, call), self._open_handle(), number, step, *data)
+
+    def _lend(self, number):
+        address = ctypes.c_void_p()
+        with self._lock:
+            self._patiently(self._calls.lend, self._open_handle(), number, ctypes.byref(address))
+        return address.value
+
+    def time_left(self):
+        """Seconds until the member's walltime ends; infinity where there is no limit."""
+        return self._calls.time_left(self._open_handle())
+
+    def close(self):
+        """Wait until the training holds everything that was sent, and tell it that this member has finished.
+
+        StreamError where that cannot be had: a member must not report success then.
+        """
+        if not self._finalizer.alive:
+            return
+        with self._lock:
+            self._patiently(self._calls.finish, self._handle)
+        self.abort()
+
+    def abort(self):
+        """End the stream without finishing: the training does not take the member for finished."""
+        for field in self._fields.values():
+            field._take_back()
+        with self._lock:
+            self._finalizer()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self.abort()
+
+
+def open():  # pylint: disable=redefined-builtin
+    """Open the stream that the environment tells; waits for the training to be there."""
+    return Member()

@@ -1,0 +1,23 @@
+/* Why a rank does not take a frame: each is counted by itself, in the rank's status under this name. */
+#ifndef TASKS_TRAIN_FAULTS_H
+#define TASKS_TRAIN_FAULTS_H
+#include "tasks/proto/frame.h"
+
+/* The faults of frame_decode() first, under their numbers. */
+enum fault {
+    FAULT_PARTS = FRAME_BAD_PAYLOAD + 1, /* not a message of one frame */
+    FAULT_KEY,                           /* another ensemble's, or a stranger's */
+    FAULT_GENERATION,
+    FAULT_MEMBER,     /* none of the ensemble's */
+    FAULT_RANGE,      /* a step that cannot be */
+    FAULT_DIRECTION,  /* a kind that only ranks send */
+    FAULT_FIELD,      /* no such field, or not of the type and shape that the spec gives it */
+    FAULT_PARAMETERS, /* a HELLO without them */
+    FAULT_OPEN_STEPS, /* too many samples of which only some fields have come */
+    FAULT_ENDED,      /* the training has */
+    FAULTS
+};
+
+/* A word, the key in the status; NULL for 0 (no fault) and beyond FAULTS. */
+const char *fault_name(int fault);
+#endif

@@ -1,0 +1,36 @@
+# How fast members' samples get into batches, sender processes to a receiver process on this machine, against raw libzmq
+# (PUSH to PULL) that makes the same two copies, into a recycled send buffer and out into a batch:
+#
+#   stream-4mb-ipc, stream-4mb-tcp, stream-4kb-ipc, stream-4kb-tcp   one sender
+#   stream-4mb-ipc-8, stream-4kb-ipc-8                               eight senders
+#   …-nocopy       the same figure against raw libzmq without any copy
+#   …-receive-cpu  CPU time of the receiving process a sample, all its threads
+# shellcheck shell=bash
+# shellcheck source=/dev/null
+. "${srcdir:-.}/tests/bench/lib.sh"
+
+make -s -C "$builddir" tests/bench/stream_bench || bail "cannot build tests/bench/stream_bench"
+
+measure() { # NAME TRANSPORT BYTES SENDERS SAMPLES KEY UNIT
+	local name=$1 transport=$2 bytes=$3 senders=$4 samples=$5 key=$6 unit=$7 round what
+	for ((round = 0; round < BENCH_ROUNDS; round++)); do
+		for what in stretto copies raw; do
+			timeout 120 "$builddir/tests/bench/stream_bench" $what "$transport" "$bytes" "$senders" "$samples" \
+				>one.json || bail "stream_bench $what $transport $bytes $senders failed"
+			jq -r ".$key" one.json >>"$name.$what"
+			jq -r .receiver_cpu_ms one.json >>"$name.$what.cpu"
+		done
+	done
+	figure "$name" "$(median <"$name.stretto")" "$unit" "libzmq, the same two copies" "$(median <"$name.copies")"
+	figure "$name-nocopy" "$(median <"$name.stretto")" "$unit" "libzmq, no copy" "$(median <"$name.raw")"
+	figure "$name-receive-cpu" "$(median <"$name.stretto.cpu")" ms/sample "libzmq, the same two copies" \
+		"$(median <"$name.copies.cpu")"
+}
+
+measure stream-4mb-ipc ipc 4000000 1 1000 gigabytes_per_second GB/s
+measure stream-4mb-tcp tcp 4000000 1 1000 gigabytes_per_second GB/s
+measure stream-4mb-ipc-8 ipc 4000000 8 1600 gigabytes_per_second GB/s
+measure stream-4kb-ipc ipc 4096 1 400000 samples_per_second samples/s
+measure stream-4kb-tcp tcp 4096 1 400000 samples_per_second samples/s
+measure stream-4kb-ipc-8 ipc 4096 8 400000 samples_per_second samples/s
+bench_done

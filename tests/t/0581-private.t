@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# What others on the machine could see, and what a job's own key is good for.
+TEST_LIMIT=180
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+say=$builddir/tests/t/control-say
+
+# A rank that can be reached, so that members run; all wait until they are told to end.
+cat >"$T/rank.sh" <<EOF
+d=\$STRETTO_STREAM/g1-rank0.json
+echo '{"version": 1, "generation": 1, "rank": 0, "ranks": 1, "host": "h", "endpoints": ["ipc:///nowhere"]}' >"\$d.tmp"
+mv "\$d.tmp" "\$d"
+env >env
+while [ ! -e "$T/over" ]; do sleep 0.1; done
+EOF
+cat >"$T/member.sh" <<EOF
+env >env
+echo 'what nobody else may read' | tee result
+while [ ! -e "$T/over" ]; do sleep 0.1; done
+EOF
+jq -n --arg t "$T" '{name: "t", width: 2, members: {command: ["sh", ($t + "/member.sh")], parameters: {grid: {i: [0, 1]}}},
+	training: {command: ["sh", ($t + "/rank.sh")], fields: {u: {dtype: "float32", shape: [4]}}}}' >"$T/spec.json"
+
+echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"
+
+# open_files DIR...: what others may do anything with
+open_files() { find "$@" -not -type l -perm /077 -printf '%M %p\n'; }
+
+for mask in 000 077; do
+	rm -f "$T/over"
+	STATE=$T/state$mask RUN=$T/run$mask SOCKET=$T/state$mask/stretto.sock DAEMON_LOG=$T/log$mask
+	export STRETTO_URL=unix:$SOCKET
+	(umask $mask && mkdir "$STATE" "$RUN")
+	umask $mask
+	STRETTO_TOKEN=stretto_1_of-another-daemon start_daemon --config "$T/config.json" --run-dir "$RUN" --listen tcp:127.0.0.1:0
+	umask 022
+	token=$(stretto token create --role admin 2>/dev/null)
+	ID=$(submit "$T/spec.json")
+	# shellcheck disable=SC2016 # for wait_for
+	wait_for 40 '[ "$(find "$RUN/e$ID/members" -name result -size +0 | wc -l)" = 2 ]' || bail "no member runs"
+
+	is "$(open_files "$STATE" "$RUN")" "" "umask $mask: no file, directory or socket is open to others"
+	# shellcheck disable=SC2046 # directories
+	is "$(open_files $(jq -r .tmpdir "$RUN/e$ID"/jobs/*/claim.json))" "" "umask $mask: nor in the jobs' temporary directories"
+	[ "$(find "$STATE" "$RUN" | wc -l)" -gt 25 ] || fail "what was looked at is not there"
+
+	jq -r .control_key "$RUN/e$ID"/jobs/*/job.json >"$T/keys"
+	is "$(sort -u "$T/keys" | grep -c -x '[0-9a-f]\{32\}')" 3 "each job has a key of its own"
+	{
+		cat "$T/keys"
+		sqlite3 -readonly "$STATE/stretto.db" "SELECT value FROM meta WHERE key = 'control_secret'"
+		jq -r .stream_key "$RUN/e$ID/training/g1/training.json"
+		echo "${token#stretto_*_}"
+		echo of-another-daemon
+	} >"$T/secrets"
+	is "$(awk '{ print length }' "$T/secrets" | paste -s -d ' ')" "32 32 32 64 16 43 17" "the secrets to look for"
+	is "$(grep -l -s -a -F -f "$T/secrets" "$DAEMON_LOG" "$STATE/listen.json" /proc/[0-9]*/cmdline)" "" \
+		"umask $mask: none is in a log, in listen.json or in what ps shows"
+	grep -v -x "$(jq -r .stream_key "$RUN/e$ID/training/g1/training.json")" "$T/secrets" >"$T/elsewhere"
+	mapfile -t environments < <(find "$RUN" -name env)
+	is "${#environments[@]} $(grep -l -e STRETTO_TOKEN "${environments[@]}")$(grep -l -F -f "$T/elsewhere" "${environments[@]}")" \
+		"3 " "umask $mask: members and ranks find no token and no key of a job in their environment"
+	[ $mask = 077 ] && break
+	: >"$T/over"
+	stop_daemon
+	is "$DAEMON_STATUS" 0 "the daemon ends well"
+done
+
+# --- the control socket
+
+endpoint=ipc://$STATE/control.sock
+is "$(jq -r .control "$RUN/e$ID"/jobs/*/job.json | sort -u)" "$endpoint" "the jobs know the control socket"
+job=$(jq -r 'select(.kind == "members").job' "$RUN/e$ID"/jobs/*/job.json | sort | head -n 1)
+other=$(jq -r 'select(.kind == "members").job' "$RUN/e$ID"/jobs/*/job.json | sort | tail -n 1)
+key=$(jq -r .control_key "$RUN/e$ID/jobs/$job/job.json")
+count() { api GET /metrics | sed -n "s/^stretto_control_messages_total{result=\"$1\"} //p"; }
+dropped() { grep -c 'control message dropped' "$DAEMON_LOG"; }
+
+is "$(count wrong_key) $(count malformed) $(dropped)" "0 0 0" "what the runners said was believed"
+taken=$(count taken)
+[ "$taken" -ge 2 ] || fail "the runners have said nothing: $taken"
+ok "a message is sent" "$say" "$endpoint" "{\"version\":1,\"job\":\"$job\",\"key\":\"$key\",\"what\":\"exit\"}"
+# shellcheck disable=SC2016 # for wait_for
+ok "with the job's key it is taken" wait_for 10 '[ "$(count taken)" = $((taken + 1)) ]'
+
+before=$(sqlite3 -readonly "$STATE/stretto.db" .dump | sha256sum)
+"$say" "$endpoint" "{\"version\":1,\"job\":\"$other\",\"key\":\"$key\",\"what\":\"ended\"}" \
+	"{\"version\":1,\"job\":\"$job\",\"what\":\"ended\"}" \
+	"{\"version\":1,\"job\":\"$job\",\"key\":\"$(tr '0-9a-f' '1-9a-f0' <<<"$key")\",\"what\":\"ended\"}" \
+	"{\"version\":1,\"job\":\"st-no-such-job\",\"key\":\"$key\",\"what\":\"done\"}" \
+	"{\"version\":1,\"job\":\"../$job\",\"key\":\"$key\",\"what\":\"done\"}" \
+	"{\"version\":1,\"job\":\"$job\",\"key\":\"${key}0\",\"what\":\"done\"}" \
+	'{"version":1,"job":' '[[[[' '' "$(printf 'x%.0s' {1..300})"
+# shellcheck disable=SC2016 # for wait_for
+ok "wrong keys are counted" wait_for 10 '[ "$(count wrong_key)" = 4 ]'
+# shellcheck disable=SC2016 # for wait_for
+ok "and what is no message" wait_for 10 '[ "$(count malformed)" = 6 ]'
+is "$(count taken)" $((taken + 1)) "none was taken"
+is "$(dropped)" 1 "one line tells of it"
+like "$(grep 'control message dropped' "$DAEMON_LOG")" "job $other" "and names the job that was claimed"
+is "$(grep -c -F -e "$key" "$DAEMON_LOG")" 0 "but no key"
+is "$(sqlite3 -readonly "$STATE/stretto.db" .dump | sha256sum)" "$before" "nothing has changed"
+
+# the keys of before are good after a restart
+kill_daemon
+start_daemon --config "$T/config.json" --run-dir "$RUN"
+ok "a message after a restart" "$say" "$endpoint" "{\"version\":1,\"job\":\"$job\",\"key\":\"$key\",\"what\":\"exit\"}"
+# shellcheck disable=SC2016 # for wait_for
+ok "is taken, too" wait_for 10 '[ "$(count taken)" -ge 1 ]'
+is "$(count wrong_key)" 0 "and none is refused"
+: >"$T/over"
+# shellcheck disable=SC2016 # for wait_for
+ok "the members end" wait_for 40 '[ "$(api GET "/v1/ensembles/$ID" | jq ".members.succeeded + .members.cancelled")" = 2 ]'
+done_testing

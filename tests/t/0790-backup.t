@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# A backup is made while the daemon runs, is whole or not there, and a daemon started on it has it all and harms nothing.
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+start_daemon
+printf 'x\n1\n2\n3\n' >"$T/rows.csv"
+mkfifo "$T/go"
+submit() { api POST /v1/ensembles "$1" | jq .id; }
+submit '{"name": "done", "members": {"command": ["true"], "parameters": {"grid": {"x": [1, 2]}}}}' >"$T/id"
+ok "an ensemble ends" wait_ensemble 1 30
+is "$(submit "$(jq -n --arg f "$T/rows.csv" --arg s "echo {x}; read y <>$T/go" '{name: "listed", width: 1,
+	members: {command: ["sh", "-c", $s], parameters: {file: $f}}}')")" 2 "another one runs, by the rows of a file"
+wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq .members.running)" = 1 ]' || bail "nothing runs"
+api POST /v1/tokens '{"role": "reader", "label": "kept"}' >"$T/token"
+
+is "$(stretto backup "$T/a.db")" "$T/a.db" "a backup is written"
+is "$(stat -c %a "$T/a.db") $(sqlite3 -readonly "$T/a.db" 'PRAGMA integrity_check')" "600 ok" "a whole database, closed to others"
+status_is 2 "a file that is there is not replaced" stretto backup "$T/a.db"
+like "$(cat "$T/err")" 'a[.]db is there already; --force replaces it' "which is said"
+ok "unless told so" stretto backup --force "$T/a.db"
+is "$(cd "$T" && stretto --json backup | jq -r '.file | test("^stretto-[0-9]{8}T[0-9]{6}Z[.]db$")')" true "or it gets a name of its own"
+status_is 2 "where it cannot be written, there is no file" stretto backup "$T/nowhere/a.db"
+is "$(api_status GET /v1/backup)" 200 "curl gets it, too"
+is "$(sqlite3 -readonly "$T/api.body" 'SELECT count(*) FROM ensemble')" 2 "the same"
+is "$(find "$STATE" "$T" -maxdepth 1 -name 'backup-tmp*' -o -name '*.db.*' | wc -l)" 0 "nothing is left beside it"
+
+example=$(sed -n 's/^0 3 \* \* \* //p' "$srcdir/docs/man/strettod.8" | sed 's/\\e%/%/')
+like "$example" '^stretto backup .*date' "strettod(8) has an example for cron"
+(cd / && sh -c "$example")
+is "$(sqlite3 -readonly "$HOME/stretto-$(date +%a).db" 'SELECT count(*) FROM ensemble')" 2 "which works"
+
+# While it is made over and over, members run and changes are made: each is whole.
+submit '{"name": "busy", "width": 4, "members": {"command": ["true"], "parameters": {"grid": {"x": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}}}}' >"$T/id"
+good=0
+for _ in 1 2 3 4 5; do
+	stretto backup --force "$T/b.db" >"$T/out" && [ "$(sqlite3 -readonly "$T/b.db" "SELECT integrity_check = 'ok' AND (SELECT sum(n) FROM
+		tally WHERE ensemble = 3) = 16 AND NOT EXISTS (SELECT 1 FROM member m WHERE (m.state IN ('submitted', 'running')) <>
+		EXISTS (SELECT 1 FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL))
+		FROM pragma_integrity_check")" = 1 ] && good=$((good + 1))
+done
+is "$good" 5 "backups under load are whole, and their books balance"
+ok "and the work goes on" wait_ensemble 3 60
+
+# A second daemon on the backup, with directories of its own, while the first goes on.
+first=$STATE first_socket=$SOCKET first_pid=$DAEMON_PID
+name=$(sqlite3 -readonly "$first/stretto.db" "SELECT name FROM job WHERE ensemble = 2")
+STATE=$T/second SOCKET=$T/second/stretto.sock
+mkdir -m 700 "$STATE" && cp "$T/a.db" "$STATE/stretto.db"
+start_daemon
+is "$(api GET /v1/ensembles | jq -c '[.ensembles[] | [.name, .members.succeeded]]')" '[["listed",0],["done",2]]' "it has what was there then"
+is "$(api GET /v1/ensembles/2/members | jq -c '[.members[].parameters.x]')" '[1,2,3]' "and the rows of the file"
+is "$(api GET /v1/tokens | jq -r '.tokens[0].label')" kept "and the tokens"
+is "$(api GET /v1/ensembles/2/members/0 | jq -r '.attempts[0].outcome')" lost "what was under way there is not followed here"
+wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq .members.running)" = 1 ]' || bail "nothing runs in the second"
+is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT name = '$name' FROM job WHERE state <> 'ended'")" 0 "its jobs have names of their own"
+is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM sqlite_schema WHERE name = 'backup_file'")" 0 "the mark is gone"
+api POST /v1/ensembles/2/cancel >/dev/null
+wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq .members.running)" = 0 ]' || bail "the second's member does not end"
+is "$(STRETTO_URL=unix:$first_socket stretto --json status 2 | jq -r '"\(.state) \(.members.running)"')" "running 1" \
+	"cancelling here does not touch what runs there"
+stop_daemon
+STATE=$first SOCKET=$first_socket DAEMON_PID=$first_pid
+
+# Restored in place: the job that was under way is followed, and ids since then are not used again.
+stop_daemon
+rm -f "$STATE"/stretto.db "$STATE"/stretto.db-wal "$STATE"/stretto.db-shm "$STATE"/parameters/*
+cp "$T/a.db" "$STATE/stretto.db"
+touch "$STATE/backup-tmp.abcdef"
+start_daemon
+is "$(api GET /v1/ensembles/2 | jq .members.running)" 1 "what was under way is followed on"
+is "$(submit '{"name": "new", "members": {"command": ["true"], "parameters": {"grid": {"x": [1]}}}}')" 4 "an id that was used since is not used again"
+exec 9<>"$T/go"
+yes | head -n 3 >&9
+ok "it ends as if nothing had been" wait_ensemble 2 60
+is "$(api GET /v1/ensembles/2/members/0 | jq -c '[.attempts[] | [.outcome, .job]]')" "[[\"succeeded\",\"$name\"]]" "in the job of before"
+ok "what a killed backup left is removed" test ! -e "$STATE/backup-tmp.abcdef"
+ok "the new one ends, too" wait_ensemble 4 60
+
+stop_daemon
+done_testing

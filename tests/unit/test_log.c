@@ -1,0 +1,376 @@
+/* Lines of the log: their words, where they go, and what keeps them from being too many. */
+#include "common/log_limit.h"
+#include "common/log_sink.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static char dir[64], path[128], text[LOG_LINE_MAX];
+
+static int open_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    snprintf(path, sizeof path, "%s/log", mkdtemp(dir));
+    return 0;
+}
+
+static int close_dir(void **state)
+{
+    char rm[96];
+
+    log_close();
+    snprintf(rm, sizeof rm, "rm -rf %s", dir);
+    return system(rm);
+}
+
+static const char *contents(const char *file)
+{
+    FILE *f = fopen(file, "r");
+    size_t n;
+
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    fclose(f);
+    return text;
+}
+
+static size_t format(char *out, const char *message, const struct log_ids *ids, enum log_format as, enum log_frame frame)
+{
+    struct log_record record = {LOG_LEVEL_WARN, 1769860800123, "strettod", 42, ids, message};
+    size_t n = log_format(out, &record, as, frame);
+
+    assert_true(n <= LOG_LINE_MAX);
+    out[n] = '\0';
+    return n;
+}
+
+static json_t *parsed(const char *message, const struct log_ids *ids)
+{
+    char line[LOG_LINE_MAX + 1];
+    size_t n = format(line, message, ids, LOG_JSON, LOG_PLAIN);
+    json_t *json;
+
+    assert_int_equal(line[n - 1], '\n');
+    assert_null(memchr(line, '\n', n - 1));
+    json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    return json;
+}
+
+static void text_has_time_program_and_level(void **state)
+{
+    char line[LOG_LINE_MAX + 1];
+
+    format(line, "all is\nwell \x1b[31m", NULL, LOG_TEXT, LOG_PLAIN);
+    assert_string_equal(line, "2026-01-31T12:00:00.123Z strettod[42] warning: all is well  [31m\n");
+    format(line, "all is well", NULL, LOG_TEXT, LOG_JOURNAL);
+    assert_string_equal(line, "<4>all is well\n");
+    setenv("TZ", "UTC", 1);
+    format(line, "all is well", NULL, LOG_TEXT, LOG_SYSLOG);
+    assert_string_equal(line, "<28>Jan 31 12:00:00 strettod[42]: all is well");
+}
+
+static void json_has_ids_as_fields(void **state)
+{
+    json_t *json = parsed("a \"b\" \\ \n\t\x01", LOG_ATTEMPT(7, 0, 2, "st-1-\"x\""));
+
+    assert_string_equal(json_string_value(json_object_get(json, "message")), "a \"b\" \\  \t\x01");
+    assert_string_equal(json_string_value(json_object_get(json, "level")), "warning");
+    assert_string_equal(json_string_value(json_object_get(json, "time")), "2026-01-31T12:00:00.123Z");
+    assert_string_equal(json_string_value(json_object_get(json, "job")), "st-1-\"x\"");
+    assert_int_equal(json_integer_value(json_object_get(json, "ensemble")), 7);
+    assert_int_equal(json_integer_value(json_object_get(json, "member")), 0);
+    assert_true(json_is_integer(json_object_get(json, "member")));
+    assert_int_equal(json_integer_value(json_object_get(json, "attempt")), 2);
+    assert_null(json_object_get(json, "request"));
+    json_decref(json);
+    json = parsed("x", LOG_REQUEST(99));
+    assert_int_equal(json_integer_value(json_object_get(json, "request")), 99);
+    assert_null(json_object_get(json, "member"));
+    json_decref(json);
+    json = parsed("x", LOG_ADAPTER("local"));
+    assert_string_equal(json_string_value(json_object_get(json, "adapter")), "local");
+    json_decref(json);
+}
+
+/* jansson refuses what is not UTF-8. */
+static void json_is_json_whatever_was_said(void **state)
+{
+    char message[2 * LOG_LINE_MAX];
+    json_t *json;
+
+    for (int byte = 1; byte < 256; byte++) {
+        for (size_t size = 1; size <= 5; size++) {
+            memset(message, byte, size);
+            memcpy(message + size, "end", 4);
+            json = parsed(message, NULL);
+            assert_non_null(strstr(json_string_value(json_object_get(json, "message")), "end"));
+            json_decref(json);
+        }
+    }
+    for (size_t size = LOG_LINE_MAX - 200; size < LOG_LINE_MAX + 50; size++) {
+        for (size_t i = 0; i + 2 < size; i += 3)
+            memcpy(message + i, "\xe2\x82\xac", 3);
+        message[size - size % 3] = '\0';
+        json_decref(parsed(message, NULL));
+        memset(message, '"', size);
+        message[size] = '\0';
+        json_decref(parsed(message, LOG_JOB(1, "st")));
+    }
+    json = parsed("\xe2\x82\xac \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80", NULL); /* good; too long; surrogate; beyond */
+    assert_int_equal(strncmp(json_string_value(json_object_get(json, "message")), "\xe2\x82\xac \xef\xbf\xbd", 7), 0);
+    json_decref(json);
+}
+
+static void a_file_is_closed_to_others(void **state)
+{
+    struct error err = {0};
+    struct stat st;
+
+    close(open(path, O_CREAT | O_WRONLY, 0644));
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    unlink(path);
+    umask(0);
+    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+    umask(077);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void what_cannot_be_a_log_is_refused(void **state)
+{
+    static const char *const wrong[] = {"", "log", "./log", "syslog:log", "stdout"};
+    struct error err = {0};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(log_open(wrong[i], LOG_TEXT, &err), -1);
+    assert_int_equal(log_open(dir, LOG_TEXT, &err), -1);
+    assert_string_equal(err.code, "log_unusable");
+    assert_non_null(strstr(err.text, dir));
+    assert_int_equal(log_open("/nowhere/at/all", LOG_TEXT, &err), -1);
+}
+
+static void a_file_that_was_moved_away_is_begun_anew(void **state)
+{
+    struct error err = {0};
+    char moved[160];
+
+    snprintf(moved, sizeof moved, "%s.1", path);
+    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+    log_info("one");
+    rename(path, moved);
+    log_info("two");
+    log_reopen();
+    log_info("three");
+    assert_non_null(strstr(contents(moved), "two"));
+    assert_null(strstr(contents(moved), "three"));
+    assert_non_null(strstr(contents(path), "three"));
+    assert_null(strstr(contents(path), "two"));
+}
+
+/* Also where nobody sends SIGHUP. */
+static void a_file_that_was_removed_is_begun_anew(void **state)
+{
+    struct log_sink sink;
+    struct error err = {0};
+
+    assert_int_equal(log_sink_open(&sink, path, &err), 0);
+    log_sink_write(&sink, "one\n", 4, 10000);
+    unlink(path);
+    log_sink_write(&sink, "two\n", 4, 20000);
+    assert_string_equal(contents(path), "two\n");
+    unlink(path);
+    log_sink_write(&sink, "three\n", 6, 20001); /* no second look so soon */
+    assert_int_equal(access(path, F_OK), -1);
+    log_sink_close(&sink);
+}
+
+/* A file that may not grow beyond 100 bytes stands for a full disk. */
+static void a_full_disk_loses_lines_and_says_so(void **state)
+{
+    struct rlimit before, small;
+    struct error err = {0};
+
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 100;
+    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+    log_info("the first line, which is there");
+    setrlimit(RLIMIT_FSIZE, &small);
+    log_info("the second line, of which a part finds room and the rest does not");
+    log_info("the third line, which is lost");
+    log_info("the fourth line, which is lost");
+    setrlimit(RLIMIT_FSIZE, &before);
+    log_info("the last line");
+    contents(path);
+    assert_non_null(strstr(text, "which is there\n"));
+    assert_null(strstr(text, "the third"));
+    assert_non_null(strstr(text, "3 lines of this log could not be written\n"));
+    assert_non_null(strstr(text, ": the last line\n"));
+    assert_null(strstr(text, "the rest"));
+}
+
+static void what_nobody_reads_holds_nobody_up(void **state)
+{
+    char big[1800];
+    struct log_sink sink = {.kind = LOG_SINK_STDERR};
+    int ends[2];
+
+    memset(big, 'x', sizeof big);
+    assert_int_equal(pipe(ends), 0);
+    sink.fd = ends[1];
+    for (int i = 0; i < 1000; i++) /* much more than a pipe holds; alarm() ends a test that hangs */
+        log_sink_write(&sink, big, sizeof big, i);
+    assert_true(sink.lost > 900);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    sink = (struct log_sink){.kind = LOG_SINK_STDERR, .fd = ends[1]};
+    for (int i = 0; i < 1000; i++)
+        log_sink_write(&sink, big, sizeof big, i);
+    assert_true(sink.lost > 100);
+    close(ends[0]);
+    log_sink_write(&sink, big, sizeof big, 0); /* no SIGPIPE */
+    close(ends[1]);
+}
+
+static int listen_at(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", name);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void syslog_comes_and_goes(void **state)
+{
+    struct log_sink sink;
+    struct error err = {0};
+    char to[160];
+    int fd;
+
+    snprintf(to, sizeof to, "syslog:%s", path);
+    assert_int_equal(log_sink_open(&sink, to, &err), 0);
+    log_sink_write(&sink, "lost", 4, 10000);
+    assert_int_equal(sink.lost, 1);
+    fd = listen_at(path);
+    log_sink_write(&sink, "one", 3, 20000);
+    assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), 3);
+    close(fd);
+    unlink(path);
+    log_sink_write(&sink, "lost", 4, 30000);
+    fd = listen_at(path);
+    log_sink_write(&sink, "two", 3, 40000);
+    assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), 3);
+    assert_int_equal(strncmp(text, "two", 3), 0);
+    assert_int_equal(sink.lost, 0);
+    for (int i = 0; i < 1000; i++)
+        log_sink_write(&sink, "much", 4, 40000); /* never blocks */
+    assert_true(sink.lost > 0);
+    close(fd);
+    log_sink_close(&sink);
+}
+
+static void repeated_lines_are_counted(void **state)
+{
+    static const char site[] = "the disk %s is full", other[] = "%s";
+    struct log_limit *limit = calloc(1, sizeof *limit);
+    struct log_limit_slot out;
+    int passed = 0;
+
+    for (int i = 0; i < 1000; i++)
+        passed += log_limit_pass(limit, site, LOG_LEVEL_ERROR, "the disk sda is full", 1000 + i);
+    assert_int_equal(passed, LOG_LIMIT_SAME);
+    assert_true(log_limit_pass(limit, site, LOG_LEVEL_ERROR, "the disk sdb is full", 2000));
+    assert_true(log_limit_pass(limit, other, LOG_LEVEL_ERROR, "the disk sda is full", 2000));
+    log_limit_take(limit, 2000, false, &out);
+    assert_true(out.key == 0); /* its minute is not over */
+    log_limit_take(limit, 1000 + LOG_LIMIT_WINDOW_MS, false, &out);
+    assert_true(out.key != 0);
+    assert_int_equal(out.silent, 1000 - LOG_LIMIT_SAME);
+    assert_string_equal(out.sample, "the disk sda is full");
+    assert_int_equal(out.level, LOG_LEVEL_ERROR);
+    log_limit_take(limit, 1000 + LOG_LIMIT_WINDOW_MS, false, &out);
+    assert_true(out.key == 0);
+    assert_true(log_limit_pass(limit, site, LOG_LEVEL_ERROR, "the disk sda is full", 1000 + LOG_LIMIT_WINDOW_MS));
+    free(limit);
+}
+
+static void one_place_cannot_flood(void **state)
+{
+    static const char site[] = "member %d failed";
+    struct log_limit *limit = calloc(1, sizeof *limit);
+    struct log_limit_slot out;
+    char message[64];
+    int passed = 0;
+
+    for (int i = 0; i < 10000; i++) {
+        snprintf(message, sizeof message, site, i);
+        passed += log_limit_pass(limit, site, LOG_LEVEL_WARN, message, 1000);
+    }
+    assert_int_equal(passed, LOG_LIMIT_SITE);
+    log_limit_take(limit, 1000, true, &out);
+    assert_int_equal(out.silent, 10000 - LOG_LIMIT_SITE);
+    assert_string_equal(out.sample, "member 9999 failed");
+    free(limit);
+}
+
+/* Through the whole of it. */
+static void what_was_left_out_is_told(void **state)
+{
+    struct error err = {0};
+
+    assert_int_equal(log_open(path, LOG_JSON, &err), 0);
+    for (int i = 0; i < 8; i++)
+        log_warn_of(LOG_ENSEMBLE(7), "again and again");
+    log_info("another");
+    log_close();
+    contents(path);
+    assert_non_null(strstr(text, "\"level\":\"warning\",\"program\":\"test\""));
+    assert_non_null(strstr(text, "\"ensemble\":7,\"message\":\"again and again\"}\n"));
+    assert_non_null(strstr(text, "\"message\":\"5 more lines like this were left out: again and again\"}\n"));
+    assert_non_null(strstr(text, "\"message\":\"another\"}\n"));
+}
+
+#define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_has_time_program_and_level),
+        cmocka_unit_test(json_has_ids_as_fields),
+        cmocka_unit_test(json_is_json_whatever_was_said),
+        WITH_DIR(a_file_is_closed_to_others),
+        WITH_DIR(what_cannot_be_a_log_is_refused),
+        WITH_DIR(a_file_that_was_moved_away_is_begun_anew),
+        WITH_DIR(a_file_that_was_removed_is_begun_anew),
+        WITH_DIR(a_full_disk_loses_lines_and_says_so),
+        WITH_DIR(what_nobody_reads_holds_nobody_up),
+        WITH_DIR(syslog_comes_and_goes),
+        cmocka_unit_test(repeated_lines_are_counted),
+        cmocka_unit_test(one_place_cannot_flood),
+        WITH_DIR(what_was_left_out_is_told),
+    };
+
+    alarm(60);
+    signal(SIGPIPE, SIG_IGN);
+    log_init("test", LOG_LEVEL_INFO);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,611 @@
+/* The store on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails, once or for good,
+ * or the power is cut there. Whatever is told must be true: what a commit said is kept is there afterwards, whole; what it
+ * said is not, is not; a list is whole or an error; and once the fault is gone, all goes on.
+ *
+ * FAULT_EVERY=1 tries every n, which takes minutes (the default leaves some out where there are many). */
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/event.h"
+#include "daemon/store/idempotency.h"
+#include "daemon/store/internal.h"
+#include "daemon/store/job.h"
+#include "daemon/store/parameter_rows.h"
+#include "daemon/store/token.h"
+#include "daemon/store/training.h"
+#include "tests/sim/faultfs.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MEMBERS 5
+#define STEPS 5
+#define LONG_REASON "a reason that is long enough to be told from one that was cut, or that was never read at all"
+
+static const struct {
+    const char *name;
+    enum faultfs_kind kind;
+    int64_t times;
+} faults[] = {
+    {"an I/O error", FAULT_IO, 1},          {"I/O errors for good", FAULT_IO, INT64_MAX},
+    {"a full disk, once", FAULT_FULL, 1},   {"a full disk", FAULT_FULL, INT64_MAX},
+    {"a torn write", FAULT_TORN, 1},        {"torn writes for good", FAULT_TORN, INT64_MAX},
+    {"no memory, once", FAULT_MALLOC, 1},   {"no memory", FAULT_MALLOC, INT64_MAX},
+    {"a power cut", FAULT_POWER, 1},
+};
+#define FAULTS (sizeof faults / sizeof *faults)
+
+static char dir[64], path[96];
+static char place[256];  /* which fault it is, for messages */
+static char reason[800]; /* of the last commit that failed */
+
+#define MUST(condition, ...)                                                                                           \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            faultfs_disarm();                                                                                          \
+            print_error("%s: ", place);                                                                                \
+            fail_msg(__VA_ARGS__);                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+static int new_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "%s/stretto-faults-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (mkdtemp(dir) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    return 0;
+}
+
+static void clear_dir(void)
+{
+    static const char *const names[] = {"stretto.db", "stretto.db-wal", "stretto.db-shm", "stretto.db-journal", "lock",
+                                        "stretto.db.v1", "stretto.db.v1-journal", "stretto.db.v4", "stretto.db.v4-journal"};
+    char name[128];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(name, sizeof name, "%s/%s", dir, names[i]);
+        unlink(name);
+    }
+}
+
+static int remove_dir(void **state)
+{
+    char command[128];
+
+    faultfs_forget();
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+/* Another connection, on the usual file system. */
+static sqlite3 *look(const char *file)
+{
+    sqlite3 *db;
+
+    if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, "unix") != SQLITE_OK)
+        fail_msg("%s: %s", file, sqlite3_errmsg(db));
+    return db;
+}
+
+static char *text_of(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *stmt;
+    char *text = NULL;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK || sqlite3_step(stmt) != SQLITE_ROW)
+        fail_msg("%s: %s: %s", place, sql, sqlite3_errmsg(db));
+    if (sqlite3_column_text(stmt, 0) != NULL)
+        text = xstrdup((const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    return text;
+}
+
+static int64_t number_of(sqlite3 *db, const char *sql)
+{
+    char *text = text_of(db, sql);
+    int64_t n = text ? strtoll(text, NULL, 10) : 0;
+
+    free(text);
+    return n;
+}
+
+static void is_whole(sqlite3 *db)
+{
+    char *said = text_of(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check");
+
+    MUST(strcmp(said, "ok") == 0, "%s", said);
+    free(said);
+    MUST(number_of(db, "SELECT count(*) FROM pragma_foreign_key_check") == 0, "references are broken");
+}
+
+static void write_file(const char *from, const char *to)
+{
+    char buffer[65536];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    size_t n;
+
+    assert_true(in != NULL && out != NULL);
+    while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)
+        assert_int_equal(fwrite(buffer, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* How far to go on after the n-th: by one at first, then in leaps, where there would be too many. */
+static int64_t after(int64_t n, int64_t few)
+{
+    const char *every = getenv("FAULT_EVERY");
+
+    return every != NULL || n < few ? n + 1 : n + 1 + n / few;
+}
+
+/* ---- opening and migrating ---- */
+
+static char *schema_of(sqlite3 *db)
+{
+    return text_of(db, "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND "
+                       "name NOT LIKE 'sqlite_%' ORDER BY type, name)");
+}
+
+static char *books_of(sqlite3 *db)
+{
+    return text_of(db, "SELECT (SELECT group_concat(id || name || state || spec || count) FROM ensemble) || "
+                       "(SELECT group_concat(ensemble || state || n) FROM tally) || "
+                       "(SELECT group_concat(ensemble || idx || state || attempts) FROM member) || "
+                       "(SELECT count(*) || group_concat(name || state) FROM job) || "
+                       "(SELECT group_concat(idx || number || coalesce(outcome, '-') || coalesce(reason, '-')) FROM attempt) || "
+                       "(SELECT value FROM meta WHERE key = 'instance')");
+}
+
+/* One opening under one fault, then one without. `old`: the database before, NULL for none. false: the fault was not
+ * reached. */
+static bool open_once(size_t fault, int64_t n, const char *old, int version, const char *schema, const char *books)
+{
+    struct store *store = NULL;
+    struct error err;
+    char *got, copy[128];
+    sqlite3 *db;
+    bool struck, opened;
+    int rc;
+
+    clear_dir();
+    if (old != NULL)
+        write_file(old, path);
+    snprintf(place, sizeof place, "opening %s database, %s at %lld", old ? "an old" : "a new", faults[fault].name,
+             (long long)n);
+    faultfs_arm(faults[fault].kind, n, faults[fault].times);
+    rc = store_open(&store, dir, &err);
+    opened = rc == 0;
+    if (opened)
+        store_close(store);
+    struck = faultfs_struck();
+    if (faults[fault].kind == FAULT_POWER)
+        faultfs_restore((uint64_t)n);
+    faultfs_disarm();
+    MUST(opened || strncmp(err.code, "store_", 6) == 0, "the code is %s: %s", err.code, err.text);
+    MUST(opened || err.text[0], "no reason is told");
+    snprintf(copy, sizeof copy, "%s.v%d", path, version);
+    if (old != NULL) { /* as long as there is no whole copy, the database is the old one */
+        db = look(path);
+        if (number_of(db, "PRAGMA user_version") > version) {
+            sqlite3 *before = look(copy);
+
+            is_whole(before);
+            got = books_of(before);
+            MUST(number_of(before, "PRAGMA user_version") == version, "the copy is none of before");
+            MUST(strcmp(got, books) == 0, "the copy has not everything");
+            free(got);
+            sqlite3_close(before);
+        }
+        sqlite3_close(db);
+    }
+
+    MUST(store_open(&store, dir, &err) == 0, "not opened once the fault is gone: %s", err.text);
+    store_close(store);
+    db = look(path);
+    is_whole(db);
+    got = schema_of(db);
+    MUST(strcmp(got, schema) == 0, "the schema is another one");
+    free(got);
+    if (books != NULL) {
+        got = books_of(db);
+        MUST(strcmp(got, books) == 0, "something is lost");
+        free(got);
+    }
+    sqlite3_close(db);
+    return struck;
+}
+
+static void opening_survives(const char *old, int version)
+{
+    struct store *store;
+    struct error err;
+    char *schema, *books = NULL;
+    sqlite3 *db;
+
+    clear_dir();
+    if (old != NULL)
+        write_file(old, path);
+    if (store_open(&store, dir, &err) < 0)
+        fail_msg("%s", err.text);
+    store_close(store);
+    db = look(path);
+    schema = schema_of(db);
+    if (old != NULL)
+        books = books_of(db);
+    sqlite3_close(db);
+    for (size_t fault = 0; fault < FAULTS; fault++)
+        for (int64_t n = 1; open_once(fault, n, old, version, schema, books); n = after(n, 8))
+            ;
+    free(schema);
+    free(books);
+}
+
+static void a_new_database_is_made_in_spite_of_faults(void **state)
+{
+    opening_survives(NULL, 0);
+}
+
+static void a_kept_database_is_migrated(int version)
+{
+    char command[512], old[96];
+
+    snprintf(old, sizeof old, "%s/old.db", dir);
+    snprintf(command, sizeof command, "gzip -dc '%s/tests/data/stretto-v%d.db.gz' >'%s'", getenv("srcdir") ?: ".", version, old);
+    assert_int_equal(system(command), 0);
+    opening_survives(old, version);
+}
+
+static void the_first_database_is_migrated_in_spite_of_faults(void **state)
+{
+    a_kept_database_is_migrated(1);
+}
+
+static void the_fourth_database_is_migrated_in_spite_of_faults(void **state)
+{
+    a_kept_database_is_migrated(4);
+}
+
+/* ---- a life ---- */
+
+/* What the store has said of each step. */
+enum said { NOT_TRIED, KEPT, NOT_KEPT, UNSURE };
+struct life {
+    struct store *store;
+    enum said made[STEPS], ended[STEPS], noted[STEPS + 1];
+    int64_t ids[STEPS], jobs[STEPS], trainings[STEPS];
+};
+
+static enum said commit(struct life *life)
+{
+    struct error err;
+    int rc = store_commit(life->store, &err);
+
+    snprintf(reason, sizeof reason, "%s", rc < 0 ? err.text : "");
+    if (rc < 0)
+        MUST((strcmp(err.code, "store_full") == 0 || strcmp(err.code, "store_io") == 0) && err.text[0],
+             "a commit fails with %s: %s", err.code, err.text);
+    MUST(!store_dirty(life->store), "something is left of a commit");
+    /* where the power goes during a commit, nobody can tell */
+    return rc == 0 ? KEPT : faultfs_power_is_off() ? UNSURE : NOT_KEPT;
+}
+
+static void make(struct life *life, int step)
+{
+    struct ensemble_row ens = {.state = ENSEMBLE_RUNNING, .adapter = "local", .stream_key = "0", .count = 2 * MEMBERS,
+                               .width = MEMBERS, .next_index = MEMBERS, .created_ms = 1000 + step};
+    struct job_row job = {.adapter = "local", .size = MEMBERS, .created_ms = 1};
+    struct training_row training = {.ranks = 1, .generation = 1, .created_ms = 1};
+    struct error err;
+
+    snprintf(ens.name, sizeof ens.name, "ensemble %d", step);
+    store_ensemble_insert(life->store, &ens, "{\"a\": \"spec\"}", &err);
+    job.ensemble = training.ensemble = ens.id;
+    store_job_insert(life->store, &job, &err);
+    for (int64_t i = 0; i < MEMBERS; i++) {
+        store_member_put(life->store, &(struct member_row){.ensemble = ens.id, .index = i, .state = MEMBER_SUBMITTED,
+                                                           .attempts = 1, .reason = LONG_REASON}, &err);
+        store_attempt_insert(life->store, &(struct attempt_row){.ensemble = ens.id, .index = i, .number = 1, .job = job.id,
+                                                                .submitted_ms = 5}, &err);
+        store_event_add(life->store, 5, "member.submitted", ens.id, i, json_pack("{s:s}", "reason", LONG_REASON), &err);
+    }
+    store_training_insert(life->store, &training, &err);
+    store_metric_put(life->store, training.id, "loss", &(struct metric_point){.step = 1, .value = 0.5}, &err);
+    store_rank_put(life->store, &(struct rank_row){.training = training.id, .generation = 1, .received = 7}, &err);
+    life->made[step] = commit(life);
+    life->ids[step] = ens.id;
+    life->jobs[step] = job.id;
+    life->trainings[step] = training.id;
+}
+
+static void end(struct life *life, int step)
+{
+    struct ensemble_row ens;
+    struct job_row job = {.id = life->jobs[step], .state = JOB_ENDED, .submitted_ms = 1, .started_ms = 2, .ended_ms = 3};
+    struct error err;
+    int rc;
+
+    if (life->made[step] != KEPT)
+        return;
+    rc = store_ensemble_get(life->store, life->ids[step], &ens, &err);
+    if (rc < 0)
+        return;
+    MUST(rc == 1 && strncmp(ens.name, "ensemble ", 9) == 0 && strcmp(ens.adapter, "local") == 0, "ensemble %d is read as %d %s",
+         step, rc, ens.name);
+    for (int64_t i = 0; i < MEMBERS; i++) {
+        struct member_row member;
+        struct attempt_row attempt = {.ensemble = ens.id, .index = i, .number = 1, .outcome = ATTEMPT_SUCCEEDED,
+                                      .started_ms = 6, .ended_ms = 7, .host = "node"};
+
+        rc = store_member_get(life->store, ens.id, i, &member, &err);
+        MUST(rc < 0 || (rc == 1 && strcmp(member.reason, LONG_REASON) == 0 && member.state == MEMBER_SUBMITTED),
+             "member %lld of %d is read as %d", (long long)i, step, rc);
+        if (rc == 1) {
+            member.state = MEMBER_SUCCEEDED;
+            member.reason[0] = '\0';
+            store_attempt_update(life->store, &attempt, &err);
+            store_member_put(life->store, &member, &err);
+        } else {
+            store_doom(life->store, &err); /* as the engine does: what follows would be a half */
+        }
+    }
+    ens.state = ENSEMBLE_COMPLETE;
+    ens.ended_ms = 9;
+    store_job_update(life->store, &job, &err);
+    store_ensemble_cancel_pending(life->store, ens.id, &err);
+    store_ensemble_update(life->store, &ens, &err);
+    life->ended[step] = commit(life);
+}
+
+/* Other things than ensembles. */
+static void note(struct life *life, int step)
+{
+    struct token_row token = {.role = TOKEN_READER, .created_ms = 1};
+    char key[32];
+    struct error err;
+
+    snprintf(key, sizeof key, "key %d", step);
+    snprintf(token.label, sizeof token.label, "token %d", step);
+    memset(token.hash, 'a' + step, 64);
+    store_token_insert(life->store, &token, &err);
+    store_idempotency_put(life->store, key, "digest", 201, "{\"a\": \"reply\"}", 1000, &err);
+    life->noted[step] = commit(life);
+}
+
+struct counted {
+    int n;
+    bool wrong;
+};
+
+static int count_member(void *arg, const struct member_row *row)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= row->state == MEMBER_SUBMITTED && strcmp(row->reason, LONG_REASON) != 0;
+    return 0;
+}
+
+static int count_attempt(void *arg, const struct attempt_row *row)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= strncmp(row->job_name, "st-", 3) != 0;
+    return 0;
+}
+
+static int count_event(void *arg, const struct event_row *row)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= strcmp(row->kind, "member.submitted") != 0 || row->detail == NULL || strstr(row->detail, LONG_REASON) == NULL;
+    return 0;
+}
+
+static int count_ensemble(void *arg, const struct ensemble_row *row)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= strncmp(row->name, "ensemble ", 9) != 0;
+    return 0;
+}
+
+static int count_job(void *arg, const struct job_row *row)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= strncmp(row->name, "st-", 3) != 0 || strcmp(row->adapter, "local") != 0;
+    return 0;
+}
+
+static int count_token(void *arg, const struct token_row *row)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= strlen(row->hash) != 64 || strncmp(row->label, "token ", 6) != 0;
+    return 0;
+}
+
+static int count_name(void *arg, const char *name, int64_t points)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= strcmp(name, "loss") != 0 || points != 1;
+    return 0;
+}
+
+static int64_t count_said(const enum said *said, size_t size, enum said what)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += said[i] == what;
+    return n;
+}
+
+/* A list is whole, or an error. */
+#define LIST(what, low, high, call)                                                                                    \
+    do {                                                                                                               \
+        struct counted c = {0, false};                                                                                 \
+        int rc_ = call;                                                                                                \
+        MUST(rc_ < 0 || (c.n >= (low) && c.n <= (high) && !c.wrong), "%s: a list of %d%s instead of %lld", what, c.n,  \
+             c.wrong ? " wrong rows" : "", (long long)(low));                                                          \
+        MUST(rc_ == 0 || (err.code[0] && err.text[0]), "%s: an error without a reason", what);                         \
+    } while (0)
+
+static void read_all(struct life *life, int step)
+{
+    struct store *s = life->store;
+    struct error err = {.text = ""};
+    int64_t made = count_said(life->made, STEPS, KEPT), unsure = count_said(life->made, STEPS, UNSURE);
+    int64_t noted = count_said(life->noted, STEPS + 1, KEPT), tally[MEMBER_STATE_COUNT], id = life->ids[step];
+    char digest[65], *text, key[32];
+    int status, rc;
+
+    sqlite3_db_release_memory(s->db);
+    LIST("ensembles", made, made + unsure, store_ensemble_each(s, 0, 100, count_ensemble, &c, &err));
+    LIST("tokens", noted, noted + count_said(life->noted, STEPS + 1, UNSURE), store_token_each(s, 0, 100, count_token, &c, &err));
+    LIST("live jobs", 0, made + unsure, store_job_each_live(s, count_job, &c, &err));
+    if (life->made[step] != KEPT)
+        return;
+    LIST("members", MEMBERS, MEMBERS, store_member_each(s, id, MEMBER_STATE_COUNT, 0, 100, count_member, &c, &err));
+    LIST("attempts", 1, 1, store_attempt_each(s, id, 2, count_attempt, &c, &err));
+    LIST("events", MEMBERS, MEMBERS,
+         store_event_each(s, 0, INT64_MAX, &(struct event_filter){.ensemble = id}, 100, count_event, &c, &err));
+    LIST("metrics", 1, 1, store_metric_each_name(s, life->trainings[step], count_name, &c, &err));
+    rc = store_tally_get(s, id, tally, &err);
+    MUST(rc < 0 || tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_SUCCEEDED] + tally[MEMBER_CANCELLED] ==
+                       2 * MEMBERS, "a tally that does not add up");
+    text = store_ensemble_spec(s, id, &err);
+    MUST(text == NULL || strcmp(text, "{\"a\": \"spec\"}") == 0, "another spec");
+    free(text);
+    if (life->noted[step] != KEPT)
+        return;
+    snprintf(key, sizeof key, "key %d", step);
+    rc = store_idempotency_get(s, key, digest, &status, &text, &err);
+    MUST(rc != 0, "a reply is forgotten");
+    if (rc == 1) {
+        MUST(strcmp(digest, "digest") == 0 && status == 201 && strcmp(text, "{\"a\": \"reply\"}") == 0, "another reply");
+        free(text);
+    }
+}
+
+static void live(struct life *life)
+{
+    sqlite3_exec(life->store->db, "PRAGMA cache_size = 8; PRAGMA wal_autocheckpoint = 20", NULL, NULL, NULL);
+    for (int step = 0; step < STEPS; step++) {
+        make(life, step);
+        read_all(life, step);
+        if (step > 0)
+            end(life, step - 1);
+        note(life, step);
+        read_all(life, step);
+    }
+}
+
+static void told(int step, const char *what, enum said said, bool there)
+{
+    MUST(said != KEPT || there, "step %d: %s was kept, and is gone", step, what);
+    MUST((said != NOT_KEPT && said != NOT_TRIED) || !there, "step %d: %s was not kept, and is there", step, what);
+}
+
+static void check_life(struct life *life)
+{
+    sqlite3 *db = look(path);
+
+    is_whole(db);
+    MUST(number_of(db, "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count "
+                       "OR (SELECT count(*) FROM member m WHERE m.ensemble = e.id) <> 5 "
+                       "OR (SELECT count(*) FROM attempt a WHERE a.ensemble = e.id) <> 5 "
+                       "OR (SELECT count(*) FROM event v WHERE v.ensemble = e.id) <> 5 "
+                       "OR (SELECT count(*) FROM job j WHERE j.ensemble = e.id AND (j.state = 'ended') = (e.state = "
+                       "'complete') AND j.name LIKE 'st-%') <> 1 "
+                       "OR (SELECT n FROM tally t WHERE t.ensemble = e.id AND t.state = 'succeeded') <> CASE e.state WHEN "
+                       "'complete' THEN 5 ELSE 0 END") == 0, "something is there by half");
+    for (int step = 0; step <= STEPS; step++) {
+        char sql[200];
+
+        if (step < STEPS) {
+            snprintf(sql, sizeof sql, "SELECT count(*) FROM ensemble WHERE name = 'ensemble %d'", step);
+            told(step, "an ensemble", life->made[step], number_of(db, sql) > 0);
+            snprintf(sql, sizeof sql, "SELECT count(*) FROM ensemble WHERE name = 'ensemble %d' AND state = 'complete'",
+                     step);
+            told(step, "the end of an ensemble", life->ended[step], number_of(db, sql) > 0);
+        }
+        snprintf(sql, sizeof sql, "SELECT (SELECT count(*) FROM token WHERE label = 'token %d') + (SELECT count(*) FROM "
+                                  "idempotency WHERE key = 'key %d')", step, step);
+        MUST(number_of(db, sql) != 1, "half of a note is there");
+        told(step, "a note", life->noted[step], number_of(db, sql) == 2);
+    }
+    sqlite3_close(db);
+}
+
+static bool live_once(size_t fault, int64_t n, const char *template)
+{
+    struct life life = {0};
+    struct error err;
+    bool struck;
+
+    clear_dir();
+    write_file(template, path);
+    snprintf(place, sizeof place, "life with %s at %lld", faults[fault].name, (long long)n);
+    assert_int_equal(store_open(&life.store, dir, &err), 0);
+    faultfs_arm(faults[fault].kind, n, faults[fault].times);
+    live(&life);
+    struck = faultfs_struck();
+    if (faults[fault].kind != FAULT_POWER) { /* where it is gone before the end, the same store goes on */
+        faultfs_disarm();
+        note(&life, STEPS);
+        MUST(life.noted[STEPS] == KEPT, "it does not go on once the fault is gone: %s", reason);
+    }
+    store_close(life.store);
+    if (faults[fault].kind == FAULT_POWER)
+        faultfs_restore((uint64_t)n);
+    check_life(&life);
+    if (store_open(&life.store, dir, &err) < 0)
+        fail_msg("%s: not opened afterwards: %s", place, err.text);
+    read_all(&life, STEPS - 1);
+    store_close(life.store);
+    return struck;
+}
+
+static void what_is_told_is_true_in_spite_of_faults(void **state)
+{
+    char template[96];
+    struct store *store;
+    struct error err;
+
+    snprintf(template, sizeof template, "%s/template.db", dir);
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    store_close(store);
+    write_file(path, template);
+    for (size_t fault = 0; fault < FAULTS; fault++)
+        for (int64_t n = 1; live_once(fault, n, template); n = after(n, 12))
+            ;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_new_database_is_made_in_spite_of_faults, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_first_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_fourth_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_told_is_true_in_spite_of_faults, new_dir, remove_dir),
+    };
+
+    log_init("faults", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
+    if (faultfs_install() < 0)
+        return 99;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
