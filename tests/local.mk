@@ -32,6 +32,7 @@ e2e_tests = \
 	tests/t/0750-killed-often.t \
 	tests/t/0751-runners-killed.t \
 	tests/t/0752-two-runners.t \
+	tests/t/0753-cancelled-anyway.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
 	tests/t/0775-fair-shares.t \

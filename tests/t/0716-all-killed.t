@@ -13,7 +13,7 @@ jq -n --arg python "${STRETTO_PYTHON:-/bin/true}" '{adapters: {local: {slots: 3}
 
 # doomed PLAN: a daemon that dies by it (killer.c), and may do so before it is ready
 doomed() {
-	KILLER_strettod=$1 KILLER_LOTS=${LOTS:-1:15:2} KILLER_LOG=$T/kills LD_PRELOAD=$killer \
+	KILLER_strettod=$1 KILLER_LOTS=${LOTS:-103:15:2} KILLER_LOG=$T/kills LD_PRELOAD=$killer \
 		"$builddir/strettod" --state-dir "$STATE" --config "$T/config.json" </dev/null >>"$DAEMON_LOG" 2>&1 &
 	DAEMON_PID=$!
 	disown $DAEMON_PID # the shell need not tell of its end
@@ -22,7 +22,8 @@ doomed() {
 if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	MEMBERS=16 STEPS=60
 	SAMPLES=$((MEMBERS * STEPS))
-	jq ".members.parameters.count = $MEMBERS | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
+	jq ".members.parameters.count = $MEMBERS | .members.retries = 50
+		| .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
 		| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end)
 		| .training.fields.temperature.shape = [64, 64]" "$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
 	start_daemon --config "$T/config.json"
@@ -33,7 +34,7 @@ if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	for plan in fdatasync:3:before pwrite64:20:after sendmsg:9:before fork:2:after mkdir:40:before recv:30:after \
 		rename:3:after fdatasync:9:after pwrite64:70:before sendmsg:40:after fork:3:before open:6:after; do
 		doomed "$plan:late"
-		until=$((SECONDS + 4))
+		until=$((SECONDS + 8))
 		while ! gone && [ $SECONDS -lt $until ] && ! over; do
 			if ((RANDOM % 2)); then victim=heat2d; else victim=mpiexec.mpich; fi
 			victim=$(mine $victim | shuf -n 1)
@@ -51,7 +52,8 @@ if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	is "$(jq .training.unique <<<"$E")" $SAMPLES "members x steps samples were received, each counted once"
 	is "$(jq .training.drawn <<<"$E")" $SAMPLES "each was drawn at least once"
 	is "$(jq '.training.received - .training.duplicates' <<<"$E")" $SAMPLES "received = unique + duplicates"
-	is "$(jq .unique_drawn "$STATE/run/e$ID/training/g1/rank0/books.json")" $SAMPLES "the trainer counted as many by itself"
+	is "$(jq .unique_drawn "$STATE/run/e$ID/training/g1/rank0/books.json")" $SAMPLES \
+		"the trainer counted as many by itself"
 	is "$(db "SELECT count(*) FROM attempt a JOIN attempt b USING (ensemble, idx) WHERE a.number < b.number
 		AND a.ended > b.started")" 0 "no member ran twice at once"
 	is "$(db "SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome NOT IN ('succeeded', 'failed', 'lost')
@@ -92,7 +94,8 @@ for daemon in there gone; do
 			"cancelled, with all its members, since the training failed"
 		why=runner
 		[ $victim = runner ] || why='signal 9'
-		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*$why.* [|] .*$why" "and both say why"
+		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*$why.* [|] .*$why" \
+			"and both say why"
 		is "$(db "SELECT count(*) FROM attempt WHERE ensemble = $ID AND ifnull(outcome, '') <> 'cancelled'")" 0 \
 			"what ran is told to have been cancelled"
 		wait_for 20 '[ -z "$(mine sleep)" ]'

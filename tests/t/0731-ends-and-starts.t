@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The daemon is told to end, or killed, at inconvenient moments: at every call of its start, while it reads a large file of
-# parameters, while others want its state directory, again and again while jobs wait.
+# The daemon is told to end, or killed, at inconvenient moments: at every call of its start, while it reads a large file
+# of parameters, while others want its state directory, again and again while jobs wait.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"

@@ -18,6 +18,7 @@ is "$(told left)" "" "nothing is left in the temporary directory"
 is "$(told test)" "" "the test went as planned"
 ok "runners were killed: $(report '.kills["stretto-run"]')" test "$(report '.kills["stretto-run"] | add // 0')" -gt 0
 ok "sessions were killed: $(report '.["sessions killed"]')" test "$(report '.["sessions killed"]')" -gt 0
-ok "runners of running members were killed: $(report '.["runners killed"]')" test "$(report '.["runners killed"]')" -gt 0
+ok "runners of running members were killed: $(report '.["runners killed"]')" \
+	test "$(report '.["runners killed"]')" -gt 0
 ok "attempts were lost: $(report '.books.outcomes.lost // 0')" test "$(report '.books.outcomes.lost // 0')" -gt 0
 done_testing

@@ -208,7 +208,7 @@ class Sessions(threading.Thread):
     """Kills whole sessions of members, and the runners of members that run; stops runners for a while."""
 
     def __init__(self, world):
-        super().__init__(name="sessions")
+        super().__init__(name="sessions", daemon=True)
         self.world = world
         self.random = random.Random(world.options.seed + 7)
         self.killed = self.stopped = self.runners_killed = 0

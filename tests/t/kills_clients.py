@@ -143,7 +143,7 @@ class Ensemble:
 
 class Client(threading.Thread):
     def __init__(self, world, number, seed):
-        super().__init__(name=f"client{number}")
+        super().__init__(name=f"client{number}", daemon=True)
         self.world, self.number = world, number
         self.random = random.Random(seed)
         self.mine = []
