@@ -3,6 +3,7 @@ libcommon_la_SOURCES = \
 	common/embedded.h \
 	common/error.c common/error.h \
 	common/files.c common/files.h \
+	common/heap.c common/heap.h \
 	common/jsonx.c common/jsonx.h \
 	common/log.c common/log.h \
 	common/log_format.c common/log_format.h \
@@ -16,7 +17,9 @@ libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libcommon_la_LIBADD = $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_log
+unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log
+tests_unit_test_heap_CFLAGS = $(unit_cflags)
+tests_unit_test_heap_LDADD = $(unit_libs)
 tests_unit_test_units_CFLAGS = $(unit_cflags)
 tests_unit_test_units_LDADD = $(unit_libs)
 tests_unit_test_jsonx_CFLAGS = $(unit_cflags)

@@ -3,6 +3,7 @@
 #include "common/jsonx.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/limits.h"
 #include "scheduler-adapters/plugin.h"
 #include "scheduler-adapters/registry.h"
 
@@ -16,6 +17,7 @@ struct one {
     char *path;
     struct adapter_host host;
     struct adapter *adapter;
+    json_t *section; /* of the settings; NULL: none */
 };
 
 struct adapters {
@@ -63,12 +65,17 @@ static int check_settings(const struct adapter_ops *ops, const json_t *section, 
 static int add(struct adapters *all, const struct adapter_ops *ops, const char *path, struct error *err)
 {
     struct one *one = xcalloc(1, sizeof *one);
+    int64_t max_jobs;
 
     *one = (struct one){.all = all, .ops = ops};
+    if (limits_take(all->config->adapters, ops->name, &one->section, &max_jobs, err) < 0) {
+        free(one);
+        return -1;
+    }
     one->host = (struct adapter_host){
         .loop = all->loop,
         .runner = all->config->runner,
-        .config = json_object_get(all->config->adapters, ops->name),
+        .config = one->section,
         .poke = poke,
         .log = say,
         .arg = one,
@@ -76,13 +83,14 @@ static int add(struct adapters *all, const struct adapter_ops *ops, const char *
     if (check_settings(ops, one->host.config, err) == 0)
         one->adapter = ops->create(&one->host, err);
     if (one->adapter == NULL) {
+        json_decref(one->section);
         free(one);
         return -1;
     }
     one->path = path != NULL ? xstrdup(path) : NULL;
     all->list = xrealloc(all->list, all->n + 1, sizeof *all->list);
     all->list[all->n++] = one;
-    engine_add_adapter(all->engine, ops, one->adapter);
+    engine_add_adapter(all->engine, ops, one->adapter, max_jobs);
     return 0;
 }
 
@@ -187,6 +195,7 @@ void adapters_free(struct adapters *all)
     if (all == NULL)
         return;
     for (size_t i = 0; i < all->n; i++) {
+        json_decref(all->list[i]->section);
         free(all->list[i]->path);
         free(all->list[i]);
     }

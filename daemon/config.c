@@ -66,7 +66,8 @@ static const struct {
     [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
                              "clients of one listener at once; a quarter of them, at most 256, for those who have not "
                              "been let in yet"},
-    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}"},
+    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the "
+                      "most jobs of members in flight there, by default without limit"},
     [KEY_PLUGIN_DIR] = {"plugin_dir", STRETTO_PLUGINDIR,
                         "directory of further adapters, shared objects *.so; none of it may be writable by others"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",

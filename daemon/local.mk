@@ -4,7 +4,10 @@ libdaemon_la_SOURCES = \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
 	daemon/control_key.c daemon/control_key.h \
+	daemon/engine/abandon.c \
+	daemon/engine/alarm.c \
 	daemon/engine/collect.c \
+	daemon/engine/deal.c \
 	daemon/engine/dispatch.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/internal.h \
@@ -22,6 +25,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/rows.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
+	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \
 	daemon/notify.c daemon/notify.h \
 	daemon/prune.c daemon/prune.h \

@@ -102,6 +102,9 @@ struct adapter_ops {
     /* Its jobs run on the daemon's own host: what a crash of it leaves of them needs no flushing beforehand. */
     bool same_host;
     const struct adapter_setting *settings; /* ended by a NULL name; the daemon refuses others. NULL: not told */
+    /* It watches the processes themselves, so that what it says of a job is so. Others pass on what a scheduler says, which
+     * may be late, or lose sight of a job for a while: the daemon asks again before it takes one for lost. */
+    bool exact;
 
     /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);

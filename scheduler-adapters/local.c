@@ -180,6 +180,7 @@ const struct adapter_ops adapter_local = {
     .name = "local",
     .same_host = true,
     .settings = settings,
+    .exact = true,
     .create = create,
     .destroy = destroy,
     .check = check,

@@ -39,6 +39,8 @@ e2e_tests = \
 	tests/t/0753-cancelled-anyway.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0770-verbs.t \
+	tests/t/0775-fair-shares.t \
+	tests/t/0776-given-up.t \
 	tests/t/0780-parameter-files.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t
@@ -71,18 +73,24 @@ clean-fuzz:
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_engine_sim
-tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h \
-	tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h
+sim_sources = tests/sim/cluster.c tests/sim/disk.c tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
+tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h $(sim_sources)
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = libdaemon.la $(unit_libs)
 
+check_PROGRAMS += tests/bench/engine-million
+tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)
+tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_bench_engine_million_LDADD = libdaemon.la $(unit_libs)
+
 # The same on a store whose disk and memory fail.
 unit_tests += tests/unit/test_engine_faults
-tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h \
-	tests/sim/cluster.c tests/sim/disk.c tests/sim/faultfs.c tests/sim/faultfs.h tests/sim/sim.c tests/sim/sim.h
+tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h $(sim_sources) \
+	tests/sim/faultfs.c tests/sim/faultfs.h
 tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_faults_LDADD = libdaemon.la $(unit_libs)
 endif
+EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files of one collection, in this order: one exit record for each open slot; then claim and ended, unless it is a
- * brief one: the scheduler has said already that the job started, and has ended, and its exit records will tell the rest. */
+/* The files of one collection, in this order: claim, ended, then one exit record for each open slot. A brief one, of a job
+ * whose start and end the scheduler told, leaves out the first two. */
+enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
 
 static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
 {
@@ -60,53 +61,16 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     outcome_apply(engine, job, slot, &out);
 }
 
-/* The scheduler forgot a job before it started: the same job again. Were it to start after all, only one of the two
- * runners could claim it. */
-static void submit_again(struct engine *engine, struct live_job *job)
-{
-    struct error err;
-
-    log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
-                "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
-    job->row.state = JOB_INTENT;
-    job->gone = job->unknown = false;
-    store_job_update(engine->store, &job->row, &err);
-    job_start(engine, job);
-}
-
-/* No record where there should be one. Shared file systems show files late, so not at the first look. */
-static void missing(struct engine *engine, struct live_job *job, bool claimed)
-{
-    char reason[400];
-
-    /* a claim that was seen once, or a start that the scheduler told, may be gone after a crash of the host */
-    if (!claimed && !job->started && job->unknown && !job->row.cancel && ++job->forgotten < SUBMISSIONS_MAX) {
-        submit_again(engine, job);
-        return;
-    }
-    if (!claimed && job->row.cancel) {
-        job_fail_open(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
-        job_end(engine, job, "cancelled before it started");
-        return;
-    }
-    if (job->collect_tries < COLLECT_TRIES) {
-        job->look = true;
-        job->retry_at = engine_now(engine) + ((int64_t)COLLECT_FIRST_MS << job->collect_tries++);
-        engine_wake_by(engine, job->retry_at);
-        return;
-    }
-    snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
-             claimed || job->started ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
-             job->gone_reason);
-    job_fail_open(engine, job, job->row.cancel ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
-    job_end(engine, job, reason);
-}
-
-static void note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
+/* Whether a runner has the job. */
+static bool note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
 {
     const char *host = json_string_value(json_object_get(claim, "host"));
 
+    job->sealed = job->sealed || json_is_true(json_object_get(claim, "given_up"));
+    if (claim == NULL || job->sealed)
+        return false;
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))), host ? host : "");
+    return true;
 }
 
 static void collected(void *arg, json_t **json, const struct error *failed)
@@ -114,8 +78,8 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     int64_t id;
     struct engine *engine = ticket_redeem(arg, &id);
     struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
-    size_t next = 0;
     bool ended = true, claimed = true;
+    size_t next = 0;
 
     if (job == NULL)
         return;
@@ -123,15 +87,13 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
         job->look = true;
-        job->retry_at = engine_now(engine) + FILE_RETRY_MS;
-        engine_wake_by(engine, job->retry_at);
+        job_retry_in(engine, job, FILE_RETRY_MS);
         return;
     }
     if (!job->brief) {
-        claimed = json[job->open] != NULL;
-        ended = json[job->open + 1] != NULL;
-        if (claimed)
-            note_claim(engine, job, json[job->open]);
+        next = FILE_FIRST_EXIT;
+        ended = json[FILE_ENDED] != NULL;
+        claimed = note_claim(engine, job, json[FILE_CLAIM]);
     }
     for (size_t i = 0; i < job->n_slots; i++) {
         /* slots are closed only here and in job_fail_open(), never while a collection is under way */
@@ -147,7 +109,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     } else if (job->open == 0 && (ended || job->gone)) {
         job_end(engine, job, job->gone_reason);
     } else if (ended || job->gone) {
-        missing(engine, job, claimed);
+        job_missing(engine, job, claimed, ended);
     } else {
         job_advance(engine, job); /* what was put off meanwhile: a cancel, another look */
     }
@@ -156,21 +118,22 @@ static void collected(void *arg, json_t **json, const struct error *failed)
 
 void job_collect(struct engine *engine, struct live_job *job)
 {
-    char **paths = xcalloc(job->open + 2, sizeof *paths), *dir;
+    char **paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths), *dir;
     size_t n = 0;
 
+    job->brief = job->started && job->gone && !job->unknown && !job->whole;
+    if (!job->brief) {
+        dir = plan_job_dir(engine, job);
+        paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
+        paths[FILE_ENDED] = xasprintf("%s/ended.json", dir);
+        n = FILE_FIRST_EXIT;
+        free(dir);
+    }
     for (size_t i = 0; i < job->n_slots; i++) {
         if (!job->slots[i].open)
             continue;
         dir = slot_dir(engine, job, &job->slots[i]);
         paths[n++] = xasprintf("%s/exit.json", dir);
-        free(dir);
-    }
-    job->brief = job->started && job->gone && !job->unknown && !job->whole;
-    if (!job->brief) {
-        dir = plan_job_dir(engine, job);
-        paths[n++] = xasprintf("%s/claim.json", dir);
-        paths[n++] = xasprintf("%s/ended.json", dir);
         free(dir);
     }
     job->look = false;

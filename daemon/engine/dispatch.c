@@ -32,7 +32,7 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
         return -1;
     engine_event(engine, "member.submitted", row->ensemble, row->index,
                  json_pack("{s:I, s:s}", "attempt", (json_int_t)row->attempts, "job", job->row.name));
-    job->slots[job->n_slots++] = (struct slot){row->index, row->attempts, true};
+    job->slots[job->n_slots++] = (struct slot){row->index, row->attempts, row->failures, row->losses, true};
     job->open++;
     job->ensemble->in_flight++;
     return 0;
@@ -59,65 +59,52 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct mem
     return 0;
 }
 
-/* Pending members, those that were tried before first: at most `room`. */
-static size_t choose_members(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t room,
-                             int64_t now)
+/* Pending members, those that were tried before first: at most `room`. -1 on failure. */
+static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t room,
+                              int64_t now)
 {
     struct choice choice = {rows, 0};
     struct error err;
 
-    if (ens->due <= now) {
-        if (store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0) {
-            store_doom(engine->store, &err);
-            return 0;
-        }
-    }
-    while (choice.n < room && ens->row.next_index < ens->row.count)
+    if (ens->due <= now &&
+        store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
+        return store_doom(engine->store, &err);
+    while (choice.n < room && ens->row.next_index < ens->row.count) {
         rows[choice.n++] = (struct member_row){.ensemble = ens->row.id, .index = ens->row.next_index++};
-    return choice.n;
+        engine_save_later(engine, ens);
+    }
+    return (int64_t)choice.n;
 }
 
-static void dispatch_members(struct engine *engine, struct live_ensemble *ens)
+bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
-    int64_t now = engine_now(engine), room = ens->row.width - ens->in_flight, before = ens->row.next_index;
+    return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
+           (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING) &&
+           (ens->row.next_index < ens->row.count || ens->due <= now);
+}
+
+int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now)
+{
+    int64_t room = ens->row.width - ens->in_flight, n;
+    bool was_due = ens->due <= now;
     struct member_row *rows;
-    size_t n, pack = (size_t)ens->spec->pack;
     struct error err;
 
-    if (room > DISPATCH_MAX)
-        room = DISPATCH_MAX;
-    if (room > 0) {
-        rows = xcalloc((size_t)room, sizeof *rows);
-        n = choose_members(engine, ens, rows, (size_t)room, now);
-        for (size_t i = 0; i < n; i += pack)
-            if (make_job(engine, ens, rows + i, n - i < pack ? n - i : pack, now) < 0)
-                break;
-        if (ens->row.next_index != before)
-            store_ensemble_update(engine->store, &ens->row, &err);
-        if (n == DISPATCH_MAX)
-            engine_wake_by(engine, now); /* more of it in the next turn */
-        free(rows);
-    }
-    if (store_member_next_due(engine->store, ens->row.id, &ens->due, &err) < 0)
-        ens->due = now + FILE_RETRY_MS;
-    if (ens->in_flight >= ens->row.width)
-        ens->due = INT64_MAX; /* an ending attempt brings us back */
-    engine_wake_by(engine, ens->due);
+    if (room > ens->spec->pack)
+        room = ens->spec->pack;
+    rows = xcalloc((size_t)room, sizeof *rows);
+    n = choose_members(engine, ens, rows, (size_t)room, now);
+    if (n > 0 && make_job(engine, ens, rows, (size_t)n, now) < 0)
+        n = -1;
+    free(rows);
+    if (n >= 0 && was_due && store_member_next_due(engine->store, ens->row.id, &ens->due, &err) < 0)
+        n = store_doom(engine->store, &err);
+    return n;
 }
 
 bool dispatch_all_final(const int64_t n[MEMBER_STATE_COUNT])
 {
     return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0;
-}
-
-static bool has_jobs(struct engine *engine, const struct live_ensemble *ens)
-{
-    struct live_job *job, *next;
-
-    HASH_ITER (hh, engine->jobs, job, next)
-        if (job->ensemble == ens)
-            return true;
-    return false;
 }
 
 static void complete(struct engine *engine, struct live_ensemble *ens)
@@ -131,30 +118,56 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
 }
 
-void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
+/* Is every member final? It cannot be while attempts are open or members have not been tried, so the tally is rarely
+ * looked at. */
+static bool members_over(struct engine *engine, const struct live_ensemble *ens)
 {
     int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
 
-    if (ens->row.state == ENSEMBLE_RUNNING) {
-        if (ens->training != NULL && ens->training->row.state == TRAINING_PENDING)
-            training_start(engine, ens);
-        else if (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING)
-            dispatch_members(engine, ens);
-    } else {
-        ens->due = INT64_MAX; /* nothing is started by the clock */
-    }
-    if (ens->row.state < ENSEMBLE_COMPLETE && store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
+    if (ens->in_flight > 0 || ens->row.next_index < ens->row.count)
+        return false;
+    if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
         store_doom(engine->store, &err); /* nothing would make us look again */
-    } else if (ens->row.state < ENSEMBLE_COMPLETE && dispatch_all_final(tally)) {
+        return false;
+    }
+    return dispatch_all_final(tally);
+}
+
+/* Jobs of a cancelled ensemble, some in each turn: there may be thousands. */
+static void cancel_jobs(struct engine *engine, struct live_ensemble *ens)
+{
+    for (int n = 0; ens->to_cancel != NULL && n < DISPATCH_MAX; n++) {
+        struct live_job *job = ens->to_cancel;
+
+        ens->to_cancel = job->ens_next;
+        job_cancel(engine, job);
+    }
+    if (ens->to_cancel != NULL)
+        alarm_set(engine, &ens->due_alarm, engine_now(engine));
+}
+
+void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
+{
+    int64_t now = engine_now(engine);
+
+    deal_enter(engine, ens);
+    if (ens->row.state == ENSEMBLE_RUNNING && ens->training != NULL &&
+        ens->training->row.state == TRAINING_PENDING && deal_may_train(engine, ens))
+        training_start(engine, ens); /* which touches it */
+    if (ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && ens->due > now)
+        alarm_set(engine, &ens->due_alarm, ens->due);
+    else
+        alarm_set(engine, &ens->due_alarm, INT64_MAX); /* an ending attempt, or a call, brings us back */
+    if (ens->row.state < ENSEMBLE_COMPLETE && members_over(engine, ens)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
             complete(engine, ens);
         else
             training_members_over(engine, ens);
     }
-    if (ens->row.state >= ENSEMBLE_COMPLETE) {
-        ens->due = INT64_MAX; /* it may have completed just now */
-        if (!has_jobs(engine, ens) && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
-            engine_drop_ensemble(engine, ens);
-    }
+    if (ens->row.state < ENSEMBLE_COMPLETE)
+        return;
+    cancel_jobs(engine, ens);
+    if (ens->jobs == NULL && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
+        engine_drop_ensemble(engine, ens);
 }

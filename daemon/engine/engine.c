@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 struct engine *engine_create(const struct engine_ports *ports, struct store *store, struct turn *turn)
 {
@@ -15,6 +16,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->store = store;
     engine->turn = turn;
     engine->wake_at = INT64_MAX;
+    engine->budget = DISPATCH_MAX;
     return engine;
 }
 
@@ -27,17 +29,22 @@ void engine_destroy(struct engine *engine)
     engine_forget(engine);
     HASH_ITER (hh, engine->adapters, adapter, next) {
         HASH_DEL(engine->adapters, adapter);
+        heap_fini(&adapter->hungry);
+        heap_fini(&adapter->to_train);
         free(adapter);
     }
+    heap_fini(&engine->alarms);
     free(engine);
 }
 
-void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter)
+void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter, int64_t max_jobs)
 {
     struct known_adapter *known = xcalloc(1, sizeof *known);
 
     known->ops = ops;
     known->adapter = adapter;
+    known->max_jobs = max_jobs;
+    poll_init(known);
     HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
 }
 
@@ -52,7 +59,7 @@ bool engine_adapter(const struct engine *engine, const char *name, struct engine
         .slots = known->ops->slots(known->adapter),
         .answered_ms = known->answered_at,
         .failing_since_ms = known->failing_since,
-        .next_ms = known->poll_at == INT64_MAX ? 0 : known->poll_at,
+        .next_ms = heap_holds(&known->poll.node) ? known->poll.node.key : 0,
         .reason = known->failing_for,
     };
     return true;
@@ -87,14 +94,6 @@ int64_t engine_now(const struct engine *engine)
     return engine->ports.now_ms(engine->ports.arg);
 }
 
-void engine_wake_by(struct engine *engine, int64_t when_ms)
-{
-    if (when_ms >= engine->wake_at)
-        return;
-    engine->wake_at = when_ms;
-    engine->ports.wake_at(engine->ports.arg, when_ms);
-}
-
 struct live_job *engine_find_job(struct engine *engine, int64_t id)
 {
     struct live_job *job;
@@ -116,18 +115,34 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens)
     if (ens->dirty)
         return;
     ens->dirty = true;
-    ens->next_dirty = engine->dirty;
-    engine->dirty = ens;
+    DL_APPEND2(engine->dirty, ens, prev_dirty, next_dirty);
+}
+
+void engine_save_later(struct engine *engine, struct live_ensemble *ens)
+{
+    if (ens->unsaved)
+        return;
+    ens->unsaved = true;
+    LL_PREPEND2(engine->unsaved, ens, next_unsaved);
 }
 
 void engine_settle(struct engine *engine)
 {
-    while (engine->dirty != NULL) {
-        struct live_ensemble *ens = engine->dirty;
+    struct live_ensemble *ens;
+    struct error err;
 
-        engine->dirty = ens->next_dirty;
-        ens->dirty = false;
-        dispatch_ensemble(engine, ens);
+    do {
+        while ((ens = engine->dirty) != NULL) {
+            DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
+            ens->dirty = false;
+            dispatch_ensemble(engine, ens);
+        }
+        deal_adapters(engine);
+    } while (engine->dirty != NULL);
+    while ((ens = engine->unsaved) != NULL) {
+        LL_DELETE2(engine->unsaved, ens, next_unsaved);
+        ens->unsaved = false;
+        store_ensemble_update(engine->store, &ens->row, &err);
     }
 }
 
@@ -160,7 +175,6 @@ int engine_wake_up(struct engine *engine, struct error *err)
 
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
 {
-    struct live_job *job, *next;
     struct error err;
 
     if (ens->row.state == ENSEMBLE_CANCELLED || ens->row.state == ENSEMBLE_COMPLETE)
@@ -179,9 +193,7 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
         ens->training->row.ended_ms = ens->row.ended_ms;
         store_training_update(engine->store, &ens->training->row, &err);
     }
-    HASH_ITER (hh, engine->jobs, job, next)
-        if (job->ensemble == ens)
-            job_cancel(engine, job);
+    ens->to_cancel = ens->jobs;
     engine_touch(engine, ens);
 }
 
@@ -306,29 +318,9 @@ void engine_poke(struct engine *engine, const struct adapter *adapter)
 {
     struct known_adapter *known, *next;
 
-    HASH_ITER (hh, engine->adapters, known, next) {
-        if (known->adapter != adapter)
-            continue;
-        known->poll_at = engine_now(engine);
-        engine_wake_by(engine, known->poll_at);
-    }
-}
-
-/* What an ensemble has to do by the clock. */
-static void tick_ensemble(struct engine *engine, struct live_ensemble *ens, int64_t now)
-{
-    struct training *training = ens->training;
-
-    if (ens->due <= now || (training != NULL && training->reception_retry_at <= now))
-        engine_touch(engine, ens);
-    else
-        engine_wake_by(engine, ens->due);
-    if (training != NULL && (training->job != NULL || training->job_over) && training->row.state < TRAINING_DONE) {
-        if (training->look_at <= now)
-            training_look(engine, ens);
-        else
-            engine_wake_by(engine, training->look_at);
-    }
+    HASH_ITER (hh, engine->adapters, known, next)
+        if (known->adapter == adapter)
+            poll_soon(engine, known);
 }
 
 static void resume(struct engine *engine, int64_t now)
@@ -348,32 +340,19 @@ static void resume(struct engine *engine, int64_t now)
 void engine_tick(struct engine *engine)
 {
     int64_t now = engine_now(engine);
-    struct known_adapter *adapter, *next_adapter;
-    struct live_ensemble *ens, *next_ens;
-    struct live_job *job, *next_job;
+    struct known_adapter *adapter, *next;
 
     engine->wake_at = INT64_MAX;
     if (engine->resting) {
         resume(engine, now);
         return;
     }
-    HASH_ITER (hh, engine->jobs, job, next_job) {
-        if (job->retry_at <= now) {
-            job->retry_at = INT64_MAX;
-            job_advance(engine, job);
-        } else {
-            engine_wake_by(engine, job->retry_at);
-        }
+    engine->budget = DISPATCH_MAX;
+    if (engine->again) {
+        engine->again = false;
+        HASH_ITER (hh, engine->adapters, adapter, next)
+            adapter->dirty = true;
     }
-    HASH_ITER (hh, engine->ensembles, ens, next_ens)
-        tick_ensemble(engine, ens, now);
+    alarm_ring_due(engine, now);
     engine_settle(engine);
-    if (engine->jobs != NULL) {
-        HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
-            if (adapter->poll_at <= now)
-                poll_adapter(engine, adapter);
-            else
-                engine_wake_by(engine, adapter->poll_at);
-        }
-    }
 }

@@ -16,8 +16,9 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
 void engine_stop(struct engine *engine);
 void engine_destroy(struct engine *engine);
 
-/* Make an adapter known; specs name it. Borrowed. */
-void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter);
+/* Make an adapter known; specs name it. Borrowed. No more than max_jobs jobs of members are in flight there at once, 0: as
+ * many as the ensembles' widths allow. */
+void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter, int64_t max_jobs);
 
 /* Build memory from the store and look up every job that had not ended: at start. */
 int engine_load(struct engine *engine, struct error *err);

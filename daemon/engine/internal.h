@@ -1,6 +1,7 @@
 /* The engine's memory: a cache of what is under way, rebuilt from the store at any time. Shared by its files only. */
 #ifndef DAEMON_ENGINE_INTERNAL_H
 #define DAEMON_ENGINE_INTERNAL_H
+#include "common/heap.h"
 #include "daemon/engine/engine.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/event.h"
@@ -13,58 +14,91 @@
 #define POLL_BACKOFF_MAX 60000 /* between polls of an adapter that does not answer */
 #define TRAINING_POLL_MS 1000  /* between looks at the ranks' files where no message says there is news */
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
-#define COLLECT_TRIES 5        /* looks for a missing exit record before it is taken for lost */
-#define COLLECT_FIRST_MS 200   /* before the second look, then doubled */
+#define COLLECT_FIRST_MS 200   /* before the second look for a missing exit record */
 #define SUBMISSIONS_MAX 5      /* of one job, in one life of ours, that its scheduler keeps forgetting before it starts */
 #define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
 #define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
 #define REST_MAX_MS 10000
-#define DISPATCH_MAX 256 /* attempts made in one go, so that a loop turn stays short */
+#define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
+#define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
+#define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
+
+struct engine;
+
+/* Something to do at a time. All zeros but for `ring` to begin with. */
+struct alarm {
+    struct heap_node node;
+    void (*ring)(struct engine *engine, struct alarm *alarm);
+};
 
 struct known_adapter {
     const struct adapter_ops *ops;
     struct adapter *adapter;
-    bool polling;
-    int64_t poll_at;
-    int failures; /* polls in a row without an answer */
+    int64_t max_jobs; /* of members, in flight at once; 0: no limit */
+
+    bool polling, poked;
+    struct alarm poll;
+    int64_t asked_ms; /* the last time */
+    int failures;     /* polls in a row without an answer */
     int64_t answered_at, failing_since; /* 0: never, or not now */
     char failing_for[256];
+    struct live_job *unasked, *polled; /* to look up by name; to poll */
+    size_t n_unasked, n_polled;
+
+    /* deal.c: what is in use, and who would have more */
+    struct adapter_resources trainings; /* of trainings under way, all together */
+    int64_t cpus, jobs;                 /* of jobs in flight; member jobs in flight */
+    int64_t run_ms;                     /* how long jobs ran of late; 0: none has ended yet */
+    struct heap hungry;                 /* ensembles, those with the least first */
+    struct heap to_train;               /* ensembles whose training waits, in the order in which they came */
+    bool dirty;
     UT_hash_handle hh; /* by ops->name */
 };
 
 struct training {
     struct training_row row;
+    struct live_ensemble *ensemble;
     struct live_job *job;  /* NULL when none is under way */
     bool reading;          /* the ranks' files are being read */
     bool again;            /* and must be read once more */
     bool job_over;         /* conclude after a last reading */
     bool ranks_succeeded;  /* every rank's exit record says so */
     char failure[512];     /* why not */
-    int64_t look_at;
+    struct alarm look;
     bool reception_written, reception_writing;
-    int64_t reception_retry_at;
+    struct alarm reception_retry;
 };
 
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
+    struct known_adapter *adapter;
     struct training *training; /* NULL where the spec has none */
+    struct live_job *jobs;     /* oldest first */
+    struct live_job *to_cancel; /* the first of those that are still to be cancelled, with all after it */
     int64_t in_flight;         /* open attempts */
-    int64_t due;               /* when a pending row may go */
-    bool dirty;                /* on the list below */
-    struct live_ensemble *next_dirty;
+    int64_t cpus;              /* of its member jobs */
+    int64_t due;               /* when the first pending row may go: never later than the store says */
+    struct alarm due_alarm;
+    struct heap_node hungry, to_train; /* in its adapter's heaps */
+    bool dirty;              /* on the engine's list, likewise `unsaved` */
+    bool unsaved;            /* its row, since members were taken */
+    struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
     UT_hash_handle hh; /* by row.id */
 };
 
-/* An attempt of a member, or a rank (index: the rank, number: the generation). */
+/* An attempt of a member, or a rank (index: the rank, number: the generation). While it is open, the member's row is as it
+ * says. */
 struct slot {
     int64_t index, number;
+    int64_t failures, losses;
     bool open;
 };
 
-enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING };
+enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING, BUSINESS_CLAIMING };
+enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
 struct live_job {
     struct job_row row;
@@ -73,20 +107,31 @@ struct live_job {
     struct slot *slots;
     size_t n_slots, open;
     enum job_business business; /* what is under way; nothing else is begun meanwhile */
+    bool uncommitted;           /* that it is to be submitted is not on disk yet */
     bool written;               /* its files are on disk */
     bool look;                  /* its files may tell something new */
     bool asked;                 /* the scheduler has been asked whether it knows the job (after a restart) */
+    bool unsure;                /* its submission was not answered: it is looked up after a while, not at once */
+    bool maybe_submitted;       /* the scheduler may have heard of it */
+    bool doubtful;              /* … before the submission that is under way */
     bool gone;                  /* the scheduler says it ended, or does not know it */
     bool unknown;               /* … the latter */
     bool brief;                 /* the collection under way leaves claim and ended out */
     bool whole;                 /* a brief one did not find every exit record */
+    int64_t gone_ms;            /* when it last said so */
+    int64_t missing_ms;         /* since when a record is missing, 0: not */
+    bool sealed;                /* claimed by the daemon itself: nothing can start any more */
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
-    int collect_tries;
+    enum attempt_outcome abandon_as; /* once it is sealed, and why */
+    char abandon_reason[400];
     int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
-    int64_t retry_at; /* INT64_MAX: nothing to do by the clock */
-    UT_hash_handle hh; /* by row.id */
+    struct alarm retry;
+    enum job_list list; /* of its adapter, on which it is */
+    struct live_job *prev, *next;         /* there */
+    struct live_job *ens_prev, *ens_next; /* in its ensemble */
+    UT_hash_handle hh;                    /* by row.id */
 };
 
 struct engine {
@@ -97,8 +142,12 @@ struct engine {
     struct known_adapter *adapters;
     struct live_ensemble *ensembles;
     struct live_job *jobs;
-    struct live_ensemble *dirty;
+    struct live_ensemble *dirty, *unsaved;
+    struct heap alarms;
     int64_t wake_at;
+    int64_t budget; /* attempts that may still be made before the next tick */
+    bool again;     /* that was not enough: the adapters are dealt again then */
+    int64_t dealt;  /* jobs, ever */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
@@ -115,9 +164,9 @@ struct ticket *ticket_new(struct engine *engine, int64_t id);
 /* The engine, or NULL where its memory has been rebuilt since; frees the ticket, *id is what it was made for. */
 struct engine *ticket_redeem(void *ticket, int64_t *id);
 int64_t engine_now(const struct engine *engine);
-void engine_wake_by(struct engine *engine, int64_t when_ms);
 void engine_touch(struct engine *engine, struct live_ensemble *ens); /* look at it before this entry returns */
 void engine_settle(struct engine *engine);                           /* look at all that were touched */
+void engine_save_later(struct engine *engine, struct live_ensemble *ens); /* its row, when all are settled */
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
 struct live_job *engine_find_job(struct engine *engine, int64_t id);
 struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
@@ -135,6 +184,11 @@ void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
 /* Load memory if the engine rests: nobody may change what is not there. */
 int engine_wake_up(struct engine *engine, struct error *err);
 
+/* alarm.c */
+void engine_wake_by(struct engine *engine, int64_t when_ms);
+void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms); /* in place of the former; INT64_MAX: never */
+void alarm_ring_due(struct engine *engine, int64_t now);
+
 /* rows.c: copies of parameter files; *rows is NULL where the ensemble has none */
 int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
 int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
@@ -146,6 +200,22 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
 /* dispatch.c */
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens);
 bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
+/* Make a job of pending members that may go now, at most `pack` and within the width. How many, -1 on failure (the turn
+ * is then rolled back). */
+int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now);
+bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it take a place now? */
+
+/* deal.c: the places of an adapter, and who gets them */
+void deal_account(struct live_job *job, int sign); /* a job of it begins (1) or ends (-1) */
+void deal_note_run(struct known_adapter *adapter, const struct job_row *row);
+void deal_enter(struct engine *engine, struct live_ensemble *ens); /* it may want places, or no longer */
+void deal_leave(struct engine *engine, struct live_ensemble *ens); /* it is over */
+void deal_adapters(struct engine *engine);
+bool deal_may_train(struct engine *engine, struct live_ensemble *ens);
+/* Could jobs of these two run at once? */
+bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
+                       const struct adapter_resources *b);
+void deal_touch_all(struct engine *engine, const struct known_adapter *adapter); /* a training of it has begun or ended */
 
 /* plan.c: what is written to disk before a job is submitted */
 struct job_plan {
@@ -163,6 +233,8 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
 /* job.c, collect.c */
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row);
 void job_destroy(struct engine *engine, struct live_job *job);
+void job_file(struct engine *engine, struct live_job *job); /* onto the list of its adapter where it belongs */
+void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);
 void job_start_committed(struct engine *engine, struct live_job *job); /* once this turn, its intent in it, is on disk */
 void job_start(struct engine *engine, struct live_job *job);
 void job_cancel(struct engine *engine, struct live_job *job);
@@ -172,11 +244,24 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason);
 void job_collect(struct engine *engine, struct live_job *job);
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 
+void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
+
+/* abandon.c */
+bool job_is_unwanted(const struct live_job *job);
+void job_back(struct live_job *job); /* the scheduler has it again */
+/* No record where there should be one. `ended`: the runner says itself that it is through. May end and free the job. */
+void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended);
+/* End the job and its open attempts, once nothing can start it any more. May free it now. */
+void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
+
 /* poll.c */
-void poll_adapter(struct engine *engine, struct known_adapter *adapter);
-void poll_find(struct engine *engine, struct known_adapter *adapter);
+void poll_init(struct known_adapter *adapter);
+void poll_soon(struct engine *engine, struct known_adapter *adapter); /* as soon as its last poll is long enough ago */
+void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms);
+void poll_find(struct engine *engine, struct known_adapter *adapter); /* look all up by name: after a restart */
 
 /* outcome.c */
+struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open one */
 struct outcome {
     enum attempt_outcome outcome;
     int exit_code, signal;
@@ -187,6 +272,8 @@ struct outcome {
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
 
 /* training.c */
+struct training *training_new(struct live_ensemble *ens);
+void training_free(struct engine *engine, struct training *training);
 void training_start(struct engine *engine, struct live_ensemble *ens);
 void training_look(struct engine *engine, struct live_ensemble *ens);
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);

@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
+
+static void retry(struct engine *engine, struct alarm *alarm)
+{
+    struct live_job *job = heap_entry(alarm, struct live_job, retry);
+
+    job->unsure = false;
+    job_file(engine, job);
+    job_advance(engine, job);
+}
 
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row)
 {
@@ -23,22 +33,64 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     job->row = *row;
     job->ensemble = ens;
     job->adapter = adapter;
-    job->retry_at = INT64_MAX;
+    job->retry.ring = retry;
     HASH_ADD(hh, engine->jobs, row.id, sizeof job->row.id, job);
+    DL_APPEND2(ens->jobs, job, ens_prev, ens_next);
+    deal_account(job, 1);
     return job;
+}
+
+static struct live_job **list_of(const struct live_job *job, enum job_list list)
+{
+    return list == JOB_LIST_UNASKED ? &job->adapter->unasked : &job->adapter->polled;
+}
+
+static void file_under(struct live_job *job, enum job_list list)
+{
+    struct known_adapter *adapter = job->adapter;
+
+    if (job->list != JOB_LIST_NONE)
+        DL_DELETE(*list_of(job, job->list), job);
+    if (list != JOB_LIST_NONE)
+        DL_APPEND(*list_of(job, list), job);
+    adapter->n_unasked += (size_t)(list == JOB_LIST_UNASKED) - (job->list == JOB_LIST_UNASKED);
+    adapter->n_polled += (size_t)(list == JOB_LIST_POLLED) - (job->list == JOB_LIST_POLLED);
+    job->list = list;
+}
+
+void job_file(struct engine *engine, struct live_job *job)
+{
+    enum job_list list = JOB_LIST_NONE;
+
+    if (!job->asked && !job->unsure)
+        list = JOB_LIST_UNASKED;
+    else if (job->asked && job->row.state != JOB_INTENT) /* also what is gone: it may come back, until it is given up */
+        list = JOB_LIST_POLLED;
+    if (list == job->list)
+        return;
+    file_under(job, list);
+    if (list == JOB_LIST_UNASKED)
+        poll_soon(engine, job->adapter);
+    else if (list == JOB_LIST_POLLED)
+        poll_by(engine, job->adapter, engine_now(engine) + POLL_MS);
 }
 
 void job_destroy(struct engine *engine, struct live_job *job)
 {
     HASH_DEL(engine->jobs, job);
+    file_under(job, JOB_LIST_NONE);
+    alarm_set(engine, &job->retry, INT64_MAX);
+    deal_account(job, -1);
+    if (job->ensemble->to_cancel == job)
+        job->ensemble->to_cancel = job->ens_next;
+    DL_DELETE2(job->ensemble->jobs, job, ens_prev, ens_next);
     free(job->slots);
     free(job);
 }
 
-static void retry_in(struct engine *engine, struct live_job *job, int64_t ms)
+void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms)
 {
-    job->retry_at = engine_now(engine) + ms;
-    engine_wake_by(engine, job->retry_at);
+    alarm_set(engine, &job->retry, engine_now(engine) + ms);
 }
 
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
@@ -66,9 +118,23 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     if (job->row.kind == JOB_TRAINING && ens->training != NULL) {
         ens->training->job = NULL;
         training_job_over(engine, ens);
+        deal_touch_all(engine, job->adapter);
     }
+    deal_note_run(job->adapter, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
+}
+
+void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id)
+{
+    struct error err;
+
+    job->row.state = JOB_SUBMITTED;
+    job->row.submitted_ms = engine_now(engine);
+    if (scheduler_id != job->row.scheduler_id)
+        snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
+    store_job_update(engine->store, &job->row, &err);
+    job_file(engine, job);
 }
 
 static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
@@ -83,26 +149,22 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     job->business = BUSINESS_NONE;
     switch (answer) {
     case ADAPTER_OK:
-        job->row.state = JOB_SUBMITTED;
-        job->row.submitted_ms = engine_now(engine);
-        job->row.submissions++;
-        snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
-        store_job_update(engine->store, &job->row, &err);
-        if (job->adapter->poll_at > engine_now(engine) + POLL_MS)
-            job->adapter->poll_at = engine_now(engine) + POLL_MS;
-        engine_wake_by(engine, job->adapter->poll_at);
+        job_note_submitted(engine, job, scheduler_id);
         job_advance(engine, job);
         break;
     case ADAPTER_REFUSED:
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
-        job_fail_open(engine, job, ATTEMPT_FAILED, why->text);
-        job_end(engine, job, why->text);
+        job->maybe_submitted = job->doubtful;
+        job_abandon(engine, job, ATTEMPT_FAILED, why->text);
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
                     "job %s: it is not known whether it was submitted: %s", job->row.name, why->text);
         job->asked = false;
-        retry_in(engine, job, POLL_MS);
+        job->unsure = job->doubtful = true;
+        store_job_update(engine->store, &job->row, &err);
+        job_file(engine, job);
+        job_retry_in(engine, job, POLL_MS);
         break;
     }
     engine_settle(engine);
@@ -115,6 +177,9 @@ static void submit(struct engine *engine, struct live_job *job)
 
     plan_adapter_job(job, dir, &ajob);
     job->business = BUSINESS_SUBMITTING;
+    job->doubtful = job->doubtful || job->maybe_submitted; /* it was given up for forgotten */
+    job->maybe_submitted = true;
+    job->row.submissions++;
     job->adapter->ops->submit(job->adapter->adapter, &ajob, submitted, ticket_new(engine, job->row.id));
     free(dir);
 }
@@ -130,7 +195,7 @@ static void written(void *arg, const struct error *failed)
     job->business = BUSINESS_NONE;
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: %s", job->row.name, failed->text);
-        retry_in(engine, job, FILE_RETRY_MS);
+        job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
         job->written = true;
         job_advance(engine, job);
@@ -144,9 +209,8 @@ void job_start(struct engine *engine, struct live_job *job)
 
     if (job->business != BUSINESS_NONE)
         return;
-    if (job->row.cancel) {
-        job_fail_open(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
-        job_end(engine, job, "cancelled before it was submitted");
+    if (job_is_unwanted(job)) {
+        job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
         return;
     }
     if (job->open == 0) { /* all that was in it has ended */
@@ -162,7 +226,7 @@ void job_start(struct engine *engine, struct live_job *job)
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
                     "job %s waits: parameters of its members cannot be read", job->row.name);
         plan_drop(&plan);
-        retry_in(engine, job, FILE_RETRY_MS);
+        job_retry_in(engine, job, FILE_RETRY_MS);
         return;
     }
     job->business = BUSINESS_WRITING;
@@ -177,6 +241,7 @@ static void intent_committed(void *arg, const struct error *failed)
     struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
 
     if (job != NULL) {
+        job->uncommitted = false;
         job_start(engine, job);
         engine_settle(engine);
     }
@@ -184,6 +249,7 @@ static void intent_committed(void *arg, const struct error *failed)
 
 void job_start_committed(struct engine *engine, struct live_job *job)
 {
+    job->uncommitted = true;
     turn_after_commit(engine->turn, intent_committed, ticket_new(engine, job->row.id));
 }
 
@@ -198,7 +264,7 @@ static void cancel_answered(void *arg, enum adapter_answer answer, const struct 
     log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it could not be cancelled: %s", job->row.name,
                 why->text);
     job->cancel_sent = false;
-    retry_in(engine, job, POLL_MS);
+    job_retry_in(engine, job, POLL_MS);
 }
 
 static void send_cancel(struct engine *engine, struct live_job *job)
@@ -244,20 +310,15 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     job->started = true;
     job->row.state = JOB_RUNNING;
     job->row.started_ms = started_ms ? started_ms : engine_now(engine);
+    job_file(engine, job);
     store_job_update(engine->store, &job->row, &err);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++) {
         struct attempt_row attempt = {.ensemble = job->row.ensemble, .index = job->slots[i].index,
                                       .number = job->slots[i].number, .exit_code = -1,
                                       .started_ms = job->row.started_ms};
-        struct member_row member;
-        int rc;
+        struct member_row member = slot_member(job, &job->slots[i]);
 
         if (!job->slots[i].open)
-            continue;
-        rc = store_member_get(engine->store, job->row.ensemble, attempt.index, &member, &err);
-        if (rc < 0)
-            store_doom(engine->store, &err);
-        if (rc != 1)
             continue;
         snprintf(attempt.host, sizeof attempt.host, "%s", host);
         member.state = MEMBER_RUNNING;
@@ -271,12 +332,10 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
 /* Do what the job needs next, unless something is under way. May end and free the job. */
 void job_advance(struct engine *engine, struct live_job *job)
 {
-    if (job->business != BUSINESS_NONE)
+    if (job->business != BUSINESS_NONE || job->uncommitted)
         return;
-    if (!job->asked) { /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
-        poll_find(engine, job->adapter);
+    if (!job->asked) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
         return;
-    }
     if (job->row.state == JOB_INTENT) {
         job_start(engine, job);
         return;

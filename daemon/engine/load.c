@@ -6,12 +6,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
 {
     HASH_DEL(engine->ensembles, ens);
+    deal_leave(engine, ens);
+    alarm_set(engine, &ens->due_alarm, INT64_MAX);
+    if (ens->dirty)
+        DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
+    if (ens->unsaved)
+        LL_DELETE2(engine->unsaved, ens, next_unsaved);
     spec_destroy(ens->spec);
-    free(ens->training);
+    training_free(engine, ens->training);
     free(ens);
 }
 
@@ -22,31 +29,45 @@ void engine_forget(struct engine *engine)
     struct known_adapter *adapter, *next_adapter;
 
     engine->epoch++;
-    engine->dirty = NULL;
     HASH_ITER (hh, engine->jobs, job, next_job)
         job_destroy(engine, job);
     HASH_ITER (hh, engine->ensembles, ens, next_ens)
         engine_drop_ensemble(engine, ens);
     HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
-        adapter->polling = false;
-        adapter->poll_at = 0;
+        adapter->polling = adapter->poked = false;
+        alarm_set(engine, &adapter->poll, INT64_MAX);
     }
+}
+
+static void due(struct engine *engine, struct alarm *alarm)
+{
+    engine_touch(engine, heap_entry(alarm, struct live_ensemble, due_alarm));
 }
 
 struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec)
 {
-    struct live_ensemble *ens = xcalloc(1, sizeof *ens);
+    struct live_ensemble *ens;
+    struct known_adapter *adapter;
     struct error err;
 
+    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
+    if (adapter == NULL) {
+        log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: there is no adapter \"%s\" here; it is left alone",
+                     (long long)row->id, row->adapter);
+        spec_destroy(spec);
+        return NULL;
+    }
+    ens = xcalloc(1, sizeof *ens);
     ens->row = *row;
     ens->spec = spec;
-    ens->due = INT64_MAX;
+    ens->adapter = adapter;
+    ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
+    ens->due_alarm.ring = due;
     if (spec->has_training) {
-        ens->training = xcalloc(1, sizeof *ens->training);
-        ens->training->reception_retry_at = INT64_MAX;
+        ens->training = training_new(ens);
         if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
             log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
-            free(ens->training);
+            training_free(engine, ens->training);
             spec_destroy(spec);
             free(ens);
             return NULL;
@@ -105,13 +126,31 @@ static int add_slot(void *arg, const struct attempt_row *row)
     struct live_job *job = arg;
 
     job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
-    job->slots[job->n_slots++] = (struct slot){row->index, row->number, true};
+    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true};
     job->open++;
     job->started = job->started || row->started_ms != 0;
     return 0;
 }
 
-static void adopt_jobs(struct loading *loading)
+static int read_members(struct engine *engine, struct live_job *job, struct error *err)
+{
+    for (size_t i = 0; i < job->n_slots; i++) {
+        struct slot *slot = &job->slots[i];
+        struct member_row member;
+        int rc = store_member_get(engine->store, job->row.ensemble, slot->index, &member, err);
+
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            return error_set(err, "store_io", "member %lld.%lld has an attempt and no row", (long long)job->row.ensemble,
+                             (long long)slot->index);
+        slot->failures = member.failures;
+        slot->losses = member.losses;
+    }
+    return 0;
+}
+
+static int adopt_jobs(struct loading *loading, struct error *err)
 {
     struct engine *engine = loading->engine;
 
@@ -119,13 +158,16 @@ static void adopt_jobs(struct loading *loading)
         const struct job_row *row = &loading->jobs[i];
         struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
         struct live_job *job = ens ? job_new(engine, ens, row) : NULL;
-        struct error err;
 
         if (job == NULL)
             continue;
-        job->look = true;
-        if (row->kind == JOB_MEMBERS) { /* an error is counted by the store, and found below */
-            store_attempt_each_open(engine->store, row->id, add_slot, job, &err);
+        job->look = job->maybe_submitted = job->doubtful = true;
+        job->row.submissions += row->state == JOB_INTENT; /* nobody was left to count it */
+        job_file(engine, job);
+        if (row->kind == JOB_MEMBERS) {
+            if (store_attempt_each_open(engine->store, row->id, add_slot, job, err) < 0 ||
+                read_members(engine, job, err) < 0)
+                return -1;
             ens->in_flight += (int64_t)job->open;
             continue;
         }
@@ -134,7 +176,17 @@ static void adopt_jobs(struct loading *loading)
         job->started = row->state == JOB_RUNNING;
         ens->training->job = job;
         ens->training->ranks_succeeded = true;
+        alarm_set(engine, &ens->training->look, engine_now(engine));
     }
+    return 0;
+}
+
+/* Cancelled, but not every job was marked yet when the daemon died. */
+static void resume_cancels(struct engine *engine)
+{
+    for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
+        if (ens->row.state == ENSEMBLE_CANCELLED)
+            ens->to_cancel = ens->jobs;
 }
 
 /* A training whose job had ended, but that was not concluded when the daemon died. */
@@ -166,11 +218,12 @@ int engine_load(struct engine *engine, struct error *err)
         rc = store_job_each_live(engine->store, keep_job, &loading, err);
     if (rc == 0) {
         adopt_ensembles(&loading);
-        adopt_jobs(&loading);
-        if (store_failures(engine->store) != failures) /* a half would be taken for the whole */
-            rc = error_set(err, "store_io", "the state cannot be read whole: %s", store_last_failure(engine->store));
+        rc = adopt_jobs(&loading, err);
     }
+    if (rc == 0 && store_failures(engine->store) != failures) /* a half would be taken for the whole */
+        rc = error_set(err, "store_io", "the state cannot be read whole: %s", store_last_failure(engine->store));
     if (rc == 0) {
+        resume_cancels(engine);
         resume_conclusions(engine);
         if (loading.n_rows > 0 && engine->rest_ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);

@@ -58,6 +58,12 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         member->state = MEMBER_CANCELLED;
 }
 
+struct member_row slot_member(const struct live_job *job, const struct slot *slot)
+{
+    return (struct member_row){.ensemble = job->row.ensemble, .index = slot->index, .attempts = slot->number,
+                               .failures = slot->failures, .losses = slot->losses};
+}
+
 static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
 {
     struct live_ensemble *ens = job->ensemble;
@@ -72,26 +78,20 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         .ended_ms = out->ended_ms,
     };
     struct outcome told = *out;
-    struct member_row member;
+    struct member_row member = slot_member(job, slot);
     bool stopped = was_stopped(job, out);
     struct error err;
-    int rc;
 
     if (stopped)
         snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
-    rc = store_member_get(engine->store, ens->row.id, slot->index, &member, &err);
-    if (rc != 1) {
-        if (rc == 0)
-            error_set(&err, "store_io", "member %lld.%lld has no row", (long long)ens->row.id, (long long)slot->index);
-        store_doom(engine->store, &err); /* or its job would end without it */
-        return;
-    }
     next_state(ens, &member, &told, stopped, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
         return;
     ens->in_flight--;
+    if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
+        ens->due = member.not_before_ms;
     engine_event(engine, "attempt.ended", ens->row.id, slot->index,
                  json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
                            attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",

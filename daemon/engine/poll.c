@@ -17,41 +17,50 @@ struct question {
     int64_t ids[];
 };
 
-/* The scheduler has a job of which the daemon only knew that it meant to submit it: the answer was lost. */
-static void note_submission(struct engine *engine, struct live_job *job, const struct adapter_status *status)
-{
-    struct error err;
-
-    job->row.state = JOB_SUBMITTED;
-    job->row.submitted_ms = engine_now(engine);
-    job->row.submissions++;
-    snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", status->scheduler_id);
-    store_job_update(engine->store, &job->row, &err);
-}
-
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
     job->asked = true;
+    job->unsure = false;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
-        note_submission(engine, job, status);
+        job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
+        job_back(job);
         break;
     case ADAPTER_JOB_RUNNING:
+        job_back(job);
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
         job->gone = true;
+        job->unknown = false;
+        job->gone_ms = engine_now(engine);
         snprintf(job->gone_reason, sizeof job->gone_reason, "%s", status->reason);
         break;
     case ADAPTER_JOB_UNKNOWN:
         if (job->row.state == JOB_INTENT)
             break; /* never submitted: job_advance() does it */
         job->gone = job->unknown = true;
+        job->gone_ms = engine_now(engine);
         break;
     }
+    job_file(engine, job);
     if (found || job->gone)
         job_advance(engine, job);
+}
+
+/* When: at once after news, and after a look-up, which put off a poll; else after a while, longer where it fails. */
+static void ask_again(struct engine *engine, struct known_adapter *adapter, bool found)
+{
+    int doublings = adapter->failures > 5 ? 4 : adapter->failures - 1;
+    int64_t wait = adapter->failures > 0 ? (int64_t)POLL_MS << doublings : POLL_MS;
+
+    if (adapter->unasked == NULL && adapter->polled == NULL)
+        return;
+    if (adapter->failures == 0 && (adapter->poked || found))
+        poll_soon(engine, adapter);
+    else
+        poll_by(engine, adapter, engine_now(engine) + (wait < POLL_BACKOFF_MAX ? wait : POLL_BACKOFF_MAX));
 }
 
 static void answered(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
@@ -74,8 +83,6 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         adapter->failures = 0;
         adapter->answered_at = engine_now(engine);
         adapter->failing_since = 0;
-        if (adapter->poll_at > engine_now(engine)) /* unless it poked meanwhile */
-            adapter->poll_at = engine_now(engine) + POLL_MS;
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
@@ -83,73 +90,85 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
                 apply_status(engine, job, &statuses[i], q->find);
         }
     } else {
-        int64_t wait = (int64_t)POLL_MS << (adapter->failures < 4 ? adapter->failures : 4);
-
         snprintf(adapter->failing_for, sizeof adapter->failing_for, "%.255s", why->text);
-        if (adapter->failures == 0)
+        if (adapter->failures == 0) {
             adapter->failing_since = engine_now(engine);
-        if (adapter->failures++ == 0)
             log_warn_of(LOG_ADAPTER(q->adapter),
                         "adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter,
                         why->text);
-        adapter->poll_at = engine_now(engine) + (wait < POLL_BACKOFF_MAX ? wait : POLL_BACKOFF_MAX);
+        }
+        adapter->failures++;
     }
-    engine_wake_by(engine, adapter->poll_at);
+    ask_again(engine, adapter, q->find);
     free(q);
     engine_settle(engine);
 }
 
-/* Ask about those jobs of the adapter for which `wanted` holds. */
+/* Ask about the jobs on one of the adapter's lists. */
 static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
 {
-    size_t n = 0, max = HASH_COUNT(engine->jobs);
+    size_t n = 0, max = find ? adapter->n_unasked : adapter->n_polled;
     struct adapter_job *jobs = xcalloc(max, sizeof *jobs);
     struct question *q = xcalloc(1, sizeof *q + max * sizeof q->ids[0]);
-    struct live_job *job, *next;
 
-    HASH_ITER (hh, engine->jobs, job, next) {
-        bool wanted = find ? !job->asked : job->asked && job->row.state != JOB_INTENT && !job->gone;
-
-        if (job->adapter != adapter || !wanted)
-            continue;
+    for (struct live_job *job = find ? adapter->unasked : adapter->polled; job != NULL; job = job->next) {
         plan_adapter_job(job, plan_job_dir(engine, job), &jobs[n]);
         q->ids[n++] = job->row.id;
     }
-    if (n > 0) {
-        q->engine = engine;
-        q->epoch = engine->epoch;
-        q->find = find;
-        q->n = n;
-        snprintf(q->adapter, sizeof q->adapter, "%s", adapter->ops->name);
-        adapter->polling = true;
-        adapter->poll_at = INT64_MAX; /* a poke meanwhile sets it */
-        (find ? adapter->ops->find : adapter->ops->poll)(adapter->adapter, jobs, n, answered, q);
-    } else {
-        adapter->poll_at = INT64_MAX;
-        free(q);
-    }
+    q->engine = engine;
+    q->epoch = engine->epoch;
+    q->find = find;
+    q->n = n;
+    snprintf(q->adapter, sizeof q->adapter, "%s", adapter->ops->name);
+    adapter->polling = true;
+    adapter->poked = false;
+    adapter->asked_ms = engine_now(engine);
+    alarm_set(engine, &adapter->poll, INT64_MAX);
+    (find ? adapter->ops->find : adapter->ops->poll)(adapter->adapter, jobs, n, answered, q);
     for (size_t i = 0; i < n; i++)
         free((char *)jobs[i].dir);
     free(jobs);
 }
 
-void poll_find(struct engine *engine, struct known_adapter *adapter)
+static void poll_now(struct engine *engine, struct alarm *alarm)
 {
-    if (!adapter->polling)
-        ask(engine, adapter, true);
-}
-
-void poll_adapter(struct engine *engine, struct known_adapter *adapter)
-{
-    struct live_job *job, *next;
+    struct known_adapter *adapter = heap_entry(alarm, struct known_adapter, poll);
 
     if (adapter->polling)
+        adapter->poked = true;
+    else if (adapter->unasked != NULL) /* what it may not know by id yet comes first */
+        ask(engine, adapter, true);
+    else if (adapter->polled != NULL)
+        ask(engine, adapter, false);
+}
+
+void poll_init(struct known_adapter *adapter)
+{
+    adapter->poll.ring = poll_now;
+}
+
+void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms)
+{
+    if (adapter->polling || (heap_holds(&adapter->poll.node) && adapter->poll.node.key <= when_ms))
         return;
-    HASH_ITER (hh, engine->jobs, job, next) {
-        if (job->adapter == adapter && !job->asked) { /* what it may not know by id yet comes first */
-            poll_find(engine, adapter);
-            return;
-        }
+    alarm_set(engine, &adapter->poll, when_ms);
+}
+
+void poll_soon(struct engine *engine, struct known_adapter *adapter)
+{
+    int64_t now = engine_now(engine);
+    int64_t from = adapter->asked_ms + (int64_t)(adapter->n_unasked + adapter->n_polled) / POLL_JOBS_PER_MS;
+
+    if (adapter->polling) {
+        adapter->poked = true;
+        return;
     }
-    ask(engine, adapter, false);
+    if (adapter->failures == 0 || !heap_holds(&adapter->poll.node)) /* else it backs off */
+        poll_by(engine, adapter, from > now ? from : now);
+}
+
+void poll_find(struct engine *engine, struct known_adapter *adapter)
+{
+    if (!adapter->polling && adapter->unasked != NULL)
+        ask(engine, adapter, true);
 }

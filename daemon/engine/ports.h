@@ -19,6 +19,10 @@ struct rundir_ops {
     /* Make the directories, then write the files, in this order. Both arrays are taken over with all they hold. */
     void (*write)(void *rundir, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n_files,
                   void (*cb)(void *arg, const struct error *err), void *arg);
+    /* Make the directory, then claim.json in it unless there is one already (`taken`), whole and exclusively. Both are taken
+     * over. */
+    void (*claim)(void *rundir, char *dir, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
+                  void *arg);
     /* Read JSON files: json[i] is NULL where paths[i] is not there (or broken); borrowed for the callback. `paths` is
      * taken over. err is not NULL where one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),

@@ -202,8 +202,7 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
         log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
                     (long long)ens->training->row.id, failed->text);
         ens->training->reading = false;
-        ens->training->look_at = engine_now(engine) + FILE_RETRY_MS;
-        engine_wake_by(engine, ens->training->look_at);
+        alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
         return;
     }
     for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
@@ -220,8 +219,7 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     long long e = ens->row.id, g = training->row.generation;
     char **paths;
 
-    training->look_at = engine_now(engine) + TRAINING_POLL_MS;
-    engine_wake_by(engine, training->look_at);
+    alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
     training->again = training->reading;
     if (training->reading)
         return;

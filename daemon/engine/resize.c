@@ -2,15 +2,10 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
-#include "common/xalloc.h"
 
-#include <stdlib.h>
-
-static int younger_first(const void *a, const void *b)
+static bool may_stop(const struct live_job *job)
 {
-    const struct live_job *const *x = a, *const *y = b;
-
-    return ((*x)->row.id < (*y)->row.id) - ((*x)->row.id > (*y)->row.id);
+    return job->row.kind == JOB_MEMBERS && !job->row.cancel && job->open > 0;
 }
 
 /* Cancel the youngest jobs until no more than `width` attempts are left that are not being stopped. Returns how many
@@ -18,23 +13,21 @@ static int younger_first(const void *a, const void *b)
  * disk before the scheduler hears of it: so a restart in between changes nothing. */
 static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width)
 {
-    struct live_job **jobs = xcalloc(HASH_COUNT(engine->jobs) + 1, sizeof *jobs), *job, *next;
+    struct live_job *job;
     int64_t staying = 0, stopped = 0;
-    size_t n = 0;
 
-    HASH_ITER (hh, engine->jobs, job, next) {
-        if (job->ensemble != ens || job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
+    for (job = ens->jobs; job != NULL; job = job->ens_next)
+        if (may_stop(job))
+            staying += (int64_t)job->open;
+    /* from the youngest on: the first one's `prev` is the last */
+    for (job = ens->jobs ? ens->jobs->ens_prev : NULL; job != NULL && staying > width;
+         job = job == ens->jobs ? NULL : job->ens_prev) {
+        if (!may_stop(job))
             continue;
-        jobs[n++] = job;
-        staying += (int64_t)job->open;
+        staying -= (int64_t)job->open;
+        stopped += (int64_t)job->open;
+        job_cancel(engine, job);
     }
-    qsort(jobs, n, sizeof jobs[0], younger_first);
-    for (size_t i = 0; i < n && staying > width; i++) {
-        staying -= (int64_t)jobs[i]->open;
-        stopped += (int64_t)jobs[i]->open;
-        job_cancel(engine, jobs[i]);
-    }
-    free(jobs);
     return stopped;
 }
 

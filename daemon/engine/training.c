@@ -8,6 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void look(struct engine *engine, struct alarm *alarm)
+{
+    struct training *training = heap_entry(alarm, struct training, look);
+
+    if ((training->job != NULL || training->job_over) && training->row.state < TRAINING_DONE)
+        training_look(engine, training->ensemble);
+}
+
+static void reception_retry(struct engine *engine, struct alarm *alarm)
+{
+    engine_touch(engine, heap_entry(alarm, struct training, reception_retry)->ensemble);
+}
+
+struct training *training_new(struct live_ensemble *ens)
+{
+    struct training *training = xcalloc(1, sizeof *training);
+
+    training->ensemble = ens;
+    training->look.ring = look;
+    training->reception_retry.ring = reception_retry;
+    return training;
+}
+
+void training_free(struct engine *engine, struct training *training)
+{
+    if (training == NULL)
+        return;
+    alarm_set(engine, &training->look, INT64_MAX);
+    alarm_set(engine, &training->reception_retry, INT64_MAX);
+    free(training);
+}
+
 void training_start(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
@@ -27,12 +59,12 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     job->asked = true;
     job->slots = xcalloc((size_t)row.size, sizeof *job->slots);
     for (int64_t rank = 0; rank < row.size; rank++)
-        job->slots[job->n_slots++] = (struct slot){rank, training->row.generation, true};
+        job->slots[job->n_slots++] = (struct slot){.index = rank, .number = training->row.generation, .open = true};
     job->open = job->n_slots;
     training->job = job;
     training->ranks_succeeded = true;
-    training->look_at = engine_now(engine) + TRAINING_POLL_MS;
-    engine_wake_by(engine, training->look_at);
+    alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
+    engine_touch(engine, ens); /* another may be the next to start */
     engine_event(engine, "training.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
     job_start_committed(engine, job);
 }
@@ -73,8 +105,7 @@ static void reception_written(void *arg, const struct error *failed)
     }
     log_warn_of(LOG_ENSEMBLE(id), "ensemble %lld: the end of reception cannot be told yet: %s", (long long)id,
                 failed->text);
-    ens->training->reception_retry_at = engine_now(engine) + FILE_RETRY_MS;
-    engine_wake_by(engine, ens->training->reception_retry_at);
+    alarm_set(engine, &ens->training->reception_retry, engine_now(engine) + FILE_RETRY_MS);
 }
 
 /* That every member is final is on disk: only now may it be told, since a rank cannot be told otherwise later. */
@@ -109,7 +140,7 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
 
     if (training->reception_written || training->reception_writing || training->job == NULL)
         return;
-    training->reception_retry_at = INT64_MAX;
+    alarm_set(engine, &training->reception_retry, INT64_MAX);
     training->reception_writing = true;
     turn_after_commit(engine->turn, members_over_committed, ticket_new(engine, ens->row.id));
 }

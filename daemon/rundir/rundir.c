@@ -15,9 +15,9 @@
 /* One request; the worker thread owns it between queueing and its callback. */
 struct work {
     uv_work_t req;
-    bool failed;
+    bool failed, taken;
     struct error err;
-    char **paths; /* read: files; write: directories; tail: one file */
+    char **paths; /* read: files; write: directories; tail: one file; claim: a directory */
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
@@ -29,6 +29,7 @@ struct work {
         void (*written)(void *arg, const struct error *err);
         void (*read)(void *arg, json_t **json, const struct error *err);
         void (*tailed)(void *arg, const char *text, size_t size);
+        void (*claimed)(void *arg, bool taken, const struct error *err);
     } cb;
     void *arg;
 };
@@ -107,6 +108,42 @@ static void rundir_write(void *loop, char **dirs, size_t n_dirs, struct rundir_f
     queue(loop, work, run_write, after_write);
 }
 
+static void run_claim(uv_work_t *req)
+{
+    struct work *work = req->data;
+
+    work->failed = dir_make(work->paths[0], &work->err) < 0 ||
+                   file_create_json(work->files[0].path, work->files[0].json, 0600, &work->err) < 0;
+    if (work->failed && errno == EEXIST) {
+        work->failed = false;
+        work->taken = true;
+    }
+}
+
+static void after_claim(uv_work_t *req, int status)
+{
+    struct work *work = req->data;
+
+    check_cancelled(work, status);
+    work->cb.claimed(work->arg, work->taken, work->failed ? &work->err : NULL);
+    work_free(work);
+}
+
+static void rundir_claim(void *loop, char *dir, json_t *claim,
+                         void (*cb)(void *arg, bool taken, const struct error *err), void *arg)
+{
+    char **paths = xcalloc(1, sizeof *paths);
+    struct work *work;
+
+    paths[0] = dir;
+    work = work_new(paths, 1, arg);
+    work->files = xcalloc(1, sizeof *work->files);
+    work->n_files = 1;
+    work->files[0] = (struct rundir_file){xasprintf("%s/claim.json", dir), claim, 0600};
+    work->cb.claimed = cb;
+    queue(loop, work, run_claim, after_claim);
+}
+
 static void run_read(uv_work_t *req)
 {
     struct work *work = req->data;
@@ -179,4 +216,4 @@ static void rundir_tail(void *loop, char *path, int64_t offset, void (*cb)(void 
     queue(loop, work, run_tail, after_tail);
 }
 
-const struct rundir_ops rundir_ops = {.write = rundir_write, .read = rundir_read, .tail = rundir_tail};
+const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read, .tail = rundir_tail};

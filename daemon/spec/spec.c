@@ -69,11 +69,12 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
 
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "training", NULL};
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "training", NULL};
     const json_t *members = NULL, *training = NULL;
 
     spec->adapter = "local";
     spec->pack = 1;
+    spec->share = 1;
     if (!json_is_object(spec->json))
         return error_at(err, "spec_wrong_type", "", "a spec is a JSON object, not %s", jsonx_type_name(spec->json));
     if (jsonx_only(spec->json, "", keys, err) < 0 ||
@@ -85,6 +86,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
         jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
+        jsonx_int(spec->json, "", "share", JSONX_OPTIONAL, 1, 1000, &spec->share, err) < 0 ||
         jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;

@@ -24,6 +24,7 @@ struct spec {
     int64_t retries;
     int64_t width;
     int64_t pack;
+    int64_t share; /* of the places of an adapter, where several ensembles want them */
     bool has_training;
     struct spec_task training;
     int64_t ranks;

@@ -41,16 +41,18 @@ static void read_row(sqlite3_stmt *stmt, struct job_row *row)
 
 int store_job_insert(struct store *store, struct job_row *row, struct error *err)
 {
-    /* The name holds the id, which only the insert gives: a provisional one is unique, too. */
+    /* The name holds the id, which the same statement gives: one more than was ever given. */
     if (store_exec(store, err,
-                   "INSERT INTO job (ensemble, kind, adapter, name, state, size, created) "
-                   "VALUES (?1, ?2, ?3, hex(randomblob(16)), 'intent', ?4, ?5)",
-                   "ittii", row->ensemble, kind_names[row->kind], row->adapter, row->size, row->created_ms) < 0)
+                   "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created) "
+                   "SELECT n, ?1, ?2, ?3, 'st-' || ?4 || '-' || n, 'intent', ?5, ?6 FROM (SELECT 1 + coalesce((SELECT seq "
+                   "FROM sqlite_sequence WHERE name = 'job'), 0) AS n)",
+                   "itttii", row->ensemble, kind_names[row->kind], row->adapter, store_instance(store), row->size,
+                   row->created_ms) < 0)
         return -1;
     row->id = store_last_id(store);
     row->state = JOB_INTENT;
     snprintf(row->name, sizeof row->name, "st-%s-%lld", store_instance(store), (long long)row->id);
-    return store_exec(store, err, "UPDATE job SET name = ?2 WHERE id = ?1", "it", row->id, row->name);
+    return 0;
 }
 
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)

@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 struct request {
-    struct request *next; /* of those not yet answered */
+    struct request *prev, *next; /* of those not yet answered */
     bool dropped;         /* its daemon has crashed */
     char **paths;
     size_t n_paths;
@@ -16,6 +17,8 @@ struct request {
     void (*written)(void *arg, const struct error *err);
     void (*read)(void *arg, json_t **json, const struct error *err);
     void (*tailed)(void *arg, const char *text, size_t size);
+    void (*claimed)(void *arg, bool taken, const struct error *err);
+    json_t *claim;
     void *arg;
 };
 
@@ -27,6 +30,7 @@ static void request_free(struct request *r)
         free(r->files[i].path);
         json_decref(r->files[i].json);
     }
+    json_decref(r->claim);
     free(r->paths);
     free(r->files);
     free(r);
@@ -36,12 +40,8 @@ static struct request *pending; /* one simulation at a time */
 
 static void forget(struct request *r)
 {
-    struct request **at = &pending;
-
-    while (*at != NULL && *at != r)
-        at = &(*at)->next;
-    if (*at != NULL)
-        *at = r->next;
+    if (!r->dropped)
+        DL_DELETE(pending, r);
 }
 
 void disk_drop_all(void)
@@ -51,13 +51,15 @@ void disk_drop_all(void)
         struct error err;
         json_t **json = xcalloc(r->n_paths + 1, sizeof *json);
 
-        pending = r->next;
+        forget(r);
         r->dropped = true;
         error_set(&err, "dropped", "the daemon is gone");
         if (r->written != NULL)
             r->written(r->arg, &err);
         else if (r->read != NULL)
             r->read(r->arg, json, &err);
+        else if (r->claimed != NULL)
+            r->claimed(r->arg, false, &err);
         else
             r->tailed(r->arg, "", 0);
         free(json);
@@ -72,8 +74,27 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
     for (size_t i = 0; i < r->n_files && !failed; i++)
         json_object_set(sim_files(sim), r->files[i].path, r->files[i].json);
     error_set(&err, "file_write", "simulated");
+    sim_enter(sim);
     if (alive)
         r->written(r->arg, failed ? &err : NULL);
+    sim_leave(sim);
+}
+
+static void do_claim(struct sim *sim, struct request *r, bool alive)
+{
+    struct error err;
+    bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
+    char *path = xasprintf("%s/claim.json", r->paths[0]);
+    bool taken = json_object_get(sim_files(sim), path) != NULL;
+
+    if (!failed && !taken)
+        json_object_set(sim_files(sim), path, r->claim);
+    free(path);
+    error_set(&err, "file_write", "simulated");
+    sim_enter(sim);
+    if (alive)
+        r->claimed(r->arg, taken, failed ? &err : NULL);
+    sim_leave(sim);
 }
 
 static void do_read(struct sim *sim, struct request *r, bool alive)
@@ -85,8 +106,10 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     for (size_t i = 0; i < r->n_paths && !failed; i++)
         json[i] = json_object_get(sim_files(sim), r->paths[i]);
     error_set(&err, "file_read", "simulated");
+    sim_enter(sim);
     if (alive)
         r->read(r->arg, json, failed ? &err : NULL);
+    sim_leave(sim);
     free(json);
 }
 
@@ -100,6 +123,8 @@ static void serve(struct sim *sim, void *arg)
         do_write(sim, r, !r->dropped);
     else if (r->read != NULL)
         do_read(sim, r, !r->dropped);
+    else if (r->claimed != NULL)
+        do_claim(sim, r, !r->dropped);
     else if (!r->dropped)
         r->tailed(r->arg, "", 0);
     request_free(r);
@@ -107,14 +132,14 @@ static void serve(struct sim *sim, void *arg)
 
 static struct request *ask(struct sim *sim, char **paths, size_t n, void *arg)
 {
+    const struct sim_faults *weather = sim_faults_of(sim);
     struct request *r = xcalloc(1, sizeof *r);
 
-    r->next = pending;
-    pending = r;
+    DL_PREPEND(pending, r);
     r->paths = paths;
     r->n_paths = n;
     r->arg = arg;
-    sim_at(sim, sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, 20) ? 20000 : 50), serve, r);
+    sim_at(sim, sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, weather->slow) ? 20000 : (uint64_t)weather->disk_ms), serve, r);
     return r;
 }
 
@@ -134,6 +159,18 @@ static void disk_read(void *sim, char **paths, size_t n, void (*cb)(void *arg, j
     ask(sim, paths, n, arg)->read = cb;
 }
 
+static void disk_claim(void *sim, char *dir, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
+                       void *arg)
+{
+    char **paths = xcalloc(1, sizeof *paths);
+    struct request *r;
+
+    paths[0] = dir;
+    r = ask(sim, paths, 1, arg);
+    r->claim = claim;
+    r->claimed = cb;
+}
+
 static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size),
                       void *arg)
 {
@@ -146,4 +183,4 @@ static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *ar
     r->tailed = cb;
 }
 
-const struct rundir_ops sim_disk_ops = {.write = disk_write, .read = disk_read, .tail = disk_tail};
+const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read, .tail = disk_tail};

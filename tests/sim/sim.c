@@ -1,5 +1,6 @@
 #include "tests/sim/sim.h"
 
+#include "common/heap.h"
 #include "common/xalloc.h"
 #include "daemon/store/internal.h"
 
@@ -7,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct event {
-    int64_t when;
-    uint64_t order;
+    struct heap_node node; /* by time, then by the order in which they were made */
     sim_event_fn *fn;
     void *arg;
 };
@@ -20,12 +21,14 @@ struct sim {
     struct sim_faults faults;
     const char *state_dir;
     int64_t now, wake;
-    uint64_t order;
-    struct event *events; /* unsorted: there are few */
-    size_t n, cap;
+    int64_t order;
+    struct heap events;
     json_t *files;
-    struct cluster *cluster;
-    bool commit_failed, ending;
+    int64_t engine_ns, entered_ns; /* spent in the daemon's part; since when it is in it, 0 not */
+    json_t *ledger;
+    struct cluster *clusters[SIM_ADAPTERS];
+    int slots[SIM_ADAPTERS], max_jobs[SIM_ADAPTERS];
+    bool commit_failed, crashing, ending;
     char violation[300];
 
     uv_loop_t loop;
@@ -81,7 +84,40 @@ json_t *sim_files(struct sim *sim)
 
 int sim_live_jobs(const struct sim *sim)
 {
-    return cluster_live_jobs(sim->cluster);
+    int n = 0;
+
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        n += cluster_live_jobs(sim->clusters[i]);
+    return n;
+}
+
+json_t *sim_ledger(struct sim *sim)
+{
+    return sim->ledger;
+}
+
+bool sim_told_ended(struct sim *sim, const char *job)
+{
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        if (cluster_told_ended(sim->clusters[i], job))
+            return true;
+    return false;
+}
+
+void sim_limit(struct sim *sim, int adapter, int slots, int max_jobs)
+{
+    sim->slots[adapter] = slots;
+    sim->max_jobs[adapter] = max_jobs;
+}
+
+int sim_slots(const struct sim *sim, int adapter)
+{
+    return sim->slots[adapter];
+}
+
+int sim_max_jobs(const struct sim *sim, int adapter)
+{
+    return sim->max_jobs[adapter];
 }
 
 const char *sim_violation(const struct sim *sim)
@@ -102,11 +138,34 @@ void sim_violate(struct sim *sim, const char *fmt, ...)
 
 void sim_at(struct sim *sim, int64_t when_ms, sim_event_fn *fn, void *arg)
 {
-    if (sim->n == sim->cap) {
-        sim->cap = sim->cap ? 2 * sim->cap : 64;
-        sim->events = xrealloc(sim->events, sim->cap, sizeof *sim->events);
-    }
-    sim->events[sim->n++] = (struct event){when_ms < sim->now ? sim->now : when_ms, sim->order++, fn, arg};
+    struct event *event = xcalloc(1, sizeof *event);
+
+    event->fn = fn;
+    event->arg = arg;
+    heap_set(&sim->events, &event->node, when_ms < sim->now ? sim->now : when_ms, sim->order++);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void sim_enter(struct sim *sim)
+{
+    sim->entered_ns = now_ns();
+}
+
+void sim_leave(struct sim *sim)
+{
+    sim->engine_ns += now_ns() - sim->entered_ns;
+}
+
+int64_t sim_engine_ns(const struct sim *sim)
+{
+    return sim->engine_ns;
 }
 
 static int64_t port_now(void *arg)
@@ -138,29 +197,24 @@ static int on_commit(void *arg)
 {
     struct sim *sim = arg;
 
-    return sim->engine != NULL && sim_chance(sim, sim->faults.commit_fails);
+    if (sim->engine == NULL)
+        return 0;
+    if (sim_chance(sim, sim->faults.commit_crashes)) {
+        sim->crashing = true;
+        return 1;
+    }
+    return sim_chance(sim, sim->faults.commit_fails);
 }
 
-static void violate(sqlite3_context *context, int n, sqlite3_value **values)
+/* Stored, and gone before anything could be done about it: a reply, a submission. */
+static void committed(void *arg)
 {
-    sim_violate(sqlite3_user_data(context), "%s", (const char *)sqlite3_value_text(values[0]));
-}
+    struct sim *sim = arg;
 
-/* The database itself watches what may never be written, not even for the length of a turn. */
-static void watch(struct sim *sim)
-{
-    static const char triggers[] =
-        "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a INDEXED BY attempt_open WHERE "
-        "a.ensemble = NEW.ensemble AND a.outcome IS NULL) > (SELECT width FROM main.ensemble WHERE id = NEW.ensemble) "
-        "BEGIN SELECT violate('an attempt was made above the width'); END;"
-        "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id = "
-        "NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;";
-    char *why = NULL;
-
-    sqlite3_create_function(sim->store->db, "violate", 1, SQLITE_UTF8, sim, violate, NULL, NULL);
-    if (sqlite3_exec(sim->store->db, triggers, NULL, NULL, &why) != SQLITE_OK)
-        sim_violate(sim, "the store cannot be watched: %s", why);
-    sqlite3_free(why);
+    if (sim->engine == NULL || !sim_chance(sim, sim->faults.commit_crashes))
+        return;
+    sim->crashing = true;
+    engine_stop(sim->engine);
 }
 
 void sim_boot(struct sim *sim)
@@ -185,11 +239,14 @@ void sim_boot(struct sim *sim)
         return;
     }
     sqlite3_exec(sim->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL); /* the power does not fail here */
-    watch(sim);
+    if (!sim->faults.tidy) /* it costs as much as there is */
+        watch_store(sim);
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
     sim->engine = engine_create(&ports, sim->store, sim->turn);
-    engine_add_adapter(sim->engine, &cluster_ops, cluster_adapter(sim->cluster));
+    turn_on_commit(sim->turn, committed, sim);
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        engine_add_adapter(sim->engine, &cluster_ops[i], cluster_adapter(sim->clusters[i]), sim->max_jobs[i]);
     if (engine_load(sim->engine, &err) < 0)
         sim_violate(sim, "the state cannot be read: %s", err.text);
 }
@@ -204,9 +261,12 @@ void sim_crash(struct sim *sim)
         return;
     engine_stop(sim->engine);
     disk_drop_all();
-    cluster_drop_all(sim->cluster);
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        cluster_drop_all(sim->clusters[i]);
     /* what waits for a commit is told that there is none, so that its memory is freed; the changes go with it */
     sqlite3_commit_hook(sim->store->db, NULL, NULL);
+    turn_on_commit(sim->turn, NULL, NULL);
+    sim->crashing = false;
     sim->store->doomed = sim->store->in_transaction;
     turn_after_commit(sim->turn, nothing_kept, NULL);
     turn_destroy(sim->turn);
@@ -222,33 +282,60 @@ void sim_crash(struct sim *sim)
 int sim_turn(struct sim *sim)
 {
     sim->commit_failed = false;
+    sim_enter(sim);
     uv_run(&sim->loop, UV_RUN_NOWAIT);
+    sim_leave(sim);
+    if (sim->crashing) {
+        sim_crash(sim);
+        return -1;
+    }
     return sim->commit_failed ? -1 : 0;
 }
 
-bool sim_step(struct sim *sim)
+/* The next thing that happens, without the end of its turn. */
+static bool next(struct sim *sim)
 {
-    size_t first = 0;
+    struct heap_node *first = heap_first(&sim->events);
 
-    for (size_t i = 1; i < sim->n; i++)
-        if (sim->events[i].when < sim->events[first].when ||
-            (sim->events[i].when == sim->events[first].when && sim->events[i].order < sim->events[first].order))
-            first = i;
-    if (sim->n == 0 && sim->wake == INT64_MAX)
+    if (first == NULL && sim->wake == INT64_MAX)
         return false;
-    if (sim->n > 0 && sim->events[first].when <= sim->wake) {
-        struct event event = sim->events[first];
+    if (first != NULL && first->key <= sim->wake) {
+        struct event *event = heap_entry(first, struct event, node);
 
-        sim->events[first] = sim->events[--sim->n];
-        sim->now = event.when;
-        event.fn(sim, event.arg);
+        heap_remove(&sim->events, first);
+        sim->now = first->key;
+        event->fn(sim, event->arg);
+        free(event);
     } else {
         if (sim->wake > sim->now)
             sim->now = sim->wake;
         sim->wake = INT64_MAX;
+        sim_enter(sim);
         if (sim->engine != NULL)
             engine_tick(sim->engine);
+        sim_leave(sim);
     }
+    return true;
+}
+
+bool sim_step(struct sim *sim)
+{
+    bool more = next(sim);
+
+    if (more)
+        sim_turn(sim);
+    return more;
+}
+
+bool sim_step_ms(struct sim *sim)
+{
+    int64_t now;
+
+    if (!next(sim))
+        return false;
+    now = sim->now;
+    while (sim->events.n > 0 && heap_first(&sim->events)->key <= now)
+        next(sim);
     sim_turn(sim);
     return true;
 }
@@ -263,6 +350,14 @@ struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const cha
 
     sim->random = seed;
     sim->faults = *faults;
+    if (faults->run_ms == 0) { /* the weather is left to us */
+        sim->faults.queue_ms = 60000;
+        sim->faults.run_ms = 30000;
+        sim->faults.forget_ms = 300000;
+        sim->faults.disk_ms = 50;
+        sim->faults.answer_ms = 500;
+        sim->faults.slow = 25;
+    }
     sim->state_dir = state_dir;
     sim->now = INT64_C(1700000000000);
     sim->wake = INT64_MAX;
@@ -270,7 +365,9 @@ struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const cha
     uv_loop_init(&sim->loop);
     uv_idle_init(&sim->loop, &sim->alive);
     uv_idle_start(&sim->alive, on_idle);
-    sim->cluster = cluster_create(sim);
+    sim->ledger = json_object();
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        sim->clusters[i] = cluster_create(sim, i);
     return sim;
 }
 
@@ -278,13 +375,15 @@ void sim_destroy(struct sim *sim)
 {
     sim_crash(sim);
     sim->ending = true;
-    while (sim->n > 0)
+    while (sim->events.n > 0)
         sim_step(sim); /* events free what they hold; without an engine they change nothing */
-    cluster_destroy(sim->cluster);
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        cluster_destroy(sim->clusters[i]);
+    json_decref(sim->ledger);
     json_decref(sim->files);
     uv_close((uv_handle_t *)&sim->alive, NULL);
     uv_run(&sim->loop, UV_RUN_DEFAULT);
     uv_loop_close(&sim->loop);
-    free(sim->events);
+    heap_fini(&sim->events);
     free(sim);
 }

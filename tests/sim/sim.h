@@ -13,12 +13,19 @@ struct sim_faults {
     int submit_refused;
     int poll_unsure;
     int queue_lost;      /* a queued job vanishes */
-    int runner_killed;   /* a runner dies with its tasks, leaving no record */
+    int runner_killed;   /* a runner dies with its tasks, leaving no record: alone, or with its node, or to be queued again */
+    int lies;            /* the scheduler says of a job for a while that it ended, or that there is none */
     int task_fails;
     int write_fails;     /* of the run directory */
     int read_fails;
     int nudge_lost;      /* a control message, or an adapter's poke */
     int commit_fails;    /* of the store: a full disk */
+    int commit_crashes;  /* the daemon dies at a commit, before or after it */
+
+    /* The rest of the weather, in ms: at most. All 0: as usual. */
+    int queue_ms, run_ms, forget_ms, disk_ms, answer_ms;
+    int slow; /* how many answers of disk and scheduler take much longer, per mille */
+    bool tidy; /* what no one will ask for any more is removed: for long runs */
 };
 
 struct sim;
@@ -30,17 +37,27 @@ uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
 int64_t sim_now(const struct sim *sim);
 
+/* CPU slots and max_jobs of each adapter; 0 without limit. */
+#define SIM_ADAPTERS 2
+extern const char *const sim_adapters[SIM_ADAPTERS];
+void sim_limit(struct sim *sim, int adapter, int slots, int max_jobs);
+int sim_slots(const struct sim *sim, int adapter);
+int sim_max_jobs(const struct sim *sim, int adapter);
+
 /* Start the daemon's part (store, turn, engine) on what is on disk; crash it: nothing that was not committed is kept. */
 void sim_boot(struct sim *sim);
 void sim_crash(struct sim *sim);
 struct engine *sim_engine(struct sim *sim);
 struct store *sim_store(struct sim *sim);
 
-/* End the loop turn: commit. 0, or -1 where the commit failed. */
+/* End the loop turn: commit. 0, or -1 where the commit failed or nobody was left to tell of it. */
 int sim_turn(struct sim *sim);
 
 /* Let the next thing happen, and end the turn. false: nothing will ever happen any more. */
 bool sim_step(struct sim *sim);
+
+/* The same with all that happens in the same millisecond, as a busy daemon would find it. */
+bool sim_step_ms(struct sim *sim);
 
 /* Jobs that the scheduler still has queued or running. */
 int sim_live_jobs(const struct sim *sim);
@@ -55,14 +72,33 @@ const struct sim_faults *sim_faults_of(const struct sim *sim);
 bool sim_ending(const struct sim *sim); /* what would go on for ever stops */
 json_t *sim_files(struct sim *sim); /* path → JSON document */
 
+/* Around all that runs in the daemon's part: the time that it takes in all. */
+void sim_enter(struct sim *sim);
+void sim_leave(struct sim *sim);
+int64_t sim_engine_ns(const struct sim *sim);
+
 /* cluster.c */
 struct cluster;
-struct cluster *cluster_create(struct sim *sim);
+struct cluster *cluster_create(struct sim *sim, int adapter);
 void cluster_destroy(struct cluster *cluster);
 struct adapter *cluster_adapter(struct cluster *cluster);
-extern const struct adapter_ops cluster_ops;
+extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
 void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
+
+/* What the cluster saw of each attempt that it ran: "ENSEMBLE.INDEX.ATTEMPT" → its outcome, or "running". Shared by the
+ * clusters. */
+json_t *sim_ledger(struct sim *sim);
+/* Did the scheduler ever say that the job had ended, or refuse it? */
+bool sim_told_ended(struct sim *sim, const char *job);
+bool cluster_told_ended(const struct cluster *cluster, const char *job);
+
+/* watch.c */
+void watch_store(struct sim *sim); /* the database itself watches what may never be written */
+void watch_always(struct sim *sim); /* what must hold after every turn */
+void watch_end(struct sim *sim);    /* … and when all is over */
+void watch_calm(struct sim *sim);   /* … where nothing ever failed */
+void watch_places(struct sim *sim); /* no place is left empty that could be used */
 
 /* disk.c */
 extern const struct rundir_ops sim_disk_ops; /* their `rundir` is the sim */

@@ -1,0 +1,134 @@
+/* Giving a job up of which no record tells the end: carefully, since schedulers forget, are late, and say for a while what
+ * is not so.
+ *
+ * A job that a runner claimed is lost once the scheduler still says, after a while, that it is gone, and no record has come.
+ * One that nobody claimed may still be started by a scheduler that had only lost sight of it; so before it is given up the
+ * daemon claims it itself, exclusively, as a runner does: a late one finds the job taken, and touches nothing. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDS_MS 4500  /* shared file systems show files late */
+#define UNKNOWN_MS 60000 /* a claimed job that the scheduler no longer knows may only be out of its sight */
+
+static void conclude(struct engine *engine, struct live_job *job)
+{
+    char reason[sizeof job->abandon_reason];
+
+    memcpy(reason, job->abandon_reason, sizeof reason);
+    job_fail_open(engine, job, job->abandon_as, reason);
+    job_end(engine, job, reason);
+}
+
+static void claimed(void *arg, bool taken, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+
+    if (job == NULL)
+        return;
+    job->business = BUSINESS_NONE;
+    if (failed != NULL) {
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
+                    failed->text);
+        job->look = true;
+        job_retry_in(engine, job, FILE_RETRY_MS);
+    } else if (taken) { /* by a runner, or by us before a restart: its files tell */
+        job->look = true;
+        job->missing_ms = 0;
+        job_retry_in(engine, job, COLLECT_FIRST_MS);
+        if (job->row.state == JOB_INTENT) /* it was submitted after all, and has started */
+            job_note_submitted(engine, job, job->row.scheduler_id);
+    } else {
+        job->sealed = true;
+        conclude(engine, job);
+    }
+    engine_settle(engine);
+}
+
+void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
+{
+    json_t *claim;
+
+    job->abandon_as = outcome;
+    snprintf(job->abandon_reason, sizeof job->abandon_reason, "%s", reason);
+    if (job->sealed || !job->maybe_submitted || job->started) {
+        conclude(engine, job);
+        return;
+    }
+    claim = json_pack("{s:i, s:b, s:f}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000);
+    job->business = BUSINESS_CLAIMING;
+    engine->ports.rundir_ops->claim(engine->ports.rundir, plan_job_dir(engine, job), claim, claimed,
+                                    ticket_new(engine, job->row.id));
+}
+
+bool job_is_unwanted(const struct live_job *job)
+{
+    return job->row.cancel || job->ensemble->row.state == ENSEMBLE_CANCELLED;
+}
+
+/* The scheduler forgot a job before it started: the same job again. Were it to start after all, only one of the two
+ * runners could claim it. */
+static void submit_again(struct engine *engine, struct live_job *job)
+{
+    struct error err;
+
+    log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
+                "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
+    job->row.state = JOB_INTENT;
+    job_back(job);
+    job_file(engine, job);
+    store_job_update(engine->store, &job->row, &err);
+    job_start_committed(engine, job);
+}
+
+/* Long enough without a record, and is it sure that the job is over? */
+static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t now)
+{
+    /* of one that was submitted more than once, what is said to have ended may be the one that came too late */
+    bool doubtful = ran && (job->unknown || job->row.submissions > 1);
+
+    if (ended || job->adapter->ops->exact)
+        return now - job->missing_ms >= RECORDS_MS;
+    return job->gone_ms - job->missing_ms >= (doubtful ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
+}
+
+void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended)
+{
+    bool ran = claimed_by_runner || job->started;
+    int64_t now = engine_now(engine), wait;
+    char reason[400];
+
+    if (!ran && job_is_unwanted(job)) {
+        job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
+        return;
+    }
+    if (!ran && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {
+        submit_again(engine, job);
+        return;
+    }
+    if (job->missing_ms == 0)
+        job->missing_ms = now;
+    if (!job->sealed && !is_sure(job, ran, ended, now)) {
+        wait = now - job->missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->missing_ms;
+        job->look = true;
+        job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* doubled each time, up to a limit */
+        return;
+    }
+    snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
+             ran ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
+             job->gone_reason);
+    job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
+}
+
+void job_back(struct live_job *job)
+{
+    job->gone = job->unknown = false;
+    job->missing_ms = 0;
+}

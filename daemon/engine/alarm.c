@@ -1,0 +1,35 @@
+/* What is to be done by the clock: a heap of times, so that only what is due is looked at. */
+#include "daemon/engine/internal.h"
+
+void engine_wake_by(struct engine *engine, int64_t when_ms)
+{
+    if (when_ms >= engine->wake_at)
+        return;
+    engine->wake_at = when_ms;
+    engine->ports.wake_at(engine->ports.arg, when_ms);
+}
+
+void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms)
+{
+    if (when_ms == INT64_MAX) {
+        heap_remove(&engine->alarms, &alarm->node);
+        return;
+    }
+    heap_set(&engine->alarms, &alarm->node, when_ms, 0);
+    engine_wake_by(engine, when_ms);
+}
+
+void alarm_ring_due(struct engine *engine, int64_t now)
+{
+    struct heap_node *first;
+
+    for (int n = 0; n < TICK_MAX && (first = heap_first(&engine->alarms)) != NULL && first->key <= now; n++) {
+        struct alarm *alarm = heap_entry(first, struct alarm, node);
+
+        heap_remove(&engine->alarms, first);
+        alarm->ring(engine, alarm);
+    }
+    first = heap_first(&engine->alarms);
+    if (first != NULL)
+        engine_wake_by(engine, first->key);
+}

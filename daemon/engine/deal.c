@@ -1,0 +1,239 @@
+/* The places of an adapter, and who gets them.
+ *
+ * An adapter with a known number of CPU slots is given as many jobs as fill them, and a few more, which wait in its own
+ * queue so that one starts the moment another ends; one with max_jobs, no more member jobs than that. Free places go to the
+ * ensemble that has the least for its share, up to the width of each: so a late and small one has its fair part as places
+ * come free, nothing is stopped for it, and no place stays free that any of them could use.
+ *
+ * Trainings go before members, and never so that all wait for all: while trainings run, their members must have room
+ * beside them, and no job may wait at the head of the adapter's queue that has none. */
+#include "daemon/engine/internal.h"
+
+#include <string.h>
+
+#define AHEAD_MS 200 /* of work waits in an adapter's own queue: more than it takes to learn of an end and submit */
+#define SHARE_UNIT 1000000
+
+static int64_t cpus(const struct adapter_resources *r)
+{
+    return (int64_t)r->copies * r->tasks * r->cpus_per_task;
+}
+
+/* Into a sum that one job would ask for that did the work of all. */
+static void add(struct adapter_resources *sum, const struct adapter_resources *r, int sign)
+{
+    sum->nodes = sum->cpus_per_task = sum->copies = 1;
+    sum->tasks += sign * (int)cpus(r);
+    sum->gpus += sign * r->gpus * r->copies;
+    sum->memory += sign * r->memory * r->copies;
+}
+
+static bool fits(const struct known_adapter *adapter, const struct adapter_resources *sum)
+{
+    struct error err;
+
+    return adapter->ops->slots(adapter->adapter) == 0 || adapter->ops->check(adapter->adapter, sum, &err) == 0;
+}
+
+bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
+                       const struct adapter_resources *b)
+{
+    struct adapter_resources sum = {0};
+
+    add(&sum, a, 1);
+    add(&sum, b, 1);
+    return fits(adapter, &sum);
+}
+
+static struct adapter_resources resources_of(const struct live_job *job)
+{
+    const struct spec *spec = job->ensemble->spec;
+    struct adapter_resources r = job->row.kind == JOB_TRAINING ? spec->training.resources : spec->members.resources;
+
+    r.copies = (int)job->row.size;
+    return r;
+}
+
+void deal_account(struct live_job *job, int sign)
+{
+    struct adapter_resources r = resources_of(job);
+    struct known_adapter *adapter = job->adapter;
+
+    adapter->cpus += sign * cpus(&r);
+    if (job->row.kind == JOB_TRAINING) {
+        if (adapter->ops->slots(adapter->adapter) > 0)
+            add(&adapter->trainings, &r, sign);
+    } else {
+        adapter->jobs += sign;
+        job->ensemble->cpus += sign * cpus(&r);
+    }
+    adapter->dirty = true;
+}
+
+void deal_note_run(struct known_adapter *adapter, const struct job_row *row)
+{
+    int64_t ms = row->ended_ms - row->started_ms;
+
+    if (row->started_ms == 0)
+        return;
+    ms = ms < 1 ? 1 : ms;
+    adapter->run_ms = adapter->run_ms == 0 ? ms : (7 * adapter->run_ms + ms + 7) / 8;
+}
+
+/* Jobs run for hours, or for milliseconds: a place waits for none of them, and a late ensemble behind few. */
+static int64_t places_ahead(const struct known_adapter *adapter, int64_t slots)
+{
+    int64_t ahead = adapter->run_ms ? slots * AHEAD_MS / adapter->run_ms : 1, most = 2 * slots + 64;
+
+    return ahead < 1 ? 1 : ahead > most ? most : ahead;
+}
+
+static bool has_place(const struct known_adapter *adapter)
+{
+    int64_t slots = adapter->ops->slots(adapter->adapter);
+
+    /* the last job may go over: it waits at the head of the queue, and so is not passed by smaller ones for ever */
+    return (slots == 0 || adapter->cpus < slots + places_ahead(adapter, slots)) &&
+           (adapter->max_jobs == 0 || adapter->jobs < adapter->max_jobs);
+}
+
+/* The ensemble whose training is the next to start on the adapter, in the order in which they came. */
+static struct live_ensemble *next_to_train(const struct known_adapter *adapter)
+{
+    struct heap_node *first = heap_first(&adapter->to_train);
+
+    return first ? heap_entry(first, struct live_ensemble, to_train) : NULL;
+}
+
+bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
+{
+    const struct known_adapter *adapter = ens->adapter;
+    struct adapter_resources trainings = adapter->trainings;
+
+    if (next_to_train(adapter) != ens)
+        return false;
+    if (trainings.tasks == 0 && adapter->cpus == 0)
+        return true;
+    add(&trainings, &ens->spec->training.resources, 1);
+    for (struct live_ensemble *other = engine->ensembles; other != NULL; other = other->hh.next) {
+        bool streams = other->training != NULL && other->training->job != NULL;
+
+        if (other->adapter == adapter && (other == ens || streams || other->in_flight > 0) &&
+            !deal_fit_together(adapter, &trainings, &other->spec->members.resources))
+            return false;
+    }
+    return true;
+}
+
+/* Is there room for its jobs beside the trainings, and the one that waits for its turn? */
+static bool fits_beside_trainings(const struct live_ensemble *ens)
+{
+    struct adapter_resources trainings = ens->adapter->trainings;
+    const struct live_ensemble *next = next_to_train(ens->adapter);
+
+    if (ens->training != NULL) /* was seen to when its training started */
+        return true;
+    if (next != NULL)
+        add(&trainings, &next->spec->training.resources, 1);
+    return trainings.tasks == 0 || deal_fit_together(ens->adapter, &trainings, &ens->spec->members.resources);
+}
+
+void deal_touch_all(struct engine *engine, const struct known_adapter *adapter)
+{
+    for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
+        if (ens->adapter == adapter)
+            engine_touch(engine, ens);
+}
+
+static void leave(struct live_ensemble *ens)
+{
+    heap_remove(&ens->adapter->hungry, &ens->hungry);
+}
+
+/* An ensemble waits with its training, or no longer: what others may do depends on who is the first of them. */
+static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bool waits)
+{
+    struct live_ensemble *first = next_to_train(ens->adapter);
+
+    if (waits == heap_holds(&ens->to_train))
+        return;
+    if (waits)
+        heap_set(&ens->adapter->to_train, &ens->to_train, ens->row.id, 0);
+    else
+        heap_remove(&ens->adapter->to_train, &ens->to_train);
+    if (next_to_train(ens->adapter) != first)
+        deal_touch_all(engine, ens->adapter);
+}
+
+static void requeue(struct live_ensemble *ens, int64_t order)
+{
+    heap_set(&ens->adapter->hungry, &ens->hungry, ens->cpus * SHARE_UNIT / ens->spec->share, order);
+}
+
+void deal_enter(struct engine *engine, struct live_ensemble *ens)
+{
+    struct live_ensemble *first;
+
+    if (ens->training != NULL)
+        enter_trainings(engine, ens,
+                        ens->row.state == ENSEMBLE_RUNNING && ens->training->row.state == TRAINING_PENDING);
+    first = next_to_train(ens->adapter);
+    if (first != NULL && first != ens && ens->in_flight == 0) /* it may have waited for the last of these */
+        engine_touch(engine, first);
+    if (!dispatch_wants(ens, engine_now(engine))) {
+        leave(ens);
+        return;
+    }
+    requeue(ens, ens->hungry.tie);
+    ens->adapter->dirty = true;
+}
+
+void deal_leave(struct engine *engine, struct live_ensemble *ens)
+{
+    enter_trainings(engine, ens, false);
+    leave(ens);
+}
+
+static void deal(struct engine *engine, struct known_adapter *adapter, int64_t now)
+{
+    struct heap_node *first;
+
+    while ((first = heap_first(&adapter->hungry)) != NULL && has_place(adapter)) {
+        struct live_ensemble *ens = heap_entry(first, struct live_ensemble, hungry);
+        int64_t n;
+
+        if (engine->budget <= 0) { /* the rest after the next tick, which comes at once */
+            engine->again = true;
+            engine_wake_by(engine, now);
+            return;
+        }
+        if (!fits_beside_trainings(ens)) { /* all are looked at again when that changes */
+            leave(ens);
+            continue;
+        }
+        n = dispatch_job(engine, ens, now);
+        if (n < 0)
+            return; /* the turn is rolled back, and memory rebuilt */
+        engine->budget -= n;
+        ens->hungry.tie = ++engine->dealt;
+        if (n > 0 && dispatch_wants(ens, now)) {
+            requeue(ens, ens->hungry.tie);
+            continue;
+        }
+        leave(ens);
+        engine_touch(engine, ens); /* what it had left may be nothing, or wait */
+    }
+}
+
+void deal_adapters(struct engine *engine)
+{
+    struct known_adapter *adapter, *next;
+    int64_t now = engine_now(engine);
+
+    HASH_ITER (hh, engine->adapters, adapter, next) {
+        if (!adapter->dirty)
+            continue;
+        adapter->dirty = false;
+        deal(engine, adapter, now);
+    }
+}

@@ -1,0 +1,315 @@
+/* The invariants: what must hold in the store whenever something is written, after every turn, and in the end. */
+#include "common/xalloc.h"
+#include "daemon/engine/internal.h"
+#include "daemon/store/internal.h"
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t number(struct sim *sim, const char *sql)
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, sql, "");
+    int64_t n;
+
+    if (stmt == NULL || store_row(sim_store(sim), stmt, &err) != 1) {
+        sim_violate(sim, "%s: %s", sql, err.text);
+        return -1;
+    }
+    n = sqlite3_column_int64(stmt, 0);
+    store_done(stmt);
+    return n;
+}
+
+#define HOLDS(sim, what, sql)                                                                                          \
+    do {                                                                                                               \
+        int64_t n_ = number(sim, sql);                                                                                 \
+        if (n_ != 0)                                                                                                   \
+            sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
+    } while (0)
+
+/* --- places */
+
+/* An ensemble as the store has it, with what it has in flight and could start. */
+struct claimant {
+    int64_t id;
+    int adapter;
+    double share;
+    int64_t job_cpus, cpus, training_cpus;
+    bool trains, waits_to_train, wants;
+};
+
+#define CLAIMANTS_MAX 16
+
+/* Cases of due members are left out that the clock has not been read for yet: those of this very millisecond. */
+#define CLAIMANTS                                                                                                      \
+    "SELECT e.id, e.adapter, coalesce(json_extract(e.spec, '$.share'), 1), coalesce(json_extract(e.spec, "             \
+    "'$.members.resources.tasks'), 1) AS tasks, coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1), "     \
+    "coalesce(t.state = 'pending' AND e.state = 'running', 0), (SELECT coalesce(sum(size), 0) FROM job j WHERE "       \
+    "j.ensemble = e.id AND j.kind = 'members' AND j.state <> 'ended' AND j.id <> ?1), EXISTS (SELECT 1 FROM job j "    \
+    "WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.id IS NOT NULL, "                      \
+    "e.state = 'running' AND coalesce(t.state = 'running', 1) AND (SELECT count(*) FROM attempt a WHERE a.ensemble = " \
+    "e.id AND a.outcome IS NULL) < e.width AND (max(e.next_index, coalesce((SELECT max(idx) + 1 FROM member m WHERE "  \
+    "m.ensemble = e.id), 0)) < e.count OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = "       \
+    "'pending' AND m.not_before < ?2)), coalesce(json_extract(e.spec, '$.pack'), 1) FROM ensemble e LEFT JOIN "        \
+    "training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') OR EXISTS (SELECT 1 FROM job j WHERE "     \
+    "j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
+
+static size_t claimants(struct sim *sim, int64_t new_job, struct claimant out[CLAIMANTS_MAX])
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, CLAIMANTS, "ii", new_job, sim_now(sim));
+    size_t n = 0;
+
+    while (stmt != NULL && n < CLAIMANTS_MAX && store_row(sim_store(sim), stmt, &err) == 1) {
+        struct claimant *c = &out[n++];
+        int64_t tasks = sqlite3_column_int64(stmt, 3);
+
+        *c = (struct claimant){.id = sqlite3_column_int64(stmt, 0), .share = sqlite3_column_double(stmt, 2)};
+        c->adapter = strcmp((const char *)sqlite3_column_text(stmt, 1), sim_adapters[0]) == 0 ? 0 : 1;
+        c->training_cpus = sqlite3_column_int64(stmt, 4);
+        c->waits_to_train = sqlite3_column_int(stmt, 5);
+        c->cpus = tasks * sqlite3_column_int64(stmt, 6);
+        c->trains = sqlite3_column_int(stmt, 7);
+        c->wants = sqlite3_column_int(stmt, 9);
+        c->job_cpus = tasks * sqlite3_column_int64(stmt, 10);
+        if (!sqlite3_column_int(stmt, 8))
+            c->training_cpus = 0;
+    }
+    return n;
+}
+
+/* CPUs of the trainings that run on the adapter, and of the next one. */
+static int64_t trainings(const struct claimant *c, size_t n, int adapter)
+{
+    int64_t cpus = 0;
+    bool next = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (c[i].adapter != adapter || (!c[i].trains && (!c[i].waits_to_train || next)))
+            continue;
+        next = next || !c[i].trains;
+        cpus += c[i].training_cpus;
+    }
+    return cpus;
+}
+
+/* Could it be given a place, if there is one? */
+static bool may_have(struct sim *sim, const struct claimant *all, size_t n, const struct claimant *c)
+{
+    int slots = sim_slots(sim, c->adapter);
+    int64_t trained = trainings(all, n, c->adapter);
+
+    return c->wants && (slots == 0 || c->training_cpus > 0 || trained == 0 || trained + c->job_cpus <= slots);
+}
+
+static int64_t in_use(const struct claimant *c, size_t n, int adapter)
+{
+    int64_t cpus = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (c[i].adapter == adapter)
+            cpus += c[i].cpus + (c[i].trains ? c[i].training_cpus : 0);
+    return cpus;
+}
+
+/* How many jobs of members are in flight on the adapter, but for a new one. */
+static int64_t member_jobs(struct sim *sim, int adapter, int64_t but)
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, "SELECT count(*) FROM job WHERE state <> 'ended' AND kind = 'members' "
+                                     "AND adapter = ?1 AND id <> ?2", "ti", sim_adapters[adapter], but);
+    int64_t n = -1;
+
+    if (stmt != NULL && store_row(sim_store(sim), stmt, &err) == 1) {
+        n = sqlite3_column_int64(stmt, 0);
+        store_done(stmt);
+    }
+    return n;
+}
+
+/* A job of members has just been made: was there a place, and was it this ensemble's turn? */
+static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values)
+{
+    struct sim *sim = sqlite3_user_data(context);
+    int64_t job = sqlite3_value_int64(values[0]), ensemble = sqlite3_value_int64(values[1]);
+    struct claimant all[CLAIMANTS_MAX];
+    const struct claimant *to = NULL;
+    size_t n = claimants(sim, job, all);
+    int slots, max_jobs;
+
+    for (size_t i = 0; i < n; i++)
+        if (all[i].id == ensemble)
+            to = &all[i];
+    if (to == NULL)
+        return;
+    slots = sim_slots(sim, to->adapter);
+    max_jobs = sim_max_jobs(sim, to->adapter);
+    if (max_jobs > 0 && member_jobs(sim, to->adapter, job) >= max_jobs)
+        sim_violate(sim, "a job was made above max_jobs");
+    if (slots > 0 && in_use(all, n, to->adapter) > slots)
+        sim_violate(sim, "a job was made for which there is no place, and which is not the next");
+    if (slots == 0 && max_jobs == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (&all[i] != to && all[i].adapter == to->adapter && may_have(sim, all, n, &all[i]) &&
+            (double)all[i].cpus / all[i].share < (double)to->cpus / to->share - 1e-6)
+            sim_violate(sim, "ensemble %lld was given a place with %lld CPUs, and ensemble %lld wants one with %lld",
+                        (long long)to->id, (long long)to->cpus, (long long)all[i].id, (long long)all[i].cpus);
+}
+
+void watch_places(struct sim *sim)
+{
+    struct claimant all[CLAIMANTS_MAX];
+    size_t n;
+
+    /* what was just loaded, or was too much for one turn, is dealt at the next tick */
+    if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->dirty)
+        return;
+    n = claimants(sim, 0, all);
+    for (size_t i = 0; i < n; i++) {
+        int slots = sim_slots(sim, all[i].adapter), max_jobs = sim_max_jobs(sim, all[i].adapter);
+
+        if (may_have(sim, all, n, &all[i]) && (slots == 0 || in_use(all, n, all[i].adapter) < slots) &&
+            (max_jobs == 0 || member_jobs(sim, all[i].adapter, 0) < max_jobs))
+            sim_violate(sim, "ensemble %lld could have a place, and none of them is taken: %lld CPUs of %d in use, %lld of its own, a job has %lld, trainings %lld", (long long)all[i].id, (long long)in_use(all, n, all[i].adapter), slots, (long long)all[i].cpus, (long long)all[i].job_cpus, (long long)trainings(all, n, all[i].adapter));
+    }
+}
+
+/* --- the store */
+
+static void violate(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sim_violate(sqlite3_user_data(context), "%s", (const char *)sqlite3_value_text(values[0]));
+}
+
+static void told_ended(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int(context, sim_told_ended(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
+}
+
+void watch_store(struct sim *sim)
+{
+    static const char triggers[] =
+        "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a WHERE "
+        "a.ensemble = NEW.ensemble AND a.outcome IS NULL) > (SELECT width FROM main.ensemble WHERE id = NEW.ensemble) "
+        "BEGIN SELECT violate('an attempt was made above the width'); END;"
+        "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id = "
+        "NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;"
+        "CREATE TEMP TRIGGER dealt AFTER INSERT ON main.job WHEN NEW.kind = 'members' BEGIN SELECT dealt(NEW.id, "
+        "NEW.ensemble); END;"
+        "CREATE TEMP TRIGGER changed_twice AFTER UPDATE OF outcome ON main.attempt WHEN OLD.outcome IS NOT NULL BEGIN "
+        "SELECT violate('the outcome of an attempt was changed'); END;";
+    sqlite3 *db = sim_store(sim)->db;
+    char *why = NULL;
+
+    sqlite3_create_function(db, "violate", 1, SQLITE_UTF8, sim, violate, NULL, NULL);
+    sqlite3_create_function(db, "dealt", 2, SQLITE_UTF8, sim, dealt, NULL, NULL);
+    sqlite3_create_function(db, "told_ended", 1, SQLITE_UTF8, sim, told_ended, NULL, NULL);
+    if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
+        sim_violate(sim, "the store cannot be watched: %s", why);
+    sqlite3_free(why);
+}
+
+/* That nothing is dispatched above the width, or while paused, is watched for at each write: after a resize there may be
+ * more in flight for a while. */
+void watch_always(struct sim *sim)
+{
+    HOLDS(sim, "tallies that do not add up to the count",
+          "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
+    HOLDS(sim, "members under way without an open attempt, or the other way round",
+          "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "
+          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
+    HOLDS(sim, "open attempts of ended jobs",
+          "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
+    HOLDS(sim, "jobs of ensembles that are complete without them",
+          "SELECT count(*) FROM ensemble e WHERE e.state = 'complete' AND EXISTS (SELECT 1 FROM attempt a WHERE a.ensemble = "
+          "e.id AND a.outcome IS NULL)");
+}
+
+/* What each attempt came to, against what the cluster knows. */
+static void watch_history(struct sim *sim)
+{
+    struct error err;
+    sqlite3_stmt *stmt;
+    json_t *told = json_object(), *value;
+    const char *key;
+
+    stmt = store_query(sim_store(sim), &err, "SELECT ensemble || '.' || idx || '.' || number, outcome FROM attempt", "");
+    while (stmt != NULL && store_row(sim_store(sim), stmt, &err) == 1)
+        json_object_set_new(told, (const char *)sqlite3_column_text(stmt, 0),
+                            json_string((const char *)sqlite3_column_text(stmt, 1)));
+    json_object_foreach (sim_ledger(sim), key, value) {
+        const char *is = json_string_value(value), *says = json_string_value(json_object_get(told, key));
+        bool killed = strcmp(is, "killed") == 0;
+
+        if (says == NULL)
+            sim_violate(sim, "attempt %s ran, and is not in the history", key);
+        else if (killed ? strcmp(says, "lost") != 0 && strcmp(says, "cancelled") != 0 : strcmp(says, is) != 0)
+            sim_violate(sim, "attempt %s is %s, and the history says %s", key, is, says);
+    }
+    json_object_foreach (told, key, value)
+        if (json_object_get(sim_ledger(sim), key) == NULL &&
+            (strcmp(json_string_value(value), "succeeded") == 0 || strcmp(json_string_value(value), "timeout") == 0))
+            sim_violate(sim, "attempt %s never ran, and the history says %s", key, json_string_value(value));
+    json_decref(told);
+}
+
+void watch_end(struct sim *sim)
+{
+    HOLDS(sim, "members that are not final",
+          "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
+    HOLDS(sim, "tallies that are not what the rows say",
+          "SELECT count(*) FROM tally t WHERE t.state NOT IN ('pending', 'cancelled') AND t.n <> (SELECT count(*) FROM member m "
+          "WHERE m.ensemble = t.ensemble AND m.state = t.state)");
+    HOLDS(sim, "tallies that are not what the rows and those without one say",
+          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'cancelled' WHERE t.n <> (SELECT "
+          "count(*) FROM member m WHERE m.ensemble = e.id AND m.state = 'cancelled') + e.count - e.next_index");
+    HOLDS(sim, "members without a row, below the next",
+          "SELECT count(*) FROM ensemble e WHERE e.next_index <> (SELECT count(*) FROM member m WHERE m.ensemble = e.id)");
+    HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
+    HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last",
+          "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
+          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded') <> m.attempts");
+    HOLDS(sim, "histories with a gap",
+          "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
+          "m.idx) <> m.attempts");
+    HOLDS(sim, "attempts without their times, or in no order",
+          "SELECT count(*) FROM attempt WHERE ended IS NULL OR ended < submitted OR (started IS NOT NULL AND started > ended)");
+    HOLDS(sim, "attempts whose events are missing",
+          "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'member.submitted')");
+    HOLDS(sim, "ends of attempts whose events are missing",
+          "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'attempt.ended')");
+    HOLDS(sim, "members that are not what their last event said",
+          "SELECT count(*) FROM member m WHERE m.state IN ('succeeded', 'failed') AND m.state <> (SELECT "
+          "json_extract(v.detail, '$.member') FROM event v WHERE v.ensemble = m.ensemble AND v.idx = m.idx AND v.kind = "
+          "'attempt.ended' ORDER BY v.id DESC LIMIT 1)");
+    HOLDS(sim, "complete ensembles with cancelled members",
+          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.state = 'complete' AND t.state = "
+          "'cancelled' AND t.n > 0");
+    HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
+    HOLDS(sim, "jobs that the scheduler forgot, given up instead of submitted again",
+          "SELECT count(*) FROM job j WHERE j.kind = 'members' AND j.submissions < 5 AND j.started IS NULL AND EXISTS (SELECT 1 "
+          "FROM attempt a WHERE a.job = j.id AND a.outcome = 'lost') AND NOT told_ended(j.name)");
+    HOLDS(sim, "failed members that failed too rarely",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
+          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason <> 'refused'");
+    HOLDS(sim, "members whose failures are not those of their attempts",
+          "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
+          "AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout')) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
+          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted')) AS again FROM member m) "
+          "WHERE told > made OR (told < made AND NOT again)");
+    HOLDS(sim, "members given up that might have been tried again, or the other way round",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
+          "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
+    watch_history(sim);
+}
+
+void watch_calm(struct sim *sim)
+{
+    HOLDS(sim, "members that paid for what was no fault of theirs",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.state <> "
+          "'succeeded' OR m.failures > 0 OR m.losses > 0)");
+}
