@@ -52,6 +52,13 @@ for mpi in "${mpis[@]}"; do
 	ok "stretto-mpi.h compiles without a warning by $cc" "$cc" -std=c99 "${flags[@]}" -I"$srcdir/tasks/member" \
 		-o stream-mpi "$srcdir/tests/t/stream-mpi.c" -L"$builddir/.libs" -Wl,-rpath,"$builddir/.libs" -lstretto
 	programs=("$dir/stream-mpi")
+	if command -v g++ "${cc/mpicc/mpicxx}" >/dev/null; then
+		echo '#include <stretto-mpi.h>' >header.cc
+		ok "and as C++" "${cc/mpicc/mpicxx}" -Wall -I"$srcdir/tasks/member" -c header.cc
+		is "$("${cc/mpicc/mpicxx}" -Wall -I"$srcdir/tasks/member" -c header.cc 2>&1 | grep stretto-mpi.h:)" "" "without a warning"
+	else
+		skip "no C++ for $cc"
+	fi
 	if [ -e "$builddir/libstretto-fortran.la" ] && command -v "$fc" >/dev/null; then
 		compile() {
 			"$cc" "${flags[@]}" -I"$srcdir/tasks/member" -c "$srcdir/tasks/member/fortran/stretto_mpi_shim.c" &&
