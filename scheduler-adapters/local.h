@@ -131,7 +131,7 @@ struct local_look {
 /* Blocks: on worker threads only. `stop` set makes it hurry. */
 void local_look(const char *dir, const char *name, const atomic_bool *stop, struct local_look *out);
 /* On a worker: of those jobs of which no claim was found, wait until the runners that are just being started have claimed
- * theirs, or are gone. */
+ * theirs, or are gone. One that hangs is killed: it has started nothing. */
 struct local_looked {
     const char *dir, *name;
     struct local_look look;

@@ -116,9 +116,13 @@ void local_look_starting(struct local_looked *looked, size_t n, const atomic_boo
             if (!s.seen[i])
                 continue;
             local_look(looked[i].dir, looked[i].name, stop, &looked[i].look);
-            if (looked[i].look.found == LOCAL_FOUND_NOTHING && tries >= SWEEPS_MAX) {
+            if (looked[i].look.found == LOCAL_FOUND_NOTHING && tries == SWEEPS_MAX) {
+                log_warn_of(LOG_JOB(0, looked[i].name), "job %s: its runner has not claimed it in %d s: killing it",
+                            looked[i].name, SWEEPS_MAX * SWEEP_PAUSE_MS / 1000);
+                process_signal_marked("STRETTO_RUNNER", looked[i].name, SIGKILL);
+            } else if (looked[i].look.found == LOCAL_FOUND_NOTHING && tries >= 2 * SWEEPS_MAX) {
                 looked[i].look.found = LOCAL_FOUND_UNSURE;
-                error_set(&looked[i].look.err, "job_starting", "a runner of job %s was started, and has not claimed it",
+                error_set(&looked[i].look.err, "job_starting", "a runner of job %s has not claimed it, and cannot be killed",
                           looked[i].name);
             }
         }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two runners of one job: the first is held up right before it claims the job, while the daemon dies; the next daemon
-# cannot know of it, and starts another. Only one of them may run the job, whichever comes first.
+# Two runners of one job: the first is held up right before it claims the job. Only one of them may run the job, whichever
+# comes first; and a daemon that is started meanwhile is not kept waiting for ever.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"
 echo '{"adapters": {"local": {"slots": 2}}, "python": "/bin/true"}' >"$T/config.json"
@@ -14,7 +14,7 @@ jq -n --arg script "echo start \$STRETTO_ATTEMPT >>$T/starts; read x <$T/go" '{n
 	command: ["sh", "-c", $script], parameters: {grid: {i: [1]}}, retries: 0}}' >"$T/spec.json"
 state_of() { awk '{print $3}' "/proc/$1/stat" 2>/dev/null; }
 
-# held_up: an ensemble whose runner is stopped before it links its claim; then the daemon is killed. Its pid: $HELD.
+# held_up: an ensemble whose runner ($HELD) is stopped before it links its claim into $JOBDIR.
 held_up() {
 	rm -f "$T/held" "$T/starts"
 	KILLER_stretto_run=link:1:before KILLER_SIGNAL=19 KILLER_LOG=$T/held LD_PRELOAD=$killer \
@@ -24,30 +24,43 @@ held_up() {
 	ID=$(submit "$T/spec.json")
 	wait_for 30 '[ -s "$T/held" ] && [ "$(state_of "$(cut -d " " -f 2 "$T/held")")" = T ]' || bail "no runner is held up"
 	HELD=$(cut -d ' ' -f 2 "$T/held")
-	kill_daemon
-	start_daemon --config "$T/config.json"
+	JOBDIR=$(tr '\0' '\n' <"/proc/$HELD/cmdline" | tail -n 1)
 }
+outcomes() { db "SELECT group_concat(outcome) FROM attempt WHERE ensemble = $ID"; }
 
+# another is first: the daemon follows it
 held_up
-ok "the next daemon starts another runner" wait_for 30 '[ "$(cat "$T/starts")" = "start 1" ]'
+"$builddir/stretto-run" "$JOBDIR" </dev/null >/dev/null 2>&1 &
+OTHER=$!
+ok "another runner of the job claims it" wait_for 30 '[ "$(cat "$T/starts")" = "start 1" ]'
 kill -CONT "$HELD"
 ok "the first, going on, sees that it comes second, and ends" wait_for 30 '[ ! -e "/proc/$HELD" ]'
 is "$(cat "$T/starts")" "start 1" "without starting anything"
 echo x >&9
+status_is 0 "the other ends well" wait "$OTHER"
 ok "the ensemble ends" wait_ensemble "$ID" 30
-is "$(jq .members.succeeded "$T/ensemble.json") $(db "SELECT group_concat(outcome) FROM attempt WHERE ensemble = $ID")" \
-	"1 succeeded" "with one attempt"
+is "$(jq .members.succeeded "$T/ensemble.json") $(outcomes)" "1 succeeded" "with one attempt"
 stop_daemon
 
-# the first one claims it while the second starts: the daemon follows the first
+# the first goes on while the next daemon looks for it
 held_up
-kill -CONT "$HELD"
-wait_for 30 '[ "$(cat "$T/starts")" = "start 1" ]'
 kill_daemon
 start_daemon --config "$T/config.json"
+kill -CONT "$HELD"
+ok "the next daemon follows the runner of the one before" wait_for 30 '[ "$(cat "$T/starts")" = "start 1" ]'
 echo x >&9
-ok "the ensemble ends, whoever was first" wait_ensemble "$ID" 30
-is "$(cat "$T/starts") $(db "SELECT group_concat(outcome) FROM attempt WHERE ensemble = $ID")" "start 1 succeeded" \
-	"and the job ran once"
+ok "the ensemble ends" wait_ensemble "$ID" 30
+is "$(cat "$T/starts") $(outcomes)" "start 1 succeeded" "and the job ran once"
+stop_daemon
+
+# it does not go on
+held_up
+kill_daemon
+start_daemon --config "$T/config.json"
+ok "a runner that hangs before it has claimed anything is killed, and another started" \
+	wait_for 60 '[ ! -e "/proc/$HELD" ] && [ "$(cat "$T/starts")" = "start 1" ]'
+echo x >&9
+ok "the ensemble ends" wait_ensemble "$ID" 30
+is "$(cat "$T/starts") $(outcomes)" "start 1 succeeded" "and the job ran once"
 is "$(ls "$TMPDIR")" "" "no temporary directory is left"
 done_testing
