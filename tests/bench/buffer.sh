@@ -7,17 +7,17 @@
 # shellcheck source=/dev/null
 . "${srcdir:-.}/tests/bench/lib.sh"
 
-make -s -C "$builddir" tests/bench/buffer_bench || bail "cannot build tests/bench/buffer_bench"
-bench=$builddir/tests/bench/buffer_bench
+make -s -C "${builddir:?}" tests/bench/buffer_bench || bail "cannot build tests/bench/buffer_bench"
+bench=${builddir:?}/tests/bench/buffer_bench
 
 for ((round = 0; round < BENCH_ROUNDS; round++)); do
 	"$bench" pool 4000000 1 | jq .gigabytes_per_second >>large
-	"$bench" memcpy 4000000 1 | jq .gigabytes_per_second >>memcpy
+	"$bench" memcpy 4000000 1 | jq .gigabytes_per_second >>memcpy.rates
 	"$bench" pool 4096 1 >small.json
 	jq .put_per_second small.json >>put
 	jq .drawn_per_second small.json >>draw
 done
-figure buffer-4mb "$(median <large)" GB/s "memcpy" "$(median <memcpy)"
+figure buffer-4mb "$(median <large)" GB/s "memcpy" "$(median <memcpy.rates)"
 figure buffer-4kb-put "$(median <put)" samples/s
 figure buffer-4kb-draw "$(median <draw)" samples/s
 bench_done

@@ -4,14 +4,14 @@
 # shellcheck source=/dev/null
 . "${srcdir:-.}/tests/bench/lib.sh"
 
-make -s -C "$builddir" tests/bench/stream_bench || bail "cannot build tests/bench/stream_bench"
-python=${STRETTO_PYTHON:-$(sed -n "s/^STRETTO_PYTHON = //p" "$builddir/Makefile")}
+make -s -C "${builddir:?}" tests/bench/stream_bench || bail "cannot build tests/bench/stream_bench"
+python=${STRETTO_PYTHON:-$(sed -n "s/^STRETTO_PYTHON = //p" "${builddir:?}/Makefile")}
 "$python" -c 'import torch' || bail "no Python with PyTorch"
-export PYTHONPATH=$builddir/python
+export PYTHONPATH=${builddir:?}/python
 
 for ((round = 0; round < BENCH_ROUNDS; round++)); do
 	for what in loop run; do
-		timeout 120 "$builddir/tests/bench/stream_bench" $what ipc 4000000 1 1000 \
+		timeout 120 "${builddir:?}/tests/bench/stream_bench" $what ipc 4000000 1 1000 \
 			"$python" -B "$srcdir/tests/bench/loader_bench.py" 1000 >one.json || bail "stream_bench $what failed"
 		jq .samples_per_second one.json >>$what
 	done
