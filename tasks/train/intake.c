@@ -288,7 +288,8 @@ static struct params *read_params(struct intake *in, struct origin from, const s
         const json_t *value = json_object_get(given, in->config->parameter[i]);
 
         if (!json_is_number(value)) {
-            refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"", in->config->parameter[i]);
+            refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"",
+                   in->config->parameter[i]);
             params_unref(params);
             params = NULL;
             break;

@@ -1,5 +1,5 @@
-# The training side's buffer alone, a reservoir of 512 MiB or 6,000 samples: one thread puts, one draws batches of ten and
-# copies them out.
+# The training side's buffer alone, a reservoir of 512 MiB or 6,000 samples: one thread puts, one draws batches of ten
+# and copies them out.
 #
 #   buffer-4mb       drawn and copied out, against memcpy() alone from as many places into the same batch
 #   buffer-4kb-put, buffer-4kb-draw   samples a second, at the same time

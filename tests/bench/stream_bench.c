@@ -88,7 +88,8 @@ static void make_run_directory(void)
     snprintf(text, sizeof text,
              "{\"version\": 1, \"ensemble\": 7, \"training\": 1, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": 1, "
              "\"count\": %ld, \"stream\": \"%s\", \"stream_key\": \"" KEY "\", \"parameters\": [], \"fields\": %s, "
-             "\"buffer\": {\"policy\": \"reservoir\", \"capacity\": %zu, \"threshold\": %d, \"batch\": %d, \"seed\": 7}}",
+             "\"buffer\": {\"policy\": \"reservoir\", \"capacity\": %zu, \"threshold\": %d, \"batch\": %d, "
+             "\"seed\": 7}}",
              senders, dir, fields, capacity, BATCH, BATCH);
     write_file("training.json", text);
     write_file("current.json", "{\"version\": 1, \"generation\": 1, \"ranks\": 1}");

@@ -52,7 +52,8 @@ def torch_batches(rx):
     for number, batch in enumerate(torch.utils.data.DataLoader(dataset, batch_size=None)):
         places[batch["temperature"].data_ptr()] += 1
         if number % 5 == 0:  # by a slice, by a view, as an array
-            part = [batch["temperature"][1:], batch["temperature"].view(-1), batch["temperature"].numpy()[:2]][number // 5 % 3]
+            field = batch["temperature"]
+            part = [field[1:], field.view(-1), field.numpy()[:2]][number // 5 % 3]
             held.append((part, numpy.array(part)))
         arrays = {name: tensor.numpy() for name, tensor in batch.items()}
         assert all(isinstance(tensor, torch.Tensor) for tensor in batch.values())

@@ -19,7 +19,7 @@ _KEPT = 3
 
 
 class _Batches:
-    """Batches whose fields lie in memory that is used again: new pages for each would cost more than the copy into them.
+    """Batches whose fields lie in memory that is used again: new pages for each would cost more than the copy.
 
     A field is handed out as an array of its own over kept memory. Whatever is made of it, tensors, their slices and
     views, holds that array; so when the array is gone, nobody sees the memory any more.
