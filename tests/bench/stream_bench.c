@@ -184,7 +184,7 @@ static struct timing mark(void)
 }
 
 /* A reservoir draws with replacement: where only as many are drawn as have come, the share of the unseen grows until
- * reception waits. So a batch is drawn for each ten that have come, and whenever almost all are unseen. */
+ * reception waits. So a batch is drawn for each ten that have come, and whenever nine tenths are unseen. */
 static void take_by_stretto(struct st_train *t, float *batch, long warm, struct timing *from, struct timing *to)
 {
     void *fields[] = {batch};
@@ -199,7 +199,7 @@ static void take_by_stretto(struct st_train *t, float *batch, long warm, struct 
             *from = mark();
             warm = (long)s.received;
         }
-        if ((long)s.received < drawn + BATCH && s.unseen + BATCH < capacity)
+        if ((long)s.received < drawn + BATCH && s.unseen < capacity / 10 * 9)
             nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
         else if (st_train_batch(t, fields, NULL, NULL, NULL, 60000) == BATCH)
             drawn += BATCH;
