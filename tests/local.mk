@@ -98,6 +98,9 @@ EXTRA_DIST += tests/bench/million
 tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
+
+EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/stream.sh
+
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
 check_PROGRAMS += tests/bench/stream_bench tests/bench/buffer_bench
 tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c

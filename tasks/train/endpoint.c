@@ -61,7 +61,8 @@ static int bind_tcp(struct endpoint *e, struct error *err)
     if (host == NULL || *host == '\0')
         return 0;
     if (strncmp(host, "127.", 4) != 0 || strlen(host) > 15)
-        return error_set(err, "train_endpoint", "STRETTO_STREAM_TCP takes a loopback address such as 127.0.0.1, not %s", host);
+        return error_set(err, "train_endpoint", "STRETTO_STREAM_TCP takes a loopback address such as 127.0.0.1, not %s",
+                         host);
     snprintf(name, sizeof name, "tcp://%s:*", host);
     if (zmq_bind(e->socket, name) != 0 || zmq_getsockopt(e->socket, ZMQ_LAST_ENDPOINT, e->tcp, &size) != 0)
         return error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
@@ -113,7 +114,8 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
 {
     struct endpoint *e = xcalloc(1, sizeof *e);
 
-    if (choose_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_tcp(e, err) == 0 && publish(e, config, err) == 0)
+    if (choose_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_tcp(e, err) == 0 &&
+        publish(e, config, err) == 0)
         return e;
     endpoint_destroy(e);
     return NULL;

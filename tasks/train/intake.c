@@ -13,6 +13,9 @@
 
 #define ACKS_MAX 256
 #define READY_BYTES ((size_t)256 << 10)
+/* So much of a member is acknowledged at once; less waits for intake_flush(). Far less than a member's window. */
+#define ACK_FRAMES 64
+#define ACK_BYTES ((size_t)256 << 10)
 
 /* A whole sample on its way into the pool, and how far its member may be acknowledged while it is not there. */
 struct ready {
@@ -186,9 +189,16 @@ static struct frame frame_of(const struct intake *in, const struct peer *peer)
                           .attempt = peer->attempt};
 }
 
-/* Acknowledge what is held. Of a peer some of whose samples still wait, only what is before them; it stays in the list.
- */
-static void send_acks(struct intake *in, int waiting)
+static bool worth_an_ack(const struct intake *in, const struct peer *peer)
+{
+    uint64_t frames = peer->limit - peer->acked;
+
+    return frames >= ACK_FRAMES || frames * in->config->sample_bytes >= ACK_BYTES * (size_t)in->config->fields.count;
+}
+
+/* Acknowledge what is held, all of it or where it is worth it. Of a peer some of whose samples still wait, only what is
+ * before them. Who is owed more stays in the list. */
+static void send_acks(struct intake *in, int waiting, bool all)
 {
     int kept = 0;
 
@@ -198,18 +208,20 @@ static void send_acks(struct intake *in, int waiting)
         in->ready[i].peer->limit = in->ready[i].before;
     for (int i = 0; i < in->acks; i++) {
         struct peer *peer = in->ack[i];
-        bool all = peer->limit == peer->last;
+        bool rest = peer->limit != peer->last;
 
-        if (all || peer->limit > peer->acked) {
+        if (all ? !rest || peer->limit > peer->acked : worth_an_ack(in, peer)) {
             struct frame f = frame_of(in, peer);
 
             answer(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f, FRAME_ACK, peer->limit, 0, NULL);
             peer->acked = peer->limit;
+        } else {
+            rest = true;
         }
-        if (all)
-            peer->ack_due = false;
-        else
+        if (rest)
             in->ack[kept++] = peer;
+        else
+            peer->ack_due = false;
     }
     in->acks = kept;
 }
@@ -229,7 +241,7 @@ static void end(struct intake *in, int from)
     }
 }
 
-void intake_flush(struct intake *in)
+static void put_ready(struct intake *in)
 {
     struct sample *sample[POOL_PUT_MAX];
     int put = 0, n = 0;
@@ -239,14 +251,26 @@ void intake_flush(struct intake *in)
     while (put < in->readies && (n = pool_put(in->pool, sample + put, in->readies - put)) >= 0) {
         put += n;
         if (put < in->readies) {
-            send_acks(in, put);
+            send_acks(in, put, true);
             pool_wait_for_room(in->pool);
         }
     }
     if (n < 0)
         end(in, put);
     in->readies = 0;
-    send_acks(in, 0);
+}
+
+void intake_flush(struct intake *in)
+{
+    put_ready(in);
+    send_acks(in, 0, true);
+}
+
+bool intake_turn(struct intake *in)
+{
+    put_ready(in);
+    send_acks(in, 0, false);
+    return in->acks > 0;
 }
 
 static void forget(struct intake *in, struct peer *peer)
@@ -264,7 +288,8 @@ static struct params *read_params(struct intake *in, struct origin from, const s
         const json_t *value = json_object_get(given, in->config->parameter[i]);
 
         if (!json_is_number(value)) {
-            refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"", in->config->parameter[i]);
+            refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"",
+                   in->config->parameter[i]);
             params_unref(params);
             params = NULL;
             break;
@@ -350,7 +375,7 @@ static void take_field(struct intake *in, struct origin from, struct peer *peer,
         peer_partial_end(peer, sample);
     take_sample(in, peer, sample, before);
     if (in->readies == POOL_PUT_MAX || (size_t)in->readies * in->config->sample_bytes >= READY_BYTES)
-        intake_flush(in);
+        intake_turn(in);
 }
 
 static void take_sample_frame(struct intake *in, struct origin from, const struct frame *f, zmq_msg_t *msg)

@@ -25,7 +25,11 @@ void intake_frame(struct intake *intake, const uint8_t *routing, uint8_t routing
 /* A message of so many parts, which is no frame at all. */
 void intake_parts(struct intake *intake, const uint8_t *routing, uint8_t routing_size, int parts);
 
-/* Put what was collected into the pool, and send the acknowledgements that are due. */
+/* Put what was collected into the pool, and acknowledge where much has come. Returns whether acknowledgements are still
+ * owed, for intake_flush() to send after a moment. */
+bool intake_turn(struct intake *intake);
+
+/* Put what was collected into the pool, and acknowledge all of it. */
 void intake_flush(struct intake *intake);
 
 /* May be called from any thread. */

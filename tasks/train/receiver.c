@@ -12,10 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <zmq.h>
 
 #define LOOK_MS 200 /* for reception.json, and no oftener */
+#define OWE_MS 2    /* for which acknowledgements of a little may wait */
+/* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than taking it. */
+#define GATHER_FRAMES 4
+#define GATHER_FRAME_BYTES ((size_t)64 << 10)
+#define GATHER_NS 50000
 #define TURN_FRAMES 64
 #define TURN_BYTES ((size_t)16 << 20)
 
@@ -26,6 +32,9 @@ struct receiver {
     struct intake *intake;
     char *reception; /* path of reception.json */
     bool over;
+    bool owing; /* acknowledgements, since: */
+    int64_t owed;
+    bool gather; /* many small frames came in the last turn */
     int64_t looked;
     int wake; /* eventfd: readable once the thread shall end */
     atomic_bool stopping;
@@ -78,15 +87,27 @@ static int receive_one(struct receiver *r, size_t *bytes)
     return 1;
 }
 
-/* A bounded number of frames, then the acknowledgements. true where nothing was left to read. */
+/* A bounded number of frames, then acknowledgements. true where nothing was left to read. */
 static bool turn(struct receiver *r)
 {
     size_t bytes = 0;
     bool empty = false;
+    int frames = 0;
 
-    for (int i = 0; i < TURN_FRAMES && bytes < TURN_BYTES && !empty && !atomic_load(&r->stopping); i++)
+    while (frames < TURN_FRAMES && bytes < TURN_BYTES && !empty && !atomic_load(&r->stopping)) {
         empty = receive_one(r, &bytes) == 0;
-    intake_flush(r->intake);
+        frames += !empty;
+    }
+    r->gather = frames >= GATHER_FRAMES && bytes < (size_t)frames * GATHER_FRAME_BYTES;
+    if (!intake_turn(r->intake)) {
+        r->owing = false;
+    } else if (!r->owing) {
+        r->owing = true;
+        r->owed = time_monotonic_ms();
+    } else if (time_monotonic_ms() >= r->owed + OWE_MS) {
+        intake_flush(r->intake);
+        r->owing = false;
+    }
     return empty;
 }
 
@@ -106,6 +127,16 @@ static bool reception_is_over(struct receiver *r)
     return over;
 }
 
+/* For zmq_poll(): ms until there is something to do unasked; -1 where there is nothing. */
+static long until_due(const struct receiver *r, int64_t now)
+{
+    int64_t due = r->over ? INT64_MAX : r->looked + LOOK_MS;
+
+    if (r->owing && r->owed + OWE_MS < due)
+        due = r->owed + OWE_MS;
+    return due == INT64_MAX ? -1 : due > now ? (long)(due - now) : 0;
+}
+
 static void *run(void *arg)
 {
     struct receiver *r = arg;
@@ -113,10 +144,12 @@ static void *run(void *arg)
 
     while (!atomic_load(&r->stopping)) {
         zmq_pollitem_t items[] = {{.socket = r->socket, .events = ZMQ_POLLIN}, {.fd = r->wake, .events = ZMQ_POLLIN}};
-        int64_t now = time_monotonic_ms(), due = r->looked + LOOK_MS - now;
+        int64_t now = time_monotonic_ms();
 
-        if (empty)
-            zmq_poll(items, 2, r->over ? -1 : due > 0 ? (long)due : 0);
+        if (empty && r->gather)
+            nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
+        else if (empty)
+            zmq_poll(items, 2, until_due(r, now));
         empty = turn(r);
         now = time_monotonic_ms();
         if (!told && now >= r->looked + LOOK_MS) {

@@ -1,4 +1,4 @@
-/* buffer_bench WHAT BYTES SECONDS: the buffer of the training side without a network. One JSON object on standard output.
+/* buffer_bench WHAT BYTES SECONDS: the buffer of the training side without a network. One JSON object on stdout.
  *
  *   pool    one thread puts samples in, one draws batches of ten and copies them out; a reservoir, capacity 512 MiB or
  *           6,000 samples; put and drawn samples a second, and what the slower of both makes in bytes

@@ -5,25 +5,29 @@
 #   stream-4mb-ipc-8, stream-4kb-ipc-8                               eight senders
 #   …-nocopy       the same figure against raw libzmq without any copy
 #   …-receive-cpu  CPU time of the receiving process a sample, all its threads
+#   …-cpu          the same, with the senders': what counts where the cores are shared
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "${srcdir:-.}/tests/bench/lib.sh"
 
-make -s -C "$builddir" tests/bench/stream_bench || bail "cannot build tests/bench/stream_bench"
+make -s -C "${builddir:?}" tests/bench/stream_bench || bail "cannot build tests/bench/stream_bench"
 
 measure() { # NAME TRANSPORT BYTES SENDERS SAMPLES KEY UNIT
 	local name=$1 transport=$2 bytes=$3 senders=$4 samples=$5 key=$6 unit=$7 round what
 	for ((round = 0; round < BENCH_ROUNDS; round++)); do
 		for what in stretto copies raw; do
-			timeout 120 "$builddir/tests/bench/stream_bench" $what "$transport" "$bytes" "$senders" "$samples" \
+			timeout 120 "${builddir:?}/tests/bench/stream_bench" $what "$transport" "$bytes" "$senders" "$samples" \
 				>one.json || bail "stream_bench $what $transport $bytes $senders failed"
 			jq -r ".$key" one.json >>"$name.$what"
-			jq -r .receiver_cpu_ms one.json >>"$name.$what.cpu"
+			jq -r .receiver_cpu_ms one.json >>"$name.$what.receiver"
+			jq -r '.receiver_cpu_ms + .sender_cpu_ms' one.json >>"$name.$what.cpu"
 		done
 	done
 	figure "$name" "$(median <"$name.stretto")" "$unit" "libzmq, the same two copies" "$(median <"$name.copies")"
 	figure "$name-nocopy" "$(median <"$name.stretto")" "$unit" "libzmq, no copy" "$(median <"$name.raw")"
-	figure "$name-receive-cpu" "$(median <"$name.stretto.cpu")" ms/sample "libzmq, the same two copies" \
+	figure "$name-receive-cpu" "$(median <"$name.stretto.receiver")" ms/sample "libzmq, the same two copies" \
+		"$(median <"$name.copies.receiver")"
+	figure "$name-cpu" "$(median <"$name.stretto.cpu")" ms/sample "libzmq, the same two copies" \
 		"$(median <"$name.copies.cpu")"
 }
 

@@ -1,9 +1,11 @@
-/* stream_bench WHAT TRANSPORT BYTES SENDERS SAMPLES: how fast sender processes get samples into batches of ten, in this
- * process. One JSON object on standard output.
+/* stream_bench WHAT TRANSPORT BYTES SENDERS SAMPLES [PROGRAM...]: how fast sender processes get samples into batches of
+ * ten, in this process. One JSON object on standard output.
  *
  *   stretto  stretto_send() to st_train_batch() through a reservoir; as many batches are drawn as tens have come
  *   copies   raw libzmq, PUSH to PULL, with the same two copies: into a recycled send buffer, out into a batch
  *   raw      raw libzmq without any copy
+ *   loop     as stretto, but batches are drawn without a pause: the rate is that of draws while samples come in
+ *   run      PROGRAM is the rank, and prints what it finds
  *
  * The first half of the samples is for warming up. CPU times are of all threads, in ms a sample. */
 #include "tasks/member/sendbuf.h"
@@ -31,6 +33,7 @@ static const char *what, *transport;
 static size_t bytes, capacity; /* of a sample, and of the reservoir */
 static long senders, samples, warmed;
 static double draws; /* a sample */
+static pid_t process[8];
 static char dir[64];
 static char endpoint[128]; /* of the raw baselines */
 
@@ -44,6 +47,11 @@ static void must(bool held, const char *why)
 {
     if (!held)
         die(why);
+}
+
+static bool over_stretto(void)
+{
+    return strcmp(what, "copies") != 0 && strcmp(what, "raw") != 0;
 }
 
 static double now(void)
@@ -80,7 +88,8 @@ static void make_run_directory(void)
     snprintf(text, sizeof text,
              "{\"version\": 1, \"ensemble\": 7, \"training\": 1, \"job\": \"st-0-1\", \"generation\": 1, \"ranks\": 1, "
              "\"count\": %ld, \"stream\": \"%s\", \"stream_key\": \"" KEY "\", \"parameters\": [], \"fields\": %s, "
-             "\"buffer\": {\"policy\": \"reservoir\", \"capacity\": %zu, \"threshold\": %d, \"batch\": %d, \"seed\": 7}}",
+             "\"buffer\": {\"policy\": \"reservoir\", \"capacity\": %zu, \"threshold\": %d, \"batch\": %d, "
+             "\"seed\": 7}}",
              senders, dir, fields, capacity, BATCH, BATCH);
     write_file("training.json", text);
     write_file("current.json", "{\"version\": 1, \"generation\": 1, \"ranks\": 1}");
@@ -148,7 +157,7 @@ static void send_raw(const float *data, long count, bool copies)
     sendbuf_pool_destroy(pool);
 }
 
-static void sender(long number, int go)
+static void __attribute__((noreturn)) sender(long number, int go)
 {
     long count = samples / senders;
     float *data = malloc(bytes);
@@ -158,7 +167,7 @@ static void sender(long number, int go)
     for (size_t i = 0; i < bytes / sizeof(float); i++)
         data[i] = (float)i;
     must(read(go, &ready, 1) == 1, "the receiver is gone");
-    if (strcmp(what, "stretto") == 0)
+    if (over_stretto())
         send_by_stretto(number, data, count);
     else
         send_raw(data, count, strcmp(what, "copies") == 0);
@@ -175,7 +184,7 @@ static struct timing mark(void)
 }
 
 /* A reservoir draws with replacement: where only as many are drawn as have come, the share of the unseen grows until
- * reception waits. So a batch is drawn for each ten that have come, and whenever almost all are unseen. */
+ * reception waits. So a batch is drawn for each ten that have come, and whenever nine tenths are unseen. */
 static void take_by_stretto(struct st_train *t, float *batch, long warm, struct timing *from, struct timing *to)
 {
     void *fields[] = {batch};
@@ -190,7 +199,7 @@ static void take_by_stretto(struct st_train *t, float *batch, long warm, struct 
             *from = mark();
             warm = (long)s.received;
         }
-        if ((long)s.received < drawn + BATCH && s.unseen + BATCH < capacity)
+        if ((long)s.received < drawn + BATCH && s.unseen < capacity / 10 * 9)
             nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
         else if (st_train_batch(t, fields, NULL, NULL, NULL, 60000) == BATCH)
             drawn += BATCH;
@@ -200,6 +209,28 @@ static void take_by_stretto(struct st_train *t, float *batch, long warm, struct 
     *to = mark();
     warmed = warm;
     draws = (double)drawn / (double)samples;
+}
+
+/* As fast as it goes, as tests/bench/loader_bench.py does. */
+static void take_in_a_loop(struct st_train *t, float *batch)
+{
+    void *fields[] = {batch};
+    struct st_train_stats s = {0};
+    double from = 0, to = 0;
+    long drawn = 0;
+
+    while ((long)s.received < samples) {
+        must(st_train_batch(t, fields, NULL, NULL, NULL, 60000) == BATCH, "no batch");
+        st_train_stats(t, &s);
+        if (from == 0 && (long)s.received >= samples / 2)
+            from = now();
+        else if (from > 0 && to == 0)
+            drawn += BATCH;
+        if (from > 0 && to == 0 && (long)s.received >= samples * 9 / 10) {
+            to = now();
+            printf("{\"samples_per_second\": %.1f}\n", (double)drawn / (to - from));
+        }
+    }
 }
 
 static void take_raw(void *socket, char *batch, long warm, struct timing *from, struct timing *to)
@@ -244,14 +275,17 @@ static void receive(int go, struct timing *from, struct timing *to, long warm)
     char *batch = malloc(BATCH * bytes);
 
     memset(batch, 0, BATCH * bytes);
-    if (strcmp(what, "stretto") == 0) {
+    if (over_stretto()) {
         struct st_train *t;
 
         must(st_train_open(&t) == 0, st_train_error(t));
         if (strcmp(transport, "tcp") == 0)
             offer_tcp_alone();
         must(write(go, "12345678", (size_t)senders) == senders, "no sender");
-        take_by_stretto(t, (float *)batch, warm, from, to);
+        if (strcmp(what, "loop") == 0)
+            take_in_a_loop(t, (float *)batch);
+        else
+            take_by_stretto(t, (float *)batch, warm, from, to);
         while (waitpid(-1, NULL, WNOHANG) >= 0) /* the last ones may still wait for room */
             st_train_batch(t, (void *[]){batch}, NULL, NULL, NULL, 1);
         st_train_close(t);
@@ -273,6 +307,25 @@ static void receive(int go, struct timing *from, struct timing *to, long warm)
     free(batch);
 }
 
+/* Another program is the rank; then the members have nobody left. */
+static int run_rank(char **argv, int go)
+{
+    int status = 1;
+    pid_t rank = fork();
+
+    if (rank == 0) {
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    must(rank > 0 && write(go, "12345678", (size_t)senders) == senders, "no sender");
+    must(waitpid(rank, &status, 0) == rank, "no rank");
+    for (long i = 0; i < senders; i++)
+        kill(process[i], SIGKILL);
+    while (wait(NULL) > 0)
+        ;
+    return status == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     struct timing from = {0}, to = {0};
@@ -280,8 +333,8 @@ int main(int argc, char **argv)
     long warm;
     int go[2], port = 20000 + getpid() % 20000;
 
-    if (argc != 6) {
-        fputs("usage: stream_bench stretto|copies|raw ipc|tcp BYTES SENDERS SAMPLES\n", stderr);
+    if (argc < 6) {
+        fputs("usage: stream_bench stretto|copies|raw|loop|run ipc|tcp BYTES SENDERS SAMPLES [PROGRAM...]\n", stderr);
         return 2;
     }
     what = argv[1];
@@ -302,11 +355,16 @@ int main(int argc, char **argv)
         snprintf(endpoint, sizeof endpoint, "ipc://%s/raw", dir);
     make_run_directory();
     for (long i = 0; i < senders; i++)
-        if (fork() == 0)
+        if ((process[i] = fork()) == 0)
             sender(i, go[0]);
+    if (strcmp(what, "run") == 0) {
+        must(argc > 6 && run_rank(argv + 6, go[1]) == 0, "the program failed");
+        return execlp("rm", "rm", "-rf", dir, NULL);
+    }
     receive(go[1], &from, &to, warm);
     counted = (double)(samples - warmed);
-    printf("{\"samples_per_second\": %.1f, \"gigabytes_per_second\": %.3f, \"receiver_cpu_ms\": %.5f, "
+    if (strcmp(what, "loop") != 0)
+        printf("{\"samples_per_second\": %.1f, \"gigabytes_per_second\": %.3f, \"receiver_cpu_ms\": %.5f, "
            "\"sender_cpu_ms\": %.5f, \"draws\": %.2f}\n",
            counted / (to.at - from.at), counted * (double)bytes / (to.at - from.at) / 1e9,
            (to.cpu - from.cpu) * 1e3 / counted, cpu_of(RUSAGE_CHILDREN) * 1e3 / (double)samples, draws);

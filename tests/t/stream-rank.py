@@ -47,10 +47,19 @@ def torch_batches(rx):
         raise AssertionError("a worker process cannot receive")
     except RuntimeError as error:
         assert "num_workers=0" in str(error), error
-    for batch in torch.utils.data.DataLoader(dataset, batch_size=None):
+    held = []
+    places = collections.Counter()
+    for number, batch in enumerate(torch.utils.data.DataLoader(dataset, batch_size=None)):
+        places[batch["temperature"].data_ptr()] += 1
+        if number % 5 == 0:  # by a slice, by a view, as an array
+            field = batch["temperature"]
+            part = [field[1:], field.view(-1), field.numpy()[:2]][number // 5 % 3]
+            held.append((part, numpy.array(part)))
         arrays = {name: tensor.numpy() for name, tensor in batch.items()}
         assert all(isinstance(tensor, torch.Tensor) for tensor in batch.values())
         yield arrays, arrays["params"], arrays["member"], arrays["step"]
+    assert all((numpy.asarray(part) == was).all() for part, was in held), "a batch that is held was overwritten"
+    assert len(places) < sum(places.values()), "no memory was used again"
 
 
 def plain_batches(rx):

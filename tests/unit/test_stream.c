@@ -249,6 +249,38 @@ static void *open_late(void *arg)
     return NULL;
 }
 
+static void a_loopback_address_is_listened_on_where_asked_for(void **state)
+{
+    enum { STEPS = 50 };
+    int times[STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct job job;
+    struct error err;
+    json_t *endpoint;
+    char tcp[100];
+
+    fixture_init(&fx, 100000, 1, 1, RESERVOIR(50, 5, 5));
+    setenv("STRETTO_STREAM_TCP", "0.0.0.0", 1); /* frames are not encrypted */
+    assert_int_equal(st_train_open(&t), -1);
+    assert_non_null(strstr(st_train_error(t), "loopback"));
+    st_train_close(t);
+    setenv("STRETTO_STREAM_TCP", "127.0.0.1", 1);
+    t = fixture_rank(0);
+    unsetenv("STRETTO_STREAM_TCP");
+    endpoint = file_read_json(fixture_path(&fx, "g1-rank0.json"), &err);
+    snprintf(tcp, sizeof tcp, "%s", json_string_value(json_array_get(json_object_get(endpoint, "endpoints"), 1)));
+    json_decref(endpoint);
+    assert_true(strncmp(tcp, "tcp://127.0.0.1:", 16) == 0);
+    fixture_redirect(&fx, tcp);
+    start(&job, &fx, 0, 1, STEPS);
+    train(&fx, t, 1, STEPS, times);
+    finish(&job);
+    check_books(t, times, STEPS, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 static void a_member_waits_for_its_rank(void **state)
 {
     struct st_train *t = NULL;
@@ -591,6 +623,7 @@ int main(void)
         cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
         cmocka_unit_test(a_step_that_is_sent_again_counts_once),
         cmocka_unit_test(samples_are_dealt_to_all_ranks),
+        cmocka_unit_test(a_loopback_address_is_listened_on_where_asked_for),
         cmocka_unit_test(a_member_waits_for_its_rank),
         cmocka_unit_test(a_member_gives_up_at_its_deadline),
         cmocka_unit_test(a_member_without_a_parameter_is_refused),

@@ -6,17 +6,56 @@
         ...batch["temperature"], batch["params"], batch["member"], batch["step"]
 """
 
+import weakref
+
+import numpy
 import torch
 import torch.utils.data
 
 from stretto import train
 
+# Batches whose memory is kept: the one that the loop works on, the one it gets next, and one that it holds on to.
+_KEPT = 3
+
+
+class _Batches:
+    """Batches whose fields lie in memory that is used again: new pages for each would cost more than the copy.
+
+    A field is handed out as an array of its own over kept memory. Whatever is made of it, tensors, their slices and
+    views, holds that array; so when the array is gone, nobody sees the memory any more.
+    """
+
+    def __init__(self, rx):
+        self._rx = rx
+        self._kept = []  # (memory by field, weak references to the arrays that were handed out over it)
+
+    def get(self):
+        for memory, seen in self._kept:
+            if all(reference() is None for reference in seen):
+                return self._hand_out(memory, seen)
+        if len(self._kept) == _KEPT:
+            return self._rx.allocate()
+        batch = self._rx.allocate()
+        memory = {name: memoryview(array).cast("B") for name, array in batch.fields.items()}
+        self._kept.append((memory, []))
+        return self._hand_out(*self._kept[-1])
+
+    def _hand_out(self, memory, seen):
+        fields = {}
+        seen.clear()
+        for name, field in self._rx.fields.items():
+            array = numpy.frombuffer(memory[name], field.dtype)
+            seen.append(weakref.ref(array))
+            fields[name] = array.reshape((self._rx.batch_size,) + field.shape)
+        return self._rx.allocate_rest(fields)
+
 
 class StreamDataset(torch.utils.data.IterableDataset):
     """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64).
 
-    The receiver is in this process and has its own thread, so a DataLoader takes batch_size=None and no workers. With
-    pin_memory, batches are written straight into page-locked memory, for a copy to the GPU that does not block.
+    The receiver is in this process and has its own thread, so a DataLoader takes batch_size=None and no workers. Memory
+    of tensors that are gone is used again. With pin_memory, batches are written straight into page-locked memory, for a
+    copy to the GPU that does not block.
     """
 
     def __init__(self, rx, pin_memory=False):
@@ -25,13 +64,14 @@ class StreamDataset(torch.utils.data.IterableDataset):
         if clash:
             raise ValueError("fields of these names cannot be told from the batch's own: %s" % ", ".join(sorted(clash)))
         self._rx = rx
-        self._pin_memory = pin_memory
+        # PyTorch reuses pinned memory itself, and knows of the copies from it that are still going on
+        self._allocate = self._allocate_pinned if pin_memory else _Batches(rx).get
 
-    def _allocate(self):
+    def _allocate_pinned(self):
+        def pinned(array):
+            return torch.empty(array.shape, dtype=torch.from_numpy(array).dtype, pin_memory=True).numpy()
+
         arrays = self._rx.allocate()
-        if not self._pin_memory:
-            return arrays
-        pinned = lambda array: torch.from_numpy(array).pin_memory().numpy()
         return train.Batch({name: pinned(array) for name, array in arrays.fields.items()}, pinned(arrays.params),
                            pinned(arrays.member), pinned(arrays.step))
 

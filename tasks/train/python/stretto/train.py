@@ -76,9 +76,13 @@ class Receiver:
 
     def allocate(self):
         """A batch's arrays, uninitialised, as batches(into=) takes them."""
+        return self.allocate_rest({name: numpy.empty((self.batch_size,) + field.shape, field.dtype)
+                                   for name, field in self.fields.items()})
+
+    def allocate_rest(self, fields):
+        """The same with the fields' arrays given."""
         size = self.batch_size
-        return Batch({name: numpy.empty((size,) + field.shape, field.dtype) for name, field in self.fields.items()},
-                     numpy.empty((size, len(self.parameters))), numpy.empty(size, numpy.int64),
+        return Batch(fields, numpy.empty((size, len(self.parameters))), numpy.empty(size, numpy.int64),
                      numpy.empty(size, numpy.int64))
 
     def next_batch(self, into=None):
