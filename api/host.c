@@ -10,18 +10,19 @@
 /* The header without port and brackets. */
 static bool strip(const char *header, char *host, size_t size)
 {
-    const char *end;
+    const char *end, *port;
 
     if (header[0] == '[') {
         header++;
         end = strchr(header, ']');
-        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+        if (end == NULL)
             return false;
+        port = end + 1;
     } else {
-        end = header + strcspn(header, ":");
-        if (*end != '\0' && end[1 + strspn(end + 1, "0123456789")] != '\0')
-            return false;
+        port = end = header + strcspn(header, ":");
     }
+    if (*port != '\0' && (*port != ':' || port[1 + strspn(port + 1, "0123456789")] != '\0'))
+        return false;
     if (end == header || (size_t)(end - header) >= size)
         return false;
     memcpy(host, header, (size_t)(end - header));

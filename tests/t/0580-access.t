@@ -48,8 +48,8 @@ status_is 3 "a wrong role is the daemon's to refuse" stretto token create --role
 
 allowed() { # METHOD PATH ROLE
 	case $2:$3 in
-	/v1/tokens*:admin | /v1/backup:admin) echo yes ;;
-	/v1/tokens* | /v1/backup) echo no ;;
+	/v1/tokens*:admin | /v1/backup*:admin) echo yes ;;
+	/v1/tokens* | /v1/backup*) echo no ;;
 	*:admin | *:operator) echo yes ;;
 	*) if [ "$1" = GET ] || [ "$1" = HEAD ]; then echo yes; else echo no; fi ;;
 	esac

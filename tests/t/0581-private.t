@@ -78,7 +78,6 @@ dropped() { grep -c 'control message dropped' "$DAEMON_LOG"; }
 
 is "$(count wrong_key) $(count malformed) $(dropped)" "0 0 0" "what the runners said was believed"
 taken=$(count taken)
-[ "$taken" -ge 2 ] || fail "the runners have said nothing: $taken"
 ok "a message is sent" "$say" "$endpoint" "{\"version\":1,\"job\":\"$job\",\"key\":\"$key\",\"what\":\"exit\"}"
 # shellcheck disable=SC2016 # for wait_for
 ok "with the job's key it is taken" wait_for 10 '[ "$(count taken)" = $((taken + 1)) ]'
