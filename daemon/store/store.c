@@ -310,6 +310,11 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
 
     if (begin(store, err) < 0)
         return -1;
+    if (!store->doomed && sqlite3_get_autocommit(store->db)) {
+        /* SQLite itself rolled back after a fault, perhaps of a read: what follows would be committed without what was before */
+        error_set(err, "store_io", "the changes of this turn were rolled back: %s", sqlite3_errmsg(store->db));
+        return store_doom(store, err);
+    }
     if (store->doomed) {
         *err = store->why;
         return -1;
