@@ -160,9 +160,9 @@ static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_
     job = local_job_create(a, wanted);
     local_enqueue(job);
     local_schedule(a);
-    if (job->state == LOCAL_ENDED) {
-        error_set(&err, "submit_refused", "%s", job->status.reason);
-        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &err);
+    if (job->state == LOCAL_STARTING) {
+        job->submitted = cb;
+        job->submitted_arg = arg;
         return;
     }
     answers_submit(a->answers, cb, arg, ADAPTER_OK, job->status.scheduler_id, NULL);

@@ -1,6 +1,6 @@
 /* The parts of the local adapter: jobs are runners on this machine, in as many CPU slots as it has.
  *
- * A job in memory is QUEUED, then RUNNING while its runner lives, LOOKING while a worker thread finds out how a runner
+ * A job in memory is QUEUED, STARTING while a worker thread starts its runner, then RUNNING while its runner lives, LOOKING while a worker thread finds out how a runner
  * ended that did not end well (and ends what it left), then ENDED. Jobs that are not in memory, because another daemon
  * started them, are known by what lies in their directories. */
 #ifndef SCHEDULER_ADAPTERS_LOCAL_H
@@ -23,7 +23,7 @@ struct local_gpu {
 
 struct local_need local_need(const struct adapter_resources *want);
 
-enum local_state { LOCAL_QUEUED, LOCAL_RUNNING, LOCAL_LOOKING, LOCAL_ENDED };
+enum local_state { LOCAL_QUEUED, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_LOOKING, LOCAL_ENDED };
 
 struct local_job {
     struct local_job *prev, *next; /* in one of the adapter's lists */
@@ -45,6 +45,8 @@ struct local_job {
     const char *killed_for; /* the limit was reached */
     bool cancelled;
     int exit_status, exit_signal; /* of a runner of ours */
+    adapter_submit_cb *submitted; /* to be answered once its start has succeeded or failed; NULL: nobody waits */
+    void *submitted_arg;
 };
 
 struct local_list {
@@ -92,6 +94,7 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
 void local_job_free(struct local_job *job); /* and forget it; closes its handles, ends nothing */
 void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a);          /* start from the head of the queue what fits */
+void local_started(struct local_job *job, pid_t pid, int error); /* error: an errno, and there is no runner */
 void local_cancel_queued(struct local_job *job);
 void local_take(struct local_job *job); /* its slots, also beyond what there is: an adopted job has them already */
 /* It has ended with its whole tree: give its slots back and tell. reason is copied. */
@@ -100,8 +103,11 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 void local_list_append(struct local_list *list, struct local_job *job);
 void local_list_remove(struct local_list *list, struct local_job *job);
 
+/* local_start.c: local_started() follows, on the loop's thread. */
+void local_start(struct local_job *job);
+
 /* local_runner.c: the process of a job. */
-int local_start(struct local_job *job); /* 0, or an errno */
+void local_child(struct local_job *job, pid_t pid); /* it has this runner, started by us */
 void local_wait(struct adapter *a);     /* for those of our runners that have ended: after SIGCHLD */
 /* Take over the runner of a claim. 0, or -1 where it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);

@@ -10,6 +10,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_machine.c \
 	scheduler-adapters/local_queue.c \
 	scheduler-adapters/local_runner.c \
+	scheduler-adapters/local_start.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)

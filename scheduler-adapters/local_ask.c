@@ -112,6 +112,7 @@ static void cancel_known(struct local_job *job)
     switch (job->state) {
     case LOCAL_QUEUED: local_cancel_queued(job); break;
     case LOCAL_RUNNING: local_terminate(job); break;
+    case LOCAL_STARTING:
     case LOCAL_LOOKING: job->cancelled = true; break; /* in case it turns out to be running */
     case LOCAL_ENDED: break;
     }
@@ -129,7 +130,7 @@ static void obey(struct adapter *a, struct local_job *job, int sig, adapter_done
     } else if (job == NULL || job->state == LOCAL_ENDED || job->state == LOCAL_LOOKING) {
         error_set(&err, "job_ended", "the job has ended");
         answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
-    } else if (job->state == LOCAL_QUEUED || !local_runner_ready(job)) {
+    } else if (job->state == LOCAL_QUEUED || job->state == LOCAL_STARTING || !local_runner_ready(job)) {
         error_set(&err, "job_not_started", "the job has not started yet");
         answers_done(a->answers, cb, arg, ADAPTER_UNSURE, &err);
     } else if (local_runner_signal(job, sig) < 0) {

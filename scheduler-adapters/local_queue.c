@@ -29,6 +29,15 @@ void local_list_append(struct local_list *list, struct local_job *job)
     list->n++;
 }
 
+static void list_prepend(struct local_list *list, struct local_job *job)
+{
+    job->prev = NULL;
+    job->next = list->first;
+    *(list->first ? &list->first->prev : &list->last) = job;
+    list->first = job;
+    list->n++;
+}
+
 void local_list_remove(struct local_list *list, struct local_job *job)
 {
     *(job->prev ? &job->prev->next : &list->first) = job->next;
@@ -140,35 +149,72 @@ void local_schedule(struct adapter *a)
     if (a->finding > 0 || a->unsure || atomic_load(&a->closing))
         return;
     while ((job = a->queue.first) != NULL && fits(a, job)) {
-        char reason[256];
-        int rc;
-
-        local_gpus_give(job);
-        rc = local_start(job);
-        if (rc != 0)
-            local_gpus_take_back(job);
-
-        if (rc != 0 && passes(rc)) {
-            log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name,
-                        strerror(rc));
-            uv_timer_start(&a->retry, retry, RETRY_MS, 0);
-            return;
-        }
         local_list_remove(&a->queue, job);
-        if (rc == 0)
-            local_list_append(&a->children, job);
-        if (rc != 0) {
-            snprintf(reason, sizeof reason, "cannot start its runner %s: %s", a->host.runner, strerror(rc));
-            log_error_of(LOG_JOB(0, job->name), "job %s: %s", job->name, reason);
-            remember_ended(job, reason, false);
-            continue;
-        }
-        job->state = LOCAL_RUNNING;
-        job->status.state = ADAPTER_JOB_RUNNING;
-        job->status.started_ms = time_now_ms();
         local_take(job);
-        local_poke(a);
+        local_gpus_give(job);
+        local_start(job);
     }
+}
+
+static void answer_submission(struct local_job *job, enum adapter_answer answer, const struct error *err)
+{
+    if (job->submitted != NULL)
+        answers_submit(job->a->answers, job->submitted, job->submitted_arg, answer, job->status.scheduler_id, err);
+    job->submitted = NULL;
+}
+
+/* The machine has no room for one more process: back to where it was. */
+static void start_later(struct local_job *job, int error)
+{
+    struct adapter *a = job->a;
+
+    log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, strerror(error));
+    give_back(job);
+    job->state = LOCAL_QUEUED;
+    list_prepend(&a->queue, job);
+    uv_timer_start(&a->retry, retry, RETRY_MS, 0);
+    answer_submission(job, ADAPTER_OK, NULL);
+    if (job->cancelled)
+        local_cancel_queued(job);
+}
+
+static void start_failed(struct local_job *job, int failure)
+{
+    struct error err;
+    char reason[256];
+
+    snprintf(reason, sizeof reason, "cannot start its runner %s: %s", job->a->host.runner, strerror(failure));
+    log_error_of(LOG_JOB(0, job->name), "job %s: %s", job->name, reason);
+    error_set(&err, "submit_refused", "%s", reason);
+    answer_submission(job, ADAPTER_REFUSED, &err);
+    local_job_ended(job, reason, false);
+}
+
+void local_started(struct local_job *job, pid_t pid, int error)
+{
+    static const struct error closing = {.code = "adapter_closing", .text = "the adapter is being closed"};
+
+    if (atomic_load(&job->a->closing)) {
+        answer_submission(job, ADAPTER_UNSURE, &closing);
+        return;
+    }
+    if (error != 0 && passes(error)) {
+        start_later(job, error);
+        return;
+    }
+    if (error != 0) {
+        start_failed(job, error);
+        return;
+    }
+    job->state = LOCAL_RUNNING;
+    job->status.state = ADAPTER_JOB_RUNNING;
+    job->status.started_ms = time_now_ms();
+    local_child(job, pid);
+    answer_submission(job, ADAPTER_OK, NULL);
+    local_poke(job->a);
+    if (job->cancelled)
+        local_terminate(job);
+    local_wait(job->a); /* it may have ended before it was known to be ours */
 }
 
 void local_cancel_queued(struct local_job *job)

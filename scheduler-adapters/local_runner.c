@@ -7,9 +7,7 @@
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,54 +105,13 @@ static void start_limit(struct local_job *job, int64_t already_ms)
                     "its runner did not end it in time after the walltime");
 }
 
-/* The daemon's environment, with what local_look_starting() knows a runner by: before it has claimed its job, nothing
- * else tells whose it is. To be freed, with the first string. */
-static char **runner_environment(const struct local_job *job)
+void local_child(struct local_job *job, pid_t pid)
 {
-    size_t n = 0;
-    char **list;
-
-    while (environ[n] != NULL)
-        n++;
-    list = xcalloc(n + 2, sizeof *list);
-    list[0] = xasprintf("STRETTO_RUNNER=%s", job->name);
-    memcpy(list + 1, environ, n * sizeof *list);
-    return list;
-}
-
-/* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
-int local_start(struct local_job *job)
-{
-    char *gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
-    char *args[] = {(char *)job->a->host.runner, "--local", gpus ? gpus : job->dir, gpus ? job->dir : NULL, NULL};
-    char **environment = runner_environment(job);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int rc;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
-    posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    posix_spawn_file_actions_adddup2(&actions, 0, 2);
-    rc = posix_spawn(&job->pid, job->a->host.runner, &actions, &attributes, args, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    free(environment[0]);
-    free(environment);
-    free(gpus);
-    if (rc != 0)
-        return rc;
+    job->pid = pid;
     job->child = true;
+    local_list_append(&job->a->children, job);
     set_scheduler_id(job);
     start_limit(job, 0);
-    return 0;
 }
 
 static void adopted_gone(struct local_job *job)

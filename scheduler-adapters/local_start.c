@@ -1,0 +1,93 @@
+/* Starting a runner, on a worker thread: posix_spawn() returns once the new process has got hold of a CPU and begun its
+ * program, and on a busy machine that takes milliseconds for which nothing else would happen. */
+#include "scheduler-adapters/local.h"
+
+#include "common/xalloc.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct start {
+    uv_work_t work;
+    struct local_job *job;
+    const char *runner;
+    char *args[5], **environment, *gpus;
+    pid_t pid;
+    int error;
+};
+
+/* The daemon's environment, with what local_look_starting() knows a runner by: before it has claimed its job, nothing
+ * else tells whose it is. To be freed, with the first string. */
+static char **runner_environment(const struct local_job *job)
+{
+    size_t n = 0;
+    char **list;
+
+    while (environ[n] != NULL)
+        n++;
+    list = xcalloc(n + 2, sizeof *list);
+    list[0] = xasprintf("STRETTO_RUNNER=%s", job->name);
+    memcpy(list + 1, environ, n * sizeof *list);
+    return list;
+}
+
+/* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
+static void do_start(uv_work_t *work)
+{
+    struct start *s = work->data;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
+    posix_spawn_file_actions_adddup2(&actions, 0, 1);
+    posix_spawn_file_actions_adddup2(&actions, 0, 2);
+    s->error = posix_spawn(&s->pid, s->runner, &actions, &attributes, s->args, s->environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+}
+
+static void start_done(uv_work_t *work, int status)
+{
+    struct start *s = work->data;
+    struct local_job *job = s->job;
+    struct adapter *a = job->a;
+
+    local_started(job, s->pid, s->error);
+    free(s->environment[0]);
+    free(s->environment);
+    free(s->gpus);
+    free(s);
+    local_worker_done(a);
+}
+
+void local_start(struct local_job *job)
+{
+    struct start *s = xcalloc(1, sizeof *s);
+    size_t n = 0;
+
+    s->work.data = s;
+    s->job = job;
+    s->runner = job->a->host.runner;
+    s->gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
+    s->args[n++] = (char *)s->runner;
+    s->args[n++] = "--local";
+    if (s->gpus != NULL)
+        s->args[n++] = s->gpus;
+    s->args[n] = job->dir;
+    s->environment = runner_environment(job);
+    job->state = LOCAL_STARTING;
+    job->a->workers++;
+    uv_queue_work(job->a->host.loop, &s->work, do_start, start_done);
+}
