@@ -41,8 +41,8 @@ ok "an empty directory goes" test ! -e "$STATE/run/e2/members/0/1"
 is "$(output "$id" 0)" 200 "what is not over is not touched"
 
 # A resubmission makes output that is kept again, until that is over.
-api POST /v1/ensembles/2/members/0/resubmit >/dev/null
 echo >"$T/never"
+api POST /v1/ensembles/2/members/0/resubmit >/dev/null
 ok "a member goes again" wait_ensemble 2 30
 wait_for 20 '[ "$(output 2 0)" = 410 ]'
 is "$(output 2 0)" 410 "it has succeeded now, and its output goes"
