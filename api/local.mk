@@ -113,11 +113,11 @@ api_tests = \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
-noinst_PROGRAMS += tests/bench/mhd-minimal
-tests_bench_mhd_minimal_SOURCES = tests/bench/mhd-minimal.c
+check_PROGRAMS += tests/bench/mhd-minimal
+tests_bench_mhd_minimal_SOURCES = tests/bench/mhd_minimal.c
 tests_bench_mhd_minimal_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS)
 tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
-EXTRA_DIST += tests/bench/api-load
+EXTRA_DIST += tests/bench/api_load.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)

@@ -20,7 +20,7 @@ TESTS += $(unit_tests)
 endif
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/dispatch.sh tests/bench/lib.sh tests/bench/run
+EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run
 
 # The daemon as a whole.
 e2e_tests = \
@@ -94,7 +94,7 @@ EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members
-EXTRA_DIST += tests/bench/million
+EXTRA_DIST += tests/bench/million.py
 tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)

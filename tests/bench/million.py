@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""million [MEMBERS [DONE]]: what an ensemble of a million members costs the daemon. One JSON object a line.
+"""million.py [MEMBERS [DONE]]: what an ensemble of a million members costs the daemon. One JSON object a line.
 
 Run from a build tree, or with builddir in the environment; makes tests/bench/fill_members there.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The API under load: one JSON object a line and figure (DESIGN.md, 9).
 
-  api-load [SECONDS]      builddir names the build tree, else the current folder; wrk must be installed
+  api_load.py [SECONDS]   builddir names the build tree, else the current folder; wrk must be installed
 
  - api-status: requests of an ensemble's status by 64 clients, against libmicrohttpd answering as many bytes, taking turns;
  - api-streams: the same clients while 2,000 event streams are open and members run: errors, and events that all have seen;

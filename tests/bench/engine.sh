@@ -1,0 +1,3 @@
+# A million members through the engine on a simulated cluster: engine_million.c tells which figures. BENCH_MEMBERS: how many.
+# shellcheck shell=bash
+make -s -C "${builddir:?}" tests/bench/engine-million >&2 && exec "$builddir/tests/bench/engine-million" "${BENCH_MEMBERS:-1000000}"
