@@ -72,6 +72,7 @@ is $? 130 "Ctrl-C in wait: exit status 130"
 like "$(cat err)" 'stretto wait 3' "and how to come back"
 is "$(stretto status 3 --json | jq -r .state)" running "the work goes on"
 
+: >err # what the one before said
 stretto wait 3 >out 2>err &
 waiting=$!
 wait_for 10 'grep -q held err'

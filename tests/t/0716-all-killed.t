@@ -40,7 +40,9 @@ if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 			victim=$(mine $victim | shuf -n 1)
 			if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then victims=$((victims + 1)); fi
 		done
+		pid=$DAEMON_PID
 		kill_daemon
+		wait_for 30 '! kill -0 $pid' # the shell does not wait for one that it has disowned
 	done
 	start_daemon --config "$T/config.json"
 	ok "the ensemble ends" wait_ensemble "$ID" 150

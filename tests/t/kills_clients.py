@@ -251,13 +251,14 @@ class Client(threading.Thread):
         member = self.random.random() < 0.4
         place = f"/members/{self.random.randrange(1)}" if member else ""
         was_over, ensemble.over = ensemble.over, False
+        ensemble.paused = ensemble.paused | {False}  # one that was paused and complete is running, also before the answer comes
         answer = self.ask("POST", f"/v1/ensembles/{ensemble.id}{place}/resubmit", {}, f"r{self.number}.{self.serial}",
                           wanted=(202, 409))
         status, reply = answer
         if status == 202:
             if reply["resubmitted"] > 0:
                 ensemble.resubmitted += 1
-                ensemble.paused = {False, True}  # one that was paused and complete is running
+                ensemble.paused = {False, True}
             elif was_over:
                 ensemble.over = True
         elif reply.get("code") == "ensemble_over":
