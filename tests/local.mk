@@ -25,6 +25,7 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh t
 # The daemon as a whole.
 e2e_tests = \
 	tests/t/0700-main-job.t \
+	tests/t/0705-ranks.t \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0715-members-killed.t \
 	tests/t/0716-all-killed.t \
@@ -57,6 +58,7 @@ check_PROGRAMS += tests/t/kills-member
 tests_t_kills_member_SOURCES = tests/t/kills-member.c
 tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)
 tests_t_kills_member_LDFLAGS =
+EXTRA_DIST += tests/t/ranks-train.py
 EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 TESTS += tests/t/0800-fuzz.t

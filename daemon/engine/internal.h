@@ -65,7 +65,8 @@ struct training {
     bool again;            /* and must be read once more */
     bool job_over;         /* conclude after a last reading */
     bool ranks_succeeded;  /* every rank's exit record says so */
-    char failure[512];     /* why not */
+    char failure[512];     /* why not: of the rank that failed first, */
+    int64_t failed_ms;     /* at this time; those that were ended for it come after it */
     struct alarm look;
     bool reception_written, reception_writing;
     struct alarm reception_retry;

@@ -78,9 +78,11 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
                 attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)
         return;
-    if (training->ranks_succeeded)
+    if (training->ranks_succeeded || out->ended_ms < training->failed_ms) {
+        training->failed_ms = out->ended_ms;
         snprintf(training->failure, sizeof training->failure, "rank %lld %s: %.400s", (long long)slot->index,
                  attempt_outcome_name(out->outcome), out->reason);
+    }
     training->ranks_succeeded = false;
 }
 

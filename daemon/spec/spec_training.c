@@ -117,6 +117,22 @@ static int complete_buffer(json_t *training, struct error *err)
     return 0;
 }
 
+/* Ranks that learn in step draw in step: where one is full of samples that were never drawn, so that its members wait, all
+ * others must have enough to draw too. Each member deals in turns, so ranks differ by one sample a member at most; once more
+ * as much is for members that failed on the way. */
+static int check_balance(const struct spec *spec, const json_t *buffer, struct error *err)
+{
+    int64_t capacity = json_integer_value(json_object_get(buffer, "capacity"));
+    int64_t threshold = json_integer_value(json_object_get(buffer, "threshold"));
+
+    if (spec->ranks == 1 || capacity >= threshold + 2 * spec->width)
+        return 0;
+    return error_at(err, "spec_impossible_value", "/training/buffer/capacity",
+                    "%lld ranks could come to wait for each other for ever: with more than one, the capacity (%lld) must be at "
+                    "least the threshold (%lld) and twice the width (%lld)",
+                    (long long)spec->ranks, (long long)capacity, (long long)threshold, (long long)spec->width);
+}
+
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
     static const char *const keys[] = {"command", "env", "ranks", "resources", "fields", "buffer", "checkpoint", NULL};
@@ -127,7 +143,8 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, 1024, &spec->ranks, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
-        check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0)
+        check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
+        check_balance(spec, json_object_get(obj, "buffer"), err) < 0)
         return -1;
     if (json_object_get(obj, "checkpoint") != NULL)
         return error_at(err, "spec_unsupported", "/training/checkpoint", "checkpoints of trainings are not built yet");

@@ -4,10 +4,12 @@
 
 Run by stretto as the training of an ensemble: see heat.json. Losses are mean squared errors in K², as the metric
 series "train_loss" and "validation_loss" over the number of batches. At the end books.json tells which samples were
-drawn, and model.pt holds the network.
+drawn, and model.pt holds the network. With several ranks each learns from its own batches, gradients are averaged over
+all, and rank 0 validates and keeps the network.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -15,6 +17,7 @@ import time
 import torch
 import torch.utils.data
 
+import stretto.distributed
 import stretto.torch
 import stretto.train
 from stretto.examples.heat_books import Books
@@ -53,12 +56,20 @@ def parse(argv):
 class Trainer:
     """The network and its optimiser, fed batch by batch; what it knows of the stream is the shape of a sample."""
 
-    def __init__(self, options, parameters, shape, device):
+    def __init__(self, options, parameters, shape, device, ranks):
         torch.manual_seed(options.seed)
         self.options, self.device = options, device
         self.scale = Scale(options.low, options.high, options.steps)
         self.model = make_model(parameters, options.hidden, shape).to(device)
+        # the same weights, whose gradients are averaged over the ranks as they are computed
+        self.shared = torch.nn.parallel.DistributedDataParallel(self.model) if ranks > 1 else self.model
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=options.lr)
+
+    def together(self):
+        """A context for the loop over batches: a rank that has no more of them goes on to answer those that have."""
+        if self.shared is self.model:
+            return contextlib.nullcontext()
+        return self.shared.join(divide_by_initial_world_size=False)
 
     def set_progress(self, progress):
         for group in self.optimiser.param_groups:
@@ -68,7 +79,7 @@ class Trainer:
         """One step; the batch's loss in K², left on the device."""
         inputs = self.scale.inputs(batch["params"], batch["step"]).to(self.device, non_blocking=True)
         wanted = self.scale.fields(batch[FIELD].to(self.device, non_blocking=True))
-        loss = torch.nn.functional.mse_loss(self.model(inputs), wanted)
+        loss = torch.nn.functional.mse_loss(self.shared(inputs), wanted)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self.optimiser.step()
@@ -86,8 +97,6 @@ class Trainer:
 
 def check(rx):
     """What of the ensemble this training can make use of; the grid."""
-    if rx.ranks != 1:
-        raise RuntimeError(f"this training runs on one rank, not {rx.ranks}")
     if FIELD not in rx.fields:
         raise RuntimeError(f'the ensemble streams no field "{FIELD}", but {", ".join(rx.fields)}')
     unknown = [name for name in rx.parameters if name not in SOLVER_OPTIONS]
@@ -99,48 +108,78 @@ def check(rx):
     return shape
 
 
-def train(rx, options):
-    shape = check(rx)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    trainer, books = Trainer(options, len(rx.parameters), shape, device), Books()
-    total = rx.count * options.steps
-    print(f"grid {shape[0]} x {shape[1]}, {rx.count} members of {options.steps} steps, on {device}", flush=True)
-    held_out = HeldOut(rx.parameters, options.validation_members, trainer.scale, shape[0], options.dt,
-                       options.validation_seed)
-    with held_out:
-        started, validated, pending = time.monotonic(), -1, []
+class Log:
+    """What is told on the way, by rank 0 for all: metric points and lines of text."""
 
-        def validate():
-            nonlocal validated
-            loss = held_out.loss(trainer.model, device)
-            rx.metric("validation_loss", books.batches, loss)
-            print(f"batch {books.batches}: validation loss {loss:.2f} K², "
-                  f"{books.unique} of {total} samples drawn, {time.monotonic() - started:.1f} s", flush=True)
-            validated = books.batches
+    def __init__(self, rx, books, total):
+        self.rx, self.books, self.total = rx, books, total
+        self.started, self.losses = time.monotonic(), []
 
-        def report():
-            if pending:
-                rx.metric("train_loss", books.batches, float(torch.stack(pending).mean()))
-                pending.clear()
+    def trained(self, every):
+        """The mean loss since the last point, once there are `every` batches of it."""
+        if len(self.losses) < every:
+            return
+        if self.rx.rank == 0:
+            self.rx.metric("train_loss", self.books.batches, float(torch.stack(self.losses).mean()))
+        self.losses.clear()
 
-        validate()
-        dataset = stretto.torch.StreamDataset(rx, pin_memory=device.type == "cuda")
-        stream = torch.utils.data.DataLoader(dataset, batch_size=None)
-        for batch in stream:
+    def validated(self, loss):
+        self.rx.metric("validation_loss", self.books.batches, loss)
+        print(f"batch {self.books.batches}: validation loss {loss:.2f} K², {self.books.unique} of {self.total} samples "
+              f"drawn, {time.monotonic() - self.started:.1f} s", flush=True)
+
+
+def learn_all(rx, trainer, validate, options, log):
+    """Until reception is over and everything has been drawn."""
+    books, share = log.books, log.total / rx.ranks
+    dataset = stretto.torch.StreamDataset(rx, pin_memory=trainer.device.type == "cuda")
+    with trainer.together():
+        for batch in torch.utils.data.DataLoader(dataset, batch_size=None):
             books.enter(batch["member"].numpy(), batch["step"].numpy())
             if options.limit is None or books.batches <= options.limit:
-                trainer.set_progress(books.unique / total)
-                pending.append(trainer.learn(batch))
-            if len(pending) >= options.report_every:
-                report()
+                trainer.set_progress(books.unique / share)
+                log.losses.append(trainer.learn(batch))
+            log.trained(options.report_every)
             if books.batches % options.validate_every == 0:
                 validate()
-        report()
-        if validated != books.batches:
+    log.trained(1)
+
+
+def held_out_of(rx, options, scale, grid):
+    """Rank 0's members to validate with; nothing on the others."""
+    if rx.rank != 0:
+        return contextlib.nullcontext()
+    return HeldOut(rx.parameters, options.validation_members, scale, grid, options.dt, options.validation_seed)
+
+
+def train(rx, options):
+    shape = check(rx)
+    device = torch.device("cpu")
+    if torch.cuda.is_available():  # one rank has one of them, unless stretto gave it more
+        device = torch.device("cuda", rx.rank % torch.cuda.device_count())
+        torch.cuda.set_device(device)
+    with stretto.distributed.process_group(rx, device):
+        trainer = Trainer(options, len(rx.parameters), shape, device, rx.ranks)
+        books, total = Books(), rx.count * options.steps
+        log = Log(rx, books, total)
+        print(f"grid {shape[0]} x {shape[1]}, {rx.count} members of {options.steps} steps, on {device}, "
+              f"rank {rx.rank} of {rx.ranks}", flush=True)
+        with held_out_of(rx, options, trainer.scale, shape[0]) as held_out:
+            validated = -1
+
+            def validate():
+                nonlocal validated
+                if held_out is not None and validated != books.batches:
+                    log.validated(held_out.loss(trainer.model, device))
+                    validated = books.batches
+
             validate()
-    books.save("books.json")
-    trainer.save("model.pt")
-    print(books.summary(), flush=True)
+            learn_all(rx, trainer, validate, options, log)
+            validate()
+        books.save("books.json")
+        if rx.rank == 0:
+            trainer.save("model.pt")
+        print(books.summary(), flush=True)
 
 
 def main(argv=None):

@@ -35,6 +35,7 @@ struct run {
     int64_t sweep_ms; /* until the next look whether that helped */
     enum stop stop;
     bool finishing;   /* every exit record is written: what is left to write is ended.json */
+    bool rank_failed; /* the job is a training of which a rank has ended without success */
     bool news;        /* exit records were written of which nobody was told */
     size_t leftovers; /* tasks that ended and left processes behind */
     bool all_told;    /* the children that are left when the last task has ended were told to end */
@@ -89,6 +90,8 @@ static void task_ended(struct run *r, struct task *t)
     char *path = xasprintf("%s/exit.json", t->desc->dir);
 
     r->left--;
+    if (t->rec.outcome != EXITREC_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
+        r->rank_failed = true;
     log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
              t->rec.reason);
     records_add(r->records, path, write_exit, &t->rec);
@@ -103,6 +106,8 @@ static enum stop asked_to_stop(const struct run *r)
     sigpending(&set);
     if (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP))
         return STOP_CANCEL;
+    if (r->rank_failed)
+        return STOP_RANK;
     return time_monotonic_ms() >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
 }
 
@@ -193,13 +198,15 @@ static bool reap(struct run *r, int64_t now)
     return pid == 0;
 }
 
+static const char *const reasons[] = {[STOP_TIMEOUT] = "the walltime was over", [STOP_CANCEL] = "told to end",
+                                      [STOP_RANK] = "a rank failed"};
+
 static void stop_job(struct run *r, enum stop why, int64_t now)
 {
     if (r->stop != STOP_NONE || r->left == 0)
         return;
     r->stop = why;
-    log_info("%s: ending %zu task%s", why == STOP_TIMEOUT ? "the walltime is over" : "told to end", r->left,
-             r->left == 1 ? "" : "s");
+    log_info("%s: ending %zu task%s", reasons[why], r->left, r->left == 1 ? "" : "s");
     for (size_t i = 0; i < r->ntasks; i++)
         if (r->tasks[i].pid > 0)
             tree_signal_task(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
@@ -280,6 +287,8 @@ static void loop(struct run *r, int64_t give_up_after)
             kill_now(r, now);
         if (r->left > 0 && now >= r->deadline)
             stop_job(r, STOP_TIMEOUT, now);
+        if (r->rank_failed)
+            stop_job(r, STOP_RANK, now);
         records_work(r->records, give_up_after);
         if (!children && r->left == 0 && !records_pending(r->records)) {
             if (!r->job->watched)
@@ -303,8 +312,7 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
     char *path = xasprintf("%s/ended.json", jobdir);
 
     if (r->stop != STOP_NONE)
-        snprintf(ended.reason, sizeof ended.reason, "%s",
-                 r->stop == STOP_TIMEOUT ? "the walltime was over" : "told to end");
+        snprintf(ended.reason, sizeof ended.reason, "%s", reasons[r->stop]);
     r->finishing = true;
     records_add(r->records, path, write_ended, &ended);
     loop(r, give_up_after);

@@ -39,7 +39,7 @@ void task_skip(struct task *t, enum stop why)
     t->rec.started = t->rec.ended = now();
     t->rec.outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
     snprintf(t->rec.reason, sizeof t->rec.reason, "%s before it started",
-             why == STOP_TIMEOUT ? "the walltime was over" : "cancelled");
+             why == STOP_TIMEOUT ? "the walltime was over" : why == STOP_RANK ? "another rank failed" : "cancelled");
 }
 
 static bool success_file_there(const struct task *t)
@@ -76,7 +76,7 @@ static void explain(struct task *t, enum stop why)
     if (rec->outcome == EXITREC_TIMEOUT)
         snprintf(rec->reason, size, "ended at the walltime of %g s", (double)t->job->desc->walltime_ms / 1000);
     else if (rec->outcome == EXITREC_CANCELLED)
-        snprintf(rec->reason, size, "cancelled");
+        snprintf(rec->reason, size, "%s", why == STOP_RANK ? "ended, because another rank failed" : "cancelled");
     else if (rec->signal != 0)
         snprintf(rec->reason, size, "killed by signal %d (%s)", rec->signal, strsignal(rec->signal));
     else if (rec->exit_code != 0)
@@ -104,6 +104,6 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
         rec->outcome = EXITREC_SUCCEEDED;
         return;
     }
-    rec->outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : why == STOP_CANCEL ? EXITREC_CANCELLED : EXITREC_FAILED;
+    rec->outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;
     explain(t, why);
 }

@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Why the runner ends its tasks. */
-enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
+/* Why the runner ends its tasks. STOP_RANK: one of a training's ranks failed, and the others would wait for it. */
+enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL, STOP_RANK };
 
 /* What all tasks of the job share. */
 struct job {

@@ -4,10 +4,12 @@
 #include "common/xalloc.h"
 #include "tasks/proto/frame.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -22,6 +24,8 @@ struct endpoint {
     void *socket;
     char *made_dir; /* removed at the end */
     char *path;     /* of the Unix socket */
+    char *lock_path;
+    int lock; /* held as long as this process is the rank */
     char tcp[128];  /* "" where none was asked for */
 };
 
@@ -38,6 +42,21 @@ static int choose_path(struct endpoint *e, const struct train_config *config, st
         dir = made;
     }
     e->path = xasprintf("%s/rank%d", dir, config->rank);
+    return 0;
+}
+
+/* ZeroMQ takes a socket's path over without a word, and half of the members would be heard by nobody. */
+static int lock_path(struct endpoint *e, const struct train_config *config, struct error *err)
+{
+    e->lock_path = xasprintf("%s.lock", e->path);
+    e->lock = open(e->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (e->lock < 0)
+        return error_errno(err, "train_endpoint", "cannot create %s", e->lock_path);
+    if (flock(e->lock, LOCK_EX | LOCK_NB) < 0)
+        return error_set(err, "train_twice",
+                         "another process is rank %d of this training already: stretto itself starts its command once for "
+                         "each rank, so the command must not start processes by mpiexec, srun or torchrun",
+                         config->rank);
     return 0;
 }
 
@@ -114,7 +133,8 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
 {
     struct endpoint *e = xcalloc(1, sizeof *e);
 
-    if (choose_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_tcp(e, err) == 0 &&
+    e->lock = -1;
+    if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_tcp(e, err) == 0 &&
         publish(e, config, err) == 0)
         return e;
     endpoint_destroy(e);
@@ -127,12 +147,17 @@ void endpoint_destroy(struct endpoint *e)
         return;
     if (e->socket != NULL)
         zmq_close(e->socket);
-    if (e->path != NULL)
-        unlink(e->path);
+    if (e->socket != NULL)
+        unlink(e->path); /* it is ours: the lock was */
+    if (e->lock >= 0)
+        close(e->lock);
+    if (e->made_dir != NULL && e->lock_path != NULL)
+        unlink(e->lock_path); /* elsewhere it stays: who holds a lock on a file without a name keeps out nobody */
     if (e->made_dir != NULL)
         rmdir(e->made_dir);
     free(e->made_dir);
     free(e->path);
+    free(e->lock_path);
     free(e);
 }
 

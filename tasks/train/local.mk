@@ -30,6 +30,7 @@ stretto_python = \
 	$(member_python) \
 	tasks/train/python/stretto/__init__.py \
 	tasks/train/python/stretto/_library.py \
+	tasks/train/python/stretto/distributed.py \
 	tasks/train/python/stretto/torch.py \
 	tasks/train/python/stretto/train.py
 strettopythondir = $(pkgdatadir)/python/stretto

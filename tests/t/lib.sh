@@ -38,7 +38,8 @@ for program in strettod stretto stretto-run; do echo detect_leaks=1 >"$T/asan.$p
 case ${STRETTO_SANITIZE:-no} in
 *address*)
 	mkdir "$T/bin"
-	printf '#!/bin/sh\nLD_PRELOAD=%s exec %s/strettod "$@"\n' "$(gcc -print-file-name=libasan.so)" "$builddir" \
+	# with the C++ library, whose exceptions the sanitizer looks for at its start: PyTorch throws some
+	printf '#!/bin/sh\nLD_PRELOAD=%s:libstdc++.so.6 exec %s/strettod "$@"\n' "$(gcc -print-file-name=libasan.so)" "$builddir" \
 		>"$T/bin/strettod"
 	chmod +x "$T/bin/strettod"
 	PATH=$T/bin:$PATH

@@ -107,6 +107,8 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"training/buffer/policy", "\"lifo\"", "spec_impossible_value", "/training/buffer/policy"},
         {"training/command", "[\"{t0}\"]", "spec_unfilled_placeholder", "/training/command/0"},
         {"training/ranks", "-1", "spec_impossible_value", "/training/ranks"},
+        {"training", "{\"command\": [\"x\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}}, \"ranks\": 2,"
+         " \"buffer\": {\"capacity\": 22, \"threshold\": 15}}", "spec_impossible_value", "/training/buffer/capacity"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# One model on two ranks: each sample goes to one of them, both learn the same weights, and who met is checked first.
+TEST_LIMIT=400
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
+
+MEMBERS=12 STEPS=20
+SAMPLES=$((MEMBERS * STEPS))
+echo '{"adapters": {"local": {"slots": 6}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+RUN=$STATE/run
+on_two_ranks() { jq '.training.ranks = 2 | .training.buffer.threshold = 10' "$srcdir/examples/heat/heat-small.json"; }
+submit_ranks() { # MODE [COMMAND]: by a launcher of its own, as JSON
+	on_two_ranks | jq --arg program "$srcdir/tests/t/ranks-train.py" --arg mode "$1" --argjson by "${2:-[\"python3\"]}" \
+		'.training.command = $by + [$program, $mode]' >"$T/ranks.json"
+	ID=$(submit "$T/ranks.json")
+	wait_ensemble "$ID" 200
+	E=$(cat "$T/ensemble.json")
+}
+field() { jq -r "$1" <<<"$E"; }
+
+# --- the surrogate of the example
+
+on_two_ranks >"$T/heat.json"
+ID=$(submit "$T/heat.json")
+ok "the heat ensemble ends with its training on two ranks" wait_ensemble "$ID" 300
+E=$(cat "$T/ensemble.json")
+is "$(field '.state + " " + .training.state')" "complete done" "both are done"
+is "$(field .training.unique) $(field .training.drawn)" "$SAMPLES $SAMPLES" "together they drew every sample"
+is "$(jq -s 'map(.unique_drawn) | add' "$RUN/e$ID"/training/g1/rank*/books.json)" $SAMPLES "each was drawn on one rank only"
+is "$(jq -s 'map(.members == 12) | all' "$RUN/e$ID"/training/g1/rank*/books.json)" true "every member deals to both"
+ok "the network is kept once" test -s "$RUN/e$ID/training/g1/rank0/model.pt" -a ! -e "$RUN/e$ID/training/g1/rank1/model.pt"
+api GET "/v1/trainings/$(field .training.id)/metrics" >"$T/metrics.json"
+ok "one rank tells the losses" jq -e '.series.validation_loss.points | map(.[0]) | . == unique' "$T/metrics.json"
+
+# --- the weights
+
+submit_ranks whole
+is "$(field '.state + " " + .training.state')" "complete done" "a training of one's own on two ranks ends well"
+G=$RUN/e$ID/training/g1
+ok "after as many batches both ranks have the same weights, to the last bit" cmp "$G/rank0/weights.json" "$G/rank1/weights.json"
+is "$(jq -s 'add | length' "$G"/rank*/drawn.json)" $SAMPLES "and none of their samples in common, nor any left out"
+is "$(jq -s 'add | unique | length' "$G"/rank*/drawn.json)" $SAMPLES "that is, all different"
+
+# --- worlds that are none
+
+submit_ranks missing
+is "$(field .training.state)" failed "where a rank does not come, the training fails"
+like "$(field .training.reason)" 'rank 1 of 2 did not come' "and says which one"
+submit_ranks whole "$(jq -nc --arg mpiexec "$STRETTO_MPIEXEC" --arg python "$STRETTO_PYTHON" '[$mpiexec, "-n", "2", $python]')"
+is "$(field .training.state)" failed "where a command starts a rank twice, by a launcher of its own, the training fails"
+like "$(field .training.reason)" 'rank [01] failed' "and names the rank"
+like "$(cat "$RUN/e$ID"/training/g1/rank?/stderr)" 'another process is rank [01] .*must not start processes by mpiexec' \
+	"which says what it does not do"
+done_testing
