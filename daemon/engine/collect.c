@@ -58,6 +58,8 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     };
     snprintf(out.reason, sizeof out.reason, "%s", rec.reason);
     snprintf(out.host, sizeof out.host, "%s", rec.host);
+    if (job->row.started_ms > out.started_ms) /* what the scheduler said was of a second job of that name, or late */
+        job->row.started_ms = out.started_ms;
     outcome_apply(engine, job, slot, &out);
 }
 
@@ -69,21 +71,20 @@ static bool note_claim(struct engine *engine, struct live_job *job, const json_t
     job->sealed = job->sealed || json_is_true(json_object_get(claim, "given_up"));
     if (claim == NULL || job->sealed)
         return false;
+    job->claimed = true;
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))), host ? host : "");
     return true;
 }
 
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
     bool ended = true, claimed = true;
     size_t next = 0;
 
     if (job == NULL)
         return;
-    job->business = BUSINESS_NONE;
     if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
         job->look = true;
