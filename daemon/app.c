@@ -94,6 +94,7 @@ static void make_engine(struct app *app)
         .control_endpoint = app->control_endpoint,
         .python = app->python,
         .python_path = app->config->python_path,
+        .stream_interface = app->config->stream_interface,
         .examples_dir = app->config->examples_dir,
     };
 

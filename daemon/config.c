@@ -30,6 +30,7 @@ enum key {
     KEY_KEEP_OUTPUT_FOR,
     KEY_HEARTBEAT,
     KEY_MAX_CONNECTIONS,
+    KEY_STREAM_INTERFACE,
     KEY_ADAPTERS,
     KEY_PLUGIN_DIR,
     KEY_ALLOW_NETWORK_STATE,
@@ -66,6 +67,8 @@ static const struct {
     [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
                              "clients of one listener at once; a quarter of them, at most 256, for those who have not "
                              "been let in yet"},
+    [KEY_STREAM_INTERFACE] = {"stream_interface", "all of them, those named hsn or ib first",
+                              "the network interface of a training's nodes that members on other nodes stream to"},
     [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the "
                       "most jobs of members in flight there, by default without limit"},
     [KEY_PLUGIN_DIR] = {"plugin_dir", STRETTO_PLUGINDIR,
@@ -124,6 +127,7 @@ void config_fini(struct config *config)
     free(config->run_dir);
     free(config->python);
     free(config->log_to);
+    free(config->stream_interface);
     free(config->plugin_dir);
     free(config->runner);
     free(config->examples_dir);
@@ -211,7 +215,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
     const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL, *keep = NULL;
-    const char *log_to = NULL, *log_format = NULL, *plugin_dir = NULL;
+    const char *log_to = NULL, *log_format = NULL, *plugin_dir = NULL, *interface = NULL;
     const char *certificate = NULL, *tls_key = NULL;
     const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
     size_t i;
@@ -236,6 +240,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
         jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
+        jsonx_string(json, "", keys[KEY_STREAM_INTERFACE].name, JSONX_OPTIONAL, &interface, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PLUGIN_DIR].name, JSONX_OPTIONAL, &plugin_dir, err) < 0 ||
         jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
         (level != NULL && take_log_level(config, level, err) < 0) ||
@@ -245,6 +250,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
     replace(&config->state_dir, state_dir);
     replace(&config->run_dir, run_dir);
     replace(&config->python, python);
+    replace(&config->stream_interface, interface);
     replace(&config->plugin_dir, plugin_dir);
     config->plugin_dir_chosen = config->plugin_dir != NULL;
     replace(&config->tls_certificate, certificate);

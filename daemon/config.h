@@ -26,6 +26,7 @@ struct config {
     enum retain keep_output;
     int64_t keep_output_for_ms;
     int64_t heartbeat_ms;
+    char *stream_interface; /* NULL: any */
     char *plugin_dir;
     bool plugin_dir_chosen; /* it is not the default */
     int64_t max_connections; /* 0: as descriptors allow */

@@ -212,6 +212,10 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
                        spec->fields, "buffer", spec->buffer);
     current = json_pack("{s:i, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",
                         (json_int_t)training->ranks);
+    if (!job->adapter->ops->same_host)
+        json_object_set_new(config, "network", json_true());
+    if (engine->ports.stream_interface != NULL)
+        json_object_set_new(config, "interface", json_string(engine->ports.stream_interface));
     add_dir(plan, xstrdup(stream));
     add_dir(plan, xasprintf("%s/g%lld", dir, (long long)training->generation));
     add_file(plan, job, xasprintf("%s/g%lld/training.json", dir, (long long)training->generation), config);

@@ -46,6 +46,7 @@ struct engine_ports {
     const char *control_endpoint; /* for runners and ranks */
     const char *python;           /* what "python3" means in a training's command; "" leave it to PATH */
     const char *python_path;      /* the stretto package, put before PYTHONPATH */
+    const char *stream_interface; /* that members on other hosts stream to; NULL: any */
     const char *examples_dir;     /* put before PATH */
 };
 #endif

@@ -34,42 +34,59 @@ static int read_current(const char *stream, struct discovery *found, struct erro
     return rc;
 }
 
-/* The endpoint to use of those that a rank offers: a Unix socket where it is on this host, else the first other. */
-static const char *choose(const json_t *rank)
+static void add(struct rank_address *address, const char *endpoint)
 {
-    const char *host = json_string_value(json_object_get(rank, "host")), *other = NULL;
-    const json_t *endpoints = json_object_get(rank, "endpoints");
+    address->endpoint = xrealloc(address->endpoint, address->endpoints + 1, sizeof *address->endpoint);
+    address->endpoint[address->endpoints++] = xstrdup(endpoint);
+}
+
+/* Two hosts, or containers, may have one name: only a socket that is there tells that the rank is here. */
+static bool is_here(const json_t *rank, const char *socket)
+{
+    const char *host = json_string_value(json_object_get(rank, "host"));
     char here[HOST_NAME_MAX + 1] = "";
 
     gethostname(here, sizeof here - 1);
-    for (size_t i = 0; i < json_array_size(endpoints); i++) {
-        const char *endpoint = json_string_value(json_array_get(endpoints, i));
+    return host != NULL && strcmp(host, here) == 0 && access(socket, F_OK) == 0;
+}
 
-        if (endpoint == NULL)
-            continue;
-        if (strncmp(endpoint, "ipc://", 6) == 0) {
-            if (host != NULL && strcmp(host, here) == 0)
-                return endpoint;
-        } else if (other == NULL) {
-            other = endpoint;
+/* A Unix socket where the rank is on this host, else all others that nobody can listen to on the way. */
+static void choose(const json_t *rank, struct rank_address *address)
+{
+    const json_t *endpoints = json_object_get(rank, "endpoints"), *value;
+    const char *curve = json_string_value(json_object_get(rank, "curve"));
+    size_t i;
+
+    json_array_foreach (endpoints, i, value) {
+        const char *endpoint = json_string_value(value);
+
+        if (endpoint != NULL && strncmp(endpoint, "ipc://", 6) == 0 && is_here(rank, endpoint + 6)) {
+            add(address, endpoint);
+            return;
         }
     }
-    return other;
+    address->curve = curve != NULL ? xstrdup(curve) : NULL;
+    json_array_foreach (endpoints, i, value) {
+        const char *endpoint = json_string_value(value);
+
+        if (endpoint != NULL && strncmp(endpoint, "tcp://", 6) == 0 &&
+            (curve != NULL || strncmp(endpoint, "tcp://127.", 10) == 0))
+            add(address, endpoint);
+    }
 }
 
 static int read_rank(const char *stream, struct discovery *found, int rank, struct error *err)
 {
     char *path = xasprintf("%s/g%u-rank%d.json", stream, found->generation, rank);
     json_t *value = file_read_json(path, err);
-    const char *endpoint = value != NULL ? choose(value) : NULL;
     int rc = 0;
 
     if (value == NULL)
         rc = -1;
-    else if (endpoint == NULL)
-        rc = error_set(err, "stream_endpoint", "%s has no endpoint that can be reached from this host", path);
     else
-        found->endpoint[rank] = xstrdup(endpoint);
+        choose(value, &found->address[rank]);
+    if (rc == 0 && found->address[rank].endpoints == 0)
+        rc = error_set(err, "stream_endpoint", "%s has no endpoint that can be reached from this host", path);
     json_decref(value);
     free(path);
     return rc;
@@ -77,17 +94,23 @@ static int read_rank(const char *stream, struct discovery *found, int rank, stru
 
 static void forget(struct discovery *found)
 {
-    for (int i = 0; found->endpoint != NULL && i < found->ranks; i++)
-        free(found->endpoint[i]);
-    free(found->endpoint);
-    found->endpoint = NULL;
+    for (int i = 0; found->address != NULL && i < found->ranks; i++) {
+        struct rank_address *address = &found->address[i];
+
+        for (size_t j = 0; j < address->endpoints; j++)
+            free(address->endpoint[j]);
+        free(address->endpoint);
+        free(address->curve);
+    }
+    free(found->address);
+    found->address = NULL;
 }
 
 static int look(const char *stream, struct discovery *found, struct error *err)
 {
     if (read_current(stream, found, err) < 0)
         return -1;
-    found->endpoint = xcalloc((size_t)found->ranks, sizeof *found->endpoint);
+    found->address = xcalloc((size_t)found->ranks, sizeof *found->address);
     for (int i = 0; i < found->ranks; i++)
         if (read_rank(stream, found, i, err) < 0) {
             forget(found);

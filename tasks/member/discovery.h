@@ -7,11 +7,18 @@
 #define RANKS_MAX 65536
 #define DISCOVERY_NOT_YET (-2)
 
+/* Where a rank can be reached. */
+struct rank_address {
+    char **endpoint; /* those to try, the likely ones first */
+    size_t endpoints;
+    char *curve; /* public key of the rank, for endpoints on the network; NULL where there are none */
+};
+
 /* All zero at first. */
 struct discovery {
     uint32_t generation;
     int ranks;
-    char **endpoint; /* one a rank */
+    struct rank_address *address; /* one a rank */
     int64_t began, next_look; /* monotonic ms; for waits in several calls */
     int64_t pause;            /* ms between looks: grows */
     bool said;

@@ -18,6 +18,8 @@
 struct link {
     struct link_config config;
     void *socket;
+    size_t endpoint;   /* that is connected to */
+    bool heard;        /* it has answered: it is the right one */
     zmq_msg_t *window; /* ring: the frame of sequence n is at n % window_frames */
     size_t window_used; /* bytes */
     uint64_t acked;     /* highest sequence number that the rank holds safely */
@@ -101,6 +103,39 @@ static int set_options(void *socket)
                : -1;
 }
 
+/* Whoever does not have the rank's secret key is not spoken to; our own pair is only of this connection. */
+static int encrypt(void *socket, const char *rank_key)
+{
+    char public_key[41], secret[41];
+    int rc;
+
+    if (rank_key == NULL)
+        return 0;
+    if (zmq_curve_keypair(public_key, secret) != 0)
+        return -1;
+    rc = zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, rank_key, strlen(rank_key)) == 0 &&
+                 zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, public_key, 40) == 0 &&
+                 zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret, 40) == 0
+             ? 0
+             : -1;
+    explicit_bzero(secret, sizeof secret);
+    return rc;
+}
+
+static const char *endpoint_of(const struct link *link)
+{
+    return link->config.address->endpoint[link->endpoint];
+}
+
+/* What was sent there is sent again, once the next one has answered. */
+static void try_next(struct link *link)
+{
+    zmq_disconnect(link->socket, endpoint_of(link));
+    link->endpoint = (link->endpoint + 1) % link->config.address->endpoints;
+    if (zmq_connect(link->socket, endpoint_of(link)) != 0)
+        log_warn("rank %d cannot be reached at %s: %s", link->config.rank, endpoint_of(link), zmq_strerror(zmq_errno()));
+}
+
 struct link *link_create(const struct link_config *config, struct error *err)
 {
     struct link *link = xcalloc(1, sizeof *link);
@@ -109,8 +144,9 @@ struct link *link_create(const struct link_config *config, struct error *err)
     link->silence = config->env->silence;
     link->window = xcalloc(config->window_frames, sizeof *link->window);
     link->socket = zmq_socket(config->zmq, ZMQ_DEALER);
-    if (link->socket == NULL || set_options(link->socket) < 0 || zmq_connect(link->socket, config->endpoint) != 0) {
-        error_set(err, "stream_connect", "cannot connect to rank %d at %s: %s", config->rank, config->endpoint,
+    if (link->socket == NULL || set_options(link->socket) < 0 ||
+        encrypt(link->socket, config->address->curve) < 0 || zmq_connect(link->socket, endpoint_of(link)) != 0) {
+        error_set(err, "stream_connect", "cannot connect to rank %d at %s: %s", config->rank, endpoint_of(link),
                   zmq_strerror(zmq_errno()));
         link_destroy(link);
         return NULL;
@@ -220,6 +256,7 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
     link->quiet_since = time_monotonic_ms();
     link->silence = link->config.env->silence;
     link->said_silent = false;
+    link->heard = true;
     switch (f.kind) {
     case FRAME_ACK:
         take_ack(link, f.sequence);
@@ -307,7 +344,10 @@ int link_service(struct link *link, struct error *err)
                      link->config.rank);
             link->said_silent = true;
         }
-        link->silence = link->silence * 2 < SILENCE_MAX_MS ? link->silence * 2 : SILENCE_MAX_MS;
+        if (!link->heard && link->config.address->endpoints > 1)
+            try_next(link);
+        if (link->heard || link->endpoint == 0) /* after each round */
+            link->silence = link->silence * 2 < SILENCE_MAX_MS ? link->silence * 2 : SILENCE_MAX_MS;
         say_hello(link);
     }
     return rc;

@@ -3,6 +3,7 @@
 #ifndef TASKS_MEMBER_LINK_H
 #define TASKS_MEMBER_LINK_H
 #include "common/error.h"
+#include "tasks/member/discovery.h"
 #include "tasks/member/environment.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@ struct link;
 
 struct link_config {
     void *zmq;
-    const char *endpoint;
+    const struct rank_address *address; /* outlives the link */
     int rank;
     const struct environment *env; /* outlives the link */
     uint64_t session;
@@ -21,7 +22,7 @@ struct link_config {
     size_t window_frames;
 };
 
-/* Connects, and says HELLO. NULL on failure. */
+/* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on failure. */
 struct link *link_create(const struct link_config *config, struct error *err);
 
 /* Nothing is sent any more. NULL is taken. */

@@ -56,7 +56,7 @@ static int connect_ranks(struct stretto *s)
     config.window_frames = WINDOW_FRAMES;
     for (int i = 0; i < s->ranks.ranks; i++) {
         config.rank = i;
-        config.endpoint = s->ranks.endpoint[i];
+        config.address = &s->ranks.address[i];
         s->link[i] = link_create(&config, &s->err);
         if (s->link[i] == NULL)
             return -1;

@@ -82,6 +82,8 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_int(c->json, "", "ranks", JSONX_REQUIRED, 1, 65536, &ranks, err) < 0 ||
         jsonx_int(c->json, "", "count", JSONX_REQUIRED, 0, UINT32_MAX, &count, err) < 0 ||
         jsonx_string(c->json, "", "stream", JSONX_REQUIRED, &c->stream, err) < 0 ||
+        jsonx_bool(c->json, "", "network", JSONX_OPTIONAL, &c->network, err) < 0 ||
+        jsonx_string(c->json, "", "interface", JSONX_OPTIONAL, &c->interface, err) < 0 ||
         jsonx_string(c->json, "", "job", JSONX_OPTIONAL, &c->job, err) < 0 ||
         jsonx_string(c->json, "", "control", JSONX_OPTIONAL, &c->control, err) < 0 ||
         jsonx_string(c->json, "", "control_key", JSONX_OPTIONAL, &c->control_key, err) < 0 ||

@@ -5,6 +5,7 @@
 #include "tasks/proto/fields.h"
 #include "tasks/train/buffer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct train_config {
@@ -18,6 +19,8 @@ struct train_config {
     const char *control; /* NULL where there is no control socket */
     const char *control_key; /* what the messages there bear, or NULL */
     const char *stream;
+    bool network; /* members may run on other hosts, */
+    const char *interface; /* and are to stream to this one; NULL: to any */
     uint64_t key;
     struct field_set fields;
     uint64_t sample_bytes; /* of all fields */

@@ -3,9 +3,11 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "tasks/proto/frame.h"
+#include "tasks/train/network.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,9 @@ struct endpoint {
     char *path;     /* of the Unix socket */
     char *lock_path;
     int lock; /* held as long as this process is the rank */
-    char tcp[128];  /* "" where none was asked for */
+    bool locked;
+    json_t *names;  /* all endpoints */
+    char key[NETWORK_KEY_SIZE]; /* public, of those on the network; "" where there is none */
 };
 
 static int choose_path(struct endpoint *e, const struct train_config *config, struct error *err)
@@ -57,6 +61,7 @@ static int lock_path(struct endpoint *e, const struct train_config *config, stru
                          "another process is rank %d of this training already: stretto itself starts its command once for "
                          "each rank, so the command must not start processes by mpiexec, srun or torchrun",
                          config->rank);
+    e->locked = true;
     return 0;
 }
 
@@ -70,12 +75,12 @@ static uint64_t largest_frame(const struct train_config *config)
     return largest + FRAME_HEADER_SIZE;
 }
 
-/* Frames are not encrypted, so only loopback addresses are taken: for tests and measurements. */
-static int bind_tcp(struct endpoint *e, struct error *err)
+/* Not encrypted, so only loopback addresses are taken: for tests and measurements. */
+static int bind_loopback(struct endpoint *e, struct error *err)
 {
     const char *host = getenv("STRETTO_STREAM_TCP");
-    size_t size = sizeof e->tcp;
-    char name[64];
+    char name[64], bound[128];
+    size_t size = sizeof bound;
 
     if (host == NULL || *host == '\0')
         return 0;
@@ -83,8 +88,9 @@ static int bind_tcp(struct endpoint *e, struct error *err)
         return error_set(err, "train_endpoint", "STRETTO_STREAM_TCP takes a loopback address such as 127.0.0.1, not %s",
                          host);
     snprintf(name, sizeof name, "tcp://%s:*", host);
-    if (zmq_bind(e->socket, name) != 0 || zmq_getsockopt(e->socket, ZMQ_LAST_ENDPOINT, e->tcp, &size) != 0)
+    if (zmq_bind(e->socket, name) != 0 || zmq_getsockopt(e->socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0)
         return error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
+    json_array_append_new(e->names, json_string(bound));
     return 0;
 }
 
@@ -104,28 +110,26 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
         rc = error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
     else
         chmod(e->path, 0600);
+    e->names = json_pack("[s]", name);
     free(name);
     return rc;
 }
 
 static int publish(const struct endpoint *e, const struct train_config *config, struct error *err)
 {
-    char host[HOST_NAME_MAX + 1] = "", *file, *name;
-    json_t *value, *names;
+    char host[HOST_NAME_MAX + 1] = "", *file;
+    json_t *value;
     int rc;
 
     gethostname(host, sizeof host - 1);
-    name = xasprintf("ipc://%s", e->path);
-    names = json_pack("[s]", name);
-    if (*e->tcp != '\0')
-        json_array_append_new(names, json_string(e->tcp));
     file = xasprintf("%s/g%u-rank%d.json", config->stream, config->generation, config->rank);
-    value = json_pack("{s:i, s:I, s:i, s:i, s:s, s:o}", "version", 1, "generation", (json_int_t)config->generation,
-                      "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", names);
+    value = json_pack("{s:i, s:I, s:i, s:i, s:s, s:O}", "version", 1, "generation", (json_int_t)config->generation,
+                      "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", e->names);
+    if (*e->key != '\0')
+        json_object_set_new(value, "curve", json_string(e->key));
     rc = file_write_json(file, value, 0600, err);
     json_decref(value);
     free(file);
-    free(name);
     return rc;
 }
 
@@ -134,8 +138,8 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
     struct endpoint *e = xcalloc(1, sizeof *e);
 
     e->lock = -1;
-    if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_tcp(e, err) == 0 &&
-        publish(e, config, err) == 0)
+    if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_loopback(e, err) == 0 &&
+        (!config->network || network_bind(e->socket, config->interface, e->names, e->key, err) == 0) && publish(e, config, err) == 0)
         return e;
     endpoint_destroy(e);
     return NULL;
@@ -149,10 +153,11 @@ void endpoint_destroy(struct endpoint *e)
         zmq_close(e->socket);
     if (e->socket != NULL)
         unlink(e->path); /* it is ours: the lock was */
+    if (e->locked)
+        unlink(e->lock_path);
     if (e->lock >= 0)
         close(e->lock);
-    if (e->made_dir != NULL && e->lock_path != NULL)
-        unlink(e->lock_path); /* elsewhere it stays: who holds a lock on a file without a name keeps out nobody */
+    json_decref(e->names);
     if (e->made_dir != NULL)
         rmdir(e->made_dir);
     free(e->made_dir);

@@ -7,6 +7,7 @@ libtrain_la_SOURCES = \
 	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
 	tasks/train/intake.c tasks/train/intake.h \
+	tasks/train/network.c tasks/train/network.h \
 	tasks/train/peers.c tasks/train/peers.h \
 	tasks/train/pool.c tasks/train/pool.h \
 	tasks/train/random.c tasks/train/random.h \
@@ -66,6 +67,11 @@ stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
+unit_tests += tests/unit/test_stream_network
+tests_unit_test_stream_network_SOURCES = tests/unit/test_stream_network.c $(stream_fixture) \
+	tests/unit/stream_tap.c tests/unit/stream_tap.h
+tests_unit_test_stream_network_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_network_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream tests/unit/test_stream_memory tests/unit/test_copy
 tests_unit_test_copy_CFLAGS = $(unit_cflags)
 tests_unit_test_copy_LDADD = libstreamproto.la $(unit_libs)

@@ -1,0 +1,319 @@
+/* Members and a rank on different hosts, as far as they can tell: over the network's addresses, encrypted. */
+#include "common/files.h"
+#include "tasks/proto/frame.h"
+#include "tests/unit/stream_fixture.h"
+#include "tests/unit/stream_tap.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#define BUFFER "{\"policy\": \"fifo\", \"capacity\": 200, \"batch\": 10}"
+#define STEPS 100
+
+/* training.json says that members may be elsewhere. */
+static void on_a_network(const struct fixture *fx, const char *interface)
+{
+    struct error err;
+    json_t *training = file_read_json(fixture_path(fx, "training.json"), &err);
+
+    json_object_set_new(training, "network", json_true());
+    if (interface != NULL)
+        json_object_set_new(training, "interface", json_string(interface));
+    assert_int_equal(file_write_json(fixture_path(fx, "training.json"), training, 0600, &err), 0);
+    json_decref(training);
+}
+
+static json_t *rank_file(const struct fixture *fx)
+{
+    struct error err;
+    json_t *rank = file_read_json(fixture_path(fx, "g1-rank0.json"), &err);
+
+    assert_non_null(rank);
+    return rank;
+}
+
+/* The rank is on another host, and these are its endpoints (NULL: those it has). Takes over `endpoints`. */
+static void elsewhere(const struct fixture *fx, json_t *endpoints)
+{
+    struct error err;
+    json_t *rank = rank_file(fx);
+
+    json_object_set_new(rank, "host", json_string("elsewhere"));
+    if (endpoints != NULL)
+        json_object_set_new(rank, "endpoints", endpoints);
+    assert_int_equal(file_write_json(fixture_path(fx, "g1-rank0.json"), rank, 0600, &err), 0);
+    json_decref(rank);
+}
+
+static unsigned port_of(const struct fixture *fx)
+{
+    json_t *rank = rank_file(fx);
+    unsigned port = 0;
+
+    for (size_t i = 0; i < json_array_size(json_object_get(rank, "endpoints")); i++) {
+        const char *endpoint = json_string_value(json_array_get(json_object_get(rank, "endpoints"), i));
+
+        if (strncmp(endpoint, "tcp://", 6) == 0)
+            port = (unsigned)strtoul(strrchr(endpoint, ':') + 1, NULL, 10);
+    }
+    json_decref(rank);
+    assert_true(port > 0);
+    return port;
+}
+
+static struct st_train_stats stats_of(struct st_train *t)
+{
+    struct st_train_stats s;
+
+    st_train_stats(t, &s);
+    return s;
+}
+
+/* One member sends all its steps, and every one is drawn. */
+static void stream(const struct fixture *fx, struct st_train *t)
+{
+    struct stretto *s = fixture_member(0, 1);
+    int times[STEPS] = {0};
+
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(fixture_send(fx, s, 0, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+    fixture_over(fx);
+    fixture_draw_all(fx, t, STEPS, times);
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(times[step], 1);
+    assert_int_equal(stats_of(t).rejected, 0);
+}
+
+static void a_member_elsewhere_streams_over_the_network(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    json_t *rank;
+
+    fixture_init(&fx, 1000, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    rank = rank_file(&fx);
+    assert_int_equal(json_string_length(json_object_get(rank, "curve")), 40);
+    json_decref(rank);
+    elsewhere(&fx, NULL);
+    stream(&fx, t);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void a_rank_here_is_reached_by_its_unix_socket(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    json_t *rank;
+    struct error err;
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    rank = rank_file(&fx); /* the network leads nowhere */
+    json_array_set_new(json_object_get(rank, "endpoints"), 1, json_string("tcp://127.0.0.1:9"));
+    assert_int_equal(file_write_json(fixture_path(&fx, "g1-rank0.json"), rank, 0600, &err), 0);
+    json_decref(rank);
+    stream(&fx, t);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+/* What passes is the 128-byte header with its magic and key, and the doubles of the field: neither may be seen. */
+static void nobody_on_the_way_can_read_it(void **state)
+{
+    static const char *const loopback[] = {NULL, "127.0.0.1"}; /* encrypted; not, to see that the tap sees */
+
+    for (int plain = 0; plain <= 1; plain++) {
+        struct fixture fx;
+        struct st_train *t;
+        struct tap *tap;
+        unsigned port;
+
+        fixture_init(&fx, 1000, 1, 1, BUFFER);
+        if (plain)
+            setenv("STRETTO_STREAM_TCP", loopback[plain], 1);
+        else
+            on_a_network(&fx, "lo");
+        t = fixture_rank(0);
+        unsetenv("STRETTO_STREAM_TCP");
+        tap = tap_start(port_of(&fx), "STRT", 4, &port);
+        elsewhere(&fx, json_pack("[o]", json_sprintf("tcp://127.0.0.1:%u", port)));
+        stream(&fx, t);
+        st_train_close(t);
+        assert_true(tap_bytes(tap) > STEPS * 1000 * sizeof(float));
+        if (plain)
+            assert_true(tap_hits(tap) >= STEPS);
+        else
+            assert_int_equal(tap_hits(tap), 0);
+        tap_stop(tap);
+        fixture_fini(&fx);
+    }
+}
+
+static void addresses_that_lead_nowhere_are_passed_over(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct tap *deaf; /* accepts, and never says a word */
+    unsigned nobody;
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    setenv("STRETTO_STREAM_SILENCE_MS", "50", 1);
+    t = fixture_rank(0);
+    deaf = tap_start(0, "", 0, &nobody);
+    elsewhere(&fx, json_pack("[s, o, s, o]", "tcp://127.0.0.1:9", json_sprintf("tcp://127.0.0.1:%u", nobody),
+                             "tcp://no.such.host.invalid:4", json_sprintf("tcp://127.0.0.1:%u", port_of(&fx))));
+    stream(&fx, t);
+    tap_stop(deaf);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+struct hello {
+    void *socket;
+    struct st_train *t;
+};
+
+static int answered(void *arg)
+{
+    struct hello *hello = arg;
+    char buffer[256];
+
+    return zmq_recv(hello->socket, buffer, sizeof buffer, ZMQ_DONTWAIT) >= 0 || stats_of(hello->t).rejected > 0;
+}
+
+/* A stranger's frame: of no known magic, so that a rank which gets to see it counts it. */
+static void say_something(struct hello *hello)
+{
+    zmq_send(hello->socket, "something that is no frame", 26, ZMQ_DONTWAIT);
+}
+
+/* Without a key at all, and with a key pair but another rank's public key: not a frame gets in. With the right one it does,
+ * which shows that there is something to see. */
+static void strangers_do_not_get_as_far_as_a_frame(void **state)
+{
+    char wrong[41], mine[41], secret[41], endpoint[64];
+    struct fixture fx;
+    struct st_train *t;
+    json_t *rank;
+    void *zmq = zmq_ctx_new();
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    rank = rank_file(&fx);
+    snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u", port_of(&fx));
+    zmq_curve_keypair(wrong, secret);
+    for (int i = 0; i < 3; i++) {
+        const char *key = i == 0 ? NULL : i == 1 ? wrong : json_string_value(json_object_get(rank, "curve"));
+        struct hello hello = {.socket = zmq_socket(zmq, ZMQ_DEALER), .t = t};
+        int linger = 0;
+
+        zmq_setsockopt(hello.socket, ZMQ_LINGER, &linger, sizeof linger);
+        if (key != NULL) {
+            zmq_curve_keypair(mine, secret);
+            zmq_setsockopt(hello.socket, ZMQ_CURVE_SERVERKEY, key, 40);
+            zmq_setsockopt(hello.socket, ZMQ_CURVE_PUBLICKEY, mine, 40);
+            zmq_setsockopt(hello.socket, ZMQ_CURVE_SECRETKEY, secret, 40);
+        }
+        assert_int_equal(zmq_connect(hello.socket, endpoint), 0);
+        say_something(&hello);
+        assert_int_equal(fixture_wait(answered, &hello, i < 2 ? 500 : 20000), i == 2);
+        zmq_close(hello.socket);
+    }
+    json_decref(rank);
+    zmq_ctx_term(zmq);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void an_endpoint_in_the_clear_is_not_used(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    json_t *rank;
+    struct error err;
+    char deadline[32];
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    t = fixture_rank(0);
+    rank = rank_file(&fx);
+    json_object_set_new(rank, "host", json_string("elsewhere"));
+    json_object_set_new(rank, "endpoints", json_pack("[s]", "tcp://192.0.2.1:4000"));
+    assert_int_equal(file_write_json(fixture_path(&fx, "g1-rank0.json"), rank, 0600, &err), 0);
+    json_decref(rank);
+    snprintf(deadline, sizeof deadline, "%lld", (long long)time(NULL) - 1);
+    setenv("STRETTO_DEADLINE", deadline, 1);
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    assert_int_equal(stretto_open(&s), -1);
+    assert_non_null(strstr(stretto_error(s), "no endpoint that can be reached"));
+    stretto_abort(s);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void an_interface_that_is_not_there_is_named(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "hsn7");
+    setenv("STRETTO_RANK", "0", 1);
+    assert_int_equal(st_train_open(&t), -1);
+    assert_non_null(strstr(st_train_error(t), "\"hsn7\""));
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void one_process_is_a_rank(void **state)
+{
+    struct fixture fx;
+    struct st_train *t, *second;
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    t = fixture_rank(0);
+    assert_int_equal(st_train_open(&second), -1);
+    assert_string_equal(st_train_error_code(second), "train_twice");
+    st_train_close(second);
+    stream(&fx, t); /* which the second has done no harm */
+    st_train_close(t);
+    t = fixture_rank(0); /* after it there can be another */
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static int time_limit(void **state)
+{
+    alarm(120);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_elsewhere_streams_over_the_network),
+        cmocka_unit_test(a_rank_here_is_reached_by_its_unix_socket),
+        cmocka_unit_test(nobody_on_the_way_can_read_it),
+        cmocka_unit_test(addresses_that_lead_nowhere_are_passed_over),
+        cmocka_unit_test(strangers_do_not_get_as_far_as_a_frame),
+        cmocka_unit_test(an_endpoint_in_the_clear_is_not_used),
+        cmocka_unit_test(an_interface_that_is_not_there_is_named),
+        cmocka_unit_test(one_process_is_a_rank),
+    };
+
+    return cmocka_run_group_tests(tests, time_limit, NULL);
+}
