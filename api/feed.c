@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#define LOOKS_MAX 64   /* waiters in one turn, so that many of them do not make it long */
+#define SLICE_NS 2000000 /* of telling at a time: in between, the loop has its turn */
 
-/* News that come faster than this are told together; the more there are to tell, the longer, so that telling takes no more
- * than a small part of the loop's time. */
-#define TOGETHER_MS(listeners) (20 + (listeners) / 2)
+/* News that come faster than this are told together, in rounds: more often, the less a round takes, so that telling
+ * takes no more than a small part of the loop's time, however many listen and however much there is to tell. */
+#define ROUND_MS_MIN 20
+#define ROUND_MS_MAX 2000
+#define ROUND_SHARE 40 /* one part in so many */
 
 struct feed {
     const struct api_config *config;
@@ -22,29 +24,72 @@ struct feed {
     bool ending;
     bool review;
     unsigned joined;
-    int64_t newest;
-    struct piece *piece;
-    uint64_t told; /* when the last round begins, or began */
+    int64_t newest, upto;
+    struct pieces pieces;
+    uint64_t next;     /* when the next round may begin */
+    uint64_t spent_ns; /* since the last one's end */
     struct feed_waiter *idle, *due;
 };
 
-static void on_news(uv_timer_t *timer)
+static uint64_t pause_after(uint64_t spent_ns)
 {
-    struct feed *feed = timer->data;
+    uint64_t ms = spent_ns * ROUND_SHARE / 1000000;
+
+    return ms < ROUND_MS_MIN ? ROUND_MS_MIN : ms > ROUND_MS_MAX ? ROUND_MS_MAX : ms;
+}
+
+static void tell(struct feed *feed)
+{
+    uint64_t began = uv_hrtime();
     struct feed_waiter *waiter;
 
-    for (int n = 0; n < LOOKS_MAX && (waiter = feed->due) != NULL; n++) {
+    while ((waiter = feed->due) != NULL && uv_hrtime() - began < SLICE_NS) {
         enum feed_look answer;
 
         DL_DELETE(feed->due, waiter);
         answer = waiter->look(waiter);
+        if (answer == FEED_WENT)
+            continue;
+        if (answer != FEED_WAITS)
+            waiter->since = (int64_t)uv_now(feed->config->loop);
         if (answer == FEED_AGAIN)
             DL_APPEND(feed->due, waiter);
-        else if (answer == FEED_WAITS)
+        else
             DL_APPEND(feed->idle, waiter);
     }
+    feed->spent_ns += uv_hrtime() - began;
+}
+
+static void on_news(uv_timer_t *timer);
+
+static void plan(struct feed *feed)
+{
+    uint64_t now = uv_now(feed->config->loop);
+
     if (feed->due != NULL)
-        uv_timer_start(timer, on_news, 1, 0);
+        uv_timer_start(&feed->news, on_news, 1, 0);
+    else if (feed->upto < feed->newest && feed->idle != NULL)
+        uv_timer_start(&feed->news, on_news, feed->next > now ? feed->next - now : 0, 0);
+}
+
+static void on_news(uv_timer_t *timer)
+{
+    struct feed *feed = timer->data;
+    uint64_t now = uv_now(feed->config->loop);
+
+    if (feed->upto < feed->newest && now >= feed->next) {
+        feed->upto = feed->newest;
+        feed->next = now + ROUND_MS_MAX; /* also where those who have much to catch up with keep this one from its end */
+        DL_CONCAT(feed->due, feed->idle);
+        feed->idle = NULL;
+    }
+    tell(feed);
+    if (feed->due == NULL) {
+        feed->next = now + pause_after(feed->spent_ns);
+        feed->spent_ns = 0;
+        pieces_forget(&feed->pieces);
+    }
+    plan(feed);
 }
 
 static void end_those_over(struct feed_waiter **list)
@@ -69,10 +114,11 @@ static void on_beat(uv_timer_t *timer)
     end_those_over(&feed->idle);
     end_those_over(&feed->due);
     DL_FOREACH_SAFE (feed->idle, waiter, next) {
-        if (waiter->since <= before) {
-            DL_DELETE(feed->idle, waiter);
-            waiter->wake(waiter);
-        }
+        if (waiter->since > before)
+            continue;
+        DL_DELETE(feed->idle, waiter);
+        if (waiter->beat(waiter))
+            feed_wait(feed, waiter, false);
     }
 }
 
@@ -80,7 +126,6 @@ static void on_commit(void *arg)
 {
     struct feed *feed = arg;
     int64_t oldest, newest;
-    uint64_t now = uv_now(feed->config->loop), soonest = feed->told + TOGETHER_MS(feed->joined);
     struct error err;
 
     if (feed->review) {
@@ -92,17 +137,11 @@ static void on_commit(void *arg)
         log_warn("events cannot be told: %s", err.text);
         return;
     }
-    if (newest == feed->newest)
-        return;
     feed->newest = newest;
-    if (feed->idle == NULL)
-        return;
-    DL_CONCAT(feed->due, feed->idle);
-    feed->idle = NULL;
-    if (uv_is_active((uv_handle_t *)&feed->news))
-        return;
-    feed->told = now < soonest ? soonest : now;
-    uv_timer_start(&feed->news, on_news, feed->told - now, 0);
+    if (feed->joined == 0)
+        feed->upto = newest;
+    if (!uv_is_active((uv_handle_t *)&feed->news))
+        plan(feed);
 }
 
 struct feed *feed_create(const struct api_config *config)
@@ -110,7 +149,7 @@ struct feed *feed_create(const struct api_config *config)
     struct feed *feed = xcalloc(1, sizeof *feed);
 
     feed->config = config;
-    feed->newest = -1;
+    feed->newest = feed->upto = -1;
     feed->open_handles = 2;
     uv_timer_init(config->loop, &feed->news);
     uv_timer_init(config->loop, &feed->beat);
@@ -145,7 +184,7 @@ void feed_destroy(struct feed *feed)
         DL_DELETE(feed->idle, waiter);
         waiter->wake(waiter);
     }
-    piece_drop(feed->piece);
+    pieces_forget(&feed->pieces);
     uv_close((uv_handle_t *)&feed->news, on_closed);
     uv_close((uv_handle_t *)&feed->beat, on_closed);
 }
@@ -160,9 +199,14 @@ int64_t feed_newest(const struct feed *feed)
     return feed->newest;
 }
 
-struct piece **feed_piece(struct feed *feed)
+int64_t feed_upto(const struct feed *feed)
 {
-    return &feed->piece;
+    return feed->upto;
+}
+
+struct pieces *feed_pieces(struct feed *feed)
+{
+    return &feed->pieces;
 }
 
 bool feed_ending(const struct feed *feed)
@@ -191,6 +235,5 @@ void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again)
         return;
     }
     DL_APPEND(feed->due, waiter);
-    if (!uv_is_active((uv_handle_t *)&feed->news))
-        uv_timer_start(&feed->news, on_news, 1, 0);
+    uv_timer_start(&feed->news, on_news, 1, 0);
 }

@@ -7,12 +7,14 @@
 enum feed_look {
     FEED_WENT,  /* it has something to send, and waits no more */
     FEED_WAITS, /* nothing in it for this one */
+    FEED_TOLD,  /* it has sent all there was, and waits on */
     FEED_AGAIN, /* not through all of the news yet: ask again in a later turn */
 };
 
 struct feed_waiter {
     enum feed_look (*look)(struct feed_waiter *waiter); /* there are new events */
-    void (*wake)(struct feed_waiter *waiter);           /* too long silent, over, or the feed ends: it waits no more */
+    bool (*beat)(struct feed_waiter *waiter);           /* too long silent: a sign of life; false: it waits no more */
+    void (*wake)(struct feed_waiter *waiter);           /* over, or the feed ends: it waits no more */
     bool (*over)(struct feed_waiter *waiter);           /* nothing may be told to it any more */
     int64_t since;                                      /* the feed's own, as what follows */
     struct feed_waiter *prev, *next;
@@ -24,18 +26,20 @@ void feed_destroy(struct feed *feed);
 
 /* The newest event that is on disk: nothing after it may be told. -1: not known before the first commit. */
 int64_t feed_newest(const struct feed *feed);
+/* How far those who wait are told now: the same for all of one round, so that they get the same text. */
+int64_t feed_upto(const struct feed *feed);
 bool feed_ending(const struct feed *feed);
 
 /* Somebody may have lost the right to be told: ask all, after the next commit. */
 void feed_review(struct feed *feed);
 
-/* Where piece_read() keeps its last. */
-struct piece **feed_piece(struct feed *feed);
+/* What this round has read. */
+struct pieces *feed_pieces(struct feed *feed);
 
 /* Take part, at most LIMIT_STREAMS; false: too many do. */
 bool feed_join(struct feed *feed);
 void feed_leave(struct feed *feed);
 
-/* Sleep until look() or wake(); `again`: as though look() had said so. */
+/* Sleep until look(), beat() or wake(); `again`: as though look() had said so. */
 void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again);
 #endif

@@ -8,31 +8,47 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#define EVENTS_MAX 64 /* of a piece */
+#define EVENTS_MAX 512 /* of a piece: about 100 kB, which a socket takes at once */
 #define WINDOW 10000  /* ids looked through at once for those of a kind */
 
 struct piece {
     unsigned refs;
-    int64_t after, newest, ensemble;
+    int64_t after, upto, ensemble;
     char *kind; /* NULL: any */
     int64_t end;
     int found;
     struct text text;
+    int file;      /* the same text, where many want it; else -1 */
+    unsigned sent; /* so often, without a file */
 };
+
+/* From a file in memory, the kernel sends pages as they are: one copy less for each of many streams. Those who are behind
+ * may hold as many pieces as there are streams, and each file takes a descriptor. */
+#define SENT_WITHOUT 8
+#define FILES_MAX 32
+static unsigned files;
 
 void piece_drop(struct piece *piece)
 {
     if (piece == NULL || --piece->refs > 0)
         return;
+    if (piece->file >= 0) {
+        close(piece->file);
+        files--;
+    }
     free(piece->kind);
     free(piece->text.data);
     free(piece);
 }
 
-static bool fits(const struct piece *piece, int64_t after, int64_t newest, const struct event_filter *filter)
+static bool fits(const struct piece *piece, int64_t after, int64_t upto, const struct event_filter *filter)
 {
-    return piece->after == after && piece->newest == newest && piece->ensemble == filter->ensemble &&
+    return piece->after == after && piece->upto == upto && piece->ensemble == filter->ensemble &&
            (piece->kind == NULL) == (filter->kind == NULL) &&
            (piece->kind == NULL || strcmp(piece->kind, filter->kind) == 0);
 }
@@ -64,16 +80,16 @@ static void tell_gap(struct piece *piece, int64_t now_ms, int64_t oldest)
 static int read_events(struct piece *piece, struct store *store, int64_t now_ms, const struct event_filter *filter,
                        struct error *err)
 {
-    int64_t upto = piece->newest, oldest, made;
+    int64_t upto = piece->upto, oldest, made;
 
     if (store_event_bounds(store, &oldest, &made, err) < 0)
         return -1;
-    if (oldest > piece->newest + 1) /* what is not on disk yet is not there */
-        oldest = piece->newest + 1;
+    if (oldest > piece->upto + 1) /* what is not on disk yet is not there */
+        oldest = piece->upto + 1;
     if (piece->after < oldest - 1)
         tell_gap(piece, now_ms, oldest);
-    else if (piece->after > piece->newest)
-        tell_gap(piece, now_ms, piece->newest + 1);
+    else if (piece->after > piece->upto)
+        tell_gap(piece, now_ms, piece->upto + 1);
     if (filter->kind != NULL && upto > piece->end + WINDOW)
         upto = piece->end + WINDOW;
     if (store_event_each(store, piece->end, upto, filter, EVENTS_MAX, add, piece, err) < 0)
@@ -83,26 +99,63 @@ static int read_events(struct piece *piece, struct store *store, int64_t now_ms,
     return 0;
 }
 
-struct piece *piece_read(struct piece **last, struct store *store, int64_t now_ms, int64_t after, int64_t newest,
+struct piece *piece_read(struct pieces *pieces, struct store *store, int64_t now_ms, int64_t after, int64_t upto,
                          const struct event_filter *filter, struct error *err)
 {
-    struct piece *piece = *last;
+    struct piece *piece, **place;
 
-    if (piece != NULL && fits(piece, after, newest, filter)) {
-        piece->refs++;
-        return piece;
+    for (int i = 0; i < PIECES_KEPT; i++) {
+        piece = pieces->kept[i];
+        if (piece != NULL && fits(piece, after, upto, filter)) {
+            piece->refs++;
+            return piece;
+        }
     }
     piece = xcalloc(1, sizeof *piece);
-    *piece = (struct piece){.refs = 1, .after = after, .newest = newest, .ensemble = filter->ensemble, .end = after};
+    *piece = (struct piece){.refs = 2, .after = after, .upto = upto, .ensemble = filter->ensemble, .end = after, .file = -1};
     piece->kind = filter->kind != NULL ? xstrdup(filter->kind) : NULL;
-    if (read_events(piece, store, now_ms, filter, err) < 0) {
-        piece_drop(piece);
-        return NULL;
+    place = &pieces->kept[pieces->next++ % PIECES_KEPT];
+    piece_drop(*place);
+    *place = piece;
+    if (read_events(piece, store, now_ms, filter, err) == 0)
+        return piece;
+    *place = NULL;
+    piece->refs = 1;
+    piece_drop(piece);
+    return NULL;
+}
+
+void pieces_forget(struct pieces *pieces)
+{
+    for (int i = 0; i < PIECES_KEPT; i++) {
+        piece_drop(pieces->kept[i]);
+        pieces->kept[i] = NULL;
     }
-    piece_drop(*last);
-    *last = piece;
-    piece->refs++;
-    return piece;
+}
+
+static void make_file(struct piece *piece)
+{
+    int fd = memfd_create("events", MFD_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (write(fd, piece->text.data, piece->text.size) != (ssize_t)piece->text.size) {
+        close(fd);
+        return;
+    }
+    piece->file = fd;
+    files++;
+}
+
+ssize_t piece_send(struct piece *piece, int socket, size_t from)
+{
+    off_t at = (off_t)from;
+
+    if (piece->file < 0 && files < FILES_MAX && ++piece->sent > SENT_WITHOUT)
+        make_file(piece);
+    if (piece->file >= 0)
+        return sendfile(socket, piece->file, &at, piece->text.size - from);
+    return send(socket, piece->text.data + from, piece->text.size - from, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 const char *piece_text(const struct piece *piece, size_t *size)

@@ -222,14 +222,27 @@ void request_go_on(struct request *r)
     unref(r);
 }
 
-bool request_is_orphan(const struct request *r)
+static int fd_of(const struct request *r)
 {
     const union MHD_ConnectionInfo *info =
         r->connection ? MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
-    struct pollfd poll_fd = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+
+    return info != NULL ? info->connect_fd : -1;
+}
+
+int request_socket(const struct request *r)
+{
+    bool plain = r->connection && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) == NULL;
+
+    return plain ? fd_of(r) : -1;
+}
+
+bool request_is_orphan(const struct request *r)
+{
+    struct pollfd poll_fd = {.fd = fd_of(r), .events = POLLRDHUP};
 
     /* over TCP, who has gone cannot be told from who only says no more: both are taken to be gone */
-    return info == NULL || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
+    return poll_fd.fd < 0 || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
 }
 
 bool request_is_allowed(struct request *r)

@@ -66,6 +66,9 @@ void request_go_on(struct request *r);
 /* The client has closed its connection: MHD itself does not look while a request is paused. */
 bool request_is_orphan(const struct request *r);
 
+/* The socket, to send more of the body on while the request is paused; -1 where it has gone or speaks TLS. */
+int request_socket(const struct request *r);
+
 /* The caller's token has been neither revoked nor has it expired since: asked by replies that take their time. */
 bool request_is_allowed(struct request *r);
 /* The handler revokes a token: replies to its bearers end, once that is on disk. */

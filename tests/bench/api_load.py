@@ -5,14 +5,16 @@
 
  - api-status: requests of an ensemble's status by 64 clients, against libmicrohttpd answering as many bytes, taking turns;
  - api-streams: the same clients while 2,000 event streams are open and members run: errors, and events that all have seen;
- - api-dispatch: members of `true` a second with those streams and clients of events, against none, taking turns;
+ - api-dispatch: members of `true` a second while 2,000 streams are told of each, against none, taking turns; the reader of
+   the streams shares the machine, as it does not in life: api-dispatch-reader-nice is the same with a reader of low priority;
+ - api-dispatch-cpu, api-dispatch-reader-cpu: CPU time a member of the daemon (against that without streams) and the reader;
  - api-half-open: time of a request through the Unix socket and over TCP while 10,000 connections are opened and say nothing.
 """
-import json, os, re, resource, selectors, socket, statistics, subprocess, sys, tempfile, time
+import json, os, re, resource, socket, statistics, subprocess, sys, tempfile, time
 
 SECONDS = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else 60
 BUILD = os.path.abspath(os.environ.get("builddir", "."))
-STREAMS, CLIENTS, HALF_OPEN, MEMBERS, ROUNDS = 2000, 64, 10000, 400, 3
+STREAMS, CLIENTS, HALF_OPEN, MEMBERS, ROUNDS = 2000, 64, 10000, 1500, 3
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
@@ -50,45 +52,28 @@ def wrk(port, path, seconds, token=None):
         float(p99.group(1)) * {"us": 0.001, "ms": 1, "s": 1000}[p99.group(2)]
 
 
+def cpu(pid):
+    """Seconds of CPU time that all threads of a process have used."""
+    used = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/schedstat") as f:
+                used += int(f.read().split()[0])
+        except FileNotFoundError:
+            pass
+    return used / 1e9
+
+
 class Streams:
-    """A process that reads all streams, and tells at the end how many events each has seen."""
-    def __init__(self, path, n):
-        self.process = subprocess.Popen([sys.executable, __file__, "--read", path, str(n)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+    """A process that reads all streams, at the lowest priority where `nice`, and tells at the end what they have got."""
+    def __init__(self, path, n, nice=False):
+        self.process = subprocess.Popen((["nice", "-n", "19"] if nice else []) + [f"{BUILD}/tests/bench/stream-reader", path, str(n)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "open\n"
 
     def close(self):
         out, _ = self.process.communicate()
         return json.loads(out)
-
-
-def read_streams(path, n):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    selector, seen, ended = selectors.DefaultSelector(), {}, 0
-    for _ in range(n):
-        while True:  # those of before are still there until a heartbeat notices that they have gone
-            s = socket.socket(socket.AF_UNIX)
-            s.connect(path)
-            s.sendall(b"GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
-            if b" 200 " in s.recv(65536):
-                break
-            s.close()
-            time.sleep(0.1)
-        s.setblocking(False)
-        seen[s] = 0
-        selector.register(s, selectors.EVENT_READ)
-    selector.register(sys.stdin, selectors.EVENT_READ)
-    print("open", flush=True)
-    while True:
-        for key, _ in selector.select():
-            if key.fileobj is sys.stdin:
-                print(json.dumps({"streams": n, "ended": ended, "fewest": min(seen.values()), "most": max(seen.values())}))
-                return
-            data = key.fileobj.recv(1 << 20)
-            seen[key.fileobj] += data.count(b"\nevent: ")
-            if not data:
-                ended += 1
-                selector.unregister(key.fileobj)
 
 
 def main():
@@ -133,15 +118,26 @@ def main():
             tell("api-status", statistics.median(ours), "requests/s", "libmicrohttpd's minimal server", statistics.median(theirs),
                  clients=CLIENTS, errors=errors, p99_ms=statistics.median(slowest))
 
-            with_streams, without, books = [], [], []
-            for _ in range(ROUNDS):
-                without.append(dispatch())
-                streams = Streams(unix, STREAMS)
-                with_streams.append(dispatch())
-                time.sleep(3)  # what is under way
-                books.append(streams.close())
-            tell("api-dispatch", statistics.median(with_streams), "members/s", "without streams", statistics.median(without),
-                 streams=STREAMS, ended=sum(b["ended"] for b in books), uneven=sum(b["most"] - b["fewest"] for b in books))
+            for nice in False, True:
+                with_streams, without, books, used, used_without, reader = [], [], [], [], [], []
+                for _ in range(ROUNDS):
+                    began = cpu(daemon.pid)
+                    without.append(dispatch())
+                    used_without.append((cpu(daemon.pid) - began) * 1000 / MEMBERS)
+                    streams = Streams(unix, STREAMS, nice)
+                    began = cpu(daemon.pid), cpu(streams.process.pid)
+                    with_streams.append(dispatch())
+                    time.sleep(3)  # what is under way
+                    used.append((cpu(daemon.pid) - began[0]) * 1000 / MEMBERS)
+                    reader.append((cpu(streams.process.pid) - began[1]) * 1000 / MEMBERS)
+                    books.append(streams.close())
+                name = "api-dispatch" + ("-reader-nice" if nice else "")
+                tell(name, statistics.median(with_streams), "members/s", "without streams", statistics.median(without),
+                     streams=STREAMS, ended=sum(b["ended"] for b in books), behind=sum(b["behind"] for b in books),
+                     megabytes=round(sum(b["bytes"] for b in books) / 1e6))
+                if not nice:
+                    tell("api-dispatch-cpu", statistics.median(used), "ms", "without streams", statistics.median(used_without))
+                    tell("api-dispatch-reader-cpu", statistics.median(reader), "ms")
 
             streams = Streams(unix, STREAMS)
             rate, errors, p99 = wrk(port, "/v1/ensembles/1", SECONDS, token)
@@ -169,7 +165,4 @@ def main():
             daemon.wait()
 
 
-if sys.argv[1:2] == ["--read"]:
-    read_streams(sys.argv[2], int(sys.argv[3]))
-else:
-    main()
+main()
