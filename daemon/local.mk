@@ -25,6 +25,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/rows.c \
 	daemon/engine/submit.c \
 	daemon/engine/training.c \
+	daemon/laps.c daemon/laps.h \
 	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \
 	daemon/notify.c daemon/notify.h \
