@@ -14,6 +14,7 @@
 #include "daemon/restore.h"
 #include "daemon/rundir/rundir.h"
 #include "daemon/store/backup.h"
+#include "daemon/store/checkpoint.h"
 #include "daemon/sweep.h"
 
 #include <sodium.h>
@@ -35,6 +36,7 @@ struct app {
     struct logs *logs;
     struct notify *notify;
     struct laps *laps;
+    struct checkpoint *checkpoint;
     struct sweep *sweep;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
@@ -187,6 +189,7 @@ static int start(struct app *app, struct error *err)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
+    app->checkpoint = checkpoint_create(&app->loop, app->store);
     app->laps = laps_create(&app->loop);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
@@ -216,6 +219,7 @@ static void finish(struct app *app)
     control_close(app->control);
     turn_destroy(app->turn);
     laps_destroy(app->laps);
+    checkpoint_destroy(app->checkpoint);
     notify_destroy(app->notify);
     logs_destroy(app->logs);
     if (app->handles) {
