@@ -5,6 +5,7 @@
 #include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
+#include "daemon/laps.h"
 #include "daemon/turn.h"
 
 struct api;
@@ -17,6 +18,7 @@ struct api_config {
     struct store *store;
     struct engine *engine;
     const struct control *control;
+    const struct laps *laps;
     int64_t (*now_ms)(void *arg);
     void *now_arg;
     const char *state_dir;

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* News go straight from the text that all streams share to the sockets, which saves libmicrohttpd's turn, its copy and its
- * walk over all connections. It gets what a socket would not take at once (it then waits, and cuts off who takes nothing
- * for a minute), and everything where it has to encrypt. For that each stream has a block of its own, and the daemon's
- * memory is what a new process costs. */
+/* News go straight from the text that all streams share to the sockets, which saves libmicrohttpd's turn, its copy and
+ * its walk over all connections. It gets what a socket would not take at once (it then waits, and cuts off who takes
+ * nothing for a minute), and everything where it has to encrypt. For that each stream has a block of its own, and the
+ * daemon's memory is what a new process costs. */
 #define BLOCK (4u << 10)
 
 struct event_stream {
@@ -47,7 +47,8 @@ static bool fill(struct event_stream *s, bool *more)
         upto = feed_newest(s->feed);
     *more = false;
     piece_drop(s->piece);
-    s->piece = piece_read(feed_pieces(s->feed), request_store(s->r), request_now_ms(s->r), s->at, upto, &s->filter, &err);
+    s->piece = piece_read(feed_pieces(s->feed), request_store(s->r), request_now_ms(s->r), s->at, upto, &s->filter,
+                          &err);
     if (s->piece == NULL) {
         log_warn("an event stream ends: %s", err.text);
         s->failed = true;

@@ -79,7 +79,7 @@ static void on_news(uv_timer_t *timer)
 
     if (feed->upto < feed->newest && now >= feed->next) {
         feed->upto = feed->newest;
-        feed->next = now + ROUND_MS_MAX; /* also where those who have much to catch up with keep this one from its end */
+        feed->next = now + ROUND_MS_MAX; /* also where those who have much to catch up with keep this from its end */
         DL_CONCAT(feed->due, feed->idle);
         feed->idle = NULL;
     }

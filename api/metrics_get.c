@@ -31,6 +31,21 @@ static void write_control(FILE *out, const struct control_counts *counts)
     fprintf(out, "stretto_control_messages_total{result=\"malformed\"} %" PRIu64 "\n", counts->malformed);
 }
 
+static void write_laps(FILE *out, const struct laps_counts *counts)
+{
+    uint64_t sum = 0;
+
+    head_of(out, "stretto_turn_seconds", "histogram",
+            "How long a turn of the daemon's loop keeps it busy: requests wait for it, and for the commit in it.");
+    for (int i = 0; i < LAPS_BOUNDS; i++) {
+        sum += counts->within[i];
+        fprintf(out, "stretto_turn_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", laps_bounds[i], sum);
+    }
+    fprintf(out, "stretto_turn_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n", counts->n);
+    fprintf(out, "stretto_turn_seconds_sum %.9f\n", (double)counts->ns / 1e9);
+    fprintf(out, "stretto_turn_seconds_count %" PRIu64 "\n", counts->n);
+}
+
 static void write_text(FILE *out, const struct census *c, bool troubled)
 {
     head(out, "stretto_build_info", "The version that runs; always 1.");
@@ -63,6 +78,7 @@ void metrics_get(struct request *r)
     if (out != NULL) {
         write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);
         write_control(out, control_counts(request_config(r)->control));
+        write_laps(out, laps_counts(request_config(r)->laps));
     }
     if (out == NULL || fclose(out) != 0) {
         free(text);

@@ -27,8 +27,8 @@ struct piece {
     unsigned sent; /* so often, without a file */
 };
 
-/* From a file in memory, the kernel sends pages as they are: one copy less for each of many streams. Those who are behind
- * may hold as many pieces as there are streams, and each file takes a descriptor. */
+/* From a file in memory, the kernel sends pages as they are: one copy less for each of many streams. Those who are
+ * behind may hold as many pieces as there are streams, and each file takes a descriptor. */
 #define SENT_WITHOUT 8
 #define FILES_MAX 32
 static unsigned files;
@@ -112,7 +112,8 @@ struct piece *piece_read(struct pieces *pieces, struct store *store, int64_t now
         }
     }
     piece = xcalloc(1, sizeof *piece);
-    *piece = (struct piece){.refs = 2, .after = after, .upto = upto, .ensemble = filter->ensemble, .end = after, .file = -1};
+    *piece = (struct piece){.refs = 2, .after = after, .upto = upto, .ensemble = filter->ensemble, .end = after,
+                            .file = -1};
     piece->kind = filter->kind != NULL ? xstrdup(filter->kind) : NULL;
     place = &pieces->kept[pieces->next++ % PIECES_KEPT];
     piece_drop(*place);

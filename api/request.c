@@ -303,6 +303,8 @@ void request_reply_problem(struct request *r, const struct error *err)
 {
     int status = problem_status(err->code);
 
+    if (strcmp(err->code, "too_many_tries") == 0)
+        request_add_header(r, "Retry-After", "60");
     if (status >= 500)
         log_error_of(LOG_REQUEST(r->number), "request %" PRIu64 ", %s %s: %s (%s)", r->number, r->method,
                      r->route != NULL ? r->route->pattern : "?", err->text, err->code);
@@ -329,8 +331,6 @@ static void refuse_access(struct request *r, const struct error *err)
 
     if (challenge != NULL)
         request_add_header(r, "WWW-Authenticate", challenge);
-    if (strcmp(err->code, "too_many_tries") == 0)
-        request_add_header(r, "Retry-After", "60");
     r->route = NULL;
     request_reply_problem(r, err);
 }

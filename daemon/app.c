@@ -6,6 +6,7 @@
 #include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
+#include "daemon/laps.h"
 #include "daemon/logs.h"
 #include "daemon/notify.h"
 #include "daemon/prune.h"
@@ -13,6 +14,7 @@
 #include "daemon/restore.h"
 #include "daemon/rundir/rundir.h"
 #include "daemon/store/backup.h"
+#include "daemon/store/checkpoint.h"
 #include "daemon/sweep.h"
 
 #include <sodium.h>
@@ -33,6 +35,8 @@ struct app {
     struct prune *prune;
     struct logs *logs;
     struct notify *notify;
+    struct laps *laps;
+    struct checkpoint *checkpoint;
     struct sweep *sweep;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
@@ -68,8 +72,9 @@ static void wake_at(void *arg, int64_t when_ms)
         return;
     }
     uv_update_time(&app->loop);
-    /* an hour at most: the wall clock may be set */
-    uv_timer_start(&app->wake, on_wake, wait < 0 ? 0 : wait > 3600000 ? 3600000 : (uint64_t)wait, 0);
+    /* an hour at most: the wall clock may be set. A millisecond at least: a timer of 0 ms that is started again by its own
+     * callback keeps libuv (before 1.45) for ever */
+    uv_timer_start(&app->wake, on_wake, wait < 1 ? 1 : wait > 3600000 ? 3600000 : (uint64_t)wait, 0);
 }
 
 static void rolled_back(void *arg)
@@ -109,6 +114,7 @@ static int make_api(struct app *app, struct error *err)
         .store = app->store,
         .engine = app->engine,
         .control = app->control,
+        .laps = app->laps,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
         .listeners = (unsigned)app->config->n_listen,
@@ -184,6 +190,8 @@ static int start(struct app *app, struct error *err)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
+    app->checkpoint = checkpoint_create(&app->loop, app->store);
+    app->laps = laps_create(&app->loop);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
     make_engine(app);
@@ -211,6 +219,8 @@ static void finish(struct app *app)
     adapters_destroy(app->adapters);
     control_close(app->control);
     turn_destroy(app->turn);
+    laps_destroy(app->laps);
+    checkpoint_destroy(app->checkpoint);
     notify_destroy(app->notify);
     logs_destroy(app->logs);
     if (app->handles) {
@@ -237,6 +247,7 @@ int app_run(const struct config *config, struct error *err)
     int rc;
 
     uv_loop_init(&app.loop);
+    uv_loop_configure(&app.loop, UV_METRICS_IDLE_TIME); /* for laps */
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
     app.rows_dir = xasprintf("%s/parameters", config->state_dir);
     app.control_endpoint = xasprintf("ipc://%s", app.control_path);

@@ -26,6 +26,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
+	daemon/laps.c daemon/laps.h \
 	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \
 	daemon/notify.c daemon/notify.h \
@@ -48,6 +49,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
 	daemon/store/backup.c daemon/store/backup.h \
+	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \
@@ -89,7 +91,7 @@ systemduserunit_DATA = daemon/strettod.service
 endif
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn \
+unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults
 tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
@@ -101,6 +103,8 @@ tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_checkpoint_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_turn_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_turn_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h

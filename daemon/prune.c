@@ -4,10 +4,11 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
+#include "daemon/store/idempotency.h"
 
 #include <stdlib.h>
 
-#define STEP 500 /* events in one turn */
+#define STEP 500 /* events, and replies, in one turn */
 #define STEP_MS 50
 #define REST_MS 60000
 
@@ -25,6 +26,8 @@ static void on_timer(uv_timer_t *timer)
 
     if (store_event_prune(prune->store, time_now_ms() - prune->keep_events_ms, STEP, &n, &err) < 0)
         log_warn("old events stay for now: %s", err.text);
+    if (store_idempotency_prune(prune->store, time_now_ms(), STEP, &err) < 0)
+        log_warn("old replies stay for now: %s", err.text);
     uv_timer_start(timer, on_timer, n == STEP ? STEP_MS : (uint64_t)rest, 0);
 }
 

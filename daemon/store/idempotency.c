@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #define DAY_MS (INT64_C(86400) * 1000)
+#define PUT_STEP 10
 
 int store_idempotency_get(struct store *store, const char *key, char digest[65], int *status, char **body,
                           struct error *err)
@@ -25,9 +26,17 @@ int store_idempotency_get(struct store *store, const char *key, char digest[65],
 int store_idempotency_put(struct store *store, const char *key, const char *digest, int status, const char *body,
                           int64_t now_ms, struct error *err)
 {
-    if (store_exec(store, err, "DELETE FROM idempotency WHERE created < ?1", "i", now_ms - DAY_MS) < 0)
+    if (store_idempotency_prune(store, now_ms, PUT_STEP, err) < 0)
         return -1;
     return store_exec(store, err,
                       "INSERT INTO idempotency (key, digest, status, body, created) VALUES (?1, ?2, ?3, ?4, ?5)",
                       "ttiti", key, digest, (int64_t)status, body, now_ms);
+}
+
+int store_idempotency_prune(struct store *store, int64_t now_ms, int64_t step, struct error *err)
+{
+    return store_exec(store, err,
+                      "DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE created < ?1 ORDER BY "
+                      "created LIMIT ?2)",
+                      "ii", now_ms - DAY_MS, step);
 }

@@ -1,8 +1,8 @@
 /* Reads many event streams at once, as cheaply as it can: what it costs is not the daemon's, yet it shares the machine.
  *
- *   stream-reader SOCKET N: opens N streams of SOCKET and says "open" when they are. At the end of its standard input it
- *   prints a JSON object: how many streams there were and had ended, the last event that any of them has got, by how many
- *   the slowest is behind it, and the bytes of all. */
+ *   stream-reader SOCKET N: opens N streams of SOCKET and says "open" when they are. At the end of its standard input
+ *   it prints a JSON object: how many streams there were and had ended, the last event that any of them has got, by how
+ *   many the slowest is behind it, and the bytes of all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static int try_open(const char *path)
 
 static int open_stream(const char *path)
 {
-    for (int i = 0; i < TRIES; i++) { /* those of before are still there until a heartbeat notices that they have gone */
+    for (int i = 0; i < TRIES; i++) { /* former ones are there until a heartbeat notices that they have gone */
         int fd = try_open(path);
 
         if (fd != 0)
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
         least = i == 0 || readers[i].last < least ? readers[i].last : least;
         most = readers[i].last > most ? readers[i].last : most;
     }
-    printf("{\"streams\": %d, \"ended\": %ld, \"last\": %ld, \"behind\": %ld, \"bytes\": %lld}\n", n, ended, most, most - least,
-           bytes);
+    printf("{\"streams\": %d, \"ended\": %ld, \"last\": %ld, \"behind\": %ld, \"bytes\": %lld}\n", n, ended, most,
+           most - least, bytes);
     return 0;
 }

@@ -23,6 +23,11 @@ is "$(api_status GET /v1/ensembles) $(jq '.ensembles | length' "$T/api.body")" "
 is "$(api_status GET /readyz) $(jq -r .code "$T/api.body")" "503 not_ready" "not ready"
 like "$(api GET /metrics)" 'stretto_commit_failing 1' "Prometheus is told"
 is "$(api_status GET /healthz)" 200 "but alive"
+turns() { api GET /metrics | sed -n "s/^stretto_turn_seconds_$1 //p"; }
+like "$(turns count) $(turns 'bucket{le="+Inf"}')" '^([1-9][0-9]*) [1-9][0-9]*$' "the loop's turns are counted"
+is "$(api GET /metrics | sed -n 's/^stretto_turn_seconds_bucket.* //p' | sort -n -c 2>&1)" "" "by how long they took"
+before=$(turns count)
+ok "and go on" test "$(turns count)" -gt "$before"
 
 prlimit --pid "$DAEMON_PID" --fsize=unlimited:unlimited
 is "$(post)" 201 "the same try is accepted once it can be stored again"

@@ -153,6 +153,8 @@ lines() { grep -c ' refused 127.0.0.1: ' "$DAEMON_LOG"; }
 is "$(lines)" 3 "of all these failed tries, three are in the log"
 for _ in {1..110}; do last=$(tcp GET /readyz wrong); done
 is "$last $(code) $(head_of retry-after)" "429 too_many_tries 60" "too many failed tries"
+is "$(tcp POST /v1/tokens "$reader" -H 'Content-Type: application/json' -d '{}') $(code) $(head_of retry-after)" "429 too_many_tries 60" \
+	"also those of a token whose role does not do"
 is "$(tcp GET /readyz "$admin")" 200 "keep nobody out who has a token"
 is "$(lines)" 3 "and do not fill the log"
 

@@ -424,6 +424,12 @@ static void replies_are_remembered_for_a_day(void **state)
     assert_int_equal(store_idempotency_get(store, "k", digest, &status, &body, &err), 1);
     assert_int_equal(status, 201);
     free(body);
+    assert_int_equal(store_idempotency_prune(store, day + 1, 10, &err), 0);
+    assert_int_equal(store_idempotency_get(store, "k", digest, &status, &body, &err), 1);
+    free(body);
+    assert_int_equal(store_idempotency_prune(store, day + 2, 10, &err), 0);
+    assert_int_equal(store_idempotency_get(store, "k", digest, &status, &body, &err), 0);
+    assert_int_equal(store_idempotency_put(store, "k", "d", 201, "{}", 1, &err), 0);
     assert_int_equal(store_idempotency_put(store, "l", "d", 201, "{}", day + 2, &err), 0);
     assert_int_equal(store_idempotency_get(store, "k", digest, &status, &body, &err), 0);
     store_close(store);

@@ -1,0 +1,100 @@
+#include "daemon/store/checkpoint.h"
+
+#include "common/xalloc.h"
+#include "daemon/store/internal.h"
+
+#include <stdlib.h>
+
+#define PAGES_WORKER 1000 /* of the log: SQLite's own measure */
+#define PAGES_LOOP 4000
+
+struct checkpoint {
+    uv_work_t work;
+    uv_loop_t *loop;
+    sqlite3 *loops, *own; /* the loop's connection; the worker's, opened by it */
+    char *path;
+    bool under_way;
+    bool rest; /* the worker is through: what came meanwhile is left */
+    bool over;
+};
+
+/* A connection that has read nothing yet does not know that there is a log. */
+static void open_own(struct checkpoint *c)
+{
+    if (sqlite3_open_v2(c->path, &c->own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+        sqlite3_exec(c->own, "PRAGMA schema_version", NULL, NULL, NULL) == SQLITE_OK)
+        return;
+    sqlite3_close(c->own);
+    c->own = NULL;
+}
+
+static void on_worker(uv_work_t *work)
+{
+    struct checkpoint *c = work->data;
+
+    if (c->own == NULL)
+        open_own(c);
+    if (c->own == NULL)
+        return;
+    /* A failure does no harm: all is in the log, too. It is the next commit's to find, if it lasts. */
+    sqlite3_wal_checkpoint_v2(c->own, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+static void end(struct checkpoint *c)
+{
+    sqlite3_close(c->own);
+    free(c->path);
+    free(c);
+}
+
+static void after_work(uv_work_t *work, int status)
+{
+    struct checkpoint *c = work->data;
+
+    c->under_way = false;
+    c->rest = true;
+    if (c->over)
+        end(c);
+}
+
+/* After a commit, outside of any transaction. */
+static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    struct checkpoint *c = arg;
+
+    if (pages < PAGES_WORKER)
+        return SQLITE_OK;
+    if (!c->under_way && !c->rest) {
+        c->under_way = true;
+        uv_queue_work(c->loop, &c->work, on_worker, after_work);
+    } else if (!c->under_way || pages >= PAGES_LOOP) {
+        c->rest = false;
+        sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    return SQLITE_OK;
+}
+
+struct checkpoint *checkpoint_create(uv_loop_t *loop, struct store *store)
+{
+    struct checkpoint *c;
+
+    if (store->exclusive)
+        return NULL;
+    c = xcalloc(1, sizeof *c);
+    c->loop = loop;
+    c->loops = store->db;
+    c->path = xstrdup(store->path);
+    c->work.data = c;
+    sqlite3_wal_hook(c->loops, on_commit, c);
+    return c;
+}
+
+void checkpoint_destroy(struct checkpoint *c)
+{
+    if (c == NULL)
+        return;
+    sqlite3_wal_autocheckpoint(c->loops, PAGES_WORKER); /* in place of the hook */
+    c->over = true;
+    if (!c->under_way)
+        end(c);
+}
