@@ -37,6 +37,13 @@ static void poke(void *arg)
     engine_poke(one->all->engine, one->adapter);
 }
 
+static void surplus(void *arg, const char *name, const char *scheduler_id)
+{
+    struct one *one = arg;
+
+    engine_surplus(one->all->engine, one->adapter, name, scheduler_id);
+}
+
 static void say(void *arg, enum adapter_log level, const char *job, const char *sentence)
 {
     static const enum log_level levels[] = {LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO};
@@ -77,6 +84,7 @@ static int add(struct adapters *all, const struct adapter_ops *ops, const char *
         .runner = all->config->runner,
         .config = one->section,
         .poke = poke,
+        .surplus = surplus,
         .log = say,
         .arg = one,
     };

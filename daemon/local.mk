@@ -24,6 +24,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/resubmit.c \
 	daemon/engine/rows.c \
 	daemon/engine/submit.c \
+	daemon/engine/surplus.c \
 	daemon/engine/training.c \
 	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \

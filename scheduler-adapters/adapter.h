@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 1
+#define ADAPTER_ABI 2
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -84,6 +84,10 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
+    /* A job waits in the queue of which no answer tells: seen while a poll or find was answered, beside the one of the same
+     * name that the answer is about, or of a name that was not asked for. Names that are not the daemon's are ignored by it.
+     * From the loop thread, at any time; told again for as long as it is seen. Borrowed for the call. */
+    void (*surplus)(void *arg, const char *name, const char *scheduler_id);
     /* A sentence for the daemon's log; `job` is the name of the job that it is about, or NULL. From any thread. */
     void (*log)(void *arg, enum adapter_log level, const char *job, const char *sentence);
     void *arg;
@@ -125,15 +129,23 @@ struct adapter_ops {
      * second one harmless. */
     void (*submit)(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 
-    /* One question for all the jobs, however many (one scheduler command). */
+    /* One question for all the jobs, however many (one scheduler command). A name that was submitted again, because an
+     * answer was lost or the first one was out of sight, may have several jobs: the answer is about the one that runs,
+     * else the one that waits, else the one that has ended; of two alike, about the one submitted first. Others that wait
+     * are told to host->surplus. */
     void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
     /* Look jobs up by name, after a restart or a lost answer; reports like poll. May be slower than poll. */
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
-    /* End the job with its whole process tree: SIGTERM, grace, SIGKILL; of a queued one nothing ever starts. Ending a
-     * job that is gone is ADAPTER_OK. Poll tells when it has ended. */
+    /* End the job with its whole process tree: SIGTERM, grace, SIGKILL; of a queued one nothing ever starts. Of a name
+     * that was submitted more than once, all jobs. Ending a job that is gone is ADAPTER_OK. Poll tells when it has ended. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
+
+    /* Take one job out of the queue, by name and id: one that was told to host->surplus. It never starts; one that has begun
+     * meanwhile is left alone, and so are others of that name. One that is gone is ADAPTER_OK. NULL where two jobs of a name
+     * cannot be, and none waits that the daemon does not know of: host->surplus is not called then. */
+    void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 
     /* Send SIGUSR1 or SIGUSR2 to the first process of each of the job's tasks, by way of the runner. ADAPTER_UNSURE
      * where the job has not started yet, ADAPTER_REFUSED where it has ended or for another signal. */

@@ -58,6 +58,8 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     };
     snprintf(out.reason, sizeof out.reason, "%s", rec.reason);
     snprintf(out.host, sizeof out.host, "%s", rec.host);
+    if (job->row.started_ms > out.started_ms) /* what the scheduler said was of a second job of that name, or late */
+        job->row.started_ms = out.started_ms;
     outcome_apply(engine, job, slot, &out);
 }
 

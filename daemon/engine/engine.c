@@ -281,7 +281,7 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
 }
 
 /* Job names are st-INSTANCE-ID; anything else is nobody's. */
-static int64_t parse_job_name(struct engine *engine, const char *name)
+int64_t engine_parse_job_name(struct engine *engine, const char *name)
 {
     char prefix[16], *end;
     long long id;
@@ -295,7 +295,7 @@ static int64_t parse_job_name(struct engine *engine, const char *name)
 
 void engine_look(struct engine *engine, const char *name, enum engine_look what)
 {
-    struct live_job *job = engine_find_job(engine, parse_job_name(engine, name));
+    struct live_job *job = engine_find_job(engine, engine_parse_job_name(engine, name));
 
     if (job == NULL)
         return;
@@ -314,13 +314,22 @@ void engine_stop(struct engine *engine)
     engine->ports.wake_at(engine->ports.arg, INT64_MAX);
 }
 
-void engine_poke(struct engine *engine, const struct adapter *adapter)
+struct known_adapter *engine_known_adapter(struct engine *engine, const struct adapter *adapter)
 {
     struct known_adapter *known, *next;
 
     HASH_ITER (hh, engine->adapters, known, next)
         if (known->adapter == adapter)
-            poll_soon(engine, known);
+            return known;
+    return NULL;
+}
+
+void engine_poke(struct engine *engine, const struct adapter *adapter)
+{
+    struct known_adapter *known = engine_known_adapter(engine, adapter);
+
+    if (known != NULL)
+        poll_soon(engine, known);
 }
 
 static void resume(struct engine *engine, int64_t now)

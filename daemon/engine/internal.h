@@ -21,6 +21,7 @@
 #define BACKOFF_MAX_MS 300000
 #define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
 #define REST_MAX_MS 10000
+#define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
 #define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
@@ -149,6 +150,7 @@ struct engine {
     int64_t budget; /* attempts that may still be made before the next tick */
     bool again;     /* that was not enough: the adapters are dealt again then */
     int64_t dealt;  /* jobs, ever */
+    int withdrawals; /* of surplus jobs, under way */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
@@ -170,6 +172,8 @@ void engine_settle(struct engine *engine);                           /* look at 
 void engine_save_later(struct engine *engine, struct live_ensemble *ens); /* its row, when all are settled */
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
 struct live_job *engine_find_job(struct engine *engine, int64_t id);
+int64_t engine_parse_job_name(struct engine *engine, const char *name); /* its id, -1 where it is none of ours */
+struct known_adapter *engine_known_adapter(struct engine *engine, const struct adapter *adapter);
 struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 /* The ensemble that a call from outside is to change: 0, or -1 with "ensemble_not_found" or "ensemble_over". */
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
@@ -254,6 +258,10 @@ void job_back(struct live_job *job); /* the scheduler has it again */
 void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended);
 /* End the job and its open attempts, once nothing can start it any more. May free it now. */
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
+
+/* surplus.c */
+/* Of a job that was submitted more than once, and has just ended, whatever its scheduler may still have queued. */
+void surplus_sweep(struct engine *engine, struct live_job *job);
 
 /* poll.c */
 void poll_init(struct known_adapter *adapter);

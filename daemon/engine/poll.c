@@ -23,6 +23,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     job->unsure = false;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
+    else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0') /* of two, it may be the other one */
+        memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id); /* stored with the next change */
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         job_back(job);

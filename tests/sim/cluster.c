@@ -17,6 +17,10 @@ struct cjob {
     char *dir;
     enum adapter_state state; /* ADAPTER_JOB_UNKNOWN: forgotten */
     bool node_lost, cancelled, dead; /* dead: no process of it is left */
+    bool claimed;                    /* by a runner of this one */
+    int64_t visible_ms;              /* a submission that was accepted, but is worked off only then */
+    int64_t useless_ms;              /* since when it waits for nothing, counted while the daemon was up; 0: it does not */
+    uint64_t told_in;                /* the last answer that was about it */
     bool told_ended, told_unknown;   /* by the scheduler, to the daemon */
     enum adapter_state lie;          /* what it says of the job until then */
     int64_t lie_until;
@@ -51,6 +55,7 @@ struct cluster {
     json_t *running; /* task id → how many processes of it run now */
     uint64_t next_id;
     int live; /* queued or running */
+    uint64_t answers;
 };
 
 static struct cluster *of(struct adapter *a)
@@ -495,6 +500,7 @@ static void start_runner(struct sim *sim, void *arg)
         over(c, job);
         return;
     }
+    job->claimed = true;
     put(c, job->dir, "claim.json",
         json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)sim_now(sim) / 1000, "host", "n1"));
     nudge(c, job->name, ENGINE_LOOK_RECORDS);
@@ -519,7 +525,7 @@ static void start_runner(struct sim *sim, void *arg)
     }
 }
 
-static void enqueue(struct cluster *c, const struct adapter_job *wanted, char id[32])
+static void enqueue(struct cluster *c, const struct adapter_job *wanted, char id[32], int64_t visible_ms)
 {
     const struct adapter_resources *r = &wanted->resources;
     struct cjob *job = xcalloc(1, sizeof *job);
@@ -532,8 +538,9 @@ static void enqueue(struct cluster *c, const struct adapter_job *wanted, char id
     job->node = (int)sim_random(c->sim, 4);
     job->state = ADAPTER_JOB_QUEUED;
     c->live++;
+    job->visible_ms = visible_ms;
     add_job(c, job);
-    start_at(c, job, soon(c, (uint64_t)sim_faults_of(c->sim)->queue_ms));
+    start_at(c, job, visible_ms + (int64_t)sim_random(c->sim, (uint64_t)sim_faults_of(c->sim)->queue_ms));
 }
 
 /* --- the adapter */
@@ -543,6 +550,8 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
 {
     int64_t now = sim_now(c->sim);
 
+    if (now < job->visible_ms)
+        return ADAPTER_JOB_UNKNOWN;
     if (is_live(job->state) && job->lie_until == 0 && sim_chance(c->sim, sim_faults_of(c->sim)->lies)) {
         job->lie = sim_chance(c->sim, 500) ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
         job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
@@ -550,17 +559,21 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
     return is_live(job->state) && now < job->lie_until ? job->lie : job->state;
 }
 
+/* How much it tells. */
+static int rank(enum adapter_state state)
+{
+    return state == ADAPTER_JOB_RUNNING ? 3 : state == ADAPTER_JOB_QUEUED ? 2 : state == ADAPTER_JOB_ENDED;
+}
+
 static void look_up(struct cluster *c, const char *name, struct adapter_status *status)
 {
     struct cjob *best = NULL;
     enum adapter_state state = ADAPTER_JOB_UNKNOWN;
 
-    /* of two with one name, the one that tells most: running before queued before ended */
     for (struct cjob *job = named(c, name); job != NULL; job = job->next) {
         enum adapter_state now = said(c, job);
 
-        if (now == ADAPTER_JOB_UNKNOWN ||
-            (best != NULL && now != ADAPTER_JOB_RUNNING && (now != ADAPTER_JOB_QUEUED || state != ADAPTER_JOB_ENDED)))
+        if (rank(now) <= rank(state))
             continue;
         best = job;
         state = now;
@@ -570,10 +583,41 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
         job->told_unknown = true;
     if (best == NULL)
         return;
+    best->told_in = c->answers;
     best->told_ended = best->told_ended || state == ADAPTER_JOB_ENDED;
     status->started_ms = best->started_ms;
     status->node_lost = best->node_lost;
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", best->id);
+}
+
+/* Jobs that wait, and of which the answer did not tell. */
+static void tell_surplus(struct cluster *c)
+{
+    if (sim_faults_of(c->sim)->tidy) /* it costs what there is, and there are none */
+        return;
+    for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next)
+        for (struct cjob *job = first; job != NULL; job = job->next)
+            if (job->state == ADAPTER_JOB_QUEUED && job->told_in != c->answers && said(c, job) == ADAPTER_JOB_QUEUED)
+                engine_surplus(sim_engine(c->sim), cluster_adapter(c), job->name, job->id);
+}
+
+#define USELESS_MS 600000 /* the daemon has long asked, and again where it was not answered */
+
+void cluster_check_queue(struct cluster *c)
+{
+    int64_t up = sim_up_ms(c->sim);
+
+    for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next) {
+        for (struct cjob *job = first; job != NULL; job = job->next) {
+            if (job->state != ADAPTER_JOB_QUEUED || job->claimed || sim_now(c->sim) < job->visible_ms ||
+                get(c, job->dir, "claim.json") == NULL)
+                job->useless_ms = 0;
+            else if (job->useless_ms == 0)
+                job->useless_ms = up;
+            else if (up - job->useless_ms > USELESS_MS)
+                sim_violate(c->sim, "job %s (%s) is left in the queue, and nothing can come of it", job->name, job->id);
+        }
+    }
 }
 
 static void answer(struct sim *sim, void *arg)
@@ -595,10 +639,12 @@ static void answer(struct sim *sim, void *arg)
             q->polled(q->arg, ADAPTER_UNSURE, NULL, 0, &err);
         sim_leave(sim);
         if (q->polled != NULL && !q->unsure) {
+            c->answers++;
             statuses = xcalloc(q->n, sizeof *statuses);
             for (size_t i = 0; i < q->n; i++)
                 look_up(c, q->names[i], &statuses[i]);
             sim_enter(sim);
+            tell_surplus(c);
             q->polled(q->arg, ADAPTER_OK, statuses, q->n, NULL);
             sim_leave(sim);
             free(statuses);
@@ -678,7 +724,7 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
     q->refused = sim_chance(c->sim, faults->submit_refused);
     q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
     if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
-        enqueue(c, job, q->id);
+        enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? soon(c, 60000) - sim_now(c->sim) : 0));
     answer_later(c, q);
 }
 
@@ -704,6 +750,8 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
     q->done = cb;
     q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
     for (struct cjob *job = named(c, ajob->name); job != NULL && !q->unsure; job = job->next) {
+        if (sim_now(c->sim) < job->visible_ms)
+            continue;
         job->cancelled = true;
         if (job->state == ADAPTER_JOB_QUEUED)
             set_state(c, job, ADAPTER_JOB_ENDED);
@@ -712,10 +760,25 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
     answer_later(c, q);
 }
 
+static void cluster_withdraw(struct adapter *a, const char *name, const char *id, adapter_done_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    struct question *q = question_new(c, arg);
+
+    q->done = cb;
+    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    for (struct cjob *job = named(c, name); job != NULL && !q->unsure; job = job->next)
+        if (strcmp(job->id, id) == 0 && job->state == ADAPTER_JOB_QUEUED)
+            set_state(c, job, ADAPTER_JOB_ENDED);
+    wake_waiting(c);
+    answer_later(c, q);
+}
+
 #define CLUSTER_OPS(called)                                                                                            \
     {                                                                                                                  \
         .abi = ADAPTER_ABI, .name = called, .check = cluster_check, .slots = cluster_slots, .submit = cluster_submit,   \
         .poll = cluster_poll, .find = cluster_poll, .cancel = cluster_cancel,                                           \
+        .withdraw = cluster_withdraw,                                                                                  \
     }
 
 const char *const sim_adapters[SIM_ADAPTERS] = {"local", "other"};

@@ -20,7 +20,7 @@ struct sim {
     uint64_t random;
     struct sim_faults faults;
     const char *state_dir;
-    int64_t now, wake;
+    int64_t now, wake, up_ms;
     int64_t order;
     struct heap events;
     json_t *files;
@@ -57,6 +57,11 @@ int64_t sim_now(const struct sim *sim)
     return sim->now;
 }
 
+int64_t sim_up_ms(const struct sim *sim)
+{
+    return sim->up_ms;
+}
+
 struct engine *sim_engine(struct sim *sim)
 {
     return sim->engine;
@@ -89,6 +94,12 @@ int sim_live_jobs(const struct sim *sim)
     for (int i = 0; i < SIM_ADAPTERS; i++)
         n += cluster_live_jobs(sim->clusters[i]);
     return n;
+}
+
+void sim_check_queues(struct sim *sim)
+{
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        cluster_check_queue(sim->clusters[i]);
 }
 
 json_t *sim_ledger(struct sim *sim)
@@ -296,6 +307,8 @@ int sim_turn(struct sim *sim)
 static bool next(struct sim *sim)
 {
     struct heap_node *first = heap_first(&sim->events);
+    int64_t before = sim->now;
+    bool up = sim->engine != NULL;
 
     if (first == NULL && sim->wake == INT64_MAX)
         return false;
@@ -315,6 +328,8 @@ static bool next(struct sim *sim)
             engine_tick(sim->engine);
         sim_leave(sim);
     }
+    if (up)
+        sim->up_ms += sim->now - before;
     return true;
 }
 

@@ -36,6 +36,7 @@ void sim_destroy(struct sim *sim);
 uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
 int64_t sim_now(const struct sim *sim);
+int64_t sim_up_ms(const struct sim *sim); /* how long a daemon was up, in all */
 
 /* CPU slots and max_jobs of each adapter; 0 without limit. */
 #define SIM_ADAPTERS 2
@@ -58,6 +59,9 @@ bool sim_step(struct sim *sim);
 
 /* The same with all that happens in the same millisecond, as a busy daemon would find it. */
 bool sim_step_ms(struct sim *sim);
+
+/* No job is left behind in a queue. */
+void sim_check_queues(struct sim *sim);
 
 /* Jobs that the scheduler still has queued or running. */
 int sim_live_jobs(const struct sim *sim);
@@ -84,6 +88,7 @@ void cluster_destroy(struct cluster *cluster);
 struct adapter *cluster_adapter(struct cluster *cluster);
 extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
+void cluster_check_queue(struct cluster *cluster); /* no job is left in it of which nothing can come */
 void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
 
 /* What the cluster saw of each attempt that it ran: "ENSEMBLE.INDEX.ATTEMPT" → its outcome, or "running". Shared by the

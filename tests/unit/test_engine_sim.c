@@ -256,6 +256,7 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             watch_places(sim);
         if (sim_engine(sim) != NULL && step % 64 == 0) {
             watch_always(sim);
+            sim_check_queues(sim);
             check_accepted(sim, accepted, n);
         }
     }
