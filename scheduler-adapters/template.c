@@ -1,6 +1,6 @@
 /* A template for adapters: copy it, and make it speak to your batch system. docs/adapters.md walks through it.
  *
- * It drives any batch system for which somebody has written a program of four verbs, given as the setting `program`:
+ * It drives any batch system for which somebody has written a program of five verbs, given as the setting `program`:
  *
  *     PROGRAM submit NAME RUNNER DIR   start or queue `RUNNER DIR` as a job called NAME, in which RESOURCES (JSON, in the
  *                                      environment) say what it needs; prints the job's id. A NAME that is there
@@ -8,6 +8,7 @@
  *     PROGRAM list                     a line for each job, `NAME queued|running|ended ID HOST [WHY IT ENDED]`, and a last
  *                                      line `.`
  *     PROGRAM cancel NAME              SIGTERM to the runner, which ends the job; a queued one never starts
+ *     PROGRAM withdraw NAME ID         of two jobs of that name this one, if it is queued: it never starts
  *     PROGRAM signal NAME USR1|USR2    the signal to the runner
  *
  * Exit status 0: done; 1: refused, and standard error says why; anything else: not known. */
@@ -345,6 +346,8 @@ static void submit(struct adapter *a, const struct adapter_job *job, adapter_sub
 /* A line of the list: "NAME STATE ID HOST REASON", cut in place. */
 struct line {
     char *word[5];
+    size_t place;
+    bool told; /* it is what an answer is about */
 };
 
 static int by_name(const void *a, const void *b)
@@ -352,7 +355,44 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct line *)a)->word[0], ((const struct line *)b)->word[0]);
 }
 
-/* The lines, sorted by name; NULL where the list is not whole. */
+static enum adapter_state state_of(const struct line *line)
+{
+    return strcmp(line->word[1], "queued") == 0    ? ADAPTER_JOB_QUEUED
+           : strcmp(line->word[1], "running") == 0 ? ADAPTER_JOB_RUNNING
+                                                   : ADAPTER_JOB_ENDED;
+}
+
+/* How much it tells: of two jobs of a name the answer is about the one that runs, else waits, else has ended. */
+static int rank(const struct line *line)
+{
+    enum adapter_state state = state_of(line);
+
+    return state == ADAPTER_JOB_RUNNING ? 0 : state == ADAPTER_JOB_QUEUED ? 1 : 2;
+}
+
+/* By name, and of one name first what tells most, else the first in the list. */
+static int by_name_and_rank(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    int order = by_name(a, b);
+
+    if (order == 0)
+        order = rank(x) - rank(y);
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* The first of that name; NULL where there is none. */
+static struct line *find_line(struct line *lines, size_t n, char *name)
+{
+    struct line key = {.word = {name}};
+    struct line *line = n > 0 ? bsearch(&key, lines, n, sizeof *lines, by_name) : NULL;
+
+    while (line != NULL && line > lines && by_name(line - 1, line) == 0)
+        line--;
+    return line;
+}
+
+/* The lines, sorted; NULL where the list is not whole. */
 static struct line *parse_list(char *text, size_t *n)
 {
     struct line *lines = NULL;
@@ -362,7 +402,7 @@ static struct line *parse_list(char *text, size_t *n)
     for (char *at = text ? strtok_r(text, "\n", &rest) : NULL; at != NULL; at = strtok_r(NULL, "\n", &rest)) {
         if (strcmp(at, ".") == 0) {
             if (*n > 0)
-                qsort(lines, *n, sizeof *lines, by_name);
+                qsort(lines, *n, sizeof *lines, by_name_and_rank);
             return lines ? lines : xcalloc(1, sizeof *lines);
         }
         lines = xrealloc(lines, *n + 1, sizeof *lines);
@@ -371,6 +411,8 @@ static struct line *parse_list(char *text, size_t *n)
 
             lines[*n].word[i] = word ? word : "";
         }
+        lines[*n].told = false;
+        lines[*n].place = *n;
         ++*n;
     }
     free(lines);
@@ -379,11 +421,7 @@ static struct line *parse_list(char *text, size_t *n)
 
 static void fill_status(struct adapter_status *status, const struct line *line)
 {
-    const char *state = line->word[1];
-
-    status->state = strcmp(state, "queued") == 0    ? ADAPTER_JOB_QUEUED
-                    : strcmp(state, "running") == 0 ? ADAPTER_JOB_RUNNING
-                                                    : ADAPTER_JOB_ENDED;
+    status->state = state_of(line);
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", line->word[2]);
     snprintf(status->host, sizeof status->host, "%s", line->word[3]);
     if (status->state == ADAPTER_JOB_ENDED)
@@ -407,14 +445,18 @@ static void listed(struct command *c)
     if (answer == ADAPTER_OK) {
         statuses = xcalloc(c->n, sizeof *statuses);
         for (size_t i = 0; i < c->n; i++) {
-            struct line key = {.word = {c->names[i]}};
-            const struct line *line = n > 0 ? bsearch(&key, lines, n, sizeof *lines, by_name) : NULL;
+            struct line *line = find_line(lines, n, c->names[i]);
 
             statuses[i].state = ADAPTER_JOB_UNKNOWN;
-            if (line != NULL)
-                fill_status(&statuses[i], line);
+            if (line == NULL)
+                continue;
+            line->told = true;
+            fill_status(&statuses[i], line);
         }
     }
+    for (size_t i = 0; i < n; i++)
+        if (!lines[i].told && state_of(&lines[i]) == ADAPTER_JOB_QUEUED)
+            c->adapter->host.surplus(c->adapter->host.arg, lines[i].word[0], lines[i].word[2]);
     free(lines);
     answers_poll(c->adapter->answers, c->poll, c->arg, answer, statuses, c->n, &err);
 }
@@ -452,6 +494,12 @@ static void cancel(struct adapter *a, const struct adapter_job *job, adapter_don
     call(a, (const char *const[]){"cancel", job->name, NULL}, cb, arg);
 }
 
+/* Of one that runs already nothing may be ended. */
+static void withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg)
+{
+    call(a, (const char *const[]){"withdraw", name, scheduler_id, NULL}, cb, arg);
+}
+
 /* It must reach the runner, which hands it on to the tasks. */
 static void signal_job(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
@@ -466,7 +514,7 @@ static void signal_job(struct adapter *a, const struct adapter_job *job, int sig
 }
 
 static const struct adapter_setting settings[] = {
-    {"program", "none: it must be given", "the program of four verbs, and words that come before the verb"},
+    {"program", "none: it must be given", "the program of five verbs, and words that come before the verb"},
     {"timeout", "30s", "how long one run of it may take"},
     {0},
 };
@@ -483,5 +531,6 @@ const struct adapter_ops stretto_adapter = {
     .poll = list,
     .find = list, /* by name: it is the same here; with Slurm, `sacct --name` knows more than `squeue` */
     .cancel = cancel,
+    .withdraw = withdraw,
     .signal = signal_job,
 };

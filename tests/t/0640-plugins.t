@@ -66,6 +66,28 @@ wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 8 ]'
 stretto cancel "$id" >/dev/null
 ok "cancelling ends them" wait_for 30 'stretto members $id --state cancelled --json | jq -e ".members | length == 6"'
 
+# --- a batch system that loses sight of a job, and finds it again when it has been submitted once more
+toy() { toy-batch "$T/batch.sock" "$@"; }
+waiting() { toy list | awk '$2 == "queued" { print $3 }'; }
+jq '.width = 1 | .members.parameters = {grid: {x: [0]}}' spec.json >one.json
+rm "$HOME/ran"
+holders="$(submit one.json) $(submit one.json)"
+ok "two members run" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
+id=$(submit one.json)
+ok "a third waits" wait_for 30 '[ "$(waiting | wc -l)" = 1 ]'
+first=$(waiting) name=$(toy list | awk '$2 == "queued" { print $1 }')
+toy hide "$name"
+ok "what is out of sight is submitted again" wait_for 30 '[ "$(waiting | wc -l)" = 1 ]'
+second=$(waiting)
+toy show "$name"
+is "$(waiting | xargs)" "$first $second" "there are two of it"
+ok "one of them is taken out of the queue" wait_for 30 '[ "$(waiting)" = "$first" ]'
+like "$(toy list | grep " $second ")" " ended .* withdrawn$" "by its id"
+touch "$HOME/go"
+for each in $holders $id; do wait_ensemble "$each" 60; done
+is "$(jq -c .members.succeeded ensemble.json),$(wc -l <"$HOME/ran")" 1,3 "each ran once"
+rm "$HOME/go"
+
 # --- a batch system that does not answer: nothing is lost, and it is said
 touch "$HOME/go"
 # shellcheck disable=SC2086 # pids
@@ -105,7 +127,7 @@ start_daemon --config strettod.json
 api GET /v1/adapters >adapters.json
 is "$(jq -c '[.adapters[].name]' adapters.json)" '["local","template"]' "the daemon starts, with what can be used"
 refused() { jq -r --arg path "$T/adapters/$1.so" '.refused[] | select(.path == $path) | "\(.code): \(.reason)"' adapters.json; }
-like "$(refused newer)" "^plugin_wrong_version: $T/adapters/newer.so was built for version 2 .* has version 1" "another version"
+like "$(refused newer)" "^plugin_wrong_version: $T/adapters/newer.so was built for version 3 .* has version 2" "another version"
 like "$(refused clash)" '^plugin_name_taken: .*"local"' "the name of a built-in one"
 like "$(refused hole)" '^plugin_unusable: .*lacks a method' "a method is missing"
 like "$(refused unset)" '^plugin_configuration: .*/adapters/unset/program' "settings are missing"

@@ -19,6 +19,15 @@ static void poked(void *arg)
     h->pokes++;
 }
 
+static void surplus(void *arg, const char *name, const char *scheduler_id)
+{
+    struct harness *h = arg;
+
+    h->surplus++;
+    snprintf(h->surplus_name, sizeof h->surplus_name, "%s", name);
+    snprintf(h->surplus_id, sizeof h->surplus_id, "%s", scheduler_id);
+}
+
 static void said(void *arg, enum adapter_log level, const char *job, const char *sentence)
 {
 }
@@ -68,7 +77,8 @@ void harness_open(struct harness *h, const struct adapter_ops *ops, const char *
     h->config = json_loads(config, 0, NULL);
     h->ops = ops;
     h->host = (struct adapter_host){
-        .loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .log = said, .arg = h};
+        .loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .surplus = surplus, .log = said,
+        .arg = h};
     harness_create_adapter(h);
 }
 

@@ -23,6 +23,8 @@ struct harness {
     struct adapter_host host;
     json_t *config;
     unsigned pokes;
+    unsigned surplus; /* jobs that were told to be too many; the last of them */
+    char surplus_name[64], surplus_id[64];
     char dir[64];  /* of the test */
     char fifo[80]; /* tasks write a line to it; open here, so that neither end blocks or breaks */
     int fifo_fd;

@@ -138,6 +138,54 @@ static void a_queued_job_that_is_cancelled_never_starts(void **state)
     assert_int_equal(harness_status(&h, &second).state, ADAPTER_JOB_ENDED);
 }
 
+static void withdraw(const char *name, const char *id)
+{
+    struct answer a = {.in_call = true};
+
+    ops->withdraw(h.adapter, name, id, answer_done, &a);
+    a.in_call = false;
+    harness_until(&h, &a.answers, 1);
+    assert_int_equal(a.answer, ADAPTER_OK);
+}
+
+/* A queued job that nobody asks for is told, a running one is not; it alone is withdrawn. */
+static void a_surplus_job_is_told_and_withdrawn(void **state)
+{
+    struct harness_job first, second;
+    struct adapter_status status;
+    char id[64];
+
+    harness_job(&h, &first, REPORT_AND_WAIT, 0, 1);
+    harness_job(&h, &second, "true", 0, 1);
+    harness_submit_ok(&h, &first);
+    harness_submit_ok(&h, &second);
+    h.surplus = 0;
+    status = harness_status(&h, &second);
+    assert_int_equal(status.state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(h.surplus, 0);
+    assert_int_equal(harness_status(&h, &first).state, ADAPTER_JOB_RUNNING);
+    assert_int_equal(h.surplus, ops->withdraw != NULL);
+    if (ops->withdraw != NULL) {
+        assert_string_equal(h.surplus_name, second.name);
+        assert_string_equal(h.surplus_id, status.scheduler_id);
+        snprintf(id, sizeof id, "%s", h.surplus_id);
+        withdraw(first.name, harness_status(&h, &first).scheduler_id); /* it runs: it is left alone */
+        withdraw(second.name, "no such id");
+        assert_int_equal(harness_status(&h, &first).state, ADAPTER_JOB_RUNNING);
+        assert_int_equal(harness_status(&h, &second).state, ADAPTER_JOB_QUEUED);
+        withdraw(second.name, id);
+        assert_int_not_equal(harness_status(&h, &second).state, ADAPTER_JOB_QUEUED);
+        withdraw(second.name, id); /* it is gone */
+    }
+    harness_let_go(&h);
+    assert_int_equal(harness_wait_ended(&h, &first).node_lost, false);
+    assert_int_equal(harness_exit(&first).outcome, EXITREC_SUCCEEDED);
+    if (ops->withdraw != NULL)
+        assert_false(exists(second.dir, "claim.json"));
+    else
+        harness_wait_ended(&h, &second);
+}
+
 static void a_running_job_is_cancelled_with_its_whole_tree(void **state)
 {
     struct harness_job job;
@@ -493,6 +541,7 @@ int main(void)
         WITH_3(a_job_runs_and_its_end_is_told),
         WITH_3(a_job_that_is_submitted_twice_runs_once),
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
+        WITH_1(a_surplus_job_is_told_and_withdrawn),
         WITH_3(a_running_job_is_cancelled_with_its_whole_tree),
         WITH_3(a_job_ends_at_its_walltime),
         WITH_3(an_unknown_job_is_unknown),
@@ -508,6 +557,7 @@ int main(void)
         WITH_3(a_job_that_is_submitted_twice_runs_once),
         WITH_3(impossible_jobs_are_refused),
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
+        WITH_1(a_surplus_job_is_told_and_withdrawn),
         WITH_3(a_running_job_is_cancelled_with_its_whole_tree),
         WITH_3(a_job_is_cancelled_while_it_starts),
         WITH_3(a_job_ends_at_its_walltime),
