@@ -19,6 +19,7 @@ struct cjob {
     bool node_lost, cancelled, dead; /* dead: no process of it is left */
     bool claimed;                    /* by a runner of this one */
     int64_t visible_ms;              /* a submission that was accepted, but is worked off only then */
+    int64_t held_ms;                 /* not started before then, and passed by others meanwhile */
     int64_t useless_ms;              /* since when it waits for nothing, counted while the daemon was up; 0: it does not */
     uint64_t told_in;                /* the last answer that was about it */
     bool told_ended, told_unknown;   /* by the scheduler, to the daemon */
@@ -482,7 +483,13 @@ static void start_runner(struct sim *sim, void *arg)
     size_t i;
 
     free(start);
-    if (job->state != ADAPTER_JOB_QUEUED || !take_cpus(c, job))
+    if (job->state != ADAPTER_JOB_QUEUED)
+        return;
+    if (sim_now(sim) < job->held_ms) {
+        start_at(c, job, job->held_ms);
+        return;
+    }
+    if (!take_cpus(c, job))
         return;
     if (sim_chance(sim, sim_faults_of(sim)->queue_lost)) {
         release(c, job);
@@ -545,6 +552,8 @@ static void enqueue(struct cluster *c, const struct adapter_job *wanted, char id
 
 /* --- the adapter */
 
+#define USELESS_MS 600000 /* a job may wait of which nothing can come: the daemon has long asked by then */
+
 /* What the scheduler says of it, which is once and for a while not so: who could find out about one that lies on and on? */
 static enum adapter_state said(struct cluster *c, struct cjob *job)
 {
@@ -555,6 +564,8 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
     if (is_live(job->state) && job->lie_until == 0 && sim_chance(c->sim, sim_faults_of(c->sim)->lies)) {
         job->lie = sim_chance(c->sim, 500) ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
         job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
+        if (job->state == ADAPTER_JOB_QUEUED && job->wait_prev == NULL && sim_chance(c->sim, 300))
+            job->held_ms = now + 2 * USELESS_MS; /* a second one of its name, if it comes to that, is there first */
     }
     return is_live(job->state) && now < job->lie_until ? job->lie : job->state;
 }
@@ -600,8 +611,6 @@ static void tell_surplus(struct cluster *c)
             if (job->state == ADAPTER_JOB_QUEUED && job->told_in != c->answers && said(c, job) == ADAPTER_JOB_QUEUED)
                 engine_surplus(sim_engine(c->sim), cluster_adapter(c), job->name, job->id);
 }
-
-#define USELESS_MS 600000 /* the daemon has long asked, and again where it was not answered */
 
 void cluster_check_queue(struct cluster *c)
 {
