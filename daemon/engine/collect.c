@@ -71,6 +71,7 @@ static bool note_claim(struct engine *engine, struct live_job *job, const json_t
     job->sealed = job->sealed || json_is_true(json_object_get(claim, "given_up"));
     if (claim == NULL || job->sealed)
         return false;
+    job->claimed = true;
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))), host ? host : "");
     return true;
 }

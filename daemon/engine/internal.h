@@ -123,6 +123,7 @@ struct live_job {
     int64_t gone_ms;            /* when it last said so */
     int64_t missing_ms;         /* since when a record is missing, 0: not */
     bool sealed;                /* claimed by the daemon itself: nothing can start any more */
+    bool claimed;               /* by a runner: nothing can come of one that still waits */
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
@@ -260,6 +261,8 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 
 /* surplus.c */
+/* The scheduler says that it waits: where a runner has claimed it, it is a second one, or the same once more. */
+void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
 /* Of a job that was submitted more than once, and has just ended, whatever its scheduler may still have queued. */
 void surplus_sweep(struct engine *engine, struct live_job *job);
 

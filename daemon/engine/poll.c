@@ -28,6 +28,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         job_back(job);
+        surplus_note_queued(engine, job, status->scheduler_id);
         break;
     case ADAPTER_JOB_RUNNING:
         job_back(job);
@@ -47,7 +48,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         break;
     }
     job_file(engine, job);
-    if (found || job->gone)
+    if (found || job->gone || job->look)
         job_advance(engine, job);
 }
 

@@ -36,18 +36,32 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
         log_warn("job %lld: a surplus one of its name could not be taken out of the queue: %s", (long long)id, why->text);
 }
 
+static void withdraw(struct engine *engine, const struct known_adapter *known, int64_t id, const char *name,
+                     const char *scheduler_id)
+{
+    if (known->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
+        return;
+    log_info_of(LOG_ADAPTER(known->ops->name), "adapter %s: job %s has run, or is there twice; %s is taken out of the queue",
+                known->ops->name, name, scheduler_id);
+    engine->withdrawals++;
+    known->ops->withdraw(known->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
+}
+
 void engine_surplus(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id)
 {
     const struct known_adapter *known = engine_known_adapter(engine, adapter);
     int64_t id = engine_parse_job_name(engine, name);
 
-    if (known == NULL || known->ops->withdraw == NULL || id < 0 || engine->resting || engine->withdrawals >= WITHDRAWALS_MAX ||
-        !is_surplus(engine, id, scheduler_id))
-        return;
-    log_info_of(LOG_ADAPTER(known->ops->name), "adapter %s: job %s was submitted more than once; %s is taken out of the queue",
-                known->ops->name, name, scheduler_id);
-    engine->withdrawals++;
-    known->ops->withdraw(known->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
+    if (known != NULL && id >= 0 && !engine->resting && is_surplus(engine, id, scheduler_id))
+        withdraw(engine, known, id, name, scheduler_id);
+}
+
+void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
+{
+    if (job->claimed)
+        withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
+    else if (job->started || job->row.submissions > 1)
+        job->look = true;
 }
 
 /* Nobody waits for the answer: what is left nevertheless is told to engine_surplus() by the next poll. */

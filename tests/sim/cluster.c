@@ -17,7 +17,6 @@ struct cjob {
     char *dir;
     enum adapter_state state; /* ADAPTER_JOB_UNKNOWN: forgotten */
     bool node_lost, cancelled, dead; /* dead: no process of it is left */
-    bool claimed;                    /* by a runner of this one */
     int64_t visible_ms;              /* a submission that was accepted, but is worked off only then */
     int64_t held_ms;                 /* not started before then, and passed by others meanwhile */
     int64_t useless_ms;              /* since when it waits for nothing, counted while the daemon was up; 0: it does not */
@@ -507,7 +506,6 @@ static void start_runner(struct sim *sim, void *arg)
         over(c, job);
         return;
     }
-    job->claimed = true;
     put(c, job->dir, "claim.json",
         json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)sim_now(sim) / 1000, "host", "n1"));
     nudge(c, job->name, ENGINE_LOOK_RECORDS);
@@ -618,7 +616,7 @@ void cluster_check_queue(struct cluster *c)
 
     for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next) {
         for (struct cjob *job = first; job != NULL; job = job->next) {
-            if (job->state != ADAPTER_JOB_QUEUED || job->claimed || sim_now(c->sim) < job->visible_ms ||
+            if (job->state != ADAPTER_JOB_QUEUED || sim_now(c->sim) < job->visible_ms ||
                 get(c, job->dir, "claim.json") == NULL)
                 job->useless_ms = 0;
             else if (job->useless_ms == 0)
