@@ -27,13 +27,11 @@ static void conclude(struct engine *engine, struct live_job *job)
 
 static void claimed(void *arg, bool taken, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
 
     if (job == NULL)
         return;
-    job->business = BUSINESS_NONE;
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
                     failed->text);

@@ -78,15 +78,13 @@ static bool note_claim(struct engine *engine, struct live_job *job, const json_t
 
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
     bool ended = true, claimed = true;
     size_t next = 0;
 
     if (job == NULL)
         return;
-    job->business = BUSINESS_NONE;
     if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
         job->look = true;

@@ -244,6 +244,8 @@ void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);
 void job_start_committed(struct engine *engine, struct live_job *job); /* once this turn, its intent in it, is on disk */
 void job_start(struct engine *engine, struct live_job *job);
 void job_cancel(struct engine *engine, struct live_job *job);
+/* The job that its business was about, which is over; NULL where it is not there any more. Frees the ticket. */
+struct live_job *job_answered(void *ticket, struct engine **engine);
 void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
 void job_end(struct engine *engine, struct live_job *job, const char *reason);

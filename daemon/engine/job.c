@@ -138,16 +138,26 @@ void job_note_submitted(struct engine *engine, struct live_job *job, const char 
     job_file(engine, job);
 }
 
+struct live_job *job_answered(void *ticket, struct engine **engine)
+{
+    struct live_job *job;
+    int64_t id;
+
+    *engine = ticket_redeem(ticket, &id);
+    job = *engine ? engine_find_job(*engine, id) : NULL;
+    if (job != NULL)
+        job->business = BUSINESS_NONE;
+    return job;
+}
+
 static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
     struct error err;
 
     if (job == NULL)
         return;
-    job->business = BUSINESS_NONE;
     switch (answer) {
     case ADAPTER_OK:
         job_note_submitted(engine, job, scheduler_id);
@@ -187,13 +197,11 @@ static void submit(struct engine *engine, struct live_job *job)
 
 static void written(void *arg, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
 
     if (job == NULL)
         return;
-    job->business = BUSINESS_NONE;
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: %s", job->row.name, failed->text);
         job_retry_in(engine, job, FILE_RETRY_MS);
