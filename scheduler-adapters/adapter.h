@@ -84,9 +84,9 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
-    /* A job waits in the queue of which no answer tells: seen while a poll or find was answered, beside the one of the same
-     * name that the answer is about, or of a name that was not asked for. Names that are not the daemon's are ignored by it.
-     * From the loop thread, at any time; told again for as long as it is seen. Borrowed for the call. */
+    /* A job waits in the queue of which the answer to a poll or find will not tell: beside the one of the same name that the
+     * answer is about, or of a name that was not asked for. Told before that answer, from what it is made of, and again for as
+     * long as it is seen. Names that are not the daemon's are ignored by it. From the loop thread; borrowed for the call. */
     void (*surplus)(void *arg, const char *name, const char *scheduler_id);
     /* A sentence for the daemon's log; `job` is the name of the job that it is about, or NULL. From any thread. */
     void (*log)(void *arg, enum adapter_log level, const char *job, const char *sentence);

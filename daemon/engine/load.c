@@ -36,6 +36,7 @@ void engine_forget(struct engine *engine)
         engine_drop_ensemble(engine, ens);
     HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
         adapter->polling = adapter->poked = false;
+        surplus_settle(engine, adapter, false);
         alarm_set(engine, &adapter->poll, INT64_MAX);
     }
 }

@@ -90,6 +90,7 @@ static void report(const struct mark marks[11], int64_t members, long long width
     figure("cpu-with-simulation", width, 1e6 * (marks[10].cpu_s - marks[0].cpu_s) / (double)members, "us/member", members);
     figure("change-first-tenth", width, us_a_change(&marks[0], &marks[1]), "us/change", members);
     figure("change-last-tenth", width, us_a_change(&marks[9], &marks[10]), "us/change", members);
+    for (int i=1;i<=10;i++) fprintf(stderr,"%d: %.1f us/change %.1f us/member rss %.1f cpu %.1f\n",i,us_a_change(&marks[i-1],&marks[i]),1e6*(marks[i].engine_s-marks[i-1].engine_s)/(members/10.), marks[i].rss_mb, 1e6*(marks[i].cpu_s-marks[i-1].cpu_s)/(members/10.));
     figure("memory-at-10", width, marks[1].rss_mb, "MB", members);
     figure("memory-at-50", width, marks[5].rss_mb, "MB", members);
     figure("memory-at-100", width, marks[10].rss_mb, "MB", members);

@@ -20,6 +20,7 @@ struct cjob {
     int64_t visible_ms;              /* a submission that was accepted, but is worked off only then */
     int64_t held_ms;                 /* not started before then, and passed by others meanwhile */
     int64_t useless_ms;              /* since when it waits for nothing, counted while the daemon was up; 0: it does not */
+    uint64_t useless_since;          /* likewise in answers */
     uint64_t told_in;                /* the last answer that was about it */
     bool told_ended, told_unknown;   /* by the scheduler, to the daemon */
     enum adapter_state lie;          /* what it says of the job until then */
@@ -550,7 +551,9 @@ static void enqueue(struct cluster *c, const struct adapter_job *wanted, char id
 
 /* --- the adapter */
 
-#define USELESS_MS 600000 /* a job may wait of which nothing can come: the daemon has long asked by then */
+/* How long a job may wait of which nothing can come: the daemon has long asked by then. */
+#define USELESS_MS 600000
+#define USELESS_ANSWERS 30
 
 /* What the scheduler says of it, which is once and for a while not so: who could find out about one that lies on and on? */
 static enum adapter_state said(struct cluster *c, struct cjob *job)
@@ -620,8 +623,8 @@ void cluster_check_queue(struct cluster *c)
                 get(c, job->dir, "claim.json") == NULL)
                 job->useless_ms = 0;
             else if (job->useless_ms == 0)
-                job->useless_ms = up;
-            else if (up - job->useless_ms > USELESS_MS)
+                job->useless_ms = up, job->useless_since = c->answers;
+            else if (up - job->useless_ms > USELESS_MS && c->answers - job->useless_since > USELESS_ANSWERS)
                 sim_violate(c->sim, "job %s (%s) is left in the queue, and nothing can come of it", job->name, job->id);
         }
     }
@@ -729,6 +732,8 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
             sim_violate(c->sim, "job %s was submitted again, and the scheduler had not said that it does not know it",
                         job->name);
     q->refused = sim_chance(c->sim, faults->submit_refused);
+    for (struct cjob *twin = named(c, job->name); twin != NULL; twin = twin->next)
+        twin->told_ended = twin->told_ended || q->refused; /* it may be given up for that, over a crash that forgets why */
     q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
     if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
         enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? soon(c, 60000) - sim_now(c->sim) : 0));
