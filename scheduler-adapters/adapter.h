@@ -142,7 +142,7 @@ struct adapter_ops {
      * that was submitted more than once, all jobs. Ending a job that is gone is ADAPTER_OK. Poll tells when it has ended. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
-    /* Take one job out of the queue, by name and id: one that was told to host->surplus. It never starts; one that has begun
+    /* Take one job out of the queue, by name and id: one that was told of, there or in an answer. It never starts; one that has begun
      * meanwhile is left alone, and so are others of that name. One that is gone is ADAPTER_OK. NULL where two jobs of a name
      * cannot be, and none waits that the daemon does not know of: host->surplus is not called then. */
     void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);

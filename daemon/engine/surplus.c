@@ -84,7 +84,7 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
 
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    if (job->claimed)
+    if (job->claimed || job->sealed || job->open == 0) /* by a runner, by us; or its attempts have all ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
     else if (job->started || job->row.submissions > 1)
         job->look = true;
