@@ -84,9 +84,9 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
-    /* A job waits in the queue of which no answer tells: seen while a poll or find was answered, beside the one of the same
-     * name that the answer is about, or of a name that was not asked for. Names that are not the daemon's are ignored by it.
-     * From the loop thread, at any time; told again for as long as it is seen. Borrowed for the call. */
+    /* A job waits in the queue of which the answer to a poll or find will not tell: beside the one of the same name that the
+     * answer is about, or of a name that was not asked for. Told before that answer, from what it is made of, and again for as
+     * long as it is seen. Names that are not the daemon's are ignored by it. From the loop thread; borrowed for the call. */
     void (*surplus)(void *arg, const char *name, const char *scheduler_id);
     /* A sentence for the daemon's log; `job` is the name of the job that it is about, or NULL. From any thread. */
     void (*log)(void *arg, enum adapter_log level, const char *job, const char *sentence);
@@ -142,7 +142,7 @@ struct adapter_ops {
      * that was submitted more than once, all jobs. Ending a job that is gone is ADAPTER_OK. Poll tells when it has ended. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
-    /* Take one job out of the queue, by name and id: one that was told to host->surplus. It never starts; one that has begun
+    /* Take one job out of the queue, by name and id: one that was told of, there or in an answer. It never starts; one that has begun
      * meanwhile is left alone, and so are others of that name. One that is gone is ADAPTER_OK. NULL where two jobs of a name
      * cannot be, and none waits that the daemon does not know of: host->surplus is not called then. */
     void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);

@@ -78,8 +78,8 @@ enum engine_look {
 void engine_look(struct engine *engine, const char *name, enum engine_look what);
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
-/* An adapter saw a job wait of which no answer tells (adapter.h): it is taken out of the queue where it is ours and nothing can
- * come of it. `name` may be anything. */
+/* An adapter saw a job wait of which its next answer will not tell (adapter.h): with that answer it is taken out of the queue,
+ * where it is ours and nothing can come of it. `name` may be anything. */
 void engine_surplus(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
 
 /* How an adapter is doing. */

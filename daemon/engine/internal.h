@@ -47,6 +47,8 @@ struct known_adapter {
     char failing_for[256];
     struct live_job *unasked, *polled; /* to look up by name; to poll */
     size_t n_unasked, n_polled;
+    int64_t answers;
+    struct surplus *surplus; /* told of, until the answer comes */
 
     /* deal.c: what is in use, and who would have more */
     struct adapter_resources trainings; /* of trainings under way, all together */
@@ -124,6 +126,9 @@ struct live_job {
     int64_t missing_ms;         /* since when a record is missing, 0: not */
     bool sealed;                /* claimed by the daemon itself: nothing can start any more */
     bool claimed;               /* by a runner: nothing can come of one that still waits */
+    bool over;                  /* its end is only put off until it is swept: */
+    bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
+    int64_t told_in;            /* the last answer of its adapter that was about it */
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
@@ -265,8 +270,11 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
 /* surplus.c */
 /* The scheduler says that it waits: where a runner has claimed it, it is a second one, or the same once more. */
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
-/* Of a job that was submitted more than once, and has just ended, whatever its scheduler may still have queued. */
-void surplus_sweep(struct engine *engine, struct live_job *job);
+/* What was told of before the answer that has just been applied; `answered` false: there was none. */
+void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered);
+/* Of a job that was submitted more than once, and is over: is nothing left that bears its name? If not yet, it is seen to, and
+ * job_end() called again. */
+bool surplus_is_swept(struct engine *engine, struct live_job *job);
 
 /* poll.c */
 void poll_init(struct known_adapter *adapter);

@@ -111,9 +111,13 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     struct live_ensemble *ens = job->ensemble;
     struct error err;
 
+    if (!job->over)
+        snprintf(job->row.reason, sizeof job->row.reason, "%s", reason);
+    job->over = true;
+    if (!surplus_is_swept(engine, job))
+        return;
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
-    snprintf(job->row.reason, sizeof job->row.reason, "%s", reason);
     store_job_update(engine->store, &job->row, &err);
     if (job->row.kind == JOB_TRAINING && ens->training != NULL) {
         ens->training->job = NULL;
@@ -343,6 +347,10 @@ void job_advance(struct engine *engine, struct live_job *job)
 {
     if (job->business != BUSINESS_NONE || job->uncommitted)
         return;
+    if (job->over) {
+        job_end(engine, job, "");
+        return;
+    }
     if (!job->asked) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
         return;
     if (job->row.state == JOB_INTENT) {

@@ -36,6 +36,7 @@ void engine_forget(struct engine *engine)
         engine_drop_ensemble(engine, ens);
     HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
         adapter->polling = adapter->poked = false;
+        surplus_settle(engine, adapter, false);
         alarm_set(engine, &adapter->poll, INT64_MAX);
     }
 }
@@ -163,7 +164,11 @@ static int adopt_jobs(struct loading *loading, struct error *err)
         if (job == NULL)
             continue;
         job->look = job->maybe_submitted = job->doubtful = true;
-        job->row.submissions += row->state == JOB_INTENT; /* nobody was left to count it */
+        if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
+            job->row.submissions++;
+            if (store_job_update(engine->store, &job->row, err) < 0)
+                return -1;
+        }
         job_file(engine, job);
         if (row->kind == JOB_MEMBERS) {
             if (store_attempt_each_open(engine->store, row->id, add_slot, job, err) < 0 ||

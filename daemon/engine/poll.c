@@ -21,6 +21,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
 {
     job->asked = true;
     job->unsure = false;
+    job->told_in = job->adapter->answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
     else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0') /* of two, it may be the other one */
@@ -86,6 +87,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         adapter->failures = 0;
         adapter->answered_at = engine_now(engine);
         adapter->failing_since = 0;
+        adapter->answers++;
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
@@ -102,6 +104,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         }
         adapter->failures++;
     }
+    surplus_settle(engine, adapter, answer == ADAPTER_OK);
     ask_again(engine, adapter, q->find);
     free(q);
     engine_settle(engine);

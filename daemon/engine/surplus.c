@@ -7,21 +7,29 @@
 #include "common/log.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
+
+struct surplus {
+    struct surplus *next;
+    int64_t id;
+    char name[64], scheduler_id[64];
+};
 
 /* Is it sure that nothing can come of the queued job with this id? */
-static bool is_surplus(struct engine *engine, int64_t id, const char *scheduler_id)
+static bool is_needless(struct engine *engine, const struct known_adapter *adapter, const struct surplus *surplus)
 {
-    const struct live_job *job = engine_find_job(engine, id);
+    const struct live_job *job = engine_find_job(engine, surplus->id);
     struct job_row row;
     struct error err;
 
     if (job == NULL) /* after its end its claim is taken */
-        return store_job_get(engine->store, id, &row, &err) == 1 && row.state == JOB_ENDED;
-    /* while an answer is awaited, it may be the one that this will tell of */
-    return job->row.state != JOB_INTENT && job->row.scheduler_id[0] != '\0' &&
-           strcmp(job->row.scheduler_id, scheduler_id) != 0;
+        return store_job_get(engine->store, surplus->id, &row, &err) == 1 && row.state == JOB_ENDED;
+    /* the same answer told of another one that waits or runs; where it was not asked about, this may be the only one */
+    return job->told_in == adapter->answers && !job->gone && job->row.scheduler_id[0] != '\0' &&
+           strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
 }
 
 static void withdrawn(void *arg, enum adapter_answer answer, const struct error *why)
@@ -36,48 +44,82 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
         log_warn("job %lld: a surplus one of its name could not be taken out of the queue: %s", (long long)id, why->text);
 }
 
-static void withdraw(struct engine *engine, const struct known_adapter *known, int64_t id, const char *name,
+static void withdraw(struct engine *engine, const struct known_adapter *adapter, int64_t id, const char *name,
                      const char *scheduler_id)
 {
-    if (known->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
+    if (adapter->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
         return;
-    log_info_of(LOG_ADAPTER(known->ops->name), "adapter %s: job %s has run, or is there twice; %s is taken out of the queue",
-                known->ops->name, name, scheduler_id);
+    log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: job %s has run, or is there twice; %s is taken out of the queue",
+                adapter->ops->name, name, scheduler_id);
     engine->withdrawals++;
-    known->ops->withdraw(known->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
+    adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
 }
 
 void engine_surplus(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id)
 {
-    const struct known_adapter *known = engine_known_adapter(engine, adapter);
+    struct known_adapter *known = engine_known_adapter(engine, adapter);
     int64_t id = engine_parse_job_name(engine, name);
+    struct surplus *surplus;
 
-    if (known != NULL && id >= 0 && !engine->resting && is_surplus(engine, id, scheduler_id))
-        withdraw(engine, known, id, name, scheduler_id);
+    if (known == NULL || known->ops->withdraw == NULL || id < 0)
+        return;
+    surplus = xcalloc(1, sizeof *surplus);
+    surplus->id = id;
+    snprintf(surplus->name, sizeof surplus->name, "%s", name);
+    snprintf(surplus->scheduler_id, sizeof surplus->scheduler_id, "%s", scheduler_id);
+    LL_PREPEND(known->surplus, surplus);
+}
+
+void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered)
+{
+    struct surplus *surplus, *next;
+
+    LL_FOREACH_SAFE (adapter->surplus, surplus, next) {
+        if (answered && is_needless(engine, adapter, surplus))
+            withdraw(engine, adapter, surplus->id, surplus->name, surplus->scheduler_id);
+        free(surplus);
+    }
+    adapter->surplus = NULL;
 }
 
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    if (job->claimed)
+    if (job->claimed || job->sealed || job->open == 0) /* by a runner, by us; or its attempts have all ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
     else if (job->started || job->row.submissions > 1)
         job->look = true;
 }
 
-/* Nobody waits for the answer: what is left nevertheless is told to engine_surplus() by the next poll. */
 static void swept(void *arg, enum adapter_answer answer, const struct error *why)
 {
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+
+    if (job == NULL)
+        return;
+    job->sweeping = false;
+    job->swept = answer == ADAPTER_OK;
+    if (job->swept)
+        job_end(engine, job, "");
+    else
+        job_retry_in(engine, job, POLL_MS);
+    engine_settle(engine);
 }
 
-void surplus_sweep(struct engine *engine, struct live_job *job)
+bool surplus_is_swept(struct engine *engine, struct live_job *job)
 {
     struct adapter_job ajob;
     char *dir;
 
-    if (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)
-        return;
+    if (job->swept || job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)
+        return true;
+    if (job->sweeping)
+        return false;
+    job->sweeping = true;
     dir = plan_job_dir(engine, job);
     plan_adapter_job(job, dir, &ajob);
-    job->adapter->ops->cancel(job->adapter->adapter, &ajob, swept, NULL);
+    job->adapter->ops->cancel(job->adapter->adapter, &ajob, swept, ticket_new(engine, job->row.id));
     free(dir);
+    return false;
 }

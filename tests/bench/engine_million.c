@@ -1,6 +1,10 @@
 /* The engine at width: members by the hundred thousand through the real store and the simulated cluster, in virtual time.
  * Is what a member costs the same from the first to the last, and at any width?
  *
+ * What a change costs is compared between the first and the last tenth of the time in which the width is full: before, members
+ * are submitted by the hundred in a turn, and after, few are left. Memory is the process's, most of which is the simulated
+ * cluster's (it remembers a job for 10 s, and its files); what is left once the cluster has forgotten all is the daemon's.
+ *
  * engine-million [MEMBERS [WIDTH…]]: at each width, with default 1000000 members at 10000, and a tenth of it at 1000 and
  * at 100, and a resubmission of as many at once (alone: engine-million again MEMBERS WIDTH). STRETTO_BENCH_DIR says where the database lies (default: /dev/shm). About 4,000 members run a (virtual) second. */
 #include "common/log.h"
@@ -8,6 +12,7 @@
 #include "daemon/store/internal.h"
 #include "tests/sim/sim.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,18 +86,23 @@ static double us_a_change(const struct mark *from, const struct mark *to)
     return 1e6 * (to->engine_s - from->engine_s) / (double)(to->changes - from->changes);
 }
 
-static void report(const struct mark marks[11], int64_t members, long long width, const char *dir)
+/* marks[0]: the start; 1 to 11: full width, by tenths; 12: the end; 13: when the cluster has forgotten all. */
+enum { START, FULL, LAST_FULL = FULL + 10, END, FORGOTTEN, MARKS };
+
+static void report(const struct mark marks[MARKS], int64_t members, long long width, const char *dir)
 {
     char path[250];
     struct stat st;
 
-    figure("cpu", width, 1e6 * (marks[10].engine_s - marks[0].engine_s) / (double)members, "us/member", members);
-    figure("cpu-with-simulation", width, 1e6 * (marks[10].cpu_s - marks[0].cpu_s) / (double)members, "us/member", members);
-    figure("change-first-tenth", width, us_a_change(&marks[0], &marks[1]), "us/change", members);
-    figure("change-last-tenth", width, us_a_change(&marks[9], &marks[10]), "us/change", members);
-    figure("memory-at-10", width, marks[1].rss_mb, "MB", members);
-    figure("memory-at-50", width, marks[5].rss_mb, "MB", members);
-    figure("memory-at-100", width, marks[10].rss_mb, "MB", members);
+    figure("cpu", width, 1e6 * (marks[END].engine_s - marks[START].engine_s) / (double)members, "us/member", members);
+    figure("cpu-with-simulation", width, 1e6 * (marks[END].cpu_s - marks[START].cpu_s) / (double)members, "us/member", members);
+    figure("change-first-tenth", width, us_a_change(&marks[FULL], &marks[FULL + 1]), "us/change", members);
+    figure("change-last-tenth", width, us_a_change(&marks[LAST_FULL - 1], &marks[LAST_FULL]), "us/change", members);
+    figure("memory-at-start", width, marks[START].rss_mb, "MB", members);
+    figure("memory-at-10", width, marks[FULL + 1].rss_mb, "MB", members);
+    figure("memory-at-50", width, marks[FULL + 5].rss_mb, "MB", members);
+    figure("memory-at-100", width, marks[LAST_FULL].rss_mb, "MB", members);
+    figure("memory-without-cluster", width, marks[FORGOTTEN].rss_mb, "MB", members);
     snprintf(path, sizeof path, "%s/stretto.db", dir);
     if (stat(path, &st) == 0)
         figure("database", width, (double)st.st_size / (double)members, "B/member", members);
@@ -204,28 +214,39 @@ static int run_again(int64_t members, long long width)
     return finish(sim, dir);
 }
 
+static void run_until(struct sim *sim, int64_t id, int64_t done)
+{
+    for (int64_t step = 0; step % 256 != 0 || succeeded(sim, id) < done; step++)
+        if (!sim_step_ms(sim) || sim_violation(sim) != NULL)
+            return;
+}
+
 static int run(int64_t members, long long width)
 {
     struct sim_faults weather = weather_for(width);
-    struct mark marks[11];
+    int64_t id, full = members > 4 * width ? 2 * width : 0, rest = members > 4 * width ? members - 3 * width : members;
+    struct mark marks[MARKS];
     char dir[200];
     struct sim *sim;
-    int64_t id;
 
     sim = start(&weather, dir);
     id = submit(sim, members, width);
-    marks[0] = mark(sim, id);
-    for (int tenth = 1; tenth <= 10; tenth++) {
-        for (int64_t step = 0; step % 256 != 0 || succeeded(sim, id) < members * tenth / 10; step++)
-            if (!sim_step_ms(sim) || sim_violation(sim) != NULL)
-                break;
-        marks[tenth] = mark(sim, id);
+    marks[START] = mark(sim, id);
+    for (int tenth = 0; tenth <= 10; tenth++) {
+        run_until(sim, id, full + rest * tenth / 10);
+        marks[FULL + tenth] = mark(sim, id);
     }
-    if (sim_violation(sim) != NULL || marks[10].members != members) {
-        fprintf(stderr, "%lld of %lld members succeeded: %s\n", (long long)marks[10].members, (long long)members,
+    run_until(sim, id, members);
+    marks[END] = mark(sim, id);
+    if (sim_violation(sim) != NULL || marks[END].members != members) {
+        fprintf(stderr, "%lld of %lld members succeeded: %s\n", (long long)marks[END].members, (long long)members,
                 sim_violation(sim) ? sim_violation(sim) : "nothing more happened");
         return 1;
     }
+    while (sim_step_ms(sim)) /* until nothing is left to happen */
+        ;
+    malloc_trim(0);
+    marks[FORGOTTEN] = mark(sim, id);
     report_sql(sim_store(sim));
     sqlite3_exec(sim_store(sim)->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     report(marks, members, width, dir);

@@ -81,7 +81,7 @@ void sim_enter(struct sim *sim);
 void sim_leave(struct sim *sim);
 int64_t sim_engine_ns(const struct sim *sim);
 
-/* cluster.c */
+/* cluster.c, scheduler.c */
 struct cluster;
 struct cluster *cluster_create(struct sim *sim, int adapter);
 void cluster_destroy(struct cluster *cluster);
@@ -99,6 +99,14 @@ bool sim_told_ended(struct sim *sim, const char *job);
 bool cluster_told_ended(const struct cluster *cluster, const char *job);
 
 /* watch.c */
+int64_t sim_number(struct sim *sim, const char *sql); /* what a query answers; a violation where it answers nothing */
+#define SIM_HOLDS(sim, what, sql)                                                                                      \
+    do {                                                                                                               \
+        int64_t n_ = sim_number(sim, sql);                                                                             \
+        if (n_ != 0)                                                                                                   \
+            sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
+    } while (0)
+bool sim_is_over(struct sim *sim); /* nothing is left to do */
 void watch_store(struct sim *sim); /* the database itself watches what may never be written */
 void watch_always(struct sim *sim); /* what must hold after every turn */
 void watch_end(struct sim *sim);    /* … and when all is over */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t number(struct sim *sim, const char *sql)
+int64_t sim_number(struct sim *sim, const char *sql)
 {
     struct error err;
     sqlite3_stmt *stmt = store_query(sim_store(sim), &err, sql, "");
@@ -23,12 +23,13 @@ static int64_t number(struct sim *sim, const char *sql)
     return n;
 }
 
-#define HOLDS(sim, what, sql)                                                                                          \
-    do {                                                                                                               \
-        int64_t n_ = number(sim, sql);                                                                                 \
-        if (n_ != 0)                                                                                                   \
-            sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
-    } while (0)
+bool sim_is_over(struct sim *sim)
+{
+    return sim_engine(sim) != NULL && sim_live_jobs(sim) == 0 &&
+           sim_number(sim, "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) FROM "
+                           "job WHERE state <> 'ended') + (SELECT count(*) FROM training WHERE state IN ('submitted', "
+                           "'running'))") == 0;
+}
 
 /* --- places */
 
@@ -217,14 +218,14 @@ void watch_store(struct sim *sim)
  * more in flight for a while. */
 void watch_always(struct sim *sim)
 {
-    HOLDS(sim, "tallies that do not add up to the count",
+    SIM_HOLDS(sim, "tallies that do not add up to the count",
           "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
-    HOLDS(sim, "members under way without an open attempt, or the other way round",
+    SIM_HOLDS(sim, "members under way without an open attempt, or the other way round",
           "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "
           "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
-    HOLDS(sim, "open attempts of ended jobs",
+    SIM_HOLDS(sim, "open attempts of ended jobs",
           "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
-    HOLDS(sim, "jobs of ensembles that are complete without them",
+    SIM_HOLDS(sim, "jobs of ensembles that are complete without them",
           "SELECT count(*) FROM ensemble e WHERE e.state = 'complete' AND EXISTS (SELECT 1 FROM attempt a WHERE a.ensemble = "
           "e.id AND a.outcome IS NULL)");
 }
@@ -259,49 +260,49 @@ static void watch_history(struct sim *sim)
 
 void watch_end(struct sim *sim)
 {
-    HOLDS(sim, "members that are not final",
+    SIM_HOLDS(sim, "members that are not final",
           "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
-    HOLDS(sim, "tallies that are not what the rows say",
+    SIM_HOLDS(sim, "tallies that are not what the rows say",
           "SELECT count(*) FROM tally t WHERE t.state NOT IN ('pending', 'cancelled') AND t.n <> (SELECT count(*) FROM member m "
           "WHERE m.ensemble = t.ensemble AND m.state = t.state)");
-    HOLDS(sim, "tallies that are not what the rows and those without one say",
+    SIM_HOLDS(sim, "tallies that are not what the rows and those without one say",
           "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'cancelled' WHERE t.n <> (SELECT "
           "count(*) FROM member m WHERE m.ensemble = e.id AND m.state = 'cancelled') + e.count - e.next_index");
-    HOLDS(sim, "members without a row, below the next",
+    SIM_HOLDS(sim, "members without a row, below the next",
           "SELECT count(*) FROM ensemble e WHERE e.next_index <> (SELECT count(*) FROM member m WHERE m.ensemble = e.id)");
-    HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
-    HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last",
+    SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
+    SIM_HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last",
           "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
           "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded') <> m.attempts");
-    HOLDS(sim, "histories with a gap",
+    SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
           "m.idx) <> m.attempts");
-    HOLDS(sim, "attempts without their times, or in no order",
+    SIM_HOLDS(sim, "attempts without their times, or in no order",
           "SELECT count(*) FROM attempt WHERE ended IS NULL OR ended < submitted OR (started IS NOT NULL AND started > ended)");
-    HOLDS(sim, "attempts whose events are missing",
+    SIM_HOLDS(sim, "attempts whose events are missing",
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'member.submitted')");
-    HOLDS(sim, "ends of attempts whose events are missing",
+    SIM_HOLDS(sim, "ends of attempts whose events are missing",
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'attempt.ended')");
-    HOLDS(sim, "members that are not what their last event said",
+    SIM_HOLDS(sim, "members that are not what their last event said",
           "SELECT count(*) FROM member m WHERE m.state IN ('succeeded', 'failed') AND m.state <> (SELECT "
           "json_extract(v.detail, '$.member') FROM event v WHERE v.ensemble = m.ensemble AND v.idx = m.idx AND v.kind = "
           "'attempt.ended' ORDER BY v.id DESC LIMIT 1)");
-    HOLDS(sim, "complete ensembles with cancelled members",
+    SIM_HOLDS(sim, "complete ensembles with cancelled members",
           "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.state = 'complete' AND t.state = "
           "'cancelled' AND t.n > 0");
-    HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
-    HOLDS(sim, "jobs that the scheduler forgot, given up instead of submitted again",
+    SIM_HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
+    SIM_HOLDS(sim, "jobs that the scheduler forgot, given up instead of submitted again",
           "SELECT count(*) FROM job j WHERE j.kind = 'members' AND j.submissions < 5 AND j.started IS NULL AND EXISTS (SELECT 1 "
           "FROM attempt a WHERE a.job = j.id AND a.outcome = 'lost') AND NOT told_ended(j.name)");
-    HOLDS(sim, "failed members that failed too rarely",
+    SIM_HOLDS(sim, "failed members that failed too rarely",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
           "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason <> 'refused'");
-    HOLDS(sim, "members whose failures are not those of their attempts",
+    SIM_HOLDS(sim, "members whose failures are not those of their attempts",
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
           "AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout')) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
           "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted')) AS again FROM member m) "
           "WHERE told > made OR (told < made AND NOT again)");
-    HOLDS(sim, "members given up that might have been tried again, or the other way round",
+    SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
           "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
     watch_history(sim);
@@ -309,7 +310,7 @@ void watch_end(struct sim *sim)
 
 void watch_calm(struct sim *sim)
 {
-    HOLDS(sim, "members that paid for what was no fault of theirs",
+    SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.state <> "
           "'succeeded' OR m.failures > 0 OR m.losses > 0)");
 }

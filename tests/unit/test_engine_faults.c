@@ -29,60 +29,39 @@ static const struct {
 };
 #define FAULTS (sizeof faults / sizeof *faults)
 
-static int64_t number(struct sim *sim, const char *sql)
-{
-    struct error err;
-    sqlite3_stmt *stmt;
-    int64_t n = -1;
-
-    faultfs_pause(true);
-    stmt = store_query(sim_store(sim), &err, sql, "");
-    if (stmt == NULL || store_row(sim_store(sim), stmt, &err) != 1) {
-        sim_violate(sim, "%s: %s", sql, err.text);
-    } else {
-        n = sqlite3_column_int64(stmt, 0);
-        store_done(stmt);
-    }
-    faultfs_pause(false);
-    return n;
-}
-
-#define HOLDS(sim, what, sql)                                                                                          \
-    do {                                                                                                               \
-        int64_t n_ = number(sim, sql);                                                                                 \
-        if (n_ != 0)                                                                                                   \
-            sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
-    } while (0)
-
 static void check_books(struct sim *sim)
 {
-    HOLDS(sim, "tallies that do not add up to the count",
+    faultfs_pause(true);
+    SIM_HOLDS(sim, "tallies that do not add up to the count",
           "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
-    HOLDS(sim, "tallies that are not those of the rows",
+    SIM_HOLDS(sim, "tallies that are not those of the rows",
           "SELECT count(*) FROM tally t WHERE state <> 'pending' AND NOT (state = 'cancelled' AND EXISTS (SELECT 1 FROM "
           "ensemble e WHERE e.id = t.ensemble AND e.state = 'cancelled')) AND n <> (SELECT count(*) FROM member m WHERE "
           "m.ensemble = t.ensemble AND m.state = t.state)");
-    HOLDS(sim, "members under way without an open attempt, or the other way round",
+    SIM_HOLDS(sim, "members under way without an open attempt, or the other way round",
           "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "
           "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
-    HOLDS(sim, "open attempts of ended jobs",
+    SIM_HOLDS(sim, "open attempts of ended jobs",
           "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
-    HOLDS(sim, "histories with a gap",
+    SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
           "m.idx) <> m.attempts");
-    HOLDS(sim, "attempts without their events",
+    SIM_HOLDS(sim, "attempts without their events",
           "SELECT count(*) FROM attempt a WHERE (SELECT count(*) FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx "
           "AND v.kind = 'attempt.ended' AND json_extract(v.detail, '$.attempt') = a.number) <> (a.outcome IS NOT NULL) "
           "OR (SELECT count(*) FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'member.submitted' "
           "AND json_extract(v.detail, '$.attempt') = a.number) <> 1");
+    faultfs_pause(false);
 }
 
 static void check_end(struct sim *sim)
 {
-    HOLDS(sim, "members that are not final", "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
-    HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
-    HOLDS(sim, "a store that is damaged", "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'");
-    HOLDS(sim, "references that are broken", "SELECT count(*) FROM pragma_foreign_key_check");
+    faultfs_pause(true);
+    SIM_HOLDS(sim, "members that are not final", "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
+    SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
+    SIM_HOLDS(sim, "a store that is damaged", "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'");
+    SIM_HOLDS(sim, "references that are broken", "SELECT count(*) FROM pragma_foreign_key_check");
+    faultfs_pause(false);
 }
 
 /* What was answered. */
@@ -190,10 +169,12 @@ static void check_ledger(struct sim *sim, const struct ledger *ledger)
 
 static bool is_over(struct sim *sim)
 {
-    return sim_live_jobs(sim) == 0 &&
-           number(sim, "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) FROM "
-                       "job WHERE state <> 'ended') + (SELECT count(*) FROM training WHERE state IN ('submitted', "
-                       "'running'))") == 0;
+    bool over;
+
+    faultfs_pause(true);
+    over = sim_is_over(sim);
+    faultfs_pause(false);
+    return over;
 }
 
 static bool one_life(size_t fault, int64_t n)

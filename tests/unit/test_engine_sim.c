@@ -21,21 +21,6 @@
 
 static char dir[64];
 
-static int64_t number(struct sim *sim, const char *sql)
-{
-    struct error err;
-    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, sql, "");
-    int64_t n = -1;
-
-    if (stmt == NULL || store_row(sim_store(sim), stmt, &err) != 1) {
-        sim_violate(sim, "%s: %s", sql, err.text);
-        return -1;
-    }
-    n = sqlite3_column_int64(stmt, 0);
-    store_done(stmt);
-    return n;
-}
-
 static json_t *random_spec(struct sim *sim)
 {
     json_t *spec = json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:[s], s:I, s:{s:I}, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim",
@@ -211,14 +196,6 @@ static struct sim_faults random_faults(uint64_t seed)
     };
 }
 
-static bool is_over(struct sim *sim)
-{
-    return sim_engine(sim) != NULL && sim_live_jobs(sim) == 0 &&
-           number(sim, "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) FROM "
-                       "job WHERE state <> 'ended') + (SELECT count(*) FROM training WHERE state IN ('submitted', "
-                       "'running'))") == 0;
-}
-
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
     struct accepted accepted[8];
@@ -245,11 +222,11 @@ static void run_schedule(struct sim *sim, uint64_t seed)
         if (sim_engine(sim) == NULL) {
             if (sim_chance(sim, 100) || !sim_step(sim))
                 sim_boot(sim);
-        } else if (n == submissions && verbs == 0 && step % 16 == 0 && is_over(sim)) {
+        } else if (n == submissions && verbs == 0 && step % 16 == 0 && sim_is_over(sim)) {
             break;
-        } else if (!sim_step(sim) && n == submissions && verbs == 0 && !is_over(sim)) {
+        } else if (!sim_step(sim) && n == submissions && verbs == 0 && !sim_is_over(sim)) {
             resume_all(sim, accepted, n); /* it may have been waiting for that alone */
-            if (sim_engine(sim) != NULL && !sim_step(sim) && !is_over(sim))
+            if (sim_engine(sim) != NULL && !sim_step(sim) && !sim_is_over(sim))
                 sim_violate(sim, "nothing will happen any more, and it is not over");
         }
         if (sim_engine(sim) != NULL && step % 16 == 0)

@@ -1,0 +1,253 @@
+/* The runners and ranks on the nodes: they claim, run their tasks, leave records, and are killed. */
+#include "tests/sim/cluster.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void nudge(struct cluster *c, const char *job, enum engine_look what)
+{
+    sim_enter(c->sim);
+    if (sim_engine(c->sim) != NULL && !sim_chance(c->sim, sim_faults_of(c->sim)->nudge_lost))
+        engine_look(sim_engine(c->sim), job, what);
+    sim_leave(c->sim);
+}
+
+/* A task begins or ends; a member must never have two processes at once. */
+static void count(struct cluster *c, const char *id, int change)
+{
+    json_int_t n = json_integer_value(json_object_get(c->running, id)) + change;
+
+    if (n > 1)
+        sim_violate(c->sim, "task %s runs twice at once", id);
+    if (n == 0)
+        json_object_del(c->running, id);
+    else
+        json_object_set_new(c->running, id, json_integer(n));
+}
+
+static bool is_training(const json_t *task)
+{
+    return strstr(json_string_value(json_object_get(task, "id")), "training") != NULL;
+}
+
+/* What is true of it, whatever the daemon comes to know. */
+static void note_attempt(struct cluster *c, const json_t *task, const char *outcome)
+{
+    const char *attempt = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_ATTEMPT"));
+    char *key;
+
+    if (attempt == NULL || sim_faults_of(c->sim)->tidy)
+        return;
+    key = xasprintf("%s.%s", json_string_value(json_object_get(task, "id")), attempt);
+    json_object_set_new(sim_ledger(c->sim), key, json_string(outcome));
+    free(key);
+}
+
+static void write_exit(struct cluster *c, struct cjob *job, const json_t *task, const char *outcome)
+{
+    bool good = strcmp(outcome, "succeeded") == 0;
+    double now = (double)sim_now(c->sim) / 1000;
+
+    note_attempt(c, task, outcome);
+    cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json",
+        json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job->name, "id",
+                  json_object_get(task, "id"), "host", "n1", "started", (double)job->started_ms / 1000, "ended", now,
+                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason", good ? "" : "simulated",
+                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1));
+    nudge(c, job->name, ENGINE_LOOK_RECORDS);
+}
+
+static void task_ends(struct sim *sim, void *arg);
+
+static void end_later(struct cluster *c, struct cjob *job, json_t *task, int64_t when)
+{
+    struct task_end *end = xcalloc(1, sizeof *end);
+
+    *end = (struct task_end){c, job, json_incref(task)};
+    sim_at(c->sim, when, task_ends, end);
+}
+
+/* Jobs last at least a second where places are counted: how many wait ahead depends on that. */
+static int64_t shortest(const struct cluster *c)
+{
+    return sim_slots(c->sim, c->adapter) > 0 ? 1000 : 0;
+}
+
+/* A rank goes on until it is told that no more members come. */
+static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
+{
+    const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
+    double now = (double)sim_now(c->sim) / 1000;
+
+    if (cluster_get(c, dir, "reception.json") == NULL)
+        return true;
+    cluster_put(c, dir, "done-rank0.json",
+        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", 1, "rank", 0, "time", now, "state", "done"));
+    nudge(c, job->name, ENGINE_LOOK_STREAM);
+    return false;
+}
+
+static void task_ends(struct sim *sim, void *arg)
+{
+    struct task_end *end = arg;
+    struct cluster *c = end->cluster;
+    struct cjob *job = end->job;
+    const json_t *tasks = json_object_get(cluster_get(c, job->dir, "job.json"), "tasks");
+    const char *outcome = job->cancelled                                           ? "cancelled"
+                          : sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed"
+                                                                                    : "succeeded";
+    size_t i;
+    json_t *task;
+
+    if (!job->dead && is_training(end->task) && !job->cancelled && !sim_ending(sim)) {
+        outcome = "succeeded";
+        if (rank_waits(c, job, end->task)) {
+            end_later(c, job, end->task, sim_now(sim) + 1000);
+            task_end_free(end);
+            return;
+        }
+    }
+    if (!job->dead) {
+        count(c, json_string_value(json_object_get(end->task, "id")), -1);
+        write_exit(c, job, end->task, outcome);
+        json_array_foreach (tasks, i, task)
+            if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
+                goto others_run;
+        cluster_put(c, job->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000));
+        nudge(c, job->name, ENGINE_LOOK_RECORDS);
+        cluster_over(c, job);
+    }
+others_run:
+    task_end_free(end);
+}
+
+static void kill_tasks(struct cluster *c, struct cjob *job)
+{
+    const json_t *tasks = json_object_get(cluster_get(c, job->dir, "job.json"), "tasks");
+    size_t i;
+    json_t *task;
+
+    json_array_foreach (tasks, i, task) {
+        if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") != NULL)
+            continue;
+        count(c, json_string_value(json_object_get(task, "id")), -1);
+        note_attempt(c, task, "killed");
+    }
+    job->node_lost = true;
+}
+
+static bool runs_members(struct cluster *c, const struct cjob *job)
+{
+    return job->state == ADAPTER_JOB_RUNNING && !job->dead &&
+           !is_training(json_array_get(json_object_get(cluster_get(c, job->dir, "job.json"), "tasks"), 0));
+}
+
+static void kill_node(struct cluster *c, int node)
+{
+    for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next) {
+        for (struct cjob *job = first; job != NULL; job = job->next) {
+            if (job->node != node || !runs_members(c, job))
+                continue;
+            kill_tasks(c, job);
+            cluster_over(c, job);
+        }
+    }
+}
+
+/* The runner goes with its tasks: alone, or with all that its node runs, or pushed aside, to be started again. */
+static void kill_runner(struct sim *sim, void *arg)
+{
+    struct task_end *end = arg;
+    struct cluster *c = end->cluster;
+    struct cjob *job = end->job;
+
+    if (!job->dead && job->state == ADAPTER_JOB_RUNNING) {
+        switch (sim_random(sim, 3)) {
+        case 0:
+            kill_tasks(c, job);
+            cluster_over(c, job);
+            break;
+        case 1: kill_node(c, job->node); break;
+        case 2:
+            kill_tasks(c, job);
+            job->dead = true;
+            cluster_release(c, job);
+            cluster_set_state(c, job, ADAPTER_JOB_QUEUED);
+            cluster_start_at(c, job, cluster_soon(c, (uint64_t)sim_faults_of(sim)->queue_ms));
+            break;
+        }
+    }
+    task_end_free(end);
+}
+
+/* Ranks that were told that no more members come must not get one. */
+static void check_reception(struct cluster *c, const json_t *task)
+{
+    const char *id = json_string_value(json_object_get(task, "id"));
+    const char *stream = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_STREAM"));
+    char *dir = stream ? xasprintf("%.*s/g1", (int)(strlen(stream) - strlen("/stream")), stream) : NULL;
+
+    if (dir != NULL && cluster_get(c, dir, "reception.json") != NULL)
+        sim_violate(c->sim, "member %s started when its training had been told that no more come", id);
+    free(dir);
+}
+
+void runner_start(struct sim *sim, void *arg)
+{
+    struct task_end *start = arg;
+    struct cluster *c = start->cluster;
+    struct cjob *job = start->job;
+    json_t *desc = cluster_get(c, job->dir, "job.json"), *task;
+    size_t i;
+
+    free(start);
+    if (job->state != ADAPTER_JOB_QUEUED)
+        return;
+    if (sim_now(sim) < job->held_ms) {
+        cluster_start_at(c, job, job->held_ms);
+        return;
+    }
+    if (!cluster_take_cpus(c, job))
+        return;
+    if (sim_chance(sim, sim_faults_of(sim)->queue_lost)) {
+        cluster_release(c, job);
+        cluster_set_state(c, job, ADAPTER_JOB_UNKNOWN);
+        return;
+    }
+    cluster_set_state(c, job, ADAPTER_JOB_RUNNING);
+    job->started_ms = sim_now(sim);
+    if (desc == NULL) {
+        sim_violate(sim, "job %s was submitted before its descriptor was on disk", job->name);
+        return;
+    }
+    cluster_poke(c);
+    if (cluster_get(c, job->dir, "claim.json") != NULL) { /* another runner has it */
+        cluster_over(c, job);
+        return;
+    }
+    cluster_put(c, job->dir, "claim.json",
+        json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)sim_now(sim) / 1000, "host", "n1"));
+    nudge(c, job->name, ENGINE_LOOK_RECORDS);
+    json_array_foreach (json_object_get(desc, "tasks"), i, task) {
+        count(c, json_string_value(json_object_get(task, "id")), 1);
+        note_attempt(c, task, "running");
+        if (is_training(task)) {
+            const json_t *env = json_object_get(task, "env");
+
+            cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), "g1-rank0.json", json_pack("{s:i}", "version", 1));
+            nudge(c, job->name, ENGINE_LOOK_STREAM);
+        } else {
+            check_reception(c, task);
+        }
+        end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
+    }
+    if (sim_chance(sim, sim_faults_of(sim)->runner_killed) && !is_training(json_array_get(json_object_get(desc, "tasks"), 0))) {
+        struct task_end *end = xcalloc(1, sizeof *end);
+
+        *end = (struct task_end){c, job, NULL};
+        sim_at(sim, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms), kill_runner, end);
+    }
+}

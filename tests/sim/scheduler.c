@@ -1,0 +1,272 @@
+/* The adapter of the simulated cluster: questions of the daemon, answered late, not at all, or with what is not so. */
+#include "tests/sim/cluster.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A question of the daemon that has not been answered. */
+struct question {
+    struct question *prev, *next;
+    struct cluster *cluster;
+    bool dropped, unsure, refused;
+    adapter_submit_cb *submitted;
+    adapter_poll_cb *polled;
+    adapter_done_cb *done;
+    void *arg;
+    char id[32];
+    char (*names)[64];
+    size_t n;
+};
+
+static struct cluster *of(struct adapter *a)
+{
+    return (struct cluster *)a;
+}
+
+/* How long a job may wait of which nothing can come: the daemon has long asked by then. */
+#define USELESS_MS 600000
+#define USELESS_ANSWERS 30
+
+/* What the scheduler says of it, which is once and for a while not so: who could find out about one that lies on and on? */
+static enum adapter_state said(struct cluster *c, struct cjob *job)
+{
+    int64_t now = sim_now(c->sim);
+
+    if (now < job->visible_ms)
+        return ADAPTER_JOB_UNKNOWN;
+    if (cluster_is_live(job->state) && job->lie_until == 0 && sim_chance(c->sim, sim_faults_of(c->sim)->lies)) {
+        job->lie = sim_chance(c->sim, 500) ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
+        job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
+        if (job->state == ADAPTER_JOB_QUEUED && job->wait_prev == NULL && sim_chance(c->sim, 300))
+            job->held_ms = now + 2 * USELESS_MS; /* a second one of its name, if it comes to that, is there first */
+    }
+    return cluster_is_live(job->state) && now < job->lie_until ? job->lie : job->state;
+}
+
+/* How much it tells. */
+static int rank(enum adapter_state state)
+{
+    return state == ADAPTER_JOB_RUNNING ? 3 : state == ADAPTER_JOB_QUEUED ? 2 : state == ADAPTER_JOB_ENDED;
+}
+
+static void look_up(struct cluster *c, const char *name, struct adapter_status *status)
+{
+    struct cjob *best = NULL;
+    enum adapter_state state = ADAPTER_JOB_UNKNOWN;
+
+    for (struct cjob *job = cluster_named(c, name); job != NULL; job = job->next) {
+        enum adapter_state now = said(c, job);
+
+        if (rank(now) <= rank(state))
+            continue;
+        best = job;
+        state = now;
+    }
+    *status = (struct adapter_status){.state = state};
+    for (struct cjob *job = cluster_named(c, name); job != NULL && best == NULL; job = job->next)
+        job->told_unknown = true;
+    if (best == NULL)
+        return;
+    best->told_in = c->answers;
+    best->told_ended = best->told_ended || state == ADAPTER_JOB_ENDED;
+    status->started_ms = best->started_ms;
+    status->node_lost = best->node_lost;
+    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", best->id);
+}
+
+/* Jobs that wait, and of which the answer did not tell. */
+static void tell_surplus(struct cluster *c)
+{
+    if (sim_faults_of(c->sim)->tidy) /* it costs what there is, and there are none */
+        return;
+    for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next)
+        for (struct cjob *job = first; job != NULL; job = job->next)
+            if (job->state == ADAPTER_JOB_QUEUED && job->told_in != c->answers && said(c, job) == ADAPTER_JOB_QUEUED)
+                engine_surplus(sim_engine(c->sim), cluster_adapter(c), job->name, job->id);
+}
+
+void cluster_check_queue(struct cluster *c)
+{
+    int64_t up = sim_up_ms(c->sim);
+
+    for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next) {
+        for (struct cjob *job = first; job != NULL; job = job->next) {
+            if (job->state != ADAPTER_JOB_QUEUED || sim_now(c->sim) < job->visible_ms ||
+                cluster_get(c, job->dir, "claim.json") == NULL)
+                job->useless_ms = 0;
+            else if (job->useless_ms == 0)
+                job->useless_ms = up, job->useless_since = c->answers;
+            else if (up - job->useless_ms > USELESS_MS && c->answers - job->useless_since > USELESS_ANSWERS)
+                sim_violate(c->sim, "job %s (%s) is left in the queue, and nothing can come of it", job->name, job->id);
+        }
+    }
+}
+
+static void answer(struct sim *sim, void *arg)
+{
+    struct question *q = arg;
+    struct adapter_status *statuses;
+    struct cluster *c = q->cluster;
+    struct error err;
+
+    error_set(&err, "simulated", "%s", q->refused ? "refused" : "no answer");
+    if (!q->dropped) {
+        DL_DELETE(c->questions, q);
+        sim_enter(sim);
+        if (q->submitted != NULL)
+            q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
+        if (q->done != NULL)
+            q->done(q->arg, q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, &err);
+        if (q->polled != NULL && q->unsure)
+            q->polled(q->arg, ADAPTER_UNSURE, NULL, 0, &err);
+        sim_leave(sim);
+        if (q->polled != NULL && !q->unsure) {
+            c->answers++;
+            statuses = xcalloc(q->n, sizeof *statuses);
+            for (size_t i = 0; i < q->n; i++)
+                look_up(c, q->names[i], &statuses[i]);
+            sim_enter(sim);
+            tell_surplus(c);
+            q->polled(q->arg, ADAPTER_OK, statuses, q->n, NULL);
+            sim_leave(sim);
+            free(statuses);
+        }
+    }
+    free(q->names);
+    free(q);
+}
+
+static struct question *question_new(struct cluster *c, void *arg)
+{
+    struct question *q = xcalloc(1, sizeof *q);
+
+    q->cluster = c;
+    q->arg = arg;
+    DL_PREPEND(c->questions, q);
+    return q;
+}
+
+static void answer_later(struct cluster *c, struct question *q)
+{
+    const struct sim_faults *weather = sim_faults_of(c->sim);
+
+    sim_at(c->sim, cluster_soon(c, sim_chance(c->sim, weather->slow) ? 40000 : (uint64_t)weather->answer_ms), answer, q);
+}
+
+void cluster_drop_all(struct cluster *c)
+{
+    struct error err;
+
+    error_set(&err, "dropped", "the daemon is gone");
+    while (c->questions != NULL) {
+        struct question *q = c->questions;
+
+        DL_DELETE(c->questions, q);
+        q->dropped = true;
+        if (q->submitted != NULL)
+            q->submitted(q->arg, ADAPTER_UNSURE, NULL, &err);
+        if (q->polled != NULL)
+            q->polled(q->arg, ADAPTER_UNSURE, NULL, 0, &err);
+        if (q->done != NULL)
+            q->done(q->arg, ADAPTER_UNSURE, &err);
+    }
+}
+
+bool cluster_told_ended(const struct cluster *c, const char *name)
+{
+    for (const struct cjob *job = cluster_named(c, name); job != NULL; job = job->next)
+        if (job->told_ended)
+            return true;
+    return false;
+}
+
+static int cluster_slots(struct adapter *a)
+{
+    return sim_slots(of(a)->sim, of(a)->adapter);
+}
+
+static int cluster_check(struct adapter *a, const struct adapter_resources *want, struct error *err)
+{
+    int slots = cluster_slots(a), cpus = want->copies * want->tasks * want->cpus_per_task;
+
+    return slots == 0 || cpus <= slots ? 0 : error_set(err, "resources_impossible", "%d CPUs of %d", cpus, slots);
+}
+
+static void cluster_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    const struct sim_faults *faults = sim_faults_of(c->sim);
+    struct question *q = question_new(c, arg);
+
+    q->submitted = cb;
+    for (const struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
+        if (!twin->told_unknown)
+            sim_violate(c->sim, "job %s was submitted again, and the scheduler had not said that it does not know it",
+                        job->name);
+    q->refused = sim_chance(c->sim, faults->submit_refused);
+    for (struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
+        twin->told_ended = twin->told_ended || q->refused; /* it may be given up for that, over a crash that forgets why */
+    q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
+    if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
+        cluster_enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));
+    answer_later(c, q);
+}
+
+static void cluster_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    struct question *q = question_new(c, arg);
+
+    q->polled = cb;
+    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    q->n = n;
+    q->names = xcalloc(n, sizeof *q->names);
+    for (size_t i = 0; i < n; i++)
+        snprintf(q->names[i], sizeof q->names[i], "%s", jobs[i].name);
+    answer_later(c, q);
+}
+
+static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, adapter_done_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    struct question *q = question_new(c, arg);
+
+    q->done = cb;
+    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    for (struct cjob *job = cluster_named(c, ajob->name); job != NULL && !q->unsure; job = job->next) {
+        if (sim_now(c->sim) < job->visible_ms)
+            continue;
+        job->cancelled = true;
+        if (job->state == ADAPTER_JOB_QUEUED)
+            cluster_set_state(c, job, ADAPTER_JOB_ENDED);
+    }
+    cluster_wake_waiting(c);
+    answer_later(c, q);
+}
+
+static void cluster_withdraw(struct adapter *a, const char *name, const char *id, adapter_done_cb *cb, void *arg)
+{
+    struct cluster *c = of(a);
+    struct question *q = question_new(c, arg);
+
+    q->done = cb;
+    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    for (struct cjob *job = cluster_named(c, name); job != NULL && !q->unsure; job = job->next)
+        if (strcmp(job->id, id) == 0 && job->state == ADAPTER_JOB_QUEUED)
+            cluster_set_state(c, job, ADAPTER_JOB_ENDED);
+    cluster_wake_waiting(c);
+    answer_later(c, q);
+}
+
+#define CLUSTER_OPS(called)                                                                                            \
+    {                                                                                                                  \
+        .abi = ADAPTER_ABI, .name = called, .check = cluster_check, .slots = cluster_slots, .submit = cluster_submit,   \
+        .poll = cluster_poll, .find = cluster_poll, .cancel = cluster_cancel,                                           \
+        .withdraw = cluster_withdraw,                                                                                  \
+    }
+
+const char *const sim_adapters[SIM_ADAPTERS] = {"local", "other"};
+const struct adapter_ops cluster_ops[SIM_ADAPTERS] = {CLUSTER_OPS("local"), CLUSTER_OPS("other")};
