@@ -125,7 +125,6 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         deal_touch_all(engine, job->adapter);
     }
     deal_note_run(job->adapter, &job->row);
-    surplus_sweep(engine, job);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
