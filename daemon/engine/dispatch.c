@@ -32,7 +32,8 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
         return -1;
     engine_event(engine, "member.submitted", row->ensemble, row->index,
                  json_pack("{s:I, s:s}", "attempt", (json_int_t)row->attempts, "job", job->row.name));
-    job->slots[job->n_slots++] = (struct slot){row->index, row->attempts, row->failures, row->losses, true};
+    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures,
+                                               .losses = row->losses, .open = true};
     job->open++;
     job->ensemble->in_flight++;
     return 0;

@@ -17,6 +17,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->turn = turn;
     engine->wake_at = INT64_MAX;
     engine->budget = DISPATCH_MAX;
+    engine->save.ring = save_due;
     return engine;
 }
 
@@ -310,6 +311,7 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 
 void engine_stop(struct engine *engine)
 {
+    save_all(engine, INT64_MAX);
     engine_forget(engine);
     engine->ports.wake_at(engine->ports.arg, INT64_MAX);
 }

@@ -96,6 +96,7 @@ struct slot {
     int64_t index, number;
     int64_t failures, losses;
     bool open;
+    bool untold; /* that it runs is known, and neither stored nor told yet */
 };
 
 enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING, BUSINESS_CLAIMING };
@@ -125,6 +126,10 @@ struct live_job {
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
+    char host[64]; /* … where */
+    bool unsaved; /* on the engine's list of those whose rows are written later (save.c), at save_ms */
+    int64_t save_ms;
+    struct live_job *prev_unsaved, *next_unsaved;
     enum attempt_outcome abandon_as; /* once it is sealed, and why */
     char abandon_reason[400];
     int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
@@ -144,7 +149,9 @@ struct engine {
     struct live_ensemble *ensembles;
     struct live_job *jobs;
     struct live_ensemble *dirty, *unsaved;
+    struct live_job *unsaved_jobs; /* the first to be saved first */
     struct heap alarms;
+    struct alarm save; /* of the first of them */
     int64_t wake_at;
     int64_t budget; /* attempts that may still be made before the next tick */
     bool again;     /* that was not enough: the adapters are dealt again then */
@@ -246,6 +253,14 @@ void job_collect(struct engine *engine, struct live_job *job);
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 
 void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
+
+/* save.c: the row of a job, and that its members run, a little later than they are known */
+void job_save_later(struct engine *engine, struct live_job *job);
+void job_save(struct engine *engine, struct live_job *job);
+void job_saved(struct engine *engine, struct live_job *job); /* its row was written, or goes */
+void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
+void save_all(struct engine *engine, int64_t due_ms); /* that were to be saved by then */
+void save_due(struct engine *engine, struct alarm *alarm);
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);

@@ -89,6 +89,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     next_state(ens, &member, &told, stopped, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
         return;
+    slot_tell_running(engine, job, slot);
     ens->in_flight--;
     if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
