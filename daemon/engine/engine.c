@@ -154,6 +154,16 @@ void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int
     store_event_add(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
 }
 
+void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
+                             const char *rest)
+{
+    char detail[256];
+    struct error err;
+
+    snprintf(detail, sizeof detail, "{\"attempt\":%lld%s}", (long long)attempt, rest);
+    store_event_put(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
+}
+
 void engine_rest(struct engine *engine)
 {
     int64_t now = engine_now(engine);

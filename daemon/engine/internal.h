@@ -176,6 +176,9 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens); /* look at 
 void engine_settle(struct engine *engine);                           /* look at all that were touched */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens); /* its row, when all are settled */
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
+/* The same for the events that there are most of: `rest` is what the detail holds beside the attempt, ready to follow it. */
+void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
+                             const char *rest);
 struct live_job *engine_find_job(struct engine *engine, int64_t id);
 struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 /* The ensemble that a call from outside is to change: 0, or -1 with "ensemble_not_found" or "ensemble_over". */

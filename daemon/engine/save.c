@@ -38,8 +38,7 @@ void slot_tell_running(struct engine *engine, struct live_job *job, struct slot 
     if (!slot->untold)
         return;
     slot->untold = false;
-    engine_event(engine, "member.running", job->row.ensemble, slot->index,
-                 json_pack("{s:I}", "attempt", (json_int_t)slot->number));
+    engine_event_of_attempt(engine, "member.running", job->row.ensemble, slot->index, slot->number, "");
 }
 
 static void save_slot(struct engine *engine, struct live_job *job, struct slot *slot)
