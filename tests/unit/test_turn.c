@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static char dir[64];
 static uv_loop_t loop;
@@ -128,5 +129,6 @@ int main(void)
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
     };
 
+    alarm(60); /* what is never told would be waited for for ever */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
