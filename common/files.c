@@ -1,5 +1,6 @@
 #include "common/files.h"
 
+#include "common/jsonflat.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -184,7 +185,9 @@ json_t *file_read_json(const char *path, struct error *err)
 
     if (file_read(path, JSON_FILE_MAX, &text, &size, err) < 0)
         return NULL;
-    value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
+    value = json_load_flat(text, size);
+    if (value == NULL)
+        value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
     free(text);
     if (value == NULL || !json_is_object(value)) {
         error_set(err, "file_json", "%s is not a JSON object: %s", path, value ? "another type" : jerr.text);

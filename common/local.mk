@@ -4,6 +4,7 @@ libcommon_la_SOURCES = \
 	common/error.c common/error.h \
 	common/files.c common/files.h \
 	common/heap.c common/heap.h \
+	common/jsonflat.c common/jsonflat.h \
 	common/jsonx.c common/jsonx.h \
 	common/log.c common/log.h \
 	common/log_format.c common/log_format.h \

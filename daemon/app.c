@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define COMMIT_PAUSE 4 /* times what a commit took, before the next */
 #define COMMIT_TOGETHER_MS 10 /* changes that nobody waits for: what the run directory tells anyway, after a crash */
 
 struct app {
@@ -194,6 +195,7 @@ static int start(struct app *app, struct error *err)
     app->laps = laps_create(&app->loop);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
+    turn_pause(app->turn, COMMIT_PAUSE);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||

@@ -23,6 +23,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
 	daemon/engine/rows.c \
+	daemon/engine/save.c \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \

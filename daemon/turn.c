@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PAUSE_MAX_NS 5000000
+
 struct waiter {
     void (*cb)(void *arg, const struct error *err);
     void *arg;
@@ -13,8 +15,9 @@ struct waiter {
 
 struct turn {
     uv_prepare_t *prepare; /* apart: libuv frees it after us; likewise the timer */
-    uv_timer_t *timer;     /* the end of patience */
-    unsigned patience_ms;
+    uv_timer_t *timer;     /* the end of patience, or of the pause between commits */
+    unsigned patience_ms, share;
+    uint64_t next_ns; /* no commit before that */
     struct store *store;
     void (*rolled_back)(void *arg);
     void *arg;
@@ -39,13 +42,26 @@ static void tell(struct turn *turn, const struct error *err)
     free(waiters);
 }
 
+/* 0 or -1, and when the next one may be. */
+static int commit(struct turn *turn, bool wrote, struct error *err)
+{
+    uint64_t began = turn->share > 0 && wrote ? uv_hrtime() : 0, took;
+    int rc = store_commit(turn->store, err);
+
+    if (began != 0) {
+        took = uv_hrtime() - began;
+        turn->next_ns = began + took + (took * turn->share < PAUSE_MAX_NS ? took * turn->share : PAUSE_MAX_NS);
+    }
+    return rc;
+}
+
 static void settle(struct turn *turn)
 {
     while (store_dirty(turn->store) || turn->n > 0) {
         bool wrote = store_dirty(turn->store);
         struct error err;
 
-        if (store_commit(turn->store, &err) == 0) {
+        if (commit(turn, wrote, &err) == 0) {
             if (wrote && turn->troubled)
                 log_info("changes can be stored again");
             if (wrote)
@@ -70,22 +86,40 @@ static void on_timer(uv_timer_t *timer)
     settle(timer->data);
 }
 
+/* In how many milliseconds what there is may be committed. */
+static uint64_t due_in(const struct turn *turn)
+{
+    uint64_t now;
+
+    if (!store_dirty(turn->store))
+        return 0;
+    if (turn->n == 0 && turn->patience_ms > 0)
+        return turn->patience_ms;
+    now = turn->share > 0 ? uv_hrtime() : 0;
+    return now < turn->next_ns ? (turn->next_ns - now + 999999) / 1000000 : 0;
+}
+
 static void on_prepare(uv_prepare_t *handle)
 {
     struct turn *turn = handle->data;
+    uint64_t ms = due_in(turn);
 
-    if (turn->n == 0 && turn->patience_ms > 0 && store_dirty(turn->store)) {
-        if (!uv_is_active((uv_handle_t *)turn->timer))
-            uv_timer_start(turn->timer, on_timer, turn->patience_ms, 0);
-        return;
+    if (ms == 0) {
+        uv_timer_stop(turn->timer);
+        settle(turn);
+    } else if (!uv_is_active((uv_handle_t *)turn->timer) || uv_timer_get_due_in(turn->timer) > ms) {
+        uv_timer_start(turn->timer, on_timer, ms, 0);
     }
-    uv_timer_stop(turn->timer);
-    settle(turn);
 }
 
 void turn_be_patient(struct turn *turn, unsigned ms)
 {
     turn->patience_ms = ms;
+}
+
+void turn_pause(struct turn *turn, unsigned share)
+{
+    turn->share = share;
 }
 
 struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_back)(void *arg), void *arg)

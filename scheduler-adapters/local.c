@@ -35,6 +35,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     a->host.config = NULL;
     gethostname(a->hostname, sizeof a->hostname - 1);
     a->answers = answers_create(host->loop);
+    local_start_init(a);
     uv_timer_init(host->loop, &a->retry);
     uv_signal_init(host->loop, &a->sigchld);
     a->retry.data = a->sigchld.data = a;
@@ -49,6 +50,7 @@ static void answers_gone(void *arg)
     void (*destroyed)(void *) = a->destroyed;
     void *destroyed_arg = a->destroyed_arg;
 
+    local_start_fini(a);
     free_machine(a);
     destroyed(destroyed_arg);
 }

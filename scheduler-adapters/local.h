@@ -9,6 +9,7 @@
 #include "scheduler-adapters/answers.h"
 #include "tasks/proto/claim.h"
 
+#include <spawn.h>
 #include <stdatomic.h>
 
 /* What a job takes of the machine. */
@@ -64,6 +65,8 @@ struct adapter {
     bool unsure;            /* the last of them had no answer: nor then, since those jobs may have GPUs */
     void *jobs; /* tsearch(3) by name */
     struct local_list queue, children, ended;
+    posix_spawn_file_actions_t actions; /* of every runner, likewise its attributes */
+    posix_spawnattr_t attributes;
     uv_signal_t sigchld;
     uv_timer_t retry; /* starting runners again after the machine had no room for a process */
     int handles;      /* of these two, that are not closed */
@@ -103,7 +106,9 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 void local_list_append(struct local_list *list, struct local_job *job);
 void local_list_remove(struct local_list *list, struct local_job *job);
 
-/* local_start.c: local_started() follows, on the loop's thread. */
+/* local_start.c: what is the same for every runner; and starting one: local_started() follows, on the loop's thread. */
+void local_start_init(struct adapter *a);
+void local_start_fini(struct adapter *a);
 void local_start(struct local_job *job);
 
 /* local_runner.c: the process of a job. */

@@ -46,7 +46,8 @@ libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart
+unit_tests += tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
+	tests/unit/test_adapter_starting
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c $(adapter_harness)
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
@@ -57,6 +58,9 @@ tests_unit_test_adapter_resources_LDADD = libadapters.la libjobproto.la $(unit_l
 tests_unit_test_adapter_restart_SOURCES = tests/unit/test_adapter_restart.c $(adapter_harness)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_restart_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
+tests_unit_test_adapter_starting_SOURCES = tests/unit/test_adapter_starting.c $(adapter_harness)
+tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_adapter_starting_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 

@@ -80,16 +80,37 @@ static void runner_exited(struct local_job *job, int status)
         local_look_into(job);
 }
 
+static void wait_for(struct local_job *job)
+{
+    int status;
+
+    if (waitpid(job->pid, &status, WNOHANG) == job->pid)
+        runner_exited(job, status);
+}
+
+/* The one child of this process, whoever's, that is the first to be waited for; 0: none. */
+static pid_t first_ended(void)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
+}
+
 void local_wait(struct adapter *a)
 {
-    struct local_job *next;
+    struct local_job *job, *next;
+    pid_t pid;
 
-    for (struct local_job *job = a->children.first; job != NULL; job = next) {
-        int status;
-
+    while ((pid = first_ended()) != 0) {
+        for (job = a->children.first; job != NULL && job->pid != pid; job = job->next)
+            ;
+        if (job == NULL)
+            break;
+        wait_for(job);
+    }
+    for (job = pid != 0 ? a->children.first : NULL; job != NULL; job = next) { /* those behind one that is not ours */
         next = job->next; /* what is started meanwhile is appended */
-        if (waitpid(job->pid, &status, WNOHANG) == job->pid)
-            runner_exited(job, status);
+        wait_for(job);
     }
 }
 

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,27 +34,35 @@ static char **runner_environment(const struct local_job *job)
     return list;
 }
 
-/* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
-static void do_start(uv_work_t *work)
+void local_start_init(struct adapter *a)
 {
-    struct start *s = work->data;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     sigset_t none, all;
 
     sigemptyset(&none);
     sigfillset(&all);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
-    posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    posix_spawn_file_actions_adddup2(&actions, 0, 2);
-    s->error = posix_spawn(&s->pid, s->runner, &actions, &attributes, s->args, s->environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    posix_spawnattr_init(&a->attributes);
+    posix_spawnattr_setflags(&a->attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&a->attributes, &none);
+    posix_spawnattr_setsigdefault(&a->attributes, &all);
+    posix_spawn_file_actions_init(&a->actions);
+    posix_spawn_file_actions_addopen(&a->actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
+    posix_spawn_file_actions_adddup2(&a->actions, 0, 1);
+    posix_spawn_file_actions_adddup2(&a->actions, 0, 2);
+}
+
+void local_start_fini(struct adapter *a)
+{
+    posix_spawn_file_actions_destroy(&a->actions);
+    posix_spawnattr_destroy(&a->attributes);
+}
+
+/* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
+static void do_start(uv_work_t *work)
+{
+    struct start *s = work->data;
+    const struct adapter *a = s->job->a;
+
+    s->error = posix_spawn(&s->pid, s->runner, &a->actions, &a->attributes, s->args, s->environment);
 }
 
 static void start_done(uv_work_t *work, int status)

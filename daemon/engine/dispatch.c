@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +26,16 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
 {
     struct attempt_row attempt = {.ensemble = row->ensemble, .index = row->index, .number = row->attempts + 1,
                                   .job = job->row.id, .submitted_ms = now};
+    char rest[sizeof job->row.name + 16];
 
     row->state = MEMBER_SUBMITTED;
     row->attempts++;
     if (store_member_put(engine->store, row, err) < 0 || store_attempt_insert(engine->store, &attempt, err) < 0)
         return -1;
-    engine_event(engine, "member.submitted", row->ensemble, row->index,
-                 json_pack("{s:I, s:s}", "attempt", (json_int_t)row->attempts, "job", job->row.name));
-    job->slots[job->n_slots++] = (struct slot){row->index, row->attempts, row->failures, row->losses, true};
+    snprintf(rest, sizeof rest, ",\"job\":\"%s\"", job->row.name);
+    engine_event_of_attempt(engine, "member.submitted", row->ensemble, row->index, row->attempts, rest);
+    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures,
+                                               .losses = row->losses, .open = true};
     job->open++;
     job->ensemble->in_flight++;
     return 0;

@@ -17,6 +17,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->turn = turn;
     engine->wake_at = INT64_MAX;
     engine->budget = DISPATCH_MAX;
+    engine->save.ring = save_due;
     return engine;
 }
 
@@ -151,6 +152,16 @@ void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int
     struct error err;
 
     store_event_add(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
+}
+
+void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
+                             const char *rest)
+{
+    char detail[256];
+    struct error err;
+
+    snprintf(detail, sizeof detail, "{\"attempt\":%lld%s}", (long long)attempt, rest);
+    store_event_put(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
 }
 
 void engine_rest(struct engine *engine)
@@ -310,6 +321,7 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 
 void engine_stop(struct engine *engine)
 {
+    save_all(engine, INT64_MAX);
     engine_forget(engine);
     engine->ports.wake_at(engine->ports.arg, INT64_MAX);
 }

@@ -99,6 +99,7 @@ struct slot {
     int64_t index, number;
     int64_t failures, losses;
     bool open;
+    bool untold; /* that it runs is known, and neither stored nor told yet */
 };
 
 enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING, BUSINESS_CLAIMING };
@@ -132,6 +133,10 @@ struct live_job {
     bool cancel_sent;
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
+    char host[64]; /* … where */
+    bool unsaved; /* on the engine's list of those whose rows are written later (save.c), at save_ms */
+    int64_t save_ms;
+    struct live_job *prev_unsaved, *next_unsaved;
     enum attempt_outcome abandon_as; /* once it is sealed, and why */
     char abandon_reason[400];
     int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
@@ -151,7 +156,9 @@ struct engine {
     struct live_ensemble *ensembles;
     struct live_job *jobs;
     struct live_ensemble *dirty, *unsaved;
+    struct live_job *unsaved_jobs; /* the first to be saved first */
     struct heap alarms;
+    struct alarm save; /* of the first of them */
     int64_t wake_at;
     int64_t budget; /* attempts that may still be made before the next tick */
     bool again;     /* that was not enough: the adapters are dealt again then */
@@ -177,6 +184,9 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens); /* look at 
 void engine_settle(struct engine *engine);                           /* look at all that were touched */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens); /* its row, when all are settled */
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
+/* The same for the events that there are most of: `rest` is what the detail holds beside the attempt, ready to follow it. */
+void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
+                             const char *rest);
 struct live_job *engine_find_job(struct engine *engine, int64_t id);
 int64_t engine_parse_job_name(struct engine *engine, const char *name); /* its id, -1 where it is none of ours */
 struct known_adapter *engine_known_adapter(struct engine *engine, const struct adapter *adapter);
@@ -258,6 +268,14 @@ void job_collect(struct engine *engine, struct live_job *job);
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 
 void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
+
+/* save.c: the row of a job, and that its members run, a little later than they are known */
+void job_save_later(struct engine *engine, struct live_job *job);
+void job_save(struct engine *engine, struct live_job *job);
+void job_saved(struct engine *engine, struct live_job *job); /* its row was written, or goes */
+void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
+void save_all(struct engine *engine, int64_t due_ms); /* that were to be saved by then */
+void save_due(struct engine *engine, struct alarm *alarm);
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);

@@ -80,6 +80,7 @@ void job_destroy(struct engine *engine, struct live_job *job)
     HASH_DEL(engine->jobs, job);
     file_under(job, JOB_LIST_NONE);
     alarm_set(engine, &job->retry, INT64_MAX);
+    job_saved(engine, job);
     deal_account(job, -1);
     if (job->ensemble->to_cancel == job)
         job->ensemble->to_cancel = job->ens_next;
@@ -131,13 +132,14 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
 
 void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    struct error err;
-
     job->row.state = JOB_SUBMITTED;
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
         snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
-    store_job_update(engine->store, &job->row, &err);
+    if (job->adapter->ops->exact) /* it will find the job by its name, where others may have lost sight of it */
+        job_save_later(engine, job);
+    else
+        job_save(engine, job);
     job_file(engine, job);
 }
 
@@ -315,30 +317,16 @@ void job_cancel(struct engine *engine, struct live_job *job)
 
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host)
 {
-    struct error err;
-
     if (job->started || job->row.state == JOB_ENDED)
         return;
     job->started = true;
     job->row.state = JOB_RUNNING;
     job->row.started_ms = started_ms ? started_ms : engine_now(engine);
+    snprintf(job->host, sizeof job->host, "%s", host);
     job_file(engine, job);
-    store_job_update(engine->store, &job->row, &err);
-    for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++) {
-        struct attempt_row attempt = {.ensemble = job->row.ensemble, .index = job->slots[i].index,
-                                      .number = job->slots[i].number, .exit_code = -1,
-                                      .started_ms = job->row.started_ms};
-        struct member_row member = slot_member(job, &job->slots[i]);
-
-        if (!job->slots[i].open)
-            continue;
-        snprintf(attempt.host, sizeof attempt.host, "%s", host);
-        member.state = MEMBER_RUNNING;
-        store_attempt_update(engine->store, &attempt, &err);
-        store_member_put(engine->store, &member, &err);
-        engine_event(engine, "member.running", member.ensemble, member.index,
-                     json_pack("{s:I}", "attempt", (json_int_t)attempt.number));
-    }
+    for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
+        job->slots[i].untold = job->slots[i].open;
+    job_save_later(engine, job);
 }
 
 /* Do what the job needs next, unless something is under way. May end and free the job. */

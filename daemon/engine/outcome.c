@@ -64,6 +64,22 @@ struct member_row slot_member(const struct live_job *job, const struct slot *slo
                                .failures = slot->failures, .losses = slot->losses};
 }
 
+static void tell_ended(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                       enum attempt_outcome outcome, enum member_state state, const char *reason)
+{
+    char rest[128];
+
+    if (reason[0] != '\0') { /* whose text may need escapes */
+        engine_event(engine, "attempt.ended", job->row.ensemble, slot->index,
+                     json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
+                               attempt_outcome_name(outcome), "member", member_state_name(state), "reason", reason));
+        return;
+    }
+    snprintf(rest, sizeof rest, ",\"outcome\":\"%s\",\"member\":\"%s\",\"reason\":\"\"",
+             attempt_outcome_name(outcome), member_state_name(state));
+    engine_event_of_attempt(engine, "attempt.ended", job->row.ensemble, slot->index, slot->number, rest);
+}
+
 static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
 {
     struct live_ensemble *ens = job->ensemble;
@@ -89,13 +105,11 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     next_state(ens, &member, &told, stopped, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
         return;
+    slot_tell_running(engine, job, slot);
     ens->in_flight--;
     if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
-    engine_event(engine, "attempt.ended", ens->row.id, slot->index,
-                 json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
-                           attempt_outcome_name(out->outcome), "member", member_state_name(member.state), "reason",
-                           told.reason));
+    tell_ended(engine, job, slot, out->outcome, member.state, told.reason);
     if (out->outcome != ATTEMPT_SUCCEEDED && !stopped)
         log_warn_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
                     "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,

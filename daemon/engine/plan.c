@@ -258,6 +258,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .control_key = key,
         .walltime_ms = what->resources.walltime_ms,
         .grace_ms = what->grace_ms,
+        .tmpdir = training || what->tmpdir, /* the ranks' sockets lie there */
         .ntasks = 0,
         .tasks = xcalloc(job->n_slots, sizeof *desc.tasks),
     };

@@ -36,6 +36,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
+        if (status->started_ms != 0 && job->adapter->ops->exact) /* it came and went since the last poll: no claim need be read */
+            job_mark_running(engine, job, status->started_ms, status->host);
         job->gone = true;
         job->unknown = false;
         job->gone_ms = engine_now(engine);

@@ -12,6 +12,7 @@ struct spec_task {
     struct adapter_resources resources;
     const char *launcher;     /* NULL: none */
     int64_t grace_ms;
+    bool tmpdir; /* its jobs have a temporary directory */
 };
 
 struct spec {

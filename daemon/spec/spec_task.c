@@ -10,7 +10,7 @@
 int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, struct error *err)
 {
     static const char *const keys[] = {"nodes",    "tasks", "cpus_per_task", "gpus",     "memory", "walltime",
-                                       "queue", "account",       "launcher", "extra",  NULL};
+                                       "queue", "account",       "launcher", "extra",  "tmpdir", NULL};
     int64_t nodes = 1, tasks = 1, cpus = 1, gpus = 0;
     struct adapter_resources *r = &task->resources;
     const json_t *res = NULL;
@@ -33,7 +33,8 @@ int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *
         jsonx_string(res, place, "queue", JSONX_OPTIONAL, &r->queue, err) < 0 ||
         jsonx_string(res, place, "account", JSONX_OPTIONAL, &r->account, err) < 0 ||
         jsonx_string(res, place, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
-        jsonx_strings(res, place, "extra", JSONX_OPTIONAL, 0, &r->extra, err) < 0)
+        jsonx_strings(res, place, "extra", JSONX_OPTIONAL, 0, &r->extra, err) < 0 ||
+        jsonx_bool(res, place, "tmpdir", JSONX_OPTIONAL, &task->tmpdir, err) < 0)
         return -1;
     r->nodes = (int)nodes;
     r->tasks = (int)tasks;

@@ -17,7 +17,11 @@ struct event_filter {
     const char *kind; /* NULL: any */
 };
 
-/* `index` -1: not about a member. `detail` is a JSON object or NULL, and is taken over (decref'd). */
+/* `index` -1: not about a member. `detail` is a JSON object's text, as compact as jansson's, or NULL. */
+int store_event_put(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,
+                    const char *detail, struct error *err);
+
+/* The same with an object or NULL, which is taken over (decref'd). */
 int store_event_add(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,
                     json_t *detail, struct error *err);
 

@@ -133,6 +133,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     struct store *store = xcalloc(1, sizeof *store);
     enum store_journal journal;
 
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks, and it takes a lock each time; only the first can */
     store->lock_fd = -1;
     store->path = xasprintf("%s/stretto.db", state_dir);
     if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
@@ -229,7 +230,9 @@ static sqlite3_stmt *prepared(struct store *store, const char *sql, struct error
     abort(); /* more statements than slots: a bug that the first test shows */
 }
 
-static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap, struct error *err)
+/* `texts`: SQLITE_STATIC where they stay until the statement has run, else SQLITE_TRANSIENT. */
+static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap, sqlite3_destructor_type texts,
+                struct error *err)
 {
     int rc = SQLITE_OK;
 
@@ -253,7 +256,7 @@ static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_l
             break;
         case 't':
             text = va_arg(ap, const char *);
-            rc = text ? sqlite3_bind_text(stmt, i, text, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(stmt, i);
+            rc = text ? sqlite3_bind_text(stmt, i, text, -1, texts) : sqlite3_bind_null(stmt, i);
             break;
         default:
             abort();
@@ -323,7 +326,7 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
     if (stmt == NULL)
         return store_doom(store, err);
     va_start(ap, types);
-    rc = bind(store, stmt, types, ap, err);
+    rc = bind(store, stmt, types, ap, SQLITE_STATIC, err);
     va_end(ap);
     if (rc == 0 && sqlite3_step(stmt) != SQLITE_DONE)
         rc = store_error(store, sql, err);
@@ -340,7 +343,7 @@ sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sq
     if (stmt == NULL)
         return NULL;
     va_start(ap, types);
-    rc = bind(store, stmt, types, ap, err);
+    rc = bind(store, stmt, types, ap, SQLITE_TRANSIENT, err);
     va_end(ap);
     if (rc < 0) {
         store_done(stmt);

@@ -25,7 +25,7 @@ int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct 
     int rc, saved;
 
     gethostname(host, sizeof host - 1);
-    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s, s:s*}", "version", 1, "pid", (int)getpid(), "start_time",
+    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*}", "version", 1, "pid", (int)getpid(), "start_time",
                       (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id), "host", host,
                       "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus", gpus && *gpus ? gpus : NULL);
     rc = file_create_json(path, value, 0600, err);

@@ -13,11 +13,11 @@ struct claim {
     char boot_id[BOOT_ID_SIZE];
     char host[64];
     double time;
-    char tmpdir[128]; /* STRETTO_TMPDIR of the job; "" where not known */
+    char tmpdir[128]; /* STRETTO_TMPDIR of the job; "" where it has none */
     char gpus[1024];  /* those that the job was given, separated by commas; "" none */
 };
 
-/* Claim the job of this directory for the calling process; gpus: as above, or NULL. errno EEXIST where another has it. */
+/* Claim the job of this directory for the calling process; tmpdir, gpus: as above, or NULL. errno EEXIST where another has it. */
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err);
 
 /* errno ENOENT where there is none, EBADMSG where it is no claim. */

@@ -152,6 +152,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         jsonx_string(root, "", "control_key", JSONX_OPTIONAL, &desc->control_key, err) < 0 ||
         read_seconds(root, "walltime", &desc->walltime_ms, err) < 0 ||
         read_seconds(root, "grace", &desc->grace_ms, err) < 0 ||
+        jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)
         goto fail;
     if (!job_name_valid(desc->job)) {
@@ -218,8 +219,9 @@ json_t *jobdesc_build(const struct jobdesc *desc)
                                                "launcher", task->launcher, "ntasks", (json_int_t)task->ntasks,
                                                "success_file", task->success_file));
     }
-    return json_pack("{s:i, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o, s:o}", "version", 1, "job", desc->job, "ensemble",
+    return json_pack("{s:i, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o, s:b, s:o}", "version", 1, "job", desc->job, "ensemble",
                      (json_int_t)desc->ensemble, "kind", desc->kind == JOBDESC_MEMBERS ? "members" : "training",
-                     "control", desc->control, "control_key", desc->control_key, "walltime", seconds(desc->walltime_ms), "grace", seconds(desc->grace_ms),
-                     "tasks", tasks);
+                     "control", desc->control, "control_key", desc->control_key, "walltime",
+                     seconds(desc->walltime_ms), "grace", seconds(desc->grace_ms), "tmpdir", (int)desc->tmpdir, "tasks",
+                     tasks);
 }

@@ -33,6 +33,7 @@ struct jobdesc {
     const char *control_key; /* what the job's messages there bear, or NULL */
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
+    bool tmpdir; /* its tasks have a temporary directory */
     size_t ntasks;
     struct jobdesc_task *tasks;
     json_t *root; /* owns the strings of a parsed descriptor; NULL in one that was put together */

@@ -70,7 +70,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     struct error err;
     int rc;
 
-    if (job_tmpdir_make(tmpdir, &err) < 0) {
+    if (tmpdir != NULL && job_tmpdir_make(tmpdir, &err) < 0) {
         log_error("%s", err.text);
         control_sender_destroy(control);
         return EX_IOERR;
@@ -82,7 +82,8 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
         control_sender_nudge(control, CONTROL_CLAIM);
     log_start(desc);
     rc = run_job(&job, jobdir, signal_fd, started_ms, control);
-    job_tmpdir_remove(tmpdir);
+    if (tmpdir != NULL)
+        job_tmpdir_remove(tmpdir);
     control_sender_destroy(control);
     return rc == 0 ? 0 : EX_IOERR;
 }
@@ -132,7 +133,8 @@ static void open_log(const char *jobdir)
 static int run_directory(const struct options *options, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     struct jobdesc *desc = read_descriptor(jobdir);
-    char tmpdir[128];
+    char name[128];
+    const char *tmpdir = desc != NULL && desc->tmpdir ? name : NULL;
     struct error err;
     int status = EX_IOERR;
 
@@ -142,7 +144,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
         status = EX_TEMPFAIL;
     } else if (make_directories(desc) < 0) {
         status = EX_CANTCREAT;
-    } else if (job_tmpdir_name(tmpdir, sizeof tmpdir, &err) < 0) {
+    } else if (tmpdir != NULL && job_tmpdir_name(name, sizeof name, &err) < 0) {
         log_error("%s", err.text);
     } else if (claim_make(jobdir, tmpdir, options->gpus, &err) < 0) {
         status = errno == EEXIST ? EX_TEMPFAIL : EX_IOERR;

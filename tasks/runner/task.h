@@ -16,7 +16,7 @@ struct job {
     const struct jobdesc *desc;
     bool watched; /* the daemon sees this process end */
     const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
-    const char *tmpdir;
+    const char *tmpdir; /* NULL: it asked for none */
     int64_t deadline; /* Unix seconds; 0: none */
     char host[64];
 };

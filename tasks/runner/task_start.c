@@ -71,7 +71,8 @@ static struct environment *make_environment(const struct task *t)
 
     environment_set(env, "STRETTO_JOB", t->job->desc->job);
     environment_set(env, "STRETTO_TASK", t->mark);
-    environment_set(env, "STRETTO_TMPDIR", t->job->tmpdir);
+    if (t->job->tmpdir != NULL)
+        environment_set(env, "STRETTO_TMPDIR", t->job->tmpdir);
     snprintf(number, sizeof number, "%lld", (long long)t->desc->ntasks);
     environment_set(env, "STRETTO_NTASKS", number);
     if (t->job->gpus != NULL)

@@ -283,6 +283,9 @@ void watch_end(struct sim *sim)
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'member.submitted')");
     SIM_HOLDS(sim, "ends of attempts whose events are missing",
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'attempt.ended')");
+    SIM_HOLDS(sim, "succeeded attempts of which it was not told once that they run",
+          "SELECT count(*) FROM attempt a WHERE a.outcome = 'succeeded' AND (SELECT count(*) FROM event v WHERE v.ensemble = "
+          "a.ensemble AND v.idx = a.idx AND v.kind = 'member.running' AND json_extract(v.detail, '$.attempt') = a.number) <> 1");
     SIM_HOLDS(sim, "members that are not what their last event said",
           "SELECT count(*) FROM member m WHERE m.state IN ('succeeded', 'failed') AND m.state <> (SELECT "
           "json_extract(v.detail, '$.member') FROM event v WHERE v.ensemble = m.ensemble AND v.idx = m.idx AND v.kind = "

@@ -22,7 +22,7 @@ marked() { grep -lz "^STRETTO_JOB=$mark-$1\$" /proc/[0-9]*/environ 2>/dev/null |
 job() {
     mkdir "$tmp/$1"
     jq -n --arg job "$mark-$1" --arg dir "$tmp/$1" --argjson walltime "$2" --argjson grace "$3" \
-        '{version: 1, job: $job, ensemble: 7, kind: "members", walltime: $walltime, grace: $grace,
+        '{version: 1, job: $job, ensemble: 7, kind: "members", walltime: $walltime, grace: $grace, tmpdir: ($job | endswith("-packed")),
           tasks: ('"$4"' | map({dir: ($dir + "/" + .id)} + .))}' >"$tmp/$1/job.json"
 }
 # start NAME: in the background, pid in $runner; its log in $tmp/log
@@ -72,6 +72,7 @@ e=$tmp/packed/7.3/env
 grep -q 'STRETTO_TOKEN\|STRETTO_RESUME' "$e"; [ $? -eq 1 ]; ok $? 'what belongs to another task, or the user, is not handed on'
 deadline=$(sed -n 's/^STRETTO_DEADLINE=//p' "$e"); [ "$deadline" -ge $((now + 598)) ] && [ "$deadline" -le $((now + 605)) ]; ok $? 'STRETTO_DEADLINE'
 t=$(sed -n 's/^STRETTO_TMPDIR=//p' "$e"); [ "$(cat "$tmp/packed/7.3/mode")" = 700 ] && [ ! -e "$t" ] && [ ${#t} -lt 80 ]; ok $? 'STRETTO_TMPDIR is private, and removed'
+is "$tmp/ends/claim.json" 'has("tmpdir") | not' 'and where the descriptor asks for none, there is none'
 
 # A process tree that ignores SIGTERM, leaves its session and its environment. Every process of it holds descriptor 9
 # open: reading the fifo to its end waits until the last is gone.
@@ -130,7 +131,6 @@ start killed; read -r _ <"$tmp/up"
 { kill -KILL "$(claimed killed)"; timeout 60 cat >/dev/null; } <"$tmp/fifo"
 ok $? 'a killed runner takes its task along'
 wait $runner; [ ! -e "$tmp/killed/ended.json" ]; ok $? 'and says nothing more'
-rm -rf "$(jq -r .tmpdir "$tmp/killed/claim.json")"
 
 mkdir "$tmp/broken"; echo '{"version": 1, "job": "x", "ensemble": 7, "kind": "members", "walltime": 1, "grace": 1, "tasks": [{"id": "a"}]}' >"$tmp/broken/job.json"
 run broken; [ $? -eq 78 ] && grep -q '/tasks/0/dir' "$tmp/log" && [ ! -e "$tmp/broken/claim.json" ]; ok $? 'a broken descriptor is refused with the place'

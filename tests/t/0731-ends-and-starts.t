@@ -66,6 +66,24 @@ is "$(jq -r .members.succeeded "$T/ensemble.json") $(db "SELECT count(*) FROM at
 	"with every member at its first attempt"
 ok "it was submitted again, more than 5 times" test "$(db "SELECT max(submissions) FROM job")" -gt 5
 
+# killed right before it starts a runner, and right after: one runner has the job in the end, at the first attempt
+for when in before after; do
+	stop_daemon
+	KILLER_strettod=posix_spawn:1:$when KILLER_LOG=$T/spawn-$when LD_PRELOAD=$killer \
+		"$builddir/strettod" --state-dir "$STATE" --config "$T/config.json" </dev/null >>"$DAEMON_LOG" 2>&1 &
+	DAEMON_PID=$!
+	wait_for 30 is_ready || bail "the daemon does not start"
+	jq -n --arg starts "$T/starts-$when" '{name: "s", members: {command: ["sh", "-c", "echo start >>" + $starts],
+		parameters: {grid: {i: [1]}}, retries: 0}}' >"$T/spec.json"
+	ID=$(submit "$T/spec.json")
+	wait $DAEMON_PID 2>/dev/null
+	is "$(cut -d ' ' -f 3- "$T/spawn-$when")" "posix_spawn 1 $when" "the daemon is killed $when it starts a runner"
+	start_daemon --config "$T/config.json"
+	ok "the ensemble ends" wait_ensemble "$ID" 60
+	is "$(wc -l <"$T/starts-$when") $(jq .members.succeeded "$T/ensemble.json") $(db "SELECT count(*) FROM attempt WHERE ensemble = $ID")" \
+		"1 1 1" "the member was started once, at its first attempt"
+done
+
 # a large file of parameters is being read
 python3 -c 'print("x,y\n" + "1,2\n" * 30000000, end="")' >"$T/large.csv"
 jq -n --arg file "$T/large.csv" '{name: "l", members: {command: ["true"], parameters: {file: $file}}}' >"$T/spec.json"
@@ -82,6 +100,6 @@ for end in stop_daemon kill_daemon; do
 	wait "$CLIENT"
 	is "$DAEMON_STATUS $(cat "$T/answer.status")" "0 000" "$end meanwhile: the submission is not answered"
 	start_daemon --config "$T/config.json"
-	is "$(db "SELECT count(*) FROM ensemble") $(copies)" "1 0" "and nothing of it is there"
+	is "$(db "SELECT count(*) FROM ensemble") $(copies)" "3 0" "and nothing of it is there"
 done
 done_testing

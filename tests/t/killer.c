@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -181,6 +182,10 @@ WRAP(int, link, (const char *from, const char *to), (from, to))
 WRAP(int, unlink, (const char *path), (path))
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode))
 WRAP(pid_t, fork, (void), ())
+WRAP(int, posix_spawn,
+     (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+      char *const argv[], char *const env[]),
+     (pid, path, actions, attributes, argv, env))
 WRAP(int, bind, (int fd, const struct sockaddr *address, socklen_t size), (fd, address, size))
 WRAP_IF(is_due_accept(), int, accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags),
         (fd, address, size, flags))

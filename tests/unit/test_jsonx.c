@@ -1,5 +1,8 @@
+#include "common/jsonflat.h"
 #include "common/jsonx.h"
 #include "tests/unit/unit.h"
+
+#include <string.h>
 
 static json_t *parse(const char *text)
 {
@@ -56,12 +59,40 @@ static void unknown_keys_are_refused(void **state)
     json_decref(bad);
 }
 
+/* Flat records are read as jansson reads them; of all else nothing is said. */
+static void flat_objects_are_what_jansson_reads(void **state)
+{
+    static const char *const flat[] = {
+        "{\"a\":1}", " { \"a\" : \"b c\" , \"d\":-7,\t\"e\":0 }\n", "{\"t\":true,\"f\":false,\"n\":null,\"s\":\"\"}",
+        "{\"r\":1795300670.418,\"q\":-0.5,\"z\":0.0,\"m\":0.00044099999999999999}", "{\"big\":12345678901234567,\"\":1}",
+    };
+    static const char *const other[] = {
+        "", "{}", "[1]", "1", "{\"a\":1", "{\"a\":1}x", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "{\"a\":1,\"a\":2}",
+        "{\"a\":{}}", "{\"a\":[1]}", "{\"a\":\"\\n\"}", "{\"a\":\"\xc3\xa9\"}", "{\"a\":\"\t\"}", "{\"a\":01}",
+        "{\"a\":-0}", "{\"a\":-01.5}", "{\"a\":1.}", "{\"a\":.5}", "{\"a\":+1}", "{\"a\":-}", "{\"a\":1e5}", "{\"a\":1.5E5}",
+        "{\"a\":123456789012345678901}", "{\"a\":nul}", "{\"a\":nan}", "{\"a\":1 2}", "{\"a\":truex}", "{\"a\":\"x}",
+    };
+
+    for (size_t i = 0; i < sizeof flat / sizeof *flat; i++) {
+        json_t *wanted = parse(flat[i]), *got = json_load_flat(flat[i], strlen(flat[i]));
+
+        assert_non_null(got);
+        assert_true(json_equal(wanted, got));
+        json_decref(wanted);
+        json_decref(got);
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        assert_null(json_load_flat(other[i], strlen(other[i])));
+    assert_null(json_load_flat("{\"a\":1}\0 ", 9));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointers_escape),
         cmocka_unit_test(each_reader_names_the_place),
         cmocka_unit_test(unknown_keys_are_refused),
+        cmocka_unit_test(flat_objects_are_what_jansson_reads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static char dir[64];
 static uv_loop_t loop;
@@ -103,6 +104,19 @@ static void what_is_put_off_is_committed_at_the_end(void **state)
     assert_true(store_dirty(store)); /* close_all() sees that it is not lost */
 }
 
+static void what_comes_in_the_pause_after_a_commit_is_told_too(void **state)
+{
+    turn_pause(turn, 1000000); /* the longest there is */
+    for (int i = 1; i <= 3; i++) {
+        change();
+        turn_after_commit(turn, tell, NULL);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        while (told < i) /* without another event */
+            uv_run(&loop, UV_RUN_ONCE);
+        assert_false(store_dirty(store));
+    }
+}
+
 #define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void)
@@ -112,7 +126,9 @@ int main(void)
         WITH_ALL(changes_that_nobody_waits_for_are_committed_later),
         WITH_ALL(who_waits_is_told_at_once),
         WITH_ALL(what_is_put_off_is_committed_at_the_end),
+        WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
     };
 
+    alarm(60); /* what is never told would be waited for for ever */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
