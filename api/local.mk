@@ -64,6 +64,7 @@ libapi_la_SOURCES = \
 	api/tokens_post.c \
 	api/training_get.c \
 	api/training_json.c \
+	api/training_ranks_get.c \
 	api/training_metrics_get.c \
 	api/training_output_get.c \
 	api/value.c api/value.h

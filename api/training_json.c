@@ -15,7 +15,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_t *metrics = json_object();
     struct rank_row sum;
     json_t *json;
-    char *dir, *end;
+    char *dir;
 
     if (store_rank_sum(request_store(r), row, &sum, err) < 0 ||
         store_metric_each_last(request_store(r), row->id, add_last, metrics, err) < 0) {
@@ -39,10 +39,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "created", value_time(row->created_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));
     json_object_set_new(json, "ended", value_time(row->ended_ms));
-    dir = engine_rank_dir(request_config(r)->engine, row->ensemble, row->generation, 0);
-    end = strrchr(dir, '/'); /* the generation's directory holds those of its ranks */
-    if (end != NULL)
-        *end = '\0';
+    dir = engine_generation_dir(request_config(r)->engine, row->ensemble, row->generation);
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);
     json_object_set_new(json, "metrics", metrics);

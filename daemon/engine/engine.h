@@ -8,6 +8,7 @@
 #include "daemon/engine/ports.h"
 #include "daemon/spec/spec.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/training.h"
 
 struct engine;
 
@@ -104,4 +105,9 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble);
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number);
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
+char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation);
+
+/* The files in which a rank tells of itself, into paths[RANK_FILES]. */
+enum { RANK_FILE_ENDPOINT, RANK_FILE_STATUS, RANK_FILE_DONE, RANK_FILES };
+void engine_rank_files(const struct engine *engine, const struct training_row *training, int64_t rank, char **paths);
 #endif

@@ -16,6 +16,22 @@ char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t 
                      (long long)(index / 1000), (long long)index, (long long)number);
 }
 
+char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation)
+{
+    return xasprintf("%s/e%lld/training/g%lld", engine->ports.run_dir, (long long)ensemble, (long long)generation);
+}
+
+void engine_rank_files(const struct engine *engine, const struct training_row *training, int64_t rank, char **paths)
+{
+    char *dir = engine_generation_dir(engine, training->ensemble, training->generation);
+
+    paths[RANK_FILE_ENDPOINT] = xasprintf("%s/e%lld/training/stream/g%lld-rank%lld.json", engine->ports.run_dir,
+                                          (long long)training->ensemble, (long long)training->generation, (long long)rank);
+    paths[RANK_FILE_STATUS] = xasprintf("%s/status-rank%lld.json", dir, (long long)rank);
+    paths[RANK_FILE_DONE] = xasprintf("%s/done-rank%lld.json", dir, (long long)rank);
+    free(dir);
+}
+
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank)
 {
     return xasprintf("%s/e%lld/training/g%lld/rank%lld", engine->ports.run_dir, (long long)ensemble,

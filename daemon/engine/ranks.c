@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files read for each rank, in this order. */
-enum { FILE_ENDPOINT, FILE_STATUS, FILE_DONE, FILES_PER_RANK };
-
 static int64_t integer(const json_t *json, const char *key)
 {
     return json_integer_value(json_object_get(json, key));
@@ -40,15 +37,15 @@ static int get_rank(struct engine *engine, const struct training_row *training, 
 
 static void take_rank(struct engine *engine, const struct training_row *training, int64_t rank, json_t **json)
 {
-    const json_t *status = json[FILE_DONE] ? json[FILE_DONE] : json[FILE_STATUS];
+    const json_t *status = json[RANK_FILE_DONE] ? json[RANK_FILE_DONE] : json[RANK_FILE_STATUS];
     struct rank_row row, before;
     struct error err;
 
     if (get_rank(engine, training, rank, &row) < 0)
         return;
     before = row;
-    row.ready = row.ready || json[FILE_ENDPOINT] != NULL;
-    row.done = row.done || json[FILE_DONE] != NULL;
+    row.ready = row.ready || json[RANK_FILE_ENDPOINT] != NULL;
+    row.done = row.done || json[RANK_FILE_DONE] != NULL;
     if (status != NULL)
         read_counters(&row, status);
     if (memcmp(&row, &before, sizeof row) != 0)
@@ -206,7 +203,7 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
         return;
     }
     for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
-        take_rank(engine, &ens->training->row, rank, json + rank * FILES_PER_RANK);
+        take_rank(engine, &ens->training->row, rank, json + rank * RANK_FILES);
     mark_ready(engine, ens);
     tail_rank(engine, ens, 0);
     engine_settle(engine);
@@ -215,8 +212,7 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
 void training_look(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
-    size_t n = FILES_PER_RANK * (size_t)training->row.ranks;
-    long long e = ens->row.id, g = training->row.generation;
+    size_t n = RANK_FILES * (size_t)training->row.ranks;
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
@@ -225,13 +221,7 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
         return;
     training->reading = true;
     paths = xcalloc(n, sizeof *paths);
-    for (long long rank = 0; rank < training->row.ranks; rank++) {
-        char **of_rank = paths + rank * FILES_PER_RANK;
-        const char *run = engine->ports.run_dir;
-
-        of_rank[FILE_ENDPOINT] = xasprintf("%s/e%lld/training/stream/g%lld-rank%lld.json", run, e, g, rank);
-        of_rank[FILE_STATUS] = xasprintf("%s/e%lld/training/g%lld/status-rank%lld.json", run, e, g, rank);
-        of_rank[FILE_DONE] = xasprintf("%s/e%lld/training/g%lld/done-rank%lld.json", run, e, g, rank);
-    }
+    for (int64_t rank = 0; rank < training->row.ranks; rank++)
+        engine_rank_files(engine, &training->row, rank, paths + rank * RANK_FILES);
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, ranks_read, ticket_new(engine, ens->row.id));
 }

@@ -58,6 +58,17 @@ done
 is "$(api GET "$v1/stdout")" "rank 0" "a rank's stdout"
 is "$(api GET "$v1/stderr?rank=0")" "warning" "a rank's stderr"
 is "$(api_status GET "$v1/stdout?rank=1") $(jq -r .code "$T/api.body")" "404 output_not_found" "a rank that is not there"
+is "$(api GET "$v1/ranks" | jq -c '.training, (.ranks[] | [.rank, .ready, .host, .state, .time, .received, .unique, .drawn, .repeats,
+	.capacity, .samples_per_second, .room_wait_seconds, .draws, .rejected_by])')" "$training
+[0,true,\"here\",\"done\",\"2026-01-31T11:46:40.000Z\",110,100,100,5,0,47.5,0,[],{}]" "what a rank says of itself"
+G=$(api GET "$v1" | jq -r .dir)
+echo '{"state": "happy", "received": -3, "unique": "many", "draws": [7, null, {}], "rejected_by": {"short": 2, "key": "x"},
+	"samples_per_second": [], "time": 1e300}' >"$G/done-rank0.json"
+is "$(api GET "$v1/ranks" | jq -c '.ranks[] | [.state, .received, .unique, .draws, .rejected_by, .time]')" \
+	'[null,0,0,[7,0,0],{"short":2},null]' "only what can be is passed on"
+rm "$G/done-rank0.json" "$G/status-rank0.json"
+is "$(api GET "$v1/ranks" | jq -c '.ranks[] | [.ready, .state, .received]')" '[true,null,0]' "where nothing is told, that is told"
+is "$(api_status GET /v1/trainings/99/ranks) $(jq -r .code "$T/api.body")" "404 training_not_found" "no such training"
 like "$(api GET /metrics)" 'stretto_ensembles\{state="complete"\} 1' "Prometheus counts it"
 
 done_testing

@@ -73,8 +73,8 @@ jq -n '{name: "rate", width: 10, members: {command: ["sh", "-c", "while ! test -
 	parameters: {method: "monte-carlo", count: 100, seed: 1, space: {x: [0, 1]}}}}' >rate.json
 is "$(submit rate.json)" 2 "an ensemble"
 is "$(api GET /v1/ensembles/2 | jq -c '[.rate == 0, .eta]')" '[true,null]' "no success yet: no estimate"
-api POST /v1/ensembles/2/pause >/dev/null
 wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq ".members | .submitted + .running")" = 10 ]'
+api POST /v1/ensembles/2/pause >/dev/null
 stop_daemon
 sqlite3 "$STATE/stretto.db" "
 	UPDATE ensemble SET created = created - 3600000, next_index = 50 WHERE id = 2;
