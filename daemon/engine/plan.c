@@ -91,11 +91,24 @@ static char *training_dir(const struct engine *engine, int64_t ensemble)
     return xasprintf("%s/e%lld/training", engine->ports.run_dir, (long long)ensemble);
 }
 
+/* `import stretto` finds our package, before anything that the spec, or who started the daemon, put there. */
+static void add_python_path(const struct engine *engine, json_t *env)
+{
+    const char *rest = json_string_value(json_object_get(env, "PYTHONPATH"));
+
+    if (engine->ports.python_path[0] == '\0')
+        return;
+    if (rest == NULL)
+        rest = getenv("PYTHONPATH");
+    set_text(env, "PYTHONPATH", xasprintf("%s%s%s", engine->ports.python_path, rest ? ":" : "", rest ? rest : ""));
+}
+
 /* What libstretto needs to find the ranks. */
 static void add_stream_env(const struct engine *engine, const struct live_ensemble *ens, json_t *env)
 {
     char *fields = json_dumps(ens->spec->fields, JSON_COMPACT), *dir = training_dir(engine, ens->row.id);
 
+    add_python_path(engine, env);
     set_text(env, "STRETTO_STREAM", xasprintf("%s/stream", dir));
     json_object_set_new(env, "STRETTO_STREAM_KEY", json_string(ens->row.stream_key));
     json_object_set_new(env, "STRETTO_FIELDS", json_string(fields));
@@ -166,14 +179,9 @@ static void plan_rank(const struct engine *engine, const struct live_job *job, c
 {
     const struct live_ensemble *ens = job->ensemble;
     json_t *values = json_object(), *env = fill_env(ens->spec->training.env, values);
-    const char *python_path = json_string_value(json_object_get(env, "PYTHONPATH"));
     char *dir = training_dir(engine, ens->row.id);
 
-    if (python_path == NULL)
-        python_path = getenv("PYTHONPATH");
-    if (engine->ports.python_path[0] != '\0')
-        set_text(env, "PYTHONPATH", xasprintf("%s%s%s", engine->ports.python_path, python_path ? ":" : "",
-                                              python_path ? python_path : ""));
+    add_python_path(engine, env);
     set_int(env, "STRETTO_ENSEMBLE", ens->row.id);
     set_int(env, "STRETTO_RANK", slot->index);
     set_int(env, "STRETTO_RANKS", job->row.size);

@@ -130,8 +130,8 @@ solvers=("$PWD/diffusion" "$PWD/diffusion.py")
 for program in diffusion-fortran diffusion-mpi diffusion-mpi-fortran; do
 	[ ! -x $program ] || solvers+=("$PWD/$program")
 done
-jq --arg dir "$PWD" --arg path "$(pkg-config --variable=python_path stretto)" --arg mpiexec "${STRETTO_MPIEXEC:-}" \
-	'.members.command = [$dir + "/solver", "{solver}", "0.17"] | .members.env = {PYTHONPATH: $path, MPIEXEC: $mpiexec} |
+jq --arg dir "$PWD" --arg mpiexec "${STRETTO_MPIEXEC:-}" \
+	'.members.command = [$dir + "/solver", "{solver}", "0.17"] | .members.env = {MPIEXEC: $mpiexec} |
 	 .members.parameters = {grid: {solver: $ARGS.positional}} | .members.retries = 0 |
 	 .training.command = ["python3", $dir + "/compare.py", "\($ARGS.positional | length)"]' \
 	diffusion.json --args "${solvers[@]}" >all.json
