@@ -67,7 +67,10 @@ stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
 stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
-unit_tests += tests/unit/test_stream_network
+unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent
+tests_unit_test_stream_lent_SOURCES = tests/unit/test_stream_lent.c $(stream_fixture)
+tests_unit_test_stream_lent_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_lent_LDADD = $(stream_libs)
 tests_unit_test_stream_network_SOURCES = tests/unit/test_stream_network.c $(stream_fixture) \
 	tests/unit/stream_tap.c tests/unit/stream_tap.h
 tests_unit_test_stream_network_CFLAGS = $(stream_cflags)

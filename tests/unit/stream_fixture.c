@@ -188,6 +188,46 @@ void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, i
     assert_int_equal(count, ST_TRAIN_END);
 }
 
+struct st_train_stats fixture_stats(struct st_train *t)
+{
+    struct st_train_stats s;
+
+    st_train_stats(t, &s);
+    return s;
+}
+
+void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times)
+{
+    while (fixture_stats(t).finalized < finalized)
+        assert_true(fixture_draw(fx, t, 10, steps, times) != ST_TRAIN_END);
+    fixture_over(fx);
+    fixture_draw_all(fx, t, steps, times);
+}
+
+void fixture_check_books(struct st_train *t, const int *times, int samples, int duplicates)
+{
+    struct st_train_stats s = fixture_stats(t);
+    uint64_t draws[ST_TRAIN_DRAWS] = {0};
+    int total = 0;
+
+    for (int i = 0; i < samples; i++) {
+        int bin = 0;
+
+        assert_true(times[i] >= 1);
+        total += times[i];
+        while (bin < ST_TRAIN_DRAWS - 1 && times[i] > 1 << bin)
+            bin++;
+        draws[bin]++;
+    }
+    assert_memory_equal(s.draws, draws, sizeof draws);
+    assert_int_equal(s.received, samples + duplicates);
+    assert_int_equal(s.unique, samples);
+    assert_int_equal(s.duplicates, duplicates);
+    assert_int_equal(s.drawn, samples);
+    assert_int_equal(s.drawn + s.repeats, total);
+    assert_int_equal(s.population + s.unseen, 0);
+}
+
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms)
 {
     int64_t until = time_monotonic_ms() + ms;

@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#define RESERVOIR(capacity, threshold, batch)                                                                          \
+    "{\"policy\": \"reservoir\", \"capacity\": " #capacity ", \"threshold\": " #threshold ", \"batch\": " #batch       \
+    ", \"seed\": 7}"
+
 #define FIXTURE_KEY 0x9f86d081884c7d65u
 
 struct fixture {
@@ -49,6 +53,14 @@ int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, i
 
 /* Draw until the end. */
 void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times);
+
+struct st_train_stats fixture_stats(struct st_train *t);
+
+/* Draw while members send, until so many have told their end; then until all is empty. */
+void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times);
+
+/* The rank's counters are those of so many samples, each drawn times[i] times, of which so many came twice. */
+void fixture_check_books(struct st_train *t, const int *times, int samples, int duplicates);
 
 /* Milliseconds; at most `ms` until cond(arg). 1 where it came true. */
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms);

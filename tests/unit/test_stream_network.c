@@ -66,14 +66,6 @@ static unsigned port_of(const struct fixture *fx)
     return port;
 }
 
-static struct st_train_stats stats_of(struct st_train *t)
-{
-    struct st_train_stats s;
-
-    st_train_stats(t, &s);
-    return s;
-}
-
 /* One member sends all its steps, and every one is drawn. */
 static void stream(const struct fixture *fx, struct st_train *t)
 {
@@ -87,7 +79,7 @@ static void stream(const struct fixture *fx, struct st_train *t)
     fixture_draw_all(fx, t, STEPS, times);
     for (int step = 0; step < STEPS; step++)
         assert_int_equal(times[step], 1);
-    assert_int_equal(stats_of(t).rejected, 0);
+    assert_int_equal(fixture_stats(t).rejected, 0);
 }
 
 static void a_member_elsewhere_streams_over_the_network(void **state)
@@ -189,7 +181,7 @@ static int answered(void *arg)
     struct hello *hello = arg;
     char buffer[256];
 
-    return zmq_recv(hello->socket, buffer, sizeof buffer, ZMQ_DONTWAIT) >= 0 || stats_of(hello->t).rejected > 0;
+    return zmq_recv(hello->socket, buffer, sizeof buffer, ZMQ_DONTWAIT) >= 0 || fixture_stats(hello->t).rejected > 0;
 }
 
 /* A stranger's frame: of no known magic, so that a rank which gets to see it counts it. */
@@ -279,6 +271,25 @@ static void an_interface_that_is_not_there_is_named(void **state)
     fixture_fini(&fx);
 }
 
+static void a_loopback_address_is_listened_on_where_asked_for(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+
+    fixture_init(&fx, 100000, 1, 1, BUFFER);
+    setenv("STRETTO_STREAM_TCP", "0.0.0.0", 1); /* frames are not encrypted */
+    assert_int_equal(st_train_open(&t), -1);
+    assert_non_null(strstr(st_train_error(t), "loopback"));
+    st_train_close(t);
+    setenv("STRETTO_STREAM_TCP", "127.0.0.1", 1);
+    t = fixture_rank(0);
+    unsetenv("STRETTO_STREAM_TCP");
+    elsewhere(&fx, NULL);
+    stream(&fx, t);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 static void one_process_is_a_rank(void **state)
 {
     struct fixture fx;
@@ -312,6 +323,7 @@ int main(void)
         cmocka_unit_test(strangers_do_not_get_as_far_as_a_frame),
         cmocka_unit_test(an_endpoint_in_the_clear_is_not_used),
         cmocka_unit_test(an_interface_that_is_not_there_is_named),
+        cmocka_unit_test(a_loopback_address_is_listened_on_where_asked_for),
         cmocka_unit_test(one_process_is_a_rank),
     };
 
