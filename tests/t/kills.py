@@ -43,6 +43,9 @@ def options():
     return p.parse_args()
 
 
+CALM_MAX = 40  # more lives, at the end, until enough has been killed
+
+
 class Driver:
     def __init__(self, world):
         self.world, self.o = world, world.options
@@ -130,7 +133,7 @@ class Driver:
         if not ready:
             self.world.violation("test", "the storm had no end")
 
-    def rounds(self):
+    def rounds(self, chaos):
         at_storm = self.o.rounds // 2 if self.o.storm else -1
         for i in range(self.o.rounds):
             if i == at_storm:
@@ -141,6 +144,11 @@ class Driver:
                 ready = self.live(self.plan(), self.random.uniform(0.05, self.o.life))
             if not ready:
                 self.unready += 1
+        # on a slow machine few members may have run, and hardly any of them been hit
+        calm = 0
+        while calm < CALM_MAX and any(c.killed == 0 or c.runners_killed < 3 for c in chaos):
+            self.live("", self.o.life)
+            calm += 1
 
     def last_life(self):
         """Nobody ends it."""
@@ -289,7 +297,7 @@ def main():
     driver.process.wait()
     for thread in clients + chaos:
         thread.start()
-    driver.rounds()
+    driver.rounds(chaos)
     driver.last_life()
     for thread in clients + chaos:
         thread.join()
