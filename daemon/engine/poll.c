@@ -93,7 +93,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
-            if (job != NULL)
+            /* one that came into doubt since it was asked about is looked up first: of its last submission this knows nothing */
+            if (job != NULL && (q->find || job->asked))
                 apply_status(engine, job, &statuses[i], q->find);
         }
     } else {
