@@ -228,6 +228,12 @@ void fixture_check_books(struct st_train *t, const int *times, int samples, int 
     assert_int_equal(s.population + s.unseen, 0);
 }
 
+int fixture_time_limit(void **state)
+{
+    alarm(120);
+    return 0;
+}
+
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms)
 {
     int64_t until = time_monotonic_ms() + ms;

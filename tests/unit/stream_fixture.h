@@ -62,6 +62,9 @@ void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finali
 /* The rank's counters are those of so many samples, each drawn times[i] times, of which so many came twice. */
 void fixture_check_books(struct st_train *t, const int *times, int samples, int duplicates);
 
+/* A group's setup: who waits for what never comes is ended. */
+int fixture_time_limit(void **state);
+
 /* Milliseconds; at most `ms` until cond(arg). 1 where it came true. */
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms);
 #endif

@@ -424,12 +424,6 @@ static void the_daemon_is_told(void **state)
     fixture_fini(&fx);
 }
 
-static int time_limit(void **state)
-{
-    alarm(120);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,5 +442,5 @@ int main(void)
         cmocka_unit_test(the_daemon_is_told),
     };
 
-    return cmocka_run_group_tests(tests, time_limit, NULL);
+    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
 }

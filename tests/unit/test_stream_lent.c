@@ -116,12 +116,6 @@ static void lent_memory_is_the_message_s_own(void **state)
     sendbuf_pool_destroy(pool);
 }
 
-static int time_limit(void **state)
-{
-    alarm(120);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,5 +124,5 @@ int main(void)
         cmocka_unit_test(lent_memory_is_the_message_s_own),
     };
 
-    return cmocka_run_group_tests(tests, time_limit, NULL);
+    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
 }

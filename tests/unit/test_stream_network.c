@@ -307,12 +307,6 @@ static void one_process_is_a_rank(void **state)
     fixture_fini(&fx);
 }
 
-static int time_limit(void **state)
-{
-    alarm(120);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,5 +321,5 @@ int main(void)
         cmocka_unit_test(one_process_is_a_rank),
     };
 
-    return cmocka_run_group_tests(tests, time_limit, NULL);
+    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
 }
