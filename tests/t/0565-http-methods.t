@@ -3,7 +3,8 @@
 # taken. And the rate and the estimated end of an ensemble.
 . "${srcdir:-.}/tests/t/lib.sh"
 
-start_daemon
+echo '{"adapters": {"local": {"slots": 10}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
 jq -n '{name: "m", members: {command: ["true"], parameters: {grid: {x: [1]}}},
 	training: {command: ["false"], fields: {f: {dtype: "float32", shape: [1]}}}}' >spec.json
 submit spec.json >/dev/null
@@ -84,7 +85,7 @@ sqlite3 "$STATE/stretto.db" "
 		INSERT INTO attempt (ensemble, idx, number, job, outcome, submitted, started, ended) SELECT 2, i, 1,
 			(SELECT min(id) FROM job WHERE ensemble = 2), 'succeeded', 1, 1,
 			CAST(strftime('%s', 'now') AS INTEGER) * 1000 - (49 - i) * 15000 FROM n;"
-start_daemon
+start_daemon --config "$T/config.json"
 is "$(api GET /v1/ensembles/2 | jq -c '[.members.succeeded, .eta]')" '[40,null]' "paused: no estimate"
 api POST /v1/ensembles/2/resume >/dev/null
 api GET /v1/ensembles/2 >rate.out
