@@ -6,6 +6,7 @@ libcommon_la_SOURCES = \
 	common/heap.c common/heap.h \
 	common/jsonflat.c common/jsonflat.h \
 	common/jsonx.c common/jsonx.h \
+	common/letter.c common/letter.h \
 	common/log.c common/log.h \
 	common/log_format.c common/log_format.h \
 	common/log_limit.c common/log_limit.h \

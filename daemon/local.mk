@@ -53,6 +53,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
+	daemon/store/gather.c daemon/store/gather.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \
 	daemon/store/internal.h \
 	daemon/store/job.c daemon/store/job.h \

@@ -251,6 +251,24 @@ void plan_drop(struct job_plan *plan)
     }
     free(plan->dirs);
     free(plan->files);
+    free(plan->descriptor);
+}
+
+/* Into a file, or for the adapter to hand over. */
+static void plan_descriptor(const struct engine *engine, const struct live_job *job, const struct jobdesc *desc,
+                            struct job_plan *plan)
+{
+    json_t *json = jobdesc_build(desc);
+    char *dir;
+
+    if (job->adapter->ops->hands_over) {
+        plan->descriptor = json_dumps(json, JSON_COMPACT);
+        json_decref(json);
+        return;
+    }
+    dir = plan_job_dir(engine, job);
+    add_file(plan, job, xasprintf("%s/job.json", dir), json);
+    add_dir(plan, dir);
 }
 
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
@@ -271,11 +289,9 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .tasks = xcalloc(job->n_slots, sizeof *desc.tasks),
     };
     json_t *examples = engine->ports.examples_dir[0] ? json_pack("[s]", engine->ports.examples_dir) : json_array();
-    char *dir = plan_job_dir(engine, job);
 
     *plan = (struct job_plan){0};
     control_key_make(engine->store, job->row.name, key);
-    add_dir(plan, xstrdup(dir));
     if (training)
         plan_training(engine, job, key, plan);
     for (size_t i = 0; i < job->n_slots; i++) {
@@ -287,10 +303,9 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
             plan_member(engine, job, &job->slots[i], plan, &desc.tasks[desc.ntasks++], examples);
     }
     if (!plan->failed)
-        add_file(plan, job, xasprintf("%s/job.json", dir), jobdesc_build(&desc));
+        plan_descriptor(engine, job, &desc, plan);
     for (size_t i = 0; i < desc.ntasks; i++)
         free_task(&desc.tasks[i]);
     free(desc.tasks);
     json_decref(examples);
-    free(dir);
 }
