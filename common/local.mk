@@ -12,6 +12,7 @@ libcommon_la_SOURCES = \
 	common/log_limit.c common/log_limit.h \
 	common/log_sink.c common/log_sink.h \
 	common/process.c common/process.h \
+	common/text.c common/text.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
 	common/xalloc.c common/xalloc.h

@@ -16,7 +16,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \
 	daemon/engine/pause.c \
-	daemon/engine/plan.c \
+	daemon/engine/plan.c daemon/engine/plan.h daemon/engine/plan_tasks.c \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
 	daemon/engine/ranks.c \

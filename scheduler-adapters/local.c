@@ -66,7 +66,7 @@ static void handle_closed(uv_handle_t *handle)
 static void finish_destroy(struct adapter *a)
 {
     while (a->jobs != NULL)
-        local_job_free(*(struct local_job **)a->jobs);
+        local_job_free(a->jobs);
     uv_close((uv_handle_t *)&a->retry, handle_closed);
     uv_close((uv_handle_t *)&a->sigchld, handle_closed);
 }

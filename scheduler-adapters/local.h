@@ -11,6 +11,7 @@
 
 #include <spawn.h>
 #include <stdatomic.h>
+#include <uthash.h>
 
 /* What a job takes of the machine. */
 struct local_need {
@@ -28,6 +29,7 @@ enum local_state { LOCAL_QUEUED, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_LOOKING, L
 
 struct local_job {
     struct local_job *prev, *next; /* in one of the adapter's lists */
+    UT_hash_handle hh;             /* by name */
     struct adapter *a;
     char *name, *dir;
     char *descriptor; /* to be handed over; NULL: it lies in the directory */
@@ -66,7 +68,7 @@ struct adapter {
     struct local_gpu *gpus; /* have.gpus */
     size_t finding;         /* questions under way about jobs of which nothing is known: none starts meanwhile */
     bool unsure;            /* the last of them had no answer: nor then, since those jobs may have GPUs */
-    void *jobs; /* tsearch(3) by name */
+    struct local_job *jobs; /* all */
     struct local_list queue, children, ended;
     posix_spawn_file_actions_t actions; /* of every runner, likewise its attributes */
     posix_spawnattr_t attributes;

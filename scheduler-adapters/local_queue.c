@@ -7,7 +7,6 @@
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +14,6 @@
 
 #define ENDED_REMEMBERED 4096 /* older ones are read from the run directory again */
 #define RETRY_MS 1000
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct local_job *)a)->name, ((const struct local_job *)b)->name);
-}
 
 void local_list_append(struct local_list *list, struct local_job *job)
 {
@@ -49,10 +43,10 @@ void local_list_remove(struct local_list *list, struct local_job *job)
 
 struct local_job *local_job_find(struct adapter *a, const char *name)
 {
-    const struct local_job key = {.name = (char *)name};
-    void *node = tfind(&key, &a->jobs, by_name);
+    struct local_job *job;
 
-    return node ? *(struct local_job **)node : NULL;
+    HASH_FIND_STR(a->jobs, name, job);
+    return job;
 }
 
 struct local_job *local_job_create(struct adapter *a, const struct adapter_job *wanted)
@@ -72,8 +66,7 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     job->status.state = ADAPTER_JOB_QUEUED;
     snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local");
     snprintf(job->status.host, sizeof job->status.host, "%s", a->hostname);
-    if (tsearch(job, &a->jobs, by_name) == NULL)
-        abort(); /* no memory, as xcalloc() does */
+    HASH_ADD_KEYPTR(hh, a->jobs, job->name, strlen(job->name), job);
     return job;
 }
 
@@ -97,7 +90,7 @@ void local_job_free(struct local_job *job)
     local_close_handles(job);
     local_gpus_take_back(job);
     close_letter(job);
-    tdelete(job, &a->jobs, by_name);
+    HASH_DEL(a->jobs, job);
     free(job->name);
     free(job->dir);
     free(job->descriptor);

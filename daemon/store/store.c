@@ -407,10 +407,14 @@ int store_commit(struct store *store, struct error *err)
         return 0;
     if (!store->doomed && run(store, commit_sql, &store->why) == 0) {
         store->in_transaction = false;
+        if (store->event_made != 0)
+            store->newest_event = store->event_made;
+        store->event_made = 0;
         return 0;
     }
     store->in_transaction = false;
     store->doomed = false;
+    store->event_made = 0;
     *err = store->why;
     if (roll_back(store, &rest) < 0)
         log_error("%s", rest.text);

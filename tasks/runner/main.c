@@ -173,17 +173,19 @@ static char *find_jobdir(const struct options *options, struct error *err)
 
 static int run_directory(const struct options *options, const char *jobdir, int signal_fd, int64_t started_ms)
 {
-    struct jobdesc *desc = read_descriptor(options, jobdir);
+    struct jobdesc *desc;
+    const char *tmpdir;
     char name[128];
-    const char *tmpdir = desc != NULL && desc->tmpdir ? name : NULL;
     struct error err;
     int status;
 
+    if (claimed_before(jobdir))
+        return EX_TEMPFAIL;
+    desc = read_descriptor(options, jobdir);
     if (desc == NULL)
         return EX_CONFIG;
-    if (claimed_before(jobdir)) {
-        status = EX_TEMPFAIL;
-    } else if ((status = make_directories(desc)) != 0) {
+    tmpdir = desc->tmpdir ? name : NULL;
+    if ((status = make_directories(desc)) != 0) {
         ;
     } else if (tmpdir != NULL && job_tmpdir_name(name, sizeof name, &err) < 0) {
         log_error("%s", err.text);
