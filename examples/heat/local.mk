@@ -24,8 +24,12 @@ endif
 
 heat_python = \
 	examples/heat/heat_books.py \
+	examples/heat/heat_daemon.py \
 	examples/heat/heat_model.py \
+	examples/heat/heat_offline.py \
+	examples/heat/heat_report.py \
 	examples/heat/heat_surrogate.py \
+	examples/heat/heat_table.py \
 	examples/heat/heat_validation.py
 heatpythondir = $(pkgdatadir)/python/stretto/examples
 dist_heatpython_DATA = $(heat_python)
