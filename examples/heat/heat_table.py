@@ -34,7 +34,7 @@ def parse(argv):
     p = argparse.ArgumentParser(prog="heat_table", description=__doc__.splitlines()[0])
     p.add_argument("--out", required=True, help="directory of the results")
     p.add_argument("--waves", type=numbers, default=[100, 100, 50], help="members in each (100,100,50)")
-    p.add_argument("--gap", type=float, default=5.0, help="seconds between two waves (%(default)s)")
+    p.add_argument("--gap", type=float, default=10.0, help="seconds between two waves (%(default)s)")
     p.add_argument("--steps", type=int, default=100, help="time steps of a member (%(default)s)")
     p.add_argument("--grid", type=int, default=32, help="points in each direction (%(default)s)")
     p.add_argument("--capacity", type=int, default=6000, help="samples in a rank's buffer (%(default)s)")
@@ -104,7 +104,7 @@ class Experiment:
         metrics = daemon.call("GET", f"/v1/trainings/{training['id']}/metrics?points=10000")["series"]
         result = self.result(metrics, lambda text: datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp())
         return dict(result, waves=waves, unique=training["unique"], drawn=training["drawn"],
-                    duplicates=training["duplicates"], samples=training["batches"] and self.samples(number, ranks))
+                    duplicates=training["duplicates"], samples=self.samples(number, ranks))
 
     def waves(self, number):
         """Submit wave after wave; [first submission, last end, members] of each."""
@@ -154,7 +154,7 @@ class Experiment:
             number = self.daemon.submit({"name": f"files, seed {seed}", "width": max(self.options.waves),
                                          "members": self.members(seed, ["--output", directory + "/{index}.npy"])})
             self.daemon.complete(number, LIMIT)
-            rows, path = [], f"/v1/ensembles/{number}/members?limit=1000"
+            path = f"/v1/ensembles/{number}/members?limit=1000"
             rows = [member["parameters"] for member in self.daemon.call("GET", path)["members"]]
             with open(os.path.join(directory, "members.json"), "w", encoding="utf-8") as file:
                 json.dump({"names": list(SPACE), "rows": [[row[name] for name in SPACE] for row in rows]}, file)
@@ -187,12 +187,12 @@ class Experiment:
             for name, key in (("unique", "unique_drawn"), ("drawn", "unique_drawn"), ("samples", "samples"))})
 
     def run(self, policy, ranks, seed):
-        load = os.getloadavg()[0]
+        load, began = os.getloadavg()[0], time.time()
         result = self.offline(ranks, seed) if policy == "offline" else self.stream(policy, ranks, seed)
         expected = sum(self.options.waves) * self.options.steps
         if result["unique"] != expected or result["drawn"] != expected:
             raise RuntimeError(f"{policy}: {result['unique']} samples received and {result['drawn']} drawn of {expected}")
-        return dict(result, policy=policy, ranks=ranks, seed=seed, load=load)
+        return dict(result, policy=policy, ranks=ranks, seed=seed, load=load, seconds=time.time() - began)
 
 
 def main(argv=None):
