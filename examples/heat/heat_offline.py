@@ -3,14 +3,15 @@
     python3 -m stretto.examples.heat_offline --data DIR --steps 100
 
 The baseline that training on the stream is compared with. DIR holds a file INDEX.npy for each member, as heat2d --output
-writes it, and members.json: {"names": [...], "rows": [[...], ...]}, the members' parameters. At the end series.json holds what
-a training on the stream would have reported as metrics, in the same form as GET /v1/trainings/{id}/metrics gives it.
+writes it, and members.json: {"names": [...], "rows": [[...], ...]}, the members' parameters. In the
+working directory, rank0/series.json then holds what a training on the stream would have reported as metrics, in the form of
+GET /v1/trainings/{id}/metrics.
 """
 
 import collections
 import json
+import multiprocessing
 import os
-import subprocess
 import sys
 import time
 
@@ -64,32 +65,29 @@ def parse(argv):
     p.add_argument("--data", required=True, help="directory of the members' files")
     p.add_argument("--batch", type=heat_surrogate.positive, default=10, help="samples in a batch (%(default)s)")
     p.add_argument("--ranks", type=heat_surrogate.positive, default=1, help="processes (%(default)s)")
-    p.add_argument("--rank", type=int, help="which of them this is, in a directory of its own; else all are started")
     return p.parse_args(argv)
 
 
-def start_all(argv, ranks):
-    """Each rank in its directory; they meet in a file of this one, as those of a training do."""
-    environment = dict(os.environ, STRETTO_TRAINING_DIR=os.getcwd())
-    started = []
-    for rank in range(ranks):
-        os.makedirs(f"rank{rank}", exist_ok=True)
-        command = [sys.executable, "-m", "stretto.examples.heat_offline", *argv, "--rank", str(rank)]
-        started.append(subprocess.Popen(command, cwd=f"rank{rank}", env=environment))
-    return max(abs(process.wait()) for process in started)
+def train_as(rank, options):
+    """In a directory of its own; the ranks meet in a file of the one that they have in common, as those of a training do."""
+    os.environ["STRETTO_TRAINING_DIR"] = os.getcwd()
+    os.mkdir(f"rank{rank}")
+    os.chdir(f"rank{rank}")
+    heat_surrogate.set_up(options)
+    files = Files(options.data, options.steps, rank, options.ranks)
+    heat_surrogate.train(files, options, lambda rx, device: rx.batches(options.batch, options.seed))
+    if rank == 0:
+        files.save("series.json")
 
 
 def main(argv=None):
-    argv = sys.argv[1:] if argv is None else argv
     options = parse(argv)
-    if options.rank is None:
-        return start_all(argv, options.ranks)
-    heat_surrogate.set_up(options)
-    files = Files(options.data, options.steps, options.rank, options.ranks)
-    heat_surrogate.train(files, options, lambda rx, device: rx.batches(options.batch, options.seed))
-    if files.rank == 0:
-        files.save("series.json")
-    return 0
+    processes = [multiprocessing.Process(target=train_as, args=(rank, options)) for rank in range(options.ranks)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return int(any(process.exitcode != 0 for process in processes))
 
 
 if __name__ == "__main__":

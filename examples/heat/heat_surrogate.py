@@ -21,7 +21,8 @@ import stretto.distributed
 import stretto.torch
 import stretto.train
 from stretto.examples.heat_books import Books
-from stretto.examples.heat_model import SOLVER_OPTIONS, Scale, learning_rate, make_model
+from stretto.examples.heat_model import Scale, learning_rate, make_model
+from stretto.examples.heat_parameters import SOLVER_OPTIONS
 from stretto.examples.heat_validation import HeldOut
 
 FIELD = "temperature"

@@ -19,7 +19,7 @@ from datetime import datetime
 
 from stretto.examples import heat_report
 from stretto.examples.heat_daemon import Daemon
-from stretto.examples.heat_model import SOLVER_OPTIONS
+from stretto.examples.heat_parameters import SOLVER_OPTIONS
 
 POLICIES = ("fifo", "firo", "reservoir", "offline")
 SPACE = {name: [100, 500] for name in SOLVER_OPTIONS}
@@ -44,6 +44,7 @@ def parse(argv):
     p.add_argument("--policies", type=lambda text: text.split(","), default=POLICIES, help=",".join(POLICIES))
     p.add_argument("--hidden", type=int, default=256, help="width of the hidden layers (%(default)s)")
     p.add_argument("--validate-every", type=int, default=250, help="batches (%(default)s)")
+    p.add_argument("--report-every", type=int, default=10, help="batches (%(default)s)")
     p.add_argument("--validation-members", type=int, default=10, help="members never trained on (%(default)s)")
     options = p.parse_args(argv)
     unknown = [policy for policy in options.policies if policy not in POLICIES]
@@ -76,7 +77,7 @@ class Experiment:
     def training(self, module, seed):
         o = self.options
         return ["taskset", "-c", self.training_cpus, sys.executable, "-m", module, "--steps", str(o.steps), "--hidden",
-                str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--report-every", "10", "--seed", str(seed),
+                str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--report-every", str(o.report_every), "--seed", str(seed),
                 "--validate-every", str(o.validate_every), "--validation-members", str(o.validation_members)]
 
     def stream(self, policy, ranks, seed):
