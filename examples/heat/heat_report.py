@@ -27,7 +27,8 @@ class Run:
 
     def __init__(self, run):
         self.policy, self.ranks, self.seed = run["policy"], run["ranks"], run["seed"]
-        self.load, self.seconds, self.repeats = run["load"], run["seconds"], run["samples"] / run["unique"]
+        self.load, self.repeats = run["load"], run["samples"] / run["unique"]
+        self.seconds = run["seconds"] + run.get("writing", 0)  # of the files that an offline training reads
         self.start = run["waves"][0][0] if run["waves"] else run["train"][0][1]
         if len(run["train"]) < 2:
             raise ValueError(f"{self.policy}, {self.ranks} ranks, seed {self.seed}: too few batches for a rate")
@@ -42,13 +43,13 @@ class Run:
     def learnt_within(self, begin, end):
         return float(numpy.interp(end, self.when, self.learnt) - numpy.interp(begin, self.when, self.learnt))
 
-    def rate_between_waves(self):
-        """Samples a second from the end of a wave's last member to the start of the next wave; None without waves."""
-        length = sum(end - begin for begin, end in self.gaps)
-        return sum(self.learnt_within(*gap) for gap in self.gaps) / length if length > 0 else None
+    def stood_still(self):
+        """Seconds by which points (of ten batches) came late that came after more than five times as long as half of them."""
+        waits = numpy.diff(self.when)
+        typical = numpy.median(waits)
+        return float((waits[waits > 5 * typical] - typical).sum())
 
     def longest_wait(self):
-        """The longest time in which not a single ten batches were learnt from."""
         return float(numpy.diff(self.when).max())
 
     def rate_over_time(self, width=1.0):
@@ -72,14 +73,9 @@ def _head(titles, left):
     return _line(titles) + _line(["---"] * left + ["---:"] * (len(titles) - left))
 
 
-def _between(run):
-    rate = run.rate_between_waves()
-    return "" if rate is None else f"{rate:.0f}"
-
-
 def table(runs):
     """Means over the seeds, by ranks and buffer."""
-    text = _head(["buffer", "ranks", "validation MSE, K²", "least on the way", "samples/s", "of offline's", "between waves",
+    text = _head(["buffer", "ranks", "validation MSE, K²", "least on the way", "samples/s", "of offline's", "stood still, s",
                   "longest wait, s", "times a sample was learnt", "s in all"], 1)
     keys = sorted({(run.ranks, list(NAMES).index(run.policy)) for run in runs})
     for ranks, place in keys:
@@ -87,11 +83,10 @@ def table(runs):
         some = [run for run in runs if (run.policy, run.ranks) == (policy, ranks)]
         base = {run.seed: run.rate for run in runs if (run.policy, run.ranks) == ("offline", ranks)}
         shares = [run.rate / base[run.seed] for run in some if run.seed in base]
-        between = [run.rate_between_waves() for run in some if run.gaps]
         text += _line([NAMES[policy], ranks, _spread([run.loss for run in some]), _spread([run.least for run in some]),
                        f"{statistics.mean(run.rate for run in some):.0f}",
                        f"{statistics.mean(shares):.2f}" if shares else "",
-                       f"{statistics.mean(between):.0f}" if between else "",
+                       _spread([run.stood_still() for run in some]),
                        f"{statistics.mean(run.longest_wait() for run in some):.1f}",
                        f"{statistics.mean(run.repeats for run in some):.2f}",
                        f"{statistics.mean(run.seconds for run in some):.0f}"])
@@ -99,11 +94,11 @@ def table(runs):
 
 
 def run_by_run(runs):
-    text = _head(["buffer", "ranks", "seed", "validation MSE, K²", "samples/s", "between waves", "longest wait, s",
+    text = _head(["buffer", "ranks", "seed", "validation MSE, K²", "samples/s", "stood still, s", "longest wait, s",
                   "waves", "load before", "s in all"], 1)
     for run in sorted(runs, key=lambda run: (run.ranks, list(NAMES).index(run.policy), run.seed)):
-        text += _line([NAMES[run.policy], run.ranks, run.seed, f"{run.loss:.1f}", f"{run.rate:.0f}", _between(run),
-                       f"{run.longest_wait():.1f}", ", ".join(str(wave[2]) for wave in run.waves), f"{run.load:.1f}",
+        text += _line([NAMES[run.policy], run.ranks, run.seed, f"{run.loss:.1f}", f"{run.rate:.0f}",
+                       f"{run.stood_still():.1f}", f"{run.longest_wait():.1f}", ", ".join(str(wave[2]) for wave in run.waves), f"{run.load:.1f}",
                        f"{run.seconds:.0f}"])
     return text
 

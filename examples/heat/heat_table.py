@@ -148,7 +148,7 @@ class Experiment:
         return {"train": series("train_loss"), "validation": series("validation_loss")}
 
     def write_files(self, seed):
-        """The same members once more, which write what they compute; where, and how long that took."""
+        """The same members once more, which write what they compute; where to, and how long that took."""
         if self.data is None or self.data[0] != seed:
             began, directory = time.time(), os.path.join(self.directory, f"data-{seed}")
             os.mkdir(directory)
@@ -188,7 +188,10 @@ class Experiment:
             for name, key in (("unique", "unique_drawn"), ("drawn", "unique_drawn"), ("samples", "samples"))})
 
     def run(self, policy, ranks, seed):
-        load, began = os.getloadavg()[0], time.time()
+        load = os.getloadavg()[0]
+        if policy == "offline":
+            self.write_files(seed)
+        began = time.time()
         result = self.offline(ranks, seed) if policy == "offline" else self.stream(policy, ranks, seed)
         expected = sum(self.options.waves) * self.options.steps
         if result["unique"] != expected or result["drawn"] != expected:

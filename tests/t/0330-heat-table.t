@@ -7,23 +7,22 @@ TEST_LIMIT=400
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 export PYTHONPATH=$builddir/python TMPDIR=$T
 
-ok "figures of a run: what was learnt between waves, and the longest wait" "$STRETTO_PYTHON" - <<'PY'
+ok "figures of a run: its rate, and how long it stood still" "$STRETTO_PYTHON" - <<'PY'
 from stretto.examples.heat_report import Run, table
 def made(policy, seed, when, waves, loss):
     return {"policy": policy, "ranks": 2, "seed": seed, "load": 0, "seconds": 9, "samples": 1000, "unique": 500, "waves": waves,
             "train": [[10 * (i + 1), t, 1] for i, t in enumerate(when)], "validation": [[0, when[0], 5000], [50, when[-1], loss]]}
-# batches of ten on two ranks: 200 samples a point; none from 3 to 7 s, where the members of the first wave have gone at 2 s
-raw = made("fifo", 1, [101, 102, 103, 107, 108], [[100, 102, 4], [106, 108, 4]], 80)
+# batches of ten on two ranks: 200 samples a point; none from 3 to 10 s, where the members of the first wave have gone at 2 s
+raw = made("fifo", 1, [101, 102, 103, 110, 111, 114], [[100, 102, 4], [109, 111, 4]], 80)
 run = Run(raw)
-assert abs(run.rate - 800 / 7) < 1e-9, run.rate
-assert run.longest_wait() == 4
-assert run.gaps == [(2, 6)] and abs(run.rate_between_waves() - (200 + 150) / 4) < 1e-9, run.rate_between_waves()
+assert abs(run.rate - 1000 / 13) < 1e-9, run.rate
+assert run.longest_wait() == 7 and run.stood_still() == 6 and run.gaps == [(2, 9)]
 assert run.loss == 80 and run.least == 80 and run.repeats == 2
 offline = [Run(made("offline", 1, [50, 51, 52], [], 40)), Run(made("offline", 2, [50, 51, 52], [], 60))]
-assert offline[0].rate == 200 and offline[0].rate_between_waves() is None
+assert offline[0].rate == 200 and offline[0].stood_still() == 0 and offline[0].gaps == []
 rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table([run] + offline).splitlines()[2:]]
-assert rows[0] == ["FIFO", "2", "80.0", "80.0", "114", "0.57", "88", "4.0", "2.00", "9"], rows[0]
-assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "", "1.0", "2.00", "9"], rows[1]
+assert rows[0] == ["FIFO", "2", "80.0", "80.0", "77", "0.38", "6.0", "7.0", "2.00", "9"], rows[0]
+assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "0.0 (0.0–0.0)", "1.0", "2.00", "9"], rows[1]
 PY
 small() { # OPTION...
 	timeout 300 "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --grid 8 \
