@@ -108,7 +108,7 @@ class Experiment:
                     duplicates=training["duplicates"], samples=self.samples(number, ranks))
 
     def waves(self, number):
-        """Submit wave after wave; [first submission, last end, members] of each."""
+        """Submit wave after wave; [first submission, last end, members] of each, as they were and not as they were meant."""
         daemon, gone, waves = self.daemon, 0, []
 
         def gone_now():
@@ -124,10 +124,11 @@ class Experiment:
             began, before = time.time(), gone
             daemon.call("PATCH", f"/v1/ensembles/{number}", {"width": size})
             daemon.call("POST", f"/v1/ensembles/{number}/resume")
-            daemon.wait(lambda: gone_now() >= before + size, 60, "a wave to be submitted", 0.001)
+            wanted = min(before + size, sum(self.options.waves))
+            daemon.wait(lambda: gone_now() >= wanted, 60, "a wave to be submitted", 0.001)
             daemon.call("POST", f"/v1/ensembles/{number}/pause")
+            daemon.wait(lambda: ended() == gone_now(), LIMIT, "a wave to end")
             gone = gone_now()
-            daemon.wait(lambda: ended() >= gone, LIMIT, "a wave to end")
             waves.append([began, time.time(), gone - before])
         daemon.call("POST", f"/v1/ensembles/{number}/resume")
         return waves
