@@ -42,7 +42,8 @@ static int check_max(const json_t *field, const json_t *shape, const char *at, i
     *max = 0;
     jsonx_pointer(place, sizeof place, at, "max");
     if (varies && !given)
-        return error_at(err, "spec_missing_key", place, "where the first extent varies (-1), \"max\" tells the largest that it can be");
+        return error_at(err, "spec_missing_key", place,
+                        "where the first extent varies (-1), \"max\" tells the largest that it can be");
     if (!varies && given)
         return error_at(err, "spec_impossible_value", place, "\"max\" is for a field whose first extent is -1");
     return varies ? jsonx_int(field, at, "max", JSONX_REQUIRED, 1, INT32_MAX, max, err) : 0;

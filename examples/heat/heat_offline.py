@@ -69,7 +69,7 @@ def parse(argv):
 
 
 def train_as(rank, options):
-    """In a directory of its own; the ranks meet in a file of the one that they have in common, as those of a training do."""
+    """In a directory of its own; the ranks meet in a file of the one above, as those of a training do."""
     os.environ["STRETTO_TRAINING_DIR"] = os.getcwd()
     os.mkdir(f"rank{rank}")
     os.chdir(f"rank{rank}")

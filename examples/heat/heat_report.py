@@ -44,7 +44,7 @@ class Run:
         return float(numpy.interp(end, self.when, self.learnt) - numpy.interp(begin, self.when, self.learnt))
 
     def stood_still(self):
-        """Seconds by which points (of ten batches) came late that came after more than five times as long as half of them."""
+        """Seconds by which ten batches came late, of those that took more than five times as long as the median."""
         waits = numpy.diff(self.when)
         typical = numpy.median(waits)
         return float((waits[waits > 5 * typical] - typical).sum())
@@ -98,7 +98,8 @@ def run_by_run(runs):
                   "waves", "load before", "s in all"], 1)
     for run in sorted(runs, key=lambda run: (run.ranks, list(NAMES).index(run.policy), run.seed)):
         text += _line([NAMES[run.policy], run.ranks, run.seed, f"{run.loss:.1f}", f"{run.rate:.0f}",
-                       f"{run.stood_still():.1f}", f"{run.longest_wait():.1f}", ", ".join(str(wave[2]) for wave in run.waves), f"{run.load:.1f}",
+                       f"{run.stood_still():.1f}", f"{run.longest_wait():.1f}", ", ".join(str(wave[2]) for wave in run.waves),
+                       f"{run.load:.1f}",
                        f"{run.seconds:.0f}"])
     return text
 

@@ -77,7 +77,8 @@ class Experiment:
     def training(self, module, seed):
         o = self.options
         return ["taskset", "-c", self.training_cpus, sys.executable, "-m", module, "--steps", str(o.steps), "--hidden",
-                str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--report-every", str(o.report_every), "--seed", str(seed),
+                str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--seed", str(seed),
+                "--report-every", str(o.report_every),
                 "--validate-every", str(o.validate_every), "--validation-members", str(o.validation_members)]
 
     def stream(self, policy, ranks, seed):
@@ -173,7 +174,8 @@ class Experiment:
         command = ["env", "-C", out] + self.training("stretto.examples.heat_offline", seed)
         number = self.daemon.submit({
             "name": f"offline, {ranks} ranks, seed {seed}",
-            "members": {"command": command + ["--data", data, "--ranks", "{ranks}"], "parameters": {"grid": {"ranks": [ranks]}},
+            "members": {"command": command + ["--data", data, "--ranks", "{ranks}"],
+                        "parameters": {"grid": {"ranks": [ranks]}},
                         "env": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}, "retries": 0,
                         "resources": {"walltime": "30m"}},
         })

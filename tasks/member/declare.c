@@ -54,8 +54,8 @@ static int64_t first_extent(const struct field *field)
 int declare_fixed(const struct field *field, int64_t *extent, struct error *err)
 {
     if (field_varies(field))
-        return error_set(err, "stream_field", "the first extent of field \"%s\" varies: it is told by the calls that end in "
-                         "_extent", field->name);
+        return error_set(err, "stream_field",
+                         "the first extent of field \"%s\" varies: it is told by the calls that end in _extent", field->name);
     *extent = first_extent(field);
     return 0;
 }
