@@ -29,7 +29,7 @@ struct sample {
     struct params *params;
     struct sample_store *store;
     struct sample *next; /* in the store, when idle */
-    zmq_msg_t field[];   /* header and payload of large fields; behind them, the payloads of the small ones */
+    zmq_msg_t field[];   /* header and payload of large fields; behind them small ones' sizes, where any varies, and payloads */
 };
 
 /* The samples of one stream: their layout, and the memory of those that are idle. */
@@ -48,6 +48,7 @@ bool sample_take(struct sample *sample, int field, zmq_msg_t *msg);
 
 bool sample_is_whole(const struct sample *sample);
 
-/* The bytes of a field. */
+/* A field's contents, and their size in bytes. */
 const void *sample_payload(struct sample *sample, int field);
+size_t sample_bytes(const struct sample *sample, int field);
 #endif
