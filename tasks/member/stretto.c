@@ -6,6 +6,7 @@
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
+#include "tasks/member/flusher.h"
 #include "tasks/member/lending.h"
 #include "tasks/member/link.h"
 #include "tasks/member/sendbuf.h"
@@ -25,7 +26,8 @@ struct stretto {
     struct environment env;
     struct discovery ranks;
     void *zmq;
-    struct link **link; /* one a rank */
+    struct flusher *flusher; /* its lock is held while links are used */
+    struct link **link;      /* one a rank */
     struct sendbuf_pool *pool;
     struct steps *steps; /* those of which some fields are still to come */
     struct {
@@ -34,10 +36,27 @@ struct stretto {
         struct lending lending;
     } field[FIELDS_MAX];
     bool failed;      /* nothing more can be sent */
+    bool late;        /* for late_err, what was held could not be sent */
+    struct error late_err;
     bool finished;    /* all is acknowledged, and the ranks know that it was all */
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
     int64_t until;    /* monotonic ms: the current call's patience ends */
 };
+
+/* By the flusher. A failure is told by the next call. */
+static bool look(void *arg)
+{
+    struct stretto *s = arg;
+    bool held = false;
+
+    for (int i = 0; i < s->ranks.ranks; i++) {
+        int rc = link_look(s->link[i], &s->late_err);
+
+        s->late = s->late || rc < 0;
+        held = held || rc > 0;
+    }
+    return held;
+}
 
 static int connect_ranks(struct stretto *s)
 {
@@ -54,6 +73,7 @@ static int connect_ranks(struct stretto *s)
     config.zmq = s->zmq;
     config.window_bytes = WINDOW_BYTES / (size_t)s->ranks.ranks;
     config.window_frames = WINDOW_FRAMES;
+    config.pool = s->pool;
     for (int i = 0; i < s->ranks.ranks; i++) {
         config.rank = i;
         config.address = &s->ranks.address[i];
@@ -61,6 +81,7 @@ static int connect_ranks(struct stretto *s)
         if (s->link[i] == NULL)
             return -1;
     }
+    s->flusher = flusher_create(look, s);
     return 0;
 }
 
@@ -171,12 +192,42 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
 
 static int service(struct stretto *s)
 {
+    if (s->late) {
+        s->err = s->late_err;
+        s->failed = true;
+        return -1;
+    }
     for (int i = 0; i < s->ranks.ranks; i++)
         if (link_service(s->link[i], &s->err) < 0) {
             s->failed = true;
             return -1;
         }
     return 0;
+}
+
+static int flush(struct stretto *s)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < s->ranks.ranks; i++)
+        rc = link_flush(s->link[i], &s->err);
+    s->failed = s->failed || rc < 0;
+    return rc;
+}
+
+/* Gives back the lock; what is held is sent soon, whatever the program does next. */
+static int leave(struct stretto *s, int rc)
+{
+    bool held = false;
+
+    for (int i = 0; !held && i < s->ranks.ranks; i++)
+        held = link_holds(s->link[i]);
+    if (flusher_unlock(s->flusher, held) < 0) {
+        if (flush(s) < 0)
+            rc = -1;
+        flusher_unlock(s->flusher, false);
+    }
+    return rc;
 }
 
 /* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
@@ -193,6 +244,8 @@ static int wait_for_ranks(struct stretto *s, const char *what)
     }
     if (patience <= 0)
         return STRETTO_AGAIN;
+    if (flush(s) < 0)
+        return -1;
     if (patience < timeout)
         timeout = patience;
     items = xcalloc((size_t)s->ranks.ranks, sizeof *items);
@@ -212,8 +265,7 @@ static int wait_for_ranks(struct stretto *s, const char *what)
     return rc;
 }
 
-/* Takes over *msg, which holds the payload behind room for the header. */
-static int send_message(struct stretto *s, struct link *link, int number, int64_t step, zmq_msg_t *msg)
+static struct frame frame_of(struct stretto *s, int number, int64_t step, const void *payload)
 {
     const struct field *field = &s->env.fields.field[number];
     struct frame f = {.step = step,
@@ -225,16 +277,32 @@ static int send_message(struct stretto *s, struct link *link, int number, int64_
     memcpy(f.shape, field->shape, sizeof f.shape);
     if (s->env.checksum) {
         f.flags = FRAME_PAYLOAD_CHECKSUM;
-        f.payload_checksum = frame_checksum((uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, field->bytes);
+        f.payload_checksum = frame_checksum(payload, field->bytes);
     }
+    return f;
+}
+
+/* Takes over *msg, which holds the payload behind room for the header. */
+static int send_message(struct stretto *s, struct link *link, int number, int64_t step, zmq_msg_t *msg)
+{
+    struct frame f = frame_of(s, number, step, (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
+
     return link_send(link, &f, msg, &s->err);
 }
 
 static int send_copy(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
 {
     const struct field *field = &s->env.fields.field[number];
+    void *place = link_place(link, FRAME_HEADER_SIZE + field->bytes);
     zmq_msg_t msg;
 
+    if (place != NULL) {
+        struct frame f;
+
+        convert(place, field->dtype, data, s->field[number].dtype, field->count);
+        f = frame_of(s, number, step, place);
+        return link_placed(link, &f, &s->err);
+    }
     if (sendbuf_message(s->pool, FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)field->bytes);
@@ -278,6 +346,8 @@ static int wait_for_room(struct stretto *s, int field, int64_t step, struct link
     be_patient(s);
     /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
     *link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
+    if (link_gathers(*link, size))
+        return 0;
     rc = service(s);
     while (rc == 0 && !link_has_room(*link, size)) {
         rc = wait_for_ranks(s, "for room in the ranks' buffers");
@@ -306,8 +376,11 @@ int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
         return 0;
     if (check_field(s, field) < 0)
         return -1;
+    flusher_lock(s->flusher);
     rc = wait_for_room(s, field, step, &link);
-    return rc < 0 ? rc : note_sent(s, field, step, send_copy(s, link, field, step, data));
+    if (rc == 0)
+        rc = note_sent(s, field, step, send_copy(s, link, field, step, data));
+    return leave(s, rc);
 }
 
 int stretto_lend(struct stretto *s, int field, void **out)
@@ -345,14 +418,16 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         lending_take(lending, &msg);
         return 0;
     }
+    flusher_lock(s->flusher);
     rc = wait_for_room(s, field, step, &link);
-    if (rc < 0)
-        return rc;
-    framed = lending->framed;
-    lending_take(lending, &msg);
-    return note_sent(s, field, step,
-                     framed ? send_message(s, link, field, step, &msg)
-                            : send_copy(s, link, field, step, lending->scratch));
+    if (rc == 0) {
+        framed = lending->framed;
+        lending_take(lending, &msg);
+        rc = note_sent(s, field, step,
+                       framed ? send_message(s, link, field, step, &msg)
+                              : send_copy(s, link, field, step, lending->scratch));
+    }
+    return leave(s, rc);
 }
 
 double stretto_time_left(const struct stretto *s)
@@ -370,20 +445,14 @@ static bool settled(const struct stretto *s)
     return true;
 }
 
-int stretto_finish(struct stretto *s)
+static int finish(struct stretto *s)
 {
-    int rc;
+    int rc = 0;
 
-    if (s->failed)
-        return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
-    if (!s->env.active || s->finished)
-        return 0;
-    if (incomplete(s) < 0)
-        return -1;
-    be_patient(s);
-    for (int i = 0; i < s->ranks.ranks; i++)
-        link_finalize(s->link[i]);
-    rc = service(s);
+    for (int i = 0; rc == 0 && i < s->ranks.ranks; i++)
+        rc = link_finalize(s->link[i], &s->err);
+    if (rc == 0)
+        rc = service(s);
     while (rc == 0 && !settled(s)) {
         rc = wait_for_ranks(s, "for the ranks to acknowledge");
         if (rc == 0)
@@ -393,10 +462,24 @@ int stretto_finish(struct stretto *s)
     return rc;
 }
 
+int stretto_finish(struct stretto *s)
+{
+    if (s->failed)
+        return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    if (!s->env.active || s->finished)
+        return 0;
+    if (incomplete(s) < 0)
+        return -1;
+    be_patient(s);
+    flusher_lock(s->flusher);
+    return leave(s, finish(s));
+}
+
 void stretto_abort(struct stretto *s)
 {
     if (s == NULL)
         return;
+    flusher_destroy(s->flusher);
     for (int i = 0; s->link != NULL && i < s->ranks.ranks; i++)
         link_destroy(s->link[i]);
     free(s->link);

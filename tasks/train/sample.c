@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ZeroMQ hands out messages up to this size as references into its 8 KiB read buffer. Kept for long, one such message
- * would hold all of that, so these are copied; larger ones have their own memory and are only moved. */
-#define SHARED_MAX 8192
+/* A small frame shares its message with others, or ZeroMQ has handed it out as a reference into its 8 KiB read buffer.
+ * Kept for long, one such would hold all of that, so these are copied; larger ones have their own memory and are only
+ * moved. */
 #define IN_MESSAGE SIZE_MAX
 
 struct sample_store {
     int fields;
     size_t size;                    /* of a sample with its small fields */
+    size_t bytes[FIELDS_MAX];       /* of a field */
     size_t at[FIELDS_MAX];          /* where a small field is in it; IN_MESSAGE for large ones */
     struct sample *idle;            /* of the thread that creates */
     _Atomic(struct sample *) freed; /* by any thread; taken over as a whole */
@@ -48,8 +49,9 @@ struct sample_store *sample_store_create(const struct field_set *fields)
     for (int i = 0; i < fields->count; i++) {
         size_t bytes = fields->field[i].bytes;
 
+        store->bytes[i] = bytes;
         store->at[i] = IN_MESSAGE;
-        if (FRAME_HEADER_SIZE + bytes > SHARED_MAX)
+        if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX)
             continue;
         store->at[i] = store->size;
         store->size += (bytes + 15) / 16 * 16;
@@ -125,7 +127,7 @@ void sample_unref(struct sample *sample)
         ;
 }
 
-bool sample_take(struct sample *sample, int field, zmq_msg_t *msg)
+bool sample_take(struct sample *sample, int field, const void *payload, zmq_msg_t *msg)
 {
     size_t at = sample->store->at[field];
 
@@ -135,8 +137,7 @@ bool sample_take(struct sample *sample, int field, zmq_msg_t *msg)
         zmq_msg_init(&sample->field[field]);
         zmq_msg_move(&sample->field[field], msg);
     } else {
-        memcpy((char *)sample + at, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE,
-               zmq_msg_size(msg) - FRAME_HEADER_SIZE);
+        memcpy((char *)sample + at, payload, sample->store->bytes[field]);
     }
     sample->have |= (uint64_t)1 << field;
     return true;
