@@ -176,11 +176,15 @@ static void __attribute__((noreturn)) sender(long number, int go)
 
 struct timing {
     double at, cpu;
+    long faults;
 };
 
 static struct timing mark(void)
 {
-    return (struct timing){now(), cpu_of(RUSAGE_SELF)};
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (struct timing){now(), cpu_of(RUSAGE_SELF), u.ru_minflt};
 }
 
 /* A reservoir draws with replacement: where only as many are drawn as have come, the share of the unseen grows until
@@ -365,9 +369,9 @@ int main(int argc, char **argv)
     counted = (double)(samples - warmed);
     if (strcmp(what, "loop") != 0)
         printf("{\"samples_per_second\": %.1f, \"gigabytes_per_second\": %.3f, \"receiver_cpu_ms\": %.5f, "
-           "\"sender_cpu_ms\": %.5f, \"draws\": %.2f}\n",
+           "\"sender_cpu_ms\": %.5f, \"draws\": %.2f, \"faults\": %.1f}\n",
            counted / (to.at - from.at), counted * (double)bytes / (to.at - from.at) / 1e9,
-           (to.cpu - from.cpu) * 1e3 / counted, cpu_of(RUSAGE_CHILDREN) * 1e3 / (double)samples, draws);
+           (to.cpu - from.cpu) * 1e3 / counted, cpu_of(RUSAGE_CHILDREN) * 1e3 / (double)samples, draws, (double)(to.faults - from.faults) / counted);
     fflush(stdout);
     return execlp("rm", "rm", "-rf", dir, NULL);
 }
