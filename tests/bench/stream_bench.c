@@ -204,7 +204,7 @@ static void take_by_stretto(struct st_train *t, float *batch, long warm, struct 
             warm = (long)s.received;
         }
         if ((long)s.received < drawn + BATCH && s.unseen < capacity / 10 * 9)
-            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = bytes < 100000 ? 200000 : 1000000}, NULL);
         else if (st_train_batch(t, fields, NULL, NULL, NULL, 60000) == BATCH)
             drawn += BATCH;
         else
