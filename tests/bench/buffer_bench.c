@@ -44,7 +44,7 @@ static void release(void *data, void *hint)
 {
     atomic_bool *used = hint;
 
-    atomic_store(used, false);
+    atomic_store_explicit(used, false, memory_order_release);
 }
 
 static double cpu_of_thread(void)
@@ -75,9 +75,9 @@ static void *put_samples(void *arg)
         for (int i = 0; i < many; i++) {
             zmq_msg_t msg;
 
-            while (atomic_load(&used[next]))
+            while (atomic_load_explicit(&used[next], memory_order_acquire))
                 next = (next + 1) % slots;
-            used[next] = true;
+            atomic_store_explicit(&used[next], true, memory_order_relaxed);
             zmq_msg_init_data(&msg, memory + next * size, size, release, &used[next]);
             next = (next + 1) % slots;
             sample[i] = sample_create(store, 0, step++, params);
