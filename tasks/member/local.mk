@@ -10,6 +10,7 @@ libmember_la_SOURCES = \
 	tasks/member/flusher.c tasks/member/flusher.h \
 	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h \
+	tasks/member/links.c tasks/member/links.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/steps.c tasks/member/steps.h \
 	tasks/member/stretto.c \

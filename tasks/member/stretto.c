@@ -6,29 +6,19 @@
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
-#include "tasks/member/flusher.h"
 #include "tasks/member/lending.h"
-#include "tasks/member/link.h"
-#include "tasks/member/sendbuf.h"
+#include "tasks/member/links.h"
 #include "tasks/member/steps.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
-#define WINDOW_BYTES ((size_t)32 << 20) /* over all ranks */
-#define WINDOW_FRAMES 1024              /* for each rank */
 
 struct stretto {
     struct error err;
     struct environment env;
     struct discovery ranks;
-    void *zmq;
-    struct flusher *flusher; /* its lock is held while links are used */
-    struct link **link;      /* one a rank */
-    struct sendbuf_pool *pool;
+    struct links *links;
     struct steps *steps; /* those of which some fields are still to come */
     struct {
         bool declared;
@@ -36,54 +26,10 @@ struct stretto {
         struct lending lending;
     } field[FIELDS_MAX];
     bool failed;      /* nothing more can be sent */
-    bool late;        /* for late_err, what was held could not be sent */
-    struct error late_err;
     bool finished;    /* all is acknowledged, and the ranks know that it was all */
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
     int64_t until;    /* monotonic ms: the current call's patience ends */
 };
-
-/* By the flusher. A failure is told by the next call. */
-static bool look(void *arg)
-{
-    struct stretto *s = arg;
-    bool held = false;
-
-    for (int i = 0; i < s->ranks.ranks; i++) {
-        int rc = link_look(s->link[i], &s->late_err);
-
-        s->late = s->late || rc < 0;
-        held = held || rc > 0;
-    }
-    return held;
-}
-
-static int connect_ranks(struct stretto *s)
-{
-    struct link_config config = {.env = &s->env, .generation = s->ranks.generation};
-
-    if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
-        return error_errno(&s->err, "stream_random", "cannot draw a session number");
-    s->zmq = zmq_ctx_new();
-    s->pool = sendbuf_pool_create();
-    if (s->zmq == NULL || s->pool == NULL)
-        return error_set(&s->err, "stream_memory", "no memory for the stream");
-    zmq_ctx_set(s->zmq, ZMQ_MAX_SOCKETS, s->ranks.ranks + 8);
-    s->link = xcalloc((size_t)s->ranks.ranks, sizeof(struct link *));
-    config.zmq = s->zmq;
-    config.window_bytes = WINDOW_BYTES / (size_t)s->ranks.ranks;
-    config.window_frames = WINDOW_FRAMES;
-    config.pool = s->pool;
-    for (int i = 0; i < s->ranks.ranks; i++) {
-        config.rank = i;
-        config.address = &s->ranks.address[i];
-        s->link[i] = link_create(&config, &s->err);
-        if (s->link[i] == NULL)
-            return -1;
-    }
-    s->flusher = flusher_create(look, s);
-    return 0;
-}
 
 /* Each call that may wait begins so. */
 static void be_patient(struct stretto *s)
@@ -119,7 +65,9 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
         rc = discovery_wait(&s->env, s->until, &s->ranks, &s->err);
     if (rc == DISCOVERY_NOT_YET)
         return STRETTO_AGAIN;
-    if (rc < 0 || (s->env.active && connect_ranks(s) < 0))
+    if (rc == 0 && s->env.active)
+        s->links = links_create(&s->env, &s->ranks, &s->err);
+    if (rc < 0 || (s->env.active && s->links == NULL))
         return -1;
     s->failed = false;
     return 0;
@@ -190,81 +138,6 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
     return 1;
 }
 
-static int service(struct stretto *s)
-{
-    if (s->late) {
-        s->err = s->late_err;
-        s->failed = true;
-        return -1;
-    }
-    for (int i = 0; i < s->ranks.ranks; i++)
-        if (link_service(s->link[i], &s->err) < 0) {
-            s->failed = true;
-            return -1;
-        }
-    return 0;
-}
-
-static int flush(struct stretto *s)
-{
-    int rc = 0;
-
-    for (int i = 0; rc == 0 && i < s->ranks.ranks; i++)
-        rc = link_flush(s->link[i], &s->err);
-    s->failed = s->failed || rc < 0;
-    return rc;
-}
-
-/* Gives back the lock; what is held is sent soon, whatever the program does next. */
-static int leave(struct stretto *s, int rc)
-{
-    bool held = false;
-
-    for (int i = 0; !held && i < s->ranks.ranks; i++)
-        held = link_holds(s->link[i]);
-    if (flusher_unlock(s->flusher, held) < 0) {
-        if (flush(s) < 0)
-            rc = -1;
-        flusher_unlock(s->flusher, false);
-    }
-    return rc;
-}
-
-/* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
- * for long enough. */
-static int wait_for_ranks(struct stretto *s, const char *what)
-{
-    int64_t timeout = environment_left_ms(&s->env), patience = s->until - time_monotonic_ms();
-    zmq_pollitem_t *items;
-    int rc = 0;
-
-    if (timeout == 0) {
-        s->failed = true;
-        return error_set(&s->err, "stream_deadline", "the member's walltime ended while waiting %s", what);
-    }
-    if (patience <= 0)
-        return STRETTO_AGAIN;
-    if (flush(s) < 0)
-        return -1;
-    if (patience < timeout)
-        timeout = patience;
-    items = xcalloc((size_t)s->ranks.ranks, sizeof *items);
-    for (int i = 0; i < s->ranks.ranks; i++) {
-        int64_t due = link_timeout(s->link[i]);
-
-        items[i] = (zmq_pollitem_t){.socket = link_socket(s->link[i]), .events = ZMQ_POLLIN};
-        if (due >= 0 && due < timeout)
-            timeout = due;
-    }
-    /* An interrupted wait is only a shorter one. */
-    if (zmq_poll(items, s->ranks.ranks, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR) {
-        s->failed = true;
-        rc = error_set(&s->err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
-    }
-    free(items);
-    return rc;
-}
-
 static struct frame frame_of(struct stretto *s, int number, int64_t step, const void *payload)
 {
     const struct field *field = &s->env.fields.field[number];
@@ -303,7 +176,7 @@ static int send_copy(struct stretto *s, struct link *link, int number, int64_t s
         f = frame_of(s, number, step, place);
         return link_placed(link, &f, &s->err);
     }
-    if (sendbuf_message(s->pool, FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
+    if (sendbuf_message(links_pool(s->links), FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)field->bytes);
     convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype,
@@ -343,18 +216,22 @@ static int wait_for_room(struct stretto *s, int field, int64_t step, struct link
         return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
     if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX))
         return incomplete(s);
-    be_patient(s);
-    /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
-    *link = s->link[(s->env.member + (uint64_t)step) % (uint64_t)s->ranks.ranks];
+    *link = links_of_step(s->links, step);
     if (link_gathers(*link, size))
         return 0;
-    rc = service(s);
-    while (rc == 0 && !link_has_room(*link, size)) {
-        rc = wait_for_ranks(s, "for room in the ranks' buffers");
-        if (rc == 0)
-            rc = service(s);
-    }
+    be_patient(s);
+    rc = links_wait_for_room(s->links, *link, size, s->until, &s->err);
+    s->failed = rc == -1;
     return rc;
+}
+
+static int leave(struct stretto *s, int rc)
+{
+    int left = links_leave(s->links, rc, &s->err);
+
+    if (left != rc)
+        s->failed = true;
+    return left;
 }
 
 /* Done with a message that was handed to a link. */
@@ -376,7 +253,7 @@ int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
         return 0;
     if (check_field(s, field) < 0)
         return -1;
-    flusher_lock(s->flusher);
+    links_enter(s->links);
     rc = wait_for_room(s, field, step, &link);
     if (rc == 0)
         rc = note_sent(s, field, step, send_copy(s, link, field, step, data));
@@ -393,7 +270,7 @@ int stretto_lend(struct stretto *s, int field, void **out)
         return -1;
     f = &s->env.fields.field[field];
     in_place = s->env.active && s->field[field].dtype == f->dtype;
-    *out = lending_lend(&s->field[field].lending, in_place ? s->pool : NULL,
+    *out = lending_lend(&s->field[field].lending, in_place ? links_pool(s->links) : NULL,
                         f->count * dtype_size(s->field[field].dtype));
     if (*out == NULL)
         return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);
@@ -418,7 +295,7 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         lending_take(lending, &msg);
         return 0;
     }
-    flusher_lock(s->flusher);
+    links_enter(s->links);
     rc = wait_for_room(s, field, step, &link);
     if (rc == 0) {
         framed = lending->framed;
@@ -437,33 +314,10 @@ double stretto_time_left(const struct stretto *s)
     return s->env.deadline - (double)time_now_ms() / 1000;
 }
 
-static bool settled(const struct stretto *s)
-{
-    for (int i = 0; i < s->ranks.ranks; i++)
-        if (!link_settled(s->link[i]))
-            return false;
-    return true;
-}
-
-static int finish(struct stretto *s)
-{
-    int rc = 0;
-
-    for (int i = 0; rc == 0 && i < s->ranks.ranks; i++)
-        rc = link_finalize(s->link[i], &s->err);
-    if (rc == 0)
-        rc = service(s);
-    while (rc == 0 && !settled(s)) {
-        rc = wait_for_ranks(s, "for the ranks to acknowledge");
-        if (rc == 0)
-            rc = service(s);
-    }
-    s->finished = rc == 0;
-    return rc;
-}
-
 int stretto_finish(struct stretto *s)
 {
+    int rc;
+
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
     if (!s->env.active || s->finished)
@@ -471,24 +325,20 @@ int stretto_finish(struct stretto *s)
     if (incomplete(s) < 0)
         return -1;
     be_patient(s);
-    flusher_lock(s->flusher);
-    return leave(s, finish(s));
+    links_enter(s->links);
+    rc = leave(s, links_finish(s->links, s->until, &s->err));
+    s->failed = rc == -1;
+    s->finished = rc == 0;
+    return rc;
 }
 
 void stretto_abort(struct stretto *s)
 {
     if (s == NULL)
         return;
-    flusher_destroy(s->flusher);
-    for (int i = 0; s->link != NULL && i < s->ranks.ranks; i++)
-        link_destroy(s->link[i]);
-    free(s->link);
     for (int i = 0; i < FIELDS_MAX; i++)
         lending_fini(&s->field[i].lending);
-    if (s->zmq != NULL)
-        while (zmq_ctx_term(s->zmq) != 0 && zmq_errno() == EINTR)
-            ;
-    sendbuf_pool_destroy(s->pool);
+    links_destroy(s->links);
     steps_destroy(s->steps);
     discovery_fini(&s->ranks);
     environment_fini(&s->env);
