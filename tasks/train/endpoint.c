@@ -21,6 +21,7 @@
 #define AHEAD_BYTES ((uint64_t)4 << 20)
 #define HELLO_MAX ((uint64_t)1 << 20)
 #define BACKLOG 4096
+#define ENCRYPTION_BYTES 64 /* more than CURVE adds to a message, which ZeroMQ counts */
 
 struct endpoint {
     void *socket;
@@ -103,7 +104,7 @@ static int bind_loopback(struct endpoint *e, struct error *err)
 static int bind_socket(struct endpoint *e, const struct train_config *config, void *zmq, struct error *err)
 {
     uint64_t message = largest_message(config), ahead = AHEAD_BYTES / message;
-    int64_t max = (int64_t)(message > HELLO_MAX ? message : HELLO_MAX);
+    int64_t max = (int64_t)(message > HELLO_MAX ? message : HELLO_MAX) + ENCRYPTION_BYTES;
     int linger = 0, backlog = BACKLOG, hwm = ahead < 2 ? 2 : (int)ahead;
     char *name = xasprintf("ipc://%s", e->path);
     int rc = 0;
