@@ -19,7 +19,8 @@ void bundle_fini(struct bundle *b);
 
 bool bundle_is_open(const struct bundle *b);
 
-/* Whether a frame of `size` bytes, its header's included, may go into a bundle at all; and into this one, which is open. */
+/* Whether a frame of `size` bytes, its header's included, may go into a bundle at all; and into this one, which is
+ * open. */
 bool bundle_suits(const struct bundle *b, size_t size);
 bool bundle_takes(const struct bundle *b, size_t size);
 

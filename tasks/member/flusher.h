@@ -1,14 +1,14 @@
 /* A lock around what a stream holds back for a moment, and the thread that sends it on where the program does not: it
- * may compute for an hour before it sends again. The thread starts with the first that is held, and sleeps while nothing
- * is. */
+ * may compute for an hour before it sends again. The thread starts with the first that is held, and sleeps while
+ * nothing is. */
 #ifndef TASKS_MEMBER_FLUSHER_H
 #define TASKS_MEMBER_FLUSHER_H
 #include <stdbool.h>
 
 struct flusher;
 
-/* Called with the lock, every FLUSHER_MS while anything is held: send what was there at the call before. Returns whether
- * anything is still held. */
+/* Called with the lock, every FLUSHER_MS while anything is held: send what was there at the call before. Returns
+ * whether anything is still held. */
 typedef bool flusher_look(void *arg);
 
 #define FLUSHER_MS 1

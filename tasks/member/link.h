@@ -24,7 +24,8 @@ struct link_config {
     struct sendbuf_pool *pool;
 };
 
-/* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on failure. */
+/* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on
+ * failure. */
 struct link *link_create(const struct link_config *config, struct error *err);
 
 /* Nothing is sent any more. NULL is taken. */
@@ -37,9 +38,10 @@ bool link_has_room(const struct link *link, size_t size);
  * over the message. What is held goes first. */
 int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err);
 
-/* Small frames gather in one message while others are on their way: link_place() gives room for the payload of one, all in
- * all of `size` bytes, which link_placed() then takes with its header. The message goes when it is full, by link_flush(),
- * or by the second link_look(), and so soon. NULL where the frame is to be sent alone. Both need link_has_room(). */
+/* Small frames gather in one message while others are on their way: link_place() gives room for the payload of one,
+ * all in all of `size` bytes, which link_placed() then takes with its header. The message goes when it is full, by
+ * link_flush(), or by the second link_look(), and so soon. NULL where the frame is to be sent alone. Both need
+ * link_has_room(). */
 void *link_place(struct link *link, size_t size);
 int link_placed(struct link *link, struct frame *f, struct error *err);
 int link_flush(struct link *link, struct error *err);

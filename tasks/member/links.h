@@ -1,5 +1,5 @@
-/* The ways to all ranks of a training, and the lock under which a program's thread and the flusher use them. Where a call
- * fails, the stream has. */
+/* The ways to all ranks of a training, and the lock under which a program's thread and the flusher use them. Where a
+ * call fails, the stream has. */
 #ifndef TASKS_MEMBER_LINKS_H
 #define TASKS_MEMBER_LINKS_H
 #include "tasks/member/discovery.h"
@@ -16,8 +16,8 @@ void links_destroy(struct links *l);
 /* Of all messages. */
 struct sendbuf_pool *links_pool(const struct links *l);
 
-/* All that follows, and the links themselves, are used between these two. The second sees to it that what is held is sent
- * soon, whatever the program does next; returns rc, or -1. */
+/* All that follows, and the links themselves, are used between these two. The second sees to it that what is held is
+ * sent soon, whatever the program does next; returns rc, or -1. */
 void links_enter(struct links *l);
 int links_leave(struct links *l, int rc, struct error *err);
 

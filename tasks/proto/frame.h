@@ -1,7 +1,7 @@
 /* Frames of the stream: a 128-byte little-endian header and its payload. One ZeroMQ message is one frame, so that the
  * received message itself is the storage of a sample; or several small SAMPLE frames one behind the other, since a
- * message costs far more than the copy of a few KiB. docs/protocol.md has the layout byte for byte, and what each kind is
- * for. */
+ * message costs far more than the copy of a few KiB. docs/protocol.md has the layout byte for byte, and what each kind
+ * is for. */
 #ifndef TASKS_PROTO_FRAME_H
 #define TASKS_PROTO_FRAME_H
 #include <stdbool.h>
@@ -70,9 +70,9 @@ enum frame_fault {
 void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE]);
 
 /* Read a frame, and `size`, the bytes from it to the message's end: strict, never beyond them. With FRAME_MORE in
- * f->flags another one follows after frame_span(f) bytes; without it, this was the last. The payload checksum is verified
- * where the flag is set. *f is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything after it
- * leave the identity valid. */
+ * f->flags another one follows after frame_span(f) bytes; without it, this was the last. The payload checksum is
+ * verified where the flag is set. *f is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything
+ * after it leave the identity valid. */
 enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f);
 
 /* From the beginning of a frame to that of the next one in its message. */

@@ -426,7 +426,8 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     answer(in, from, f, FRAME_FINALIZED, f->sequence, 0, NULL);
 }
 
-/* A frame that is whole in itself. false where nothing of its sender can be taken, what follows in the message neither. */
+/* A frame that is whole in itself. false where nothing of its sender can be taken, what follows in the message
+ * neither. */
 static bool take_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
 {
     /* Without the key there is no answer, to tell strangers nothing. */

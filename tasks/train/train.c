@@ -61,8 +61,8 @@ static void collect(void *arg, struct st_train_stats *s)
     memcpy(s->draws, pool.draws, sizeof s->draws);
 }
 
-/* Messages of some MiB come and go all the time, and what malloc gives back to the system in between is faulted in again
- * page by page, which costs as much as half a copy. So it keeps some more, unless the user has an opinion. */
+/* Messages of some MiB come and go all the time, and what malloc gives back to the system in between is faulted in
+ * again page by page, which costs as much as half a copy. So it keeps some more, unless the user has an opinion. */
 static void keep_memory(void)
 {
     static const char *const said[] = {"GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_",

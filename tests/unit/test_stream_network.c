@@ -192,8 +192,8 @@ static void say_something(struct hello *hello)
     zmq_send(hello->socket, "something that is no frame", 26, ZMQ_DONTWAIT);
 }
 
-/* Without a key at all, and with a key pair but another rank's public key: not a frame gets in. With the right one it does,
- * which shows that there is something to see. */
+/* Without a key at all, and with a key pair but another rank's public key: not a frame gets in. With the right one it
+ * does, which shows that there is something to see. */
 static void strangers_do_not_get_as_far_as_a_frame(void **state)
 {
     char wrong[41], mine[41], secret[41], endpoint[64];
