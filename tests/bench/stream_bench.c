@@ -190,7 +190,8 @@ static void receive(int go, struct timing *from, struct timing *to, long warm)
     if (over_stretto()) {
         struct st_train *t;
 
-        must(st_train_open(&t) == 0, st_train_error(t));
+        if (st_train_open(&t) != 0)
+            die(st_train_error(t));
         rig_offer(&rig);
         must(write(go, "12345678", (size_t)rig.senders) == rig.senders, "no sender");
         if (strcmp(what, "loop") == 0)

@@ -125,7 +125,8 @@ int main(int argc, char **argv)
     for (long i = 0; i < rig.senders; i++)
         if ((process[i] = fork()) == 0)
             member(i, go[0]);
-    must(st_train_open(&t) == 0, st_train_error(t));
+    if (st_train_open(&t) != 0)
+        die(st_train_error(t));
     rig_offer(&rig);
     rank_before = resident_mib(getpid());
     member_before = largest_member();

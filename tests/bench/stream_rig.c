@@ -119,9 +119,12 @@ void rig_send(const struct rig *rig, long member, const float *data, long steps)
 
     snprintf(text, sizeof text, "%ld", member);
     setenv("STRETTO_MEMBER", text, 1);
-    must(stretto_open(&s) == 0, stretto_error(s));
+    if (stretto_open(&s) != 0)
+        die(stretto_error(s));
     u = stretto_field(s, "u", STRETTO_FLOAT32, 1, shape);
+    must(u >= 0, stretto_error(s));
     for (long i = 0; i < steps; i++)
-        must(u >= 0 && stretto_send(s, u, i, data) == 0, stretto_error(s));
+        if (stretto_send(s, u, i, data) != 0)
+            die(stretto_error(s));
     must(stretto_close(s) == 0, "not everything was acknowledged");
 }
