@@ -125,7 +125,7 @@ static void on_beat(uv_timer_t *timer)
 static void on_commit(void *arg)
 {
     struct feed *feed = arg;
-    int64_t oldest, newest;
+    int64_t newest;
     struct error err;
 
     if (feed->review) {
@@ -133,7 +133,7 @@ static void on_commit(void *arg)
         end_those_over(&feed->idle);
         end_those_over(&feed->due);
     }
-    if (store_event_bounds(feed->config->store, &oldest, &newest, &err) < 0) {
+    if (store_event_newest(feed->config->store, &newest, &err) < 0) {
         log_warn("events cannot be told: %s", err.text);
         return;
     }

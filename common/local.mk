@@ -6,11 +6,13 @@ libcommon_la_SOURCES = \
 	common/heap.c common/heap.h \
 	common/jsonflat.c common/jsonflat.h \
 	common/jsonx.c common/jsonx.h \
+	common/letter.c common/letter.h \
 	common/log.c common/log.h \
 	common/log_format.c common/log_format.h \
 	common/log_limit.c common/log_limit.h \
 	common/log_sink.c common/log_sink.h \
 	common/process.c common/process.h \
+	common/text.c common/text.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
 	common/xalloc.c common/xalloc.h

@@ -18,7 +18,7 @@ static struct {
     enum log_level level;
     enum log_format format;
     enum log_frame frame;
-    bool limited;
+    bool limited, troubled;
     struct log_sink sink;
     struct log_limit limit;
 } the = {
@@ -85,11 +85,22 @@ void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, 
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     pthread_mutex_lock(&the.lock);
+    the.troubled = the.troubled || level <= LOG_LEVEL_WARN;
     tell_losses();
     if (!the.limited || log_limit_pass(&the.limit, fmt, level, message, time_monotonic_ms()))
         write_message(level, ids, message);
     pthread_mutex_unlock(&the.lock);
     errno = saved;
+}
+
+bool log_troubled(void)
+{
+    bool troubled;
+
+    pthread_mutex_lock(&the.lock);
+    troubled = the.troubled;
+    pthread_mutex_unlock(&the.lock);
+    return troubled;
 }
 
 bool log_to_valid(const char *to)

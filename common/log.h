@@ -31,6 +31,9 @@ void log_init(const char *program, enum log_level level); /* program: kept by th
 void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whether an error or a warning has been logged yet. */
+bool log_troubled(void);
+
 #define log_error(...) log_line(LOG_LEVEL_ERROR, 0, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_LEVEL_WARN, 0, __VA_ARGS__)
 #define log_info(...) log_line(LOG_LEVEL_INFO, 0, __VA_ARGS__)

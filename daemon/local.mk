@@ -16,7 +16,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \
 	daemon/engine/pause.c \
-	daemon/engine/plan.c \
+	daemon/engine/plan.c daemon/engine/plan.h daemon/engine/plan_tasks.c \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
 	daemon/engine/ranks.c \
@@ -53,6 +53,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
+	daemon/store/gather.c daemon/store/gather.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \
 	daemon/store/internal.h \
 	daemon/store/job.c daemon/store/job.h \

@@ -18,6 +18,8 @@ struct turn {
     uv_timer_t *timer;     /* the end of patience, or of the pause between commits */
     unsigned patience_ms, share;
     uint64_t next_ns; /* no commit before that */
+    uint64_t ended_ns, wanted_ns; /* when the last commit ended, and how long after one the next is wanted, of late */
+    bool wanted;                  /* the next is, and that was noted */
     struct store *store;
     void (*rolled_back)(void *arg);
     void *arg;
@@ -42,17 +44,32 @@ static void tell(struct turn *turn, const struct error *err)
     free(waiters);
 }
 
-/* 0 or -1, and when the next one may be. */
+/* 0 or -1, and when the next one may be. Where changes come seldom a pause would join none, and only hold them up. */
 static int commit(struct turn *turn, bool wrote, struct error *err)
 {
-    uint64_t began = turn->share > 0 && wrote ? uv_hrtime() : 0, took;
+    uint64_t began = turn->share > 0 && wrote ? uv_hrtime() : 0, pause;
     int rc = store_commit(turn->store, err);
 
     if (began != 0) {
-        took = uv_hrtime() - began;
-        turn->next_ns = began + took + (took * turn->share < PAUSE_MAX_NS ? took * turn->share : PAUSE_MAX_NS);
+        turn->wanted = false;
+        turn->ended_ns = uv_hrtime();
+        pause = (turn->ended_ns - began) * turn->share;
+        if (pause > PAUSE_MAX_NS)
+            pause = PAUSE_MAX_NS;
+        turn->next_ns = turn->ended_ns + (turn->wanted_ns < pause / 2 ? pause : 0);
     }
     return rc;
+}
+
+/* How soon after a commit the next is wanted: the mean over the last few. */
+static void note_wanted(struct turn *turn)
+{
+    uint64_t after = uv_hrtime() - turn->ended_ns;
+
+    turn->wanted = true;
+    if (after > 10 * PAUSE_MAX_NS)
+        after = 10 * PAUSE_MAX_NS;
+    turn->wanted_ns = (7 * turn->wanted_ns + after) / 8;
 }
 
 static void settle(struct turn *turn)
@@ -102,8 +119,11 @@ static uint64_t due_in(const struct turn *turn)
 static void on_prepare(uv_prepare_t *handle)
 {
     struct turn *turn = handle->data;
-    uint64_t ms = due_in(turn);
+    uint64_t ms;
 
+    if (turn->share > 0 && !turn->wanted && store_dirty(turn->store))
+        note_wanted(turn);
+    ms = due_in(turn);
     if (ms == 0) {
         uv_timer_stop(turn->timer);
         settle(turn);

@@ -16,8 +16,8 @@ void turn_destroy(struct turn *turn); /* commits what is open */
 /* Changes for whose commit nobody waits may be committed up to `ms` later, with others: 0, as it is at first, at once. */
 void turn_be_patient(struct turn *turn, unsigned ms);
 
-/* Between two commits, leave a pause of `share` times what the former took, a few milliseconds at most: those that come close
- * together are then one, and a slow disk leaves the loop its time. 0, as it is at first: none. */
+/* Between two commits, where they are wanted one close upon the other, leave a pause of `share` times what the former took,
+ * a few milliseconds at most: some are then one, and a slow disk leaves the loop its time. 0, as it is at first: none. */
 void turn_pause(struct turn *turn, unsigned share);
 
 /* Call cb once the turn's changes are on disk (err NULL), or are rolled back (err says why). Never from inside. */

@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 2
+#define ADAPTER_ABI 3
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -37,7 +37,8 @@ struct adapter_resources {
 struct adapter_job {
     const char *name;         /* unique over all daemons and all time; [A-Za-z0-9._-], at most 63 */
     const char *scheduler_id; /* what submit answered; NULL where the answer never came */
-    const char *dir;          /* the job's directory (docs/run-directory.md); job.json lies in it, already on disk */
+    const char *dir;          /* the job's directory (docs/run-directory.md); job.json lies in it, already on disk, unless: */
+    const char *descriptor;   /* what stands in job.json, where the adapter hands it over; only of a job that is submitted */
     struct adapter_resources resources;
     int64_t submitted_ms; /* when it was submitted, Unix ms; 0 before */
     int64_t grace_ms;     /* between SIGTERM and SIGKILL when it is ended */
@@ -106,6 +107,9 @@ struct adapter_ops {
     /* Its jobs run on the daemon's own host: what a crash of it leaves of them needs no flushing beforehand. */
     bool same_host;
     const struct adapter_setting *settings; /* ended by a NULL name; the daemon refuses others. NULL: not told */
+    /* It hands the runner its descriptor (stretto-run --letter): no job.json is written, and the runner makes the job's
+     * directory. Only with same_host. */
+    bool hands_over;
     /* It watches the processes themselves, so that what it says of a job is so. Others pass on what a scheduler says, which
      * may be late, or lose sight of a job for a while: the daemon asks again before it takes one for lost. */
     bool exact;
@@ -134,6 +138,11 @@ struct adapter_ops {
      * else the one that waits, else the one that has ended; of two alike, about the one submitted first. Others that wait
      * are told to host->surplus. */
     void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
+
+    /* The exit records of a job of which a poll has just said that it ended, as its runner handed them back: an array of what
+     * stands in the files of that name, a new reference. NULL: read the files; so from the second time on. Immediate. May be
+     * NULL itself. */
+    json_t *(*take_records)(struct adapter *a, const char *name);
 
     /* Look jobs up by name, after a restart or a lost answer; reports like poll. May be slower than poll. */
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);

@@ -66,7 +66,7 @@ static void handle_closed(uv_handle_t *handle)
 static void finish_destroy(struct adapter *a)
 {
     while (a->jobs != NULL)
-        local_job_free(*(struct local_job **)a->jobs);
+        local_job_free(a->jobs);
     uv_close((uv_handle_t *)&a->retry, handle_closed);
     uv_close((uv_handle_t *)&a->sigchld, handle_closed);
 }
@@ -182,12 +182,14 @@ const struct adapter_ops adapter_local = {
     .name = "local",
     .same_host = true,
     .settings = settings,
+    .hands_over = true,
     .exact = true,
     .create = create,
     .destroy = destroy,
     .check = check,
     .slots = slots,
     .submit = submit,
+    .take_records = local_take_records,
     .poll = local_poll,
     .find = local_poll, /* what is not in memory is looked up in the run directory by both */
     .cancel = local_cancel,

@@ -11,6 +11,7 @@
 
 #include <spawn.h>
 #include <stdatomic.h>
+#include <uthash.h>
 
 /* What a job takes of the machine. */
 struct local_need {
@@ -28,8 +29,12 @@ enum local_state { LOCAL_QUEUED, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_LOOKING, L
 
 struct local_job {
     struct local_job *prev, *next; /* in one of the adapter's lists */
+    UT_hash_handle hh;             /* by name */
     struct adapter *a;
     char *name, *dir;
+    char *descriptor; /* to be handed over; NULL: it lies in the directory */
+    int letter;       /* in which it was, and the answer will be; -1: none */
+    char *answer;     /* the exit records of one that has ended; NULL: none, or taken */
     struct local_need need;
     int64_t walltime_ms, grace_ms;
     enum local_state state;
@@ -63,7 +68,7 @@ struct adapter {
     struct local_gpu *gpus; /* have.gpus */
     size_t finding;         /* questions under way about jobs of which nothing is known: none starts meanwhile */
     bool unsure;            /* the last of them had no answer: nor then, since those jobs may have GPUs */
-    void *jobs; /* tsearch(3) by name */
+    struct local_job *jobs; /* all */
     struct local_list queue, children, ended;
     posix_spawn_file_actions_t actions; /* of every runner, likewise its attributes */
     posix_spawnattr_t attributes;
@@ -97,7 +102,9 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
 void local_job_free(struct local_job *job); /* and forget it; closes its handles, ends nothing */
 void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a);          /* start from the head of the queue what fits */
-void local_started(struct local_job *job, pid_t pid, int error); /* error: an errno, and there is no runner */
+void local_started(struct local_job *job, pid_t pid, int letter, int error); /* error: an errno, and there is no runner */
+void local_start_again(struct local_job *job, const char *why); /* in a while: its runner has claimed nothing, and is gone */
+json_t *local_take_records(struct adapter *a, const char *name);
 void local_cancel_queued(struct local_job *job);
 void local_take(struct local_job *job); /* its slots, also beyond what there is: an adopted job has them already */
 /* It has ended with its whole tree: give its slots back and tell. reason is copied. */

@@ -201,7 +201,12 @@ static void look_done(uv_work_t *work, int status)
         switch (w->look.found) {
         case LOCAL_FOUND_ENDED: local_job_ended(job, w->look.reason, false); break;
         case LOCAL_FOUND_LOST: end_lost(job, &w->look); break;
-        case LOCAL_FOUND_NOTHING: end_unclaimed(job, &w->look); break;
+        case LOCAL_FOUND_NOTHING:
+            if (job->exit_status == EX_UNAVAILABLE)
+                local_start_again(job, "there is no room for its directories");
+            else
+                end_unclaimed(job, &w->look);
+            break;
         case LOCAL_FOUND_ALIVE: /* another runner of the same job was first */
             if (local_adopt(job, &w->look.claim) < 0)
                 local_look_into(job);

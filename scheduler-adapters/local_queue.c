@@ -1,12 +1,12 @@
 /* Jobs by name, the queue, and the slots. First come, first served, so that big jobs do not starve. */
 #include "scheduler-adapters/local.h"
 
+#include "common/letter.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,6 @@
 
 #define ENDED_REMEMBERED 4096 /* older ones are read from the run directory again */
 #define RETRY_MS 1000
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct local_job *)a)->name, ((const struct local_job *)b)->name);
-}
 
 void local_list_append(struct local_list *list, struct local_job *job)
 {
@@ -48,10 +43,10 @@ void local_list_remove(struct local_list *list, struct local_job *job)
 
 struct local_job *local_job_find(struct adapter *a, const char *name)
 {
-    const struct local_job key = {.name = (char *)name};
-    void *node = tfind(&key, &a->jobs, by_name);
+    struct local_job *job;
 
-    return node ? *(struct local_job **)node : NULL;
+    HASH_FIND_STR(a->jobs, name, job);
+    return job;
 }
 
 struct local_job *local_job_create(struct adapter *a, const struct adapter_job *wanted)
@@ -61,6 +56,8 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     job->a = a;
     job->name = xstrdup(wanted->name);
     job->dir = xstrdup(wanted->dir);
+    job->descriptor = wanted->descriptor ? xstrdup(wanted->descriptor) : NULL;
+    job->letter = -1;
     job->need = local_need(&wanted->resources);
     job->walltime_ms = wanted->resources.walltime_ms;
     job->grace_ms = wanted->grace_ms;
@@ -69,9 +66,15 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     job->status.state = ADAPTER_JOB_QUEUED;
     snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local");
     snprintf(job->status.host, sizeof job->status.host, "%s", a->hostname);
-    if (tsearch(job, &a->jobs, by_name) == NULL)
-        abort(); /* no memory, as xcalloc() does */
+    HASH_ADD_KEYPTR(hh, a->jobs, job->name, strlen(job->name), job);
     return job;
+}
+
+static void close_letter(struct local_job *job)
+{
+    if (job->letter >= 0)
+        close(job->letter);
+    job->letter = -1;
 }
 
 void local_job_free(struct local_job *job)
@@ -86,9 +89,12 @@ void local_job_free(struct local_job *job)
         local_list_remove(&a->children, job);
     local_close_handles(job);
     local_gpus_take_back(job);
-    tdelete(job, &a->jobs, by_name);
+    close_letter(job);
+    HASH_DEL(a->jobs, job);
     free(job->name);
     free(job->dir);
+    free(job->descriptor);
+    free(job->answer);
     free(job);
 }
 
@@ -116,10 +122,27 @@ static void give_back(struct local_job *job)
     local_gpus_take_back(job);
 }
 
+static void read_answer(struct local_job *job)
+{
+    struct error err;
+    size_t size;
+
+    if (job->letter >= 0)
+        job->answer = letter_read(job->letter, &size, &err);
+    if (job->answer != NULL && job->answer[0] != '[') { /* it stands there as it was sent: the runner was killed, or told to end */
+        free(job->answer);
+        job->answer = NULL;
+    }
+    close_letter(job);
+}
+
 static void remember_ended(struct local_job *job, const char *reason, bool node_lost)
 {
     struct adapter *a = job->a;
 
+    read_answer(job);
+    free(job->descriptor);
+    job->descriptor = NULL;
     job->state = LOCAL_ENDED;
     job->status.state = ADAPTER_JOB_ENDED;
     job->status.node_lost = node_lost;
@@ -163,14 +186,16 @@ static void answer_submission(struct local_job *job, enum adapter_answer answer,
     job->submitted = NULL;
 }
 
-/* The machine has no room for one more process: back to where it was. */
-static void start_later(struct local_job *job, int error)
+/* The machine has no room for one more process, or its disk for a directory: back to where it was. */
+void local_start_again(struct local_job *job, const char *why)
 {
     struct adapter *a = job->a;
 
-    log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, strerror(error));
+    log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, why);
     give_back(job);
+    close_letter(job);
     job->state = LOCAL_QUEUED;
+    job->status.state = ADAPTER_JOB_QUEUED;
     list_prepend(&a->queue, job);
     uv_timer_start(&a->retry, retry, RETRY_MS, 0);
     answer_submission(job, ADAPTER_OK, NULL);
@@ -190,16 +215,17 @@ static void start_failed(struct local_job *job, int failure)
     local_job_ended(job, reason, false);
 }
 
-void local_started(struct local_job *job, pid_t pid, int error)
+void local_started(struct local_job *job, pid_t pid, int letter, int error)
 {
     static const struct error closing = {.code = "adapter_closing", .text = "the adapter is being closed"};
 
+    job->letter = error == 0 ? letter : -1;
     if (atomic_load(&job->a->closing)) {
         answer_submission(job, ADAPTER_UNSURE, &closing);
         return;
     }
     if (error != 0 && passes(error)) {
-        start_later(job, error);
+        local_start_again(job, strerror(error));
         return;
     }
     if (error != 0) {
@@ -222,6 +248,20 @@ void local_cancel_queued(struct local_job *job)
     local_list_remove(&job->a->queue, job);
     remember_ended(job, "cancelled before it started", false);
     local_schedule(job->a); /* it may have been a big one that others waited behind */
+}
+
+json_t *local_take_records(struct adapter *a, const char *name)
+{
+    struct local_job *job = local_job_find(a, name);
+    json_t *records;
+    json_error_t wrong;
+
+    if (job == NULL || job->answer == NULL)
+        return NULL;
+    records = json_loads(job->answer, 0, &wrong);
+    free(job->answer);
+    job->answer = NULL;
+    return records;
 }
 
 void local_job_ended(struct local_job *job, const char *reason, bool node_lost)

@@ -2,6 +2,7 @@
  * program, and on a busy machine that takes milliseconds for which nothing else would happen. */
 #include "scheduler-adapters/local.h"
 
+#include "common/letter.h"
 #include "common/xalloc.h"
 
 #include <fcntl.h>
@@ -14,9 +15,9 @@ struct start {
     uv_work_t work;
     struct local_job *job;
     const char *runner;
-    char *args[5], **environment, *gpus;
+    char *args[6], **environment, *gpus;
     pid_t pid;
-    int error;
+    int letter, error;
 };
 
 /* The daemon's environment, with what local_look_starting() knows a runner by: before it has claimed its job, nothing
@@ -57,12 +58,35 @@ void local_start_fini(struct adapter *a)
 }
 
 /* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
+static int spawn(struct start *s)
+{
+    const struct adapter *a = s->job->a;
+    posix_spawn_file_actions_t actions;
+    int error;
+
+    if (s->letter < 0)
+        return posix_spawn(&s->pid, s->runner, &a->actions, &a->attributes, s->args, s->environment);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions, s->letter, 0);
+    error = posix_spawn(&s->pid, s->runner, &actions, &a->attributes, s->args, s->environment);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
 static void do_start(uv_work_t *work)
 {
     struct start *s = work->data;
-    const struct adapter *a = s->job->a;
+    const char *descriptor = s->job->descriptor;
+    struct error err;
 
-    s->error = posix_spawn(&s->pid, s->runner, &a->actions, &a->attributes, s->args, s->environment);
+    if (descriptor != NULL && (s->letter = letter_write(descriptor, strlen(descriptor), &err)) < 0)
+        s->error = errno;
+    else
+        s->error = spawn(s);
+    if (s->error != 0 && s->letter >= 0)
+        close(s->letter);
 }
 
 static void start_done(uv_work_t *work, int status)
@@ -71,7 +95,7 @@ static void start_done(uv_work_t *work, int status)
     struct local_job *job = s->job;
     struct adapter *a = job->a;
 
-    local_started(job, s->pid, s->error);
+    local_started(job, s->pid, s->letter, s->error);
     free(s->environment[0]);
     free(s->environment);
     free(s->gpus);
@@ -90,6 +114,9 @@ void local_start(struct local_job *job)
     s->gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
     s->args[n++] = (char *)s->runner;
     s->args[n++] = "--local";
+    if (job->descriptor != NULL)
+        s->args[n++] = "--letter";
+    s->letter = -1;
     if (s->gpus != NULL)
         s->args[n++] = s->gpus;
     s->args[n] = job->dir;

@@ -117,11 +117,54 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     engine_settle(engine);
 }
 
+static bool is_of(const struct live_job *job, const struct slot *slot, const json_t *record)
+{
+    const char *its = json_string_value(json_object_get(record, "id"));
+    char id[64];
+
+    task_id(job, slot, id);
+    return its != NULL && strcmp(its, id) == 0;
+}
+
+/* A record tells that the job has begun, too. */
+static void note_begun(struct engine *engine, struct live_job *job, const json_t *record)
+{
+    const char *host = json_string_value(json_object_get(record, "host"));
+
+    job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(record, "started"))), host ? host : "");
+}
+
+/* What its runner handed back, where the adapter has it. True: all is known, and the job has ended. */
+static bool take_records(struct engine *engine, struct live_job *job)
+{
+    json_t *records = NULL, *record;
+    size_t i, next = 0;
+
+    if (job->gone && job->adapter->ops->take_records != NULL)
+        records = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
+    json_array_foreach (records, i, record) { /* in the order of the slots that were open when it was submitted */
+        while (next < job->n_slots && !is_of(job, &job->slots[next], record))
+            next++;
+        if (next == job->n_slots || !job->slots[next].open)
+            continue;
+        note_begun(engine, job, record);
+        apply_record(engine, job, &job->slots[next], record);
+    }
+    json_decref(records);
+    if (records == NULL || job->open > 0)
+        return false;
+    job_end(engine, job, job->gone_reason);
+    return true;
+}
+
 void job_collect(struct engine *engine, struct live_job *job)
 {
-    char **paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths), *dir;
+    char **paths, *dir;
     size_t n = 0;
 
+    if (take_records(engine, job))
+        return;
+    paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths);
     job->brief = job->started && job->gone && !job->unknown && !job->whole;
     if (!job->brief) {
         dir = plan_job_dir(engine, job);

@@ -244,6 +244,7 @@ struct job_plan {
     size_t n_dirs;
     struct rundir_file *files;
     size_t n_files;
+    char *descriptor; /* where the adapter hands it over: no file of it is written */
     bool failed; /* a member's parameters cannot be read: to be dropped */
 };
 void plan_drop(struct job_plan *plan);

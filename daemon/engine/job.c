@@ -186,12 +186,13 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     engine_settle(engine);
 }
 
-static void submit(struct engine *engine, struct live_job *job)
+static void submit(struct engine *engine, struct live_job *job, const char *descriptor)
 {
     char *dir = plan_job_dir(engine, job);
     struct adapter_job ajob;
 
     plan_adapter_job(job, dir, &ajob);
+    ajob.descriptor = descriptor;
     job->business = BUSINESS_SUBMITTING;
     job->doubtful = job->doubtful || job->maybe_submitted; /* it was given up for forgotten */
     job->maybe_submitted = true;
@@ -231,8 +232,8 @@ void job_start(struct engine *engine, struct live_job *job)
         job_end(engine, job, "");
         return;
     }
-    if (job->written) {
-        submit(engine, job);
+    if (job->written && !job->adapter->ops->hands_over) {
+        submit(engine, job, NULL);
         return;
     }
     plan_job(engine, job, &plan);
@@ -243,6 +244,12 @@ void job_start(struct engine *engine, struct live_job *job)
         job_retry_in(engine, job, FILE_RETRY_MS);
         return;
     }
+    if (job->written || plan.n_files == 0) {
+        submit(engine, job, plan.descriptor);
+        plan_drop(&plan);
+        return;
+    }
+    free(plan.descriptor); /* made again when it is needed: only a training has files besides */
     job->business = BUSINESS_WRITING;
     engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
                                     ticket_new(engine, job->row.id));

@@ -103,7 +103,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
     next_state(ens, &member, &told, stopped, engine_now(engine));
-    if (store_attempt_update(engine->store, &attempt, &err) < 0 || store_member_put(engine->store, &member, &err) < 0)
+    if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
+        store_member_change(engine->store, &member, &err) < 0)
         return;
     slot_tell_running(engine, job, slot);
     ens->in_flight--;

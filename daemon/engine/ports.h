@@ -6,11 +6,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* A JSON file to write whole. */
+/* A file of JSON to write whole. */
 struct rundir_file {
     char *path;
-    json_t *json;
-    unsigned mode; /* as file_write_json() takes it */
+    char *json;    /* from malloc */
+    unsigned mode; /* as file_write_whole() takes it */
 };
 
 /* Access to the run directory, which may be a slow or hanging parallel file system: never on the loop thread. Every

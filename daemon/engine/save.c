@@ -51,7 +51,7 @@ static void save_slot(struct engine *engine, struct live_job *job, struct slot *
     snprintf(attempt.host, sizeof attempt.host, "%s", job->host);
     member.state = MEMBER_RUNNING;
     store_attempt_update(engine->store, &attempt, &err);
-    store_member_put(engine->store, &member, &err);
+    store_member_change(engine->store, &member, &err);
     slot_tell_running(engine, job, slot);
 }
 

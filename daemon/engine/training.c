@@ -128,9 +128,9 @@ static void members_over_committed(void *arg, const struct error *failed)
     file = xcalloc(1, sizeof *file);
     file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)id,
                            (long long)ens->training->row.generation);
-    file->json = json_pack("{s:i, s:b, s:I, s:I}", "version", 1, "over", 1, "succeeded",
-                           (json_int_t)tally[MEMBER_SUCCEEDED], "other",
-                           (json_int_t)(ens->row.count - tally[MEMBER_SUCCEEDED]));
+    file->json = xasprintf("{\"version\":1,\"over\":true,\"succeeded\":%lld,\"other\":%lld}\n",
+                           (long long)tally[MEMBER_SUCCEEDED],
+                           (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
     engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written, ticket_new(engine, id));
 }

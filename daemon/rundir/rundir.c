@@ -21,6 +21,7 @@ struct work {
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
+    json_t *claim;
     json_t **json;
     int64_t offset;
     char *text;
@@ -54,8 +55,9 @@ static void work_free(struct work *work)
     }
     for (size_t i = 0; i < work->n_files; i++) {
         free(work->files[i].path);
-        json_decref(work->files[i].json);
+        free(work->files[i].json);
     }
+    json_decref(work->claim);
     free(work->paths);
     free(work->files);
     free(work->json);
@@ -84,8 +86,8 @@ static void run_write(uv_work_t *req)
     for (size_t i = 0; i < work->n_paths && !work->failed; i++)
         work->failed = dir_make(work->paths[i], &work->err) < 0;
     for (size_t i = 0; i < work->n_files && !work->failed; i++)
-        work->failed =
-            file_write_json(work->files[i].path, work->files[i].json, work->files[i].mode, &work->err) < 0;
+        work->failed = file_write_whole(work->files[i].path, work->files[i].json, strlen(work->files[i].json),
+                                        work->files[i].mode, &work->err) < 0;
 }
 
 static void after_write(uv_work_t *req, int status)
@@ -113,7 +115,7 @@ static void run_claim(uv_work_t *req)
     struct work *work = req->data;
 
     work->failed = dir_make(work->paths[0], &work->err) < 0 ||
-                   file_create_json(work->files[0].path, work->files[0].json, 0600, &work->err) < 0;
+                   file_create_json(work->files[0].path, work->claim, 0600, &work->err) < 0;
     if (work->failed && errno == EEXIST) {
         work->failed = false;
         work->taken = true;
@@ -139,7 +141,8 @@ static void rundir_claim(void *loop, char *dir, json_t *claim,
     work = work_new(paths, 1, arg);
     work->files = xcalloc(1, sizeof *work->files);
     work->n_files = 1;
-    work->files[0] = (struct rundir_file){xasprintf("%s/claim.json", dir), claim, 0600};
+    work->files[0] = (struct rundir_file){xasprintf("%s/claim.json", dir), NULL, 0600};
+    work->claim = claim;
     work->cb.claimed = cb;
     queue(loop, work, run_claim, after_claim);
 }

@@ -33,13 +33,29 @@ static bool is_identifier(const char *name)
     return strlen(name) <= 63;
 }
 
+/* A first extent of -1 varies, up to "max"; others have no such key. `max` is 0 for these. */
+static int check_max(const json_t *field, const json_t *shape, const char *at, int64_t *max, struct error *err)
+{
+    bool varies = json_integer_value(json_array_get(shape, 0)) == -1, given = json_object_get(field, "max") != NULL;
+    char place[256];
+
+    *max = 0;
+    jsonx_pointer(place, sizeof place, at, "max");
+    if (varies && !given)
+        return error_at(err, "spec_missing_key", place,
+                        "where the first extent varies (-1), \"max\" tells the largest that it can be");
+    if (!varies && given)
+        return error_at(err, "spec_impossible_value", place, "\"max\" is for a field whose first extent is -1");
+    return varies ? jsonx_int(field, at, "max", JSONX_REQUIRED, 1, INT32_MAX, max, err) : 0;
+}
+
 static int check_field(const json_t *field, const char *at, struct error *err)
 {
-    static const char *const keys[] = {"dtype", "shape", NULL};
+    static const char *const keys[] = {"dtype", "shape", "max", NULL};
     const char *dtype = NULL;
     const json_t *shape = NULL, *extent;
     char place[256];
-    int64_t bytes;
+    int64_t bytes, max;
     size_t i;
 
     if (!json_is_object(field))
@@ -51,14 +67,18 @@ static int check_field(const json_t *field, const char *at, struct error *err)
     if (bytes == 0)
         return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "dtype"),
                         "unknown dtype \"%.60s\"; known: float32, float64, int32, int64, uint8", dtype);
+    if (check_max(field, shape, at, &max, err) < 0)
+        return -1;
     jsonx_pointer(place, sizeof place, at, "shape");
     if (json_array_size(shape) > DIMENSIONS_MAX)
         return error_at(err, "spec_impossible_value", place, "a field has at most %d dimensions", DIMENSIONS_MAX);
     json_array_foreach (shape, i, extent) {
-        if (!json_is_integer(extent) || json_integer_value(extent) < 1)
+        int64_t n = i == 0 && max > 0 ? max : (int64_t)json_integer_value(extent);
+
+        if (!json_is_integer(extent) || n < 1)
             return error_at(err, json_is_integer(extent) ? "spec_impossible_value" : "spec_wrong_type", place,
-                            "extent %zu of \"shape\" must be a positive integer", i);
-        if (__builtin_mul_overflow(bytes, (int64_t)json_integer_value(extent), &bytes) || bytes > SAMPLE_BYTES_MAX)
+                            "extent %zu of \"shape\" must be a positive integer%s", i, i == 0 ? ", or -1" : "");
+        if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > SAMPLE_BYTES_MAX)
             return error_at(err, "spec_impossible_value", place, "a field has at most 2 GiB a time step");
     }
     return 0;

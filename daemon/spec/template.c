@@ -1,7 +1,5 @@
 #include "daemon/spec/template.h"
 
-#include "common/xalloc.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,54 +60,49 @@ int template_check(const char *text, bool (*known)(void *arg, const char *name),
     return 0;
 }
 
-char *template_value(const json_t *value)
+static void put_value(struct text *out, const json_t *value)
 {
     char buf[40];
 
     switch (json_typeof(value)) {
     case JSON_STRING:
-        return xstrdup(json_string_value(value));
+        text_put(out, json_string_value(value), json_string_length(value));
+        return;
     case JSON_REAL:
         for (int digits = 15; digits <= 17; digits++) {
             snprintf(buf, sizeof buf, "%.*g", digits, json_real_value(value));
             if (strtod(buf, NULL) == json_real_value(value))
                 break;
         }
-        return xstrdup(buf);
+        text_put(out, buf, strlen(buf));
+        return;
     case JSON_INTEGER:
-        return xasprintf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    case JSON_TRUE:
-        return xstrdup("true");
+        text_add(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return;
     default:
-        return xstrdup("false");
+        text_add(out, "%s", json_is_true(value) ? "true" : "false");
     }
 }
 
-char *template_fill(const char *text, const json_t *values)
+void template_fill(struct text *out, const char *text, const json_t *values)
 {
-    char name[NAME_MAX_LEN + 1], *out = NULL;
-    size_t size = 0, len;
-    FILE *f = open_memstream(&out, &size);
+    char name[NAME_MAX_LEN + 1];
     const char *start;
+    const json_t *value;
+    size_t len;
     int piece;
 
-    if (f == NULL)
-        abort();
+    out->size = 0;
+    text_put(out, "", 0);
     while ((piece = next_piece(&text, &start, &len)) > 0) {
         if (piece == 1) {
-            fwrite(start, 1, len, f);
-        } else {
-            char *value;
-            const json_t *found;
-
-            memcpy(name, start, len);
-            name[len] = '\0';
-            found = json_object_get(values, name);
-            value = found ? template_value(found) : xstrdup("");
-            fputs(value, f);
-            free(value);
+            text_put(out, start, len);
+            continue;
         }
+        memcpy(name, start, len);
+        name[len] = '\0';
+        value = json_object_get(values, name);
+        if (value != NULL)
+            put_value(out, value);
     }
-    fclose(f);
-    return out;
 }

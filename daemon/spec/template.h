@@ -2,6 +2,7 @@
 #ifndef DAEMON_SPEC_TEMPLATE_H
 #define DAEMON_SPEC_TEMPLATE_H
 #include "common/error.h"
+#include "common/text.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,9 +12,7 @@
 int template_check(const char *text, bool (*known)(void *arg, const char *name), void *arg, const char *pointer,
                    struct error *err);
 
-/* Fill a checked text from an object of strings, numbers and booleans; a new string. */
-char *template_fill(const char *text, const json_t *values);
-
-/* A JSON scalar as it stands on a command line; numbers in the shortest form that reads back the same. New string. */
-char *template_value(const json_t *value);
+/* Fill a checked text from an object of strings, numbers and booleans, into `out`, which is emptied first. Numbers stand
+ * there in the shortest form that reads back the same. */
+void template_fill(struct text *out, const char *text, const json_t *values);
 #endif

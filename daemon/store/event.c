@@ -1,13 +1,28 @@
 #include "daemon/store/event.h"
 
+#include "daemon/store/internal.h"
+
 #include <stdlib.h>
 
 int store_event_put(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,
                     const char *detail, struct error *err)
 {
-    return store_exec(store, err,
-                      "INSERT INTO event (time, kind, ensemble, idx, detail) VALUES (?1, ?2, ?3, nullif(?4, -1), ?5)",
-                      "itiit", time_ms, kind, ensemble, index, detail);
+    if (store_exec(store, err,
+                   "INSERT INTO event (time, kind, ensemble, idx, detail) VALUES (?1, ?2, ?3, nullif(?4, -1), ?5)",
+                   "itiit", time_ms, kind, ensemble, index, detail) < 0)
+        return -1;
+    store->event_made = store_last_id(store);
+    return 0;
+}
+
+int store_event_newest(struct store *store, int64_t *newest, struct error *err)
+{
+    int64_t oldest;
+
+    if (store->newest_event == 0 && store_event_bounds(store, &oldest, &store->newest_event, err) < 0)
+        return -1;
+    *newest = store->newest_event;
+    return 0;
 }
 
 int store_event_add(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,

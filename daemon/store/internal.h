@@ -15,6 +15,7 @@ struct store {
     bool in_transaction;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;
+    int64_t event_made, newest_event; /* ids: in this transaction, committed; 0: none, not known yet */
     int64_t failures;
     char last_failure[256];
     struct {

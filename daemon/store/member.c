@@ -50,6 +50,15 @@ int store_member_put(struct store *store, const struct member_row *row, struct e
                       row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL);
 }
 
+int store_member_change(struct store *store, const struct member_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8 "
+                      "WHERE ensemble = ?1 AND idx = ?2",
+                      "iitiiiit", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
+                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL);
+}
+
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND idx = ?2",

@@ -28,7 +28,9 @@ struct member_row {
 const char *member_state_name(enum member_state state);
 int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
 
+/* Its row, whether there is one already or not; and where it is known that there is. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);
+int store_member_change(struct store *store, const struct member_row *row, struct error *err);
 /* 1 found, 0 no row, -1 error. */
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err);
 /* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */

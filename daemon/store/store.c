@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/store/gather.h"
 #include "daemon/store/place.h"
 
 #include <errno.h>
@@ -139,7 +140,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
         goto fail;
     if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK) {
+                        gather_vfs()) != SQLITE_OK) {
         store_error(store, "cannot open the database", err);
         goto fail;
     }
@@ -406,10 +407,14 @@ int store_commit(struct store *store, struct error *err)
         return 0;
     if (!store->doomed && run(store, commit_sql, &store->why) == 0) {
         store->in_transaction = false;
+        if (store->event_made != 0)
+            store->newest_event = store->event_made;
+        store->event_made = 0;
         return 0;
     }
     store->in_transaction = false;
     store->doomed = false;
+    store->event_made = 0;
     *err = store->why;
     if (roll_back(store, &rest) < 0)
         log_error("%s", rest.text);

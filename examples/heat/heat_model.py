@@ -5,9 +5,6 @@ Pure parts, without a stream and without side effects.
 
 import torch
 
-# The options of heat2d that the ensemble's parameters stand for.
-SOLVER_OPTIONS = {"t0": "--initial", "tw": "--west", "te": "--east", "ts": "--south", "tn": "--north"}
-
 
 class Scale:
     """Temperatures between `low` and `high` kelvin, and time steps from 0 to `steps`, to and from [-1, 1]."""

@@ -21,7 +21,8 @@ import stretto.distributed
 import stretto.torch
 import stretto.train
 from stretto.examples.heat_books import Books
-from stretto.examples.heat_model import SOLVER_OPTIONS, Scale, learning_rate, make_model
+from stretto.examples.heat_model import Scale, learning_rate, make_model
+from stretto.examples.heat_parameters import SOLVER_OPTIONS
 from stretto.examples.heat_validation import HeldOut
 
 FIELD = "temperature"
@@ -34,8 +35,9 @@ def positive(text):
     return value
 
 
-def parse(argv):
-    p = argparse.ArgumentParser(prog="heat_surrogate", description=__doc__.splitlines()[0])
+def parser(prog, description):
+    """The options of a training, wherever its samples come from."""
+    p = argparse.ArgumentParser(prog=prog, description=description)
     p.add_argument("--hidden", type=positive, default=256, help="width of the two hidden layers (%(default)s)")
     p.add_argument("--lr", type=float, default=1e-3, help="Adam's learning rate at the start (%(default)s)")
     p.add_argument("--halvings", type=int, default=5, help="of the learning rate over the ensemble (%(default)s)")
@@ -50,7 +52,7 @@ def parse(argv):
     p.add_argument("--limit", type=positive, help="learn from so many batches only; the rest is drawn and counted")
     p.add_argument("--threads", type=positive, help="of PyTorch on the CPU")
     p.add_argument("--seed", type=int, default=1, help="of the initial weights (%(default)s)")
-    return p.parse_args(argv)
+    return p
 
 
 class Trainer:
@@ -129,12 +131,17 @@ class Log:
               f"drawn, {time.monotonic() - self.started:.1f} s", flush=True)
 
 
-def learn_all(rx, trainer, validate, options, log):
+def stream_batches(rx, device):
     """Until reception is over and everything has been drawn."""
-    books, share = log.books, log.total / rx.ranks
-    dataset = stretto.torch.StreamDataset(rx, pin_memory=trainer.device.type == "cuda")
+    dataset = stretto.torch.StreamDataset(rx, pin_memory=device.type == "cuda")
+    return torch.utils.data.DataLoader(dataset, batch_size=None)
+
+
+def learn_all(batches, share, trainer, validate, options, log):
+    """From all of a rank's batches, which in the end hold `share` different samples."""
+    books = log.books
     with trainer.together():
-        for batch in torch.utils.data.DataLoader(dataset, batch_size=None):
+        for batch in batches:
             books.enter(batch["member"].numpy(), batch["step"].numpy())
             if options.limit is None or books.batches <= options.limit:
                 trainer.set_progress(books.unique / share)
@@ -152,7 +159,8 @@ def held_out_of(rx, options, scale, grid):
     return HeldOut(rx.parameters, options.validation_members, scale, grid, options.dt, options.validation_seed)
 
 
-def train(rx, options):
+def train(rx, options, batches=stream_batches):
+    """`rx` is a rank's end of the stream, or what stands for one with batches from elsewhere."""
     shape = check(rx)
     device = torch.device("cpu")
     if torch.cuda.is_available():  # one rank has one of them, unless stretto gave it more
@@ -174,7 +182,7 @@ def train(rx, options):
                     validated = books.batches
 
             validate()
-            learn_all(rx, trainer, validate, options, log)
+            learn_all(batches(rx, device), total / rx.ranks, trainer, validate, options, log)
             validate()
         books.save("books.json")
         if rx.rank == 0:
@@ -182,11 +190,15 @@ def train(rx, options):
         print(books.summary(), flush=True)
 
 
-def main(argv=None):
-    options = parse(argv)
+def set_up(options):
     if options.threads:
         torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)  # Adam's moments of weights that have come to rest slow a CPU down
+
+
+def main(argv=None):
+    options = parser("heat_surrogate", __doc__.splitlines()[0]).parse_args(argv)
+    set_up(options)
     with stretto.train.open() as rx:
         train(rx, options)
         rx.done()

@@ -8,7 +8,7 @@ import tempfile
 import numpy
 import torch
 
-from stretto.examples.heat_model import SOLVER_OPTIONS
+from stretto.examples.heat_parameters import SOLVER_OPTIONS
 
 
 def draw(names, members, low, high, seed):

@@ -18,6 +18,8 @@ __attribute__((optimize("O3"))) static void narrow(float *restrict to, const dou
 
 void convert(void *to, enum stretto_dtype to_dtype, const void *from, enum stretto_dtype from_dtype, size_t count)
 {
+    if (count == 0) /* from nowhere, then */
+        return;
     if (to_dtype == from_dtype)
         memcpy(to, from, count * dtype_size(to_dtype));
     else

@@ -31,5 +31,5 @@ include tasks/member/fortran/local.mk
 member_python = tasks/member/python/stretto/member.py
 
 EXTRA_DIST += tests/t/stream-member.py tests/t/stream-mpi.c tests/t/stream-mpi.f90
-dist_check_SCRIPTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t
-TESTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t
+dist_check_SCRIPTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t tests/t/0240-stream-varying.t
+TESTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t tests/t/0240-stream-varying.t

@@ -24,6 +24,7 @@ struct stretto {
         bool declared;
         enum stretto_dtype dtype; /* as stretto_send() gets it */
         struct lending lending;
+        uint64_t lent_extent;
     } field[FIELDS_MAX];
     bool failed;      /* nothing more can be sent */
     bool finished;    /* all is acknowledged, and the ranks know that it was all */
@@ -108,7 +109,7 @@ int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype,
         return -1;
     field = &s->env.fields.field[number];
     for (int i = 0; i < ndim; i++)
-        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : 0;
+        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : i == 0 && shape[i] == -1 ? EXTENT_VARIES : 0;
     rc = s->env.active ? declare_check(field, dtype, ndim, extents, &s->err)
                        : declare_set(field, dtype, ndim, extents, &s->err);
     if (rc < 0)
@@ -138,50 +139,62 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
     return 1;
 }
 
-static struct frame frame_of(struct stretto *s, int number, int64_t step, const void *payload)
+/* What is to be sent, and where it goes. */
+struct sending {
+    int field;
+    int64_t step;
+    uint64_t extent; /* the first */
+    struct link *link;
+};
+
+static struct frame frame_of(struct stretto *s, const struct sending *to, const void *payload)
 {
-    const struct field *field = &s->env.fields.field[number];
-    struct frame f = {.step = step,
-                      .field = (uint16_t)number,
+    const struct field *field = &s->env.fields.field[to->field];
+    uint64_t bytes = field_bytes(field, to->extent);
+    struct frame f = {.step = to->step,
+                      .field = (uint16_t)to->field,
                       .dtype = (uint8_t)field->dtype,
                       .ndim = (uint8_t)field->ndim,
-                      .length = field->bytes};
+                      .length = bytes};
 
     memcpy(f.shape, field->shape, sizeof f.shape);
+    if (field_varies(field))
+        f.shape[0] = to->extent;
     if (s->env.checksum) {
         f.flags = FRAME_PAYLOAD_CHECKSUM;
-        f.payload_checksum = frame_checksum(payload, field->bytes);
+        f.payload_checksum = frame_checksum(payload, bytes);
     }
     return f;
 }
 
 /* Takes over *msg, which holds the payload behind room for the header. */
-static int send_message(struct stretto *s, struct link *link, int number, int64_t step, zmq_msg_t *msg)
+static int send_message(struct stretto *s, const struct sending *to, zmq_msg_t *msg)
 {
-    struct frame f = frame_of(s, number, step, (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
+    struct frame f = frame_of(s, to, (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
 
-    return link_send(link, &f, msg, &s->err);
+    return link_send(to->link, &f, msg, &s->err);
 }
 
-static int send_copy(struct stretto *s, struct link *link, int number, int64_t step, const void *data)
+static int send_copy(struct stretto *s, const struct sending *to, const void *data)
 {
-    const struct field *field = &s->env.fields.field[number];
-    void *place = link_place(link, FRAME_HEADER_SIZE + field->bytes);
+    const struct field *field = &s->env.fields.field[to->field];
+    uint64_t bytes = field_bytes(field, to->extent), count = bytes / dtype_size(field->dtype);
+    void *place = link_place(to->link, FRAME_HEADER_SIZE + bytes);
     zmq_msg_t msg;
 
     if (place != NULL) {
         struct frame f;
 
-        convert(place, field->dtype, data, s->field[number].dtype, field->count);
-        f = frame_of(s, number, step, place);
-        return link_placed(link, &f, &s->err);
+        convert(place, field->dtype, data, s->field[to->field].dtype, count);
+        f = frame_of(s, to, place);
+        return link_placed(to->link, &f, &s->err);
     }
-    if (sendbuf_message(links_pool(s->links), FRAME_HEADER_SIZE + field->bytes, &msg) < 0)
+    if (sendbuf_message(links_pool(s->links), FRAME_HEADER_SIZE + bytes, &msg) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
-                         (unsigned long long)field->bytes);
-    convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[number].dtype,
-            field->count);
-    return send_message(s, link, number, step, &msg);
+                         (unsigned long long)bytes);
+    convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[to->field].dtype,
+            count);
+    return send_message(s, to, &msg);
 }
 
 static int incomplete(struct stretto *s)
@@ -206,21 +219,21 @@ static int check_field(struct stretto *s, int field)
     return 0;
 }
 
-/* Until there is room on the link by which that field of that step goes. */
-static int wait_for_room(struct stretto *s, int field, int64_t step, struct link **link)
+/* Until there is room on the link by which that field of that step goes, which is set. */
+static int wait_for_room(struct stretto *s, struct sending *to)
 {
-    size_t size = FRAME_HEADER_SIZE + s->env.fields.field[field].bytes;
+    size_t size = FRAME_HEADER_SIZE + field_bytes(&s->env.fields.field[to->field], to->extent);
     int rc;
 
-    if (step < 0)
-        return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)step);
-    if (!steps_may_begin(s->steps, step, FIELDS_OPEN_STEPS_MAX))
+    if (to->step < 0)
+        return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)to->step);
+    if (!steps_may_begin(s->steps, to->step, FIELDS_OPEN_STEPS_MAX))
         return incomplete(s);
-    *link = links_of_step(s->links, step);
-    if (link_gathers(*link, size))
+    to->link = links_of_step(s->links, to->step);
+    if (link_gathers(to->link, size))
         return 0;
     be_patient(s);
-    rc = links_wait_for_room(s->links, *link, size, s->until, &s->err);
+    rc = links_wait_for_room(s->links, to->link, size, s->until, &s->err);
     s->failed = rc == -1;
     return rc;
 }
@@ -235,52 +248,85 @@ static int leave(struct stretto *s, int rc)
 }
 
 /* Done with a message that was handed to a link. */
-static int note_sent(struct stretto *s, int field, int64_t step, int rc)
+static int note_sent(struct stretto *s, const struct sending *to, int rc)
 {
     if (rc < 0)
         s->failed = true;
     else
-        steps_note(s->steps, step, field);
+        steps_note(s->steps, to->step, to->field);
     return rc;
+}
+
+static int send_data(struct stretto *s, int field, int64_t step, int64_t extent, const void *data)
+{
+    struct sending to = {.field = field, .step = step, .extent = (uint64_t)extent};
+    int rc;
+
+    links_enter(s->links);
+    rc = wait_for_room(s, &to);
+    if (rc == 0)
+        rc = note_sent(s, &to, send_copy(s, &to, data));
+    return leave(s, rc);
 }
 
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
 {
-    struct link *link;
-    int rc;
+    int64_t extent;
 
     if (!s->env.active && !s->failed)
         return 0;
-    if (check_field(s, field) < 0)
+    if (check_field(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
         return -1;
-    links_enter(s->links);
-    rc = wait_for_room(s, field, step, &link);
-    if (rc == 0)
-        rc = note_sent(s, field, step, send_copy(s, link, field, step, data));
-    return leave(s, rc);
+    return send_data(s, field, step, extent, data);
 }
 
-int stretto_lend(struct stretto *s, int field, void **out)
+int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t extent, const void *data)
 {
-    const struct field *f;
-    bool in_place;
-
-    *out = NULL;
-    if (check_field(s, field) < 0)
+    if (!s->env.active && !s->failed)
+        return 0;
+    if (check_field(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
         return -1;
-    f = &s->env.fields.field[field];
-    in_place = s->env.active && s->field[field].dtype == f->dtype;
-    *out = lending_lend(&s->field[field].lending, in_place ? links_pool(s->links) : NULL,
-                        f->count * dtype_size(s->field[field].dtype));
+    return send_data(s, field, step, extent, data);
+}
+
+static int lend(struct stretto *s, int field, int64_t extent, void **out)
+{
+    const struct field *f = &s->env.fields.field[field];
+    struct lending *lending = &s->field[field].lending;
+    bool in_place = s->env.active && s->field[field].dtype == f->dtype;
+
+    if (lending->lent && s->field[field].lent_extent != (uint64_t)extent)
+        lending_fini(lending);
+    s->field[field].lent_extent = (uint64_t)extent;
+    *out = lending_lend(lending, in_place ? links_pool(s->links) : NULL,
+                        field_bytes(f, (uint64_t)extent) / dtype_size(f->dtype) * dtype_size(s->field[field].dtype));
     if (*out == NULL)
         return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);
     return 0;
 }
 
+int stretto_lend(struct stretto *s, int field, void **out)
+{
+    int64_t extent;
+
+    *out = NULL;
+    if (check_field(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
+        return -1;
+    return lend(s, field, extent, out);
+}
+
+int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **out)
+{
+    *out = NULL;
+    if (check_field(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
+        return -1;
+    return lend(s, field, extent, out);
+}
+
 int stretto_send_lent(struct stretto *s, int field, int64_t step)
 {
+    struct sending to = {.field = field, .step = step};
     struct lending *lending;
-    struct link *link;
     zmq_msg_t msg;
     bool framed;
     int rc;
@@ -295,14 +341,13 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         lending_take(lending, &msg);
         return 0;
     }
+    to.extent = s->field[field].lent_extent;
     links_enter(s->links);
-    rc = wait_for_room(s, field, step, &link);
+    rc = wait_for_room(s, &to);
     if (rc == 0) {
         framed = lending->framed;
         lending_take(lending, &msg);
-        rc = note_sent(s, field, step,
-                       framed ? send_message(s, link, field, step, &msg)
-                              : send_copy(s, link, field, step, lending->scratch));
+        rc = note_sent(s, &to, framed ? send_message(s, &to, &msg) : send_copy(s, &to, lending->scratch));
     }
     return leave(s, rc);
 }

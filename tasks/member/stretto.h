@@ -49,11 +49,11 @@ int stretto_active(const struct stretto *s);
 /* Declare a field by the name it has in the spec's training.fields, with the type and the shape (C order, `ndim`
  * extents) in which stretto_send() will be given it. Returns its number (>= 0), or -1 where the spec has no such field
  * or another shape. The element type may differ from the spec's: float64 is narrowed to float32 on the way; no other
- * conversion is made. */
+ * conversion is made. A first extent of -1, where the spec has it too, varies: see stretto_send_extent(). */
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape);
 
-/* What the spec says of a field: 1 with its type, the number of its extents, and these (1 beyond them); 0 where the
- * stream is idle and nothing is known; -1 where the spec has no such field. */
+/* What the spec says of a field: 1 with its type, the number of its extents, and these (1 beyond them, -1 for a first
+ * one that varies); 0 where the stream is idle and nothing is known; -1 where the spec has no such field. */
 int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
                      int64_t shape[STRETTO_NDIM_MAX]);
 
@@ -61,12 +61,20 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
  * once. `step` >= 0; a step sent twice counts once. Blocks while the rank's buffers are full (back-pressure). */
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data);
 
+/* The same for a field whose first extent varies: this time it is `extent`, from 0 to the spec's "max", and `data` holds
+ * extent times the other extents; it is not looked at where extent is 0. */
+int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t extent, const void *data);
+
 /* Have the field's next send buffer lent, to write the field into it: *data then has room for the declared number of
  * elements of the declared type, at a multiple of 64 bytes, with undefined contents. Where that type is the spec's, what
  * is written is what travels, and nothing is copied; otherwise it is narrowed by stretto_send_lent(). An idle stream
  * lends memory, too, so that a program needs no second way. The memory is the program's until stretto_send_lent(), a
  * new stretto_field() of that field, or the stream's end; asked for again before, it is the same. Does not block. */
 int stretto_lend(struct stretto *s, int field, void **data);
+
+/* The same for a field whose first extent varies, with room for `extent`, which is what stretto_send_lent() then sends.
+ * Asked for again with another extent, it is another memory, and what was written is lost. */
+int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **data);
 
 /* Send what was written into the lent memory as that field of that step; otherwise as stretto_send(). After it, the
  * memory must not be touched any more: ask for the next. */

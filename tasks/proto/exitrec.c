@@ -31,15 +31,20 @@ static json_t *text_json(const char *text)
     return json_string("(not UTF-8)");
 }
 
+json_t *exitrec_json(const struct exitrec *rec)
+{
+    return json_pack("{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job,
+                     "id", rec->id, "host", text_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome",
+                     outcome_names[rec->outcome], "exit_code",
+                     rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code), "signal",
+                     rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", text_json(rec->reason),
+                     "user_seconds", rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss",
+                     (json_int_t)rec->max_rss);
+}
+
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err)
 {
-    json_t *value = json_pack("{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job",
-                              rec->job, "id", rec->id, "host", text_json(rec->host), "started", rec->started, "ended",
-                              rec->ended, "outcome", outcome_names[rec->outcome], "exit_code",
-                              rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code), "signal",
-                              rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason",
-                              text_json(rec->reason), "user_seconds", rec->user_seconds, "system_seconds",
-                              rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
+    json_t *value = exitrec_json(rec);
     int rc = file_write_json(path, value, 0600, err);
     int saved = errno;
 

@@ -23,6 +23,9 @@ struct exitrec {
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome);
 
+/* A new reference. */
+json_t *exitrec_json(const struct exitrec *rec);
+
 /* Written whole, with mode 0600; errno is set on failure. */
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err);
 

@@ -44,6 +44,17 @@ static int parse_dtype(const char *name, enum stretto_dtype *dtype)
     return -1;
 }
 
+/* The largest of an extent that varies: with it, what a buffer can come to hold is known before. */
+static int parse_max(const json_t *value, const char *at, struct field *field, struct error *err)
+{
+    int64_t max = 0;
+
+    if (jsonx_int(value, at, "max", JSONX_REQUIRED, 1, INT64_MAX, &max, err) < 0)
+        return -1;
+    field->max = (uint64_t)max;
+    return 0;
+}
+
 static int parse_shape(const json_t *shape, const char *at, struct field *field, struct error *err)
 {
     if (json_array_size(shape) > FRAME_MAX_DIMS)
@@ -52,7 +63,7 @@ static int parse_shape(const json_t *shape, const char *at, struct field *field,
     field->count = 1;
     for (int i = 0; i < field->ndim; i++) {
         const json_t *extent = json_array_get(shape, (size_t)i);
-        json_int_t n = json_integer_value(extent);
+        json_int_t n = i == 0 && field->max > 0 ? (json_int_t)field->max : json_integer_value(extent);
 
         if (!json_is_integer(extent) || n < 1)
             return error_at(err, "spec_impossible_value", at, "the extents of a shape are integers from 1");
@@ -62,6 +73,9 @@ static int parse_shape(const json_t *shape, const char *at, struct field *field,
         field->count *= (uint64_t)n;
     }
     field->bytes = field->count * dtype_size(field->dtype);
+    field->unit = field->ndim > 0 ? field->bytes / field->shape[0] : field->bytes;
+    if (field->max > 0)
+        field->shape[0] = EXTENT_VARIES;
     if (field->bytes > FIELD_BYTES_MAX)
         return error_at(err, "spec_impossible_value", at, "a field is larger than 16 GiB");
     return 0;
@@ -80,7 +94,8 @@ static int parse_field(const json_t *value, const char *at, struct field *field,
     if (parse_dtype(dtype, &field->dtype) < 0)
         return error_at(err, "spec_impossible_value", jsonx_pointer(where, sizeof where, at, "dtype"),
                         "\"%s\" is no element type: float32, float64, int32, int64 or uint8", dtype);
-    if (jsonx_array(value, at, "shape", JSONX_REQUIRED, 0, &shape, err) < 0)
+    if (jsonx_array(value, at, "shape", JSONX_REQUIRED, 0, &shape, err) < 0 ||
+        (json_integer_value(json_array_get(shape, 0)) == -1 && parse_max(value, at, field, err) < 0))
         return -1;
     return parse_shape(shape, jsonx_pointer(where, sizeof where, at, "shape"), field, err);
 }
@@ -138,12 +153,34 @@ int field_has_shape(const struct field *field, int ndim, const uint64_t *shape)
     return 1;
 }
 
+bool field_varies(const struct field *field)
+{
+    return field->max > 0;
+}
+
+uint64_t field_bytes(const struct field *field, uint64_t extent)
+{
+    return field_varies(field) ? extent * field->unit : field->bytes;
+}
+
+bool field_takes(const struct field *field, const struct frame *frame)
+{
+    uint64_t extent = frame->shape[0];
+
+    if (frame->dtype != field->dtype || frame->ndim != field->ndim || (field_varies(field) && extent > field->max))
+        return false;
+    for (int i = 0; i < frame->ndim; i++)
+        if (frame->shape[i] != field->shape[i] && !(i == 0 && field_varies(field)))
+            return false;
+    return frame->length == field_bytes(field, extent);
+}
+
 char *shape_text(char *buf, size_t size, int ndim, const uint64_t *shape)
 {
     size_t n = 0;
 
     snprintf(buf, size, "scalar");
     for (int i = 0; i < ndim && n < size; i++)
-        n += (size_t)snprintf(buf + n, size - n, "%s%llu", i ? "x" : "", (unsigned long long)shape[i]);
+        n += (size_t)snprintf(buf + n, size - n, "%s%lld", i ? "x" : "", (long long)shape[i]);
     return buf;
 }

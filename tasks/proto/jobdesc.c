@@ -200,28 +200,3 @@ void jobdesc_free(struct jobdesc *desc)
     }
     errno = saved;
 }
-
-/* Whole seconds are written as integers, as people expect to read them. */
-static json_t *seconds(int64_t ms)
-{
-    return ms % 1000 == 0 ? json_integer(ms / 1000) : json_real((double)ms / 1000);
-}
-
-json_t *jobdesc_build(const struct jobdesc *desc)
-{
-    json_t *tasks = json_array();
-
-    for (size_t i = 0; i < desc->ntasks; i++) {
-        const struct jobdesc_task *task = &desc->tasks[i];
-
-        json_array_append_new(tasks, json_pack("{s:s, s:s, s:O, s:O*, s:O*, s:s*, s:I, s:s*}", "id", task->id, "dir",
-                                               task->dir, "argv", task->argv, "env", task->env, "path", task->path,
-                                               "launcher", task->launcher, "ntasks", (json_int_t)task->ntasks,
-                                               "success_file", task->success_file));
-    }
-    return json_pack("{s:i, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o, s:b, s:o}", "version", 1, "job", desc->job, "ensemble",
-                     (json_int_t)desc->ensemble, "kind", desc->kind == JOBDESC_MEMBERS ? "members" : "training",
-                     "control", desc->control, "control_key", desc->control_key, "walltime",
-                     seconds(desc->walltime_ms), "grace", seconds(desc->grace_ms), "tmpdir", (int)desc->tmpdir, "tasks",
-                     tasks);
-}

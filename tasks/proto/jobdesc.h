@@ -50,7 +50,4 @@ struct jobdesc *jobdesc_read(const char *path, struct error *err);
 
 void jobdesc_free(struct jobdesc *desc);
 
-/* To JSON: a new reference. desc may be put together by hand, with everything borrowed for the call. */
-json_t *jobdesc_build(const struct jobdesc *desc);
-
 #endif

@@ -4,7 +4,8 @@ libjobproto_la_SOURCES = \
 	tasks/proto/claim.c tasks/proto/claim.h \
 	tasks/proto/control.c tasks/proto/control.h \
 	tasks/proto/exitrec.c tasks/proto/exitrec.h \
-	tasks/proto/jobdesc.c tasks/proto/jobdesc.h
+	tasks/proto/jobdesc.c tasks/proto/jobdesc.h \
+	tasks/proto/jobdesc_text.c tasks/proto/jobdesc_text.h
 libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 libjobproto_la_LIBADD = libcommon.la $(JANSSON_LIBS)
 

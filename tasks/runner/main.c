@@ -2,11 +2,13 @@
 #include "config.h"
 
 #include "common/files.h"
+#include "common/letter.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
 #include "tasks/runner/run.h"
+#include "tasks/runner/runlog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,8 @@
 struct options {
     const char *jobdir;
     bool local; /* the daemon that started it is on this host, and watches it */
+    pid_t daemon; /* our parent, then */
+    int letter; /* that it wrote, in place of job.json; -1: none */
     const char *gpus; /* ids of those that the job was given, separated by commas; NULL: nobody keeps count of them */
 };
 
@@ -38,11 +42,28 @@ static void clean_descriptors(void)
 #endif
 }
 
-static struct jobdesc *read_descriptor(const char *jobdir)
+static struct jobdesc *read_letter(int fd, struct error *err)
 {
-    char *path = xasprintf("%s/job.json", jobdir);
+    struct jobdesc *desc = NULL;
+    json_error_t wrong;
+    size_t size;
+    char *text = letter_read(fd, &size, err);
+    json_t *root = text ? json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong) : NULL;
+
+    if (root != NULL)
+        desc = jobdesc_parse(root, err);
+    else if (text != NULL)
+        error_set(err, "letter", "no JSON: %s", wrong.text);
+    json_decref(root);
+    free(text);
+    return desc;
+}
+
+static struct jobdesc *read_descriptor(const struct options *options, const char *jobdir)
+{
+    char *path = options->letter < 0 ? xasprintf("%s/job.json", jobdir) : xstrdup("the daemon's letter");
     struct error err = {0};
-    struct jobdesc *desc = jobdesc_read(path, &err);
+    struct jobdesc *desc = options->letter < 0 ? jobdesc_read(path, &err) : read_letter(options->letter, &err);
 
     if (desc == NULL)
         log_error("%s: %s%s%s", path, err.pointer, err.pointer[0] ? ": " : "", err.text);
@@ -66,7 +87,8 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
                        int signal_fd, int64_t started_ms)
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
-    struct job job = {.desc = desc, .watched = options->local, .gpus = options->gpus, .tmpdir = tmpdir};
+    struct job job = {.desc = desc, .watched = options->local, .daemon = options->daemon, .letter = options->letter,
+                      .gpus = options->gpus, .tmpdir = tmpdir};
     struct error err;
     int rc;
 
@@ -100,7 +122,14 @@ static bool claimed_before(const char *jobdir)
     return there;
 }
 
-/* Of all tasks, before the job is claimed: where there is no room for them, nothing has happened. */
+/* The exit status for what could not be made before the job was claimed: where there will be room again, somebody may try
+ * again. */
+static int not_made(int otherwise)
+{
+    return errno == ENOSPC || errno == EDQUOT ? EX_UNAVAILABLE : otherwise;
+}
+
+/* Of all tasks, before the job is claimed: where there is no room for them, nothing has happened. 0, or an exit status. */
 static int make_directories(const struct jobdesc *desc)
 {
     for (size_t i = 0; i < desc->ntasks; i++) {
@@ -109,45 +138,60 @@ static int make_directories(const struct jobdesc *desc)
 
         if (dir_make(desc->tasks[i].dir, &err) < 0 ||
             (checkpoint != NULL && checkpoint[0] == '/' && dir_make(checkpoint, &err) < 0)) {
+            int status = not_made(EX_CANTCREAT);
+
             log_error("task %s: %s", desc->tasks[i].id, err.text);
-            return -1;
+            return status;
         }
     }
     return 0;
 }
 
-/* Its own log, which the daemon that starts it leaves to it: opening a file may take long. */
-static void open_log(const char *jobdir)
+/* The letter is our standard input, which the tasks shall not have. */
+static int take_letter(struct error *err)
 {
-    char *path = xasprintf("%s/runner.log", jobdir);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    free(path);
-    if (fd < 0)
-        return;
-    dup2(fd, STDOUT_FILENO);
-    dup2(fd, STDERR_FILENO);
-    close(fd);
+    if (fd < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
+        return error_errno(err, "letter", "the letter on standard input");
+    close(null);
+    return fd;
+}
+
+/* The directory of the job is there already, unless the descriptor came by letter. */
+static char *find_jobdir(const struct options *options, struct error *err)
+{
+    char *jobdir;
+
+    if (options->letter >= 0 && dir_make(options->jobdir, err) < 0)
+        return NULL;
+    jobdir = realpath(options->jobdir, NULL);
+    if (jobdir == NULL)
+        error_errno(err, "jobdir", "%s", options->jobdir);
+    return jobdir;
 }
 
 static int run_directory(const struct options *options, const char *jobdir, int signal_fd, int64_t started_ms)
 {
-    struct jobdesc *desc = read_descriptor(jobdir);
+    struct jobdesc *desc;
+    const char *tmpdir;
     char name[128];
-    const char *tmpdir = desc != NULL && desc->tmpdir ? name : NULL;
     struct error err;
-    int status = EX_IOERR;
+    int status;
 
+    if (claimed_before(jobdir))
+        return EX_TEMPFAIL;
+    desc = read_descriptor(options, jobdir);
     if (desc == NULL)
         return EX_CONFIG;
-    if (claimed_before(jobdir)) {
-        status = EX_TEMPFAIL;
-    } else if (make_directories(desc) < 0) {
-        status = EX_CANTCREAT;
+    tmpdir = desc->tmpdir ? name : NULL;
+    if ((status = make_directories(desc)) != 0) {
+        ;
     } else if (tmpdir != NULL && job_tmpdir_name(name, sizeof name, &err) < 0) {
         log_error("%s", err.text);
+        status = EX_IOERR;
     } else if (claim_make(jobdir, tmpdir, options->gpus, &err) < 0) {
-        status = errno == EEXIST ? EX_TEMPFAIL : EX_IOERR;
+        status = errno == EEXIST ? EX_TEMPFAIL : not_made(EX_IOERR);
         log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, NULL, "%s", err.text);
     } else {
         status = run_claimed(options, desc, jobdir, tmpdir, signal_fd, started_ms);
@@ -158,7 +202,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: stretto-run [--local] [--gpus=ID,...] JOBDIR\n"
+    fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] JOBDIR\n"
                     "Runs the job described by JOBDIR/job.json. A scheduler adapter of strettod starts it.\n");
     return EX_USAGE;
 }
@@ -170,6 +214,8 @@ static bool read_options(int argc, char **argv, struct options *options)
     for (i = 1; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--local") == 0)
             options->local = true;
+        else if (strcmp(argv[i], "--letter") == 0)
+            options->letter = 0;
         else if (strncmp(argv[i], "--gpus=", 7) == 0)
             options->gpus = argv[i] + 7;
         else
@@ -182,7 +228,7 @@ static bool read_options(int argc, char **argv, struct options *options)
 int main(int argc, char **argv)
 {
     int64_t started_ms = time_monotonic_ms();
-    struct options options = {0};
+    struct options options = {.daemon = getppid(), .letter = -1};
     struct error err;
     int signal_fd, status;
     char *jobdir;
@@ -201,19 +247,26 @@ int main(int argc, char **argv)
     }
     if (!read_options(argc, argv, &options))
         return usage();
-    jobdir = realpath(options.jobdir, NULL);
+    if (options.letter >= 0 && (options.letter = take_letter(&err)) < 0) {
+        log_error("%s", err.text);
+        return EX_OSERR;
+    }
+    jobdir = find_jobdir(&options, &err);
     if (jobdir == NULL) {
-        log_error("%s: %s", options.jobdir, strerror(errno));
-        return EX_CONFIG;
+        status = options.letter >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
+        log_error("%s", err.text);
+        return status;
     }
     if (options.local) {
-        open_log(jobdir);
+        runlog_begin(jobdir);
         file_flush_nothing(); /* a crash of this host ends the job with all it did: no record needs to outlive it */
     }
     if (chdir("/") < 0) { /* so that it keeps no file system busy; where that fails, it does */
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     status = run_directory(&options, jobdir, signal_fd, started_ms);
+    if (status != 0)
+        runlog_keep();
     free(jobdir);
     return status;
 }

@@ -1,10 +1,12 @@
 #include "tasks/runner/run.h"
 
+#include "common/letter.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/records.h"
+#include "tasks/runner/runlog.h"
 #include "tasks/runner/tree.h"
 
 #include <errno.h>
@@ -38,6 +40,7 @@ struct run {
     bool rank_failed; /* the job is a training of which a rank has ended without success */
     bool news;        /* exit records were written of which nobody was told */
     size_t leftovers; /* tasks that ended and left processes behind */
+    int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
     bool all_told;    /* the children that are left when the last task has ended were told to end */
 };
 
@@ -94,6 +97,8 @@ static void task_ended(struct run *r, struct task *t)
         r->rank_failed = true;
     log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
              t->rec.reason);
+    if (t->rec.outcome != EXITREC_SUCCEEDED)
+        r->keep_log = 0;
     records_add(r->records, path, write_exit, &t->rec);
     free(path);
 }
@@ -273,6 +278,14 @@ static void wait_for_events(struct run *r, int64_t until)
     poll(&fd, 1, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
+static void keep_log(struct run *r, int64_t now)
+{
+    if (now < r->keep_log && !log_troubled())
+        return;
+    runlog_keep();
+    r->keep_log = INT64_MAX;
+}
+
 /* Until nothing runs and every record lies on the disk. */
 static void loop(struct run *r, int64_t give_up_after)
 {
@@ -290,13 +303,14 @@ static void loop(struct run *r, int64_t give_up_after)
         if (r->rank_failed)
             stop_job(r, STOP_RANK, now);
         records_work(r->records, give_up_after);
+        keep_log(r, now);
         if (!children && r->left == 0 && !records_pending(r->records)) {
             if (!r->job->watched)
                 tell(r);
             return;
         }
         tell(r);
-        until = records_due(r->records);
+        until = earlier(records_due(r->records), r->keep_log);
         if (children)
             until = earlier(until, earlier(r->kill_at, next_leftover(r)));
         if (r->stop == STOP_NONE && r->left > 0)
@@ -306,11 +320,34 @@ static void loop(struct run *r, int64_t give_up_after)
     }
 }
 
+/* To the daemon that waits for our end, so that it need not read any files; they are all written. */
+static bool answer(const struct run *r)
+{
+    json_t *records;
+    struct error err;
+    char *text;
+    int rc;
+
+    if (r->job->letter < 0 || getppid() != r->job->daemon)
+        return false;
+    records = json_array();
+    for (size_t i = 0; i < r->ntasks; i++)
+        json_array_append_new(records, exitrec_json(&r->tasks[i].rec));
+    text = json_dumps(records, JSON_COMPACT);
+    json_decref(records);
+    rc = text != NULL ? letter_answer(r->job->letter, text, strlen(text), &err) : -1;
+    free(text);
+    return rc == 0;
+}
+
 static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
 {
     struct job_ended ended = {.time = (double)time_now_ms() / 1000};
-    char *path = xasprintf("%s/ended.json", jobdir);
+    char *path;
 
+    if (r->stop == STOP_NONE && answer(r))
+        return 0;
+    path = xasprintf("%s/ended.json", jobdir);
     if (r->stop != STOP_NONE)
         snprintf(ended.reason, sizeof ended.reason, "%s", reasons[r->stop]);
     r->finishing = true;
@@ -334,6 +371,7 @@ int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t st
         .deadline = walltime > 0 ? started_ms + walltime : INT64_MAX,
         .kill_at = INT64_MAX,
         .sweep_ms = SWEEP_MIN_MS,
+        .keep_log = started_ms + RUNLOG_KEEP_MS,
     };
     int rc = -1;
 

@@ -15,6 +15,8 @@ enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL, STOP_RANK };
 struct job {
     const struct jobdesc *desc;
     bool watched; /* the daemon sees this process end */
+    pid_t daemon; /* that does, as long as it is our parent */
+    int letter;   /* to answer to it with what became of the tasks; -1: none */
     const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
     const char *tmpdir; /* NULL: it asked for none */
     int64_t deadline; /* Unix seconds; 0: none */

@@ -95,8 +95,10 @@ static int read_json(struct train_config *c, struct error *err)
     c->generation = (uint32_t)generation;
     c->ranks = (int)ranks;
     c->count = (uint64_t)count;
-    for (int i = 0; i < c->fields.count; i++)
+    for (int i = 0; i < c->fields.count; i++) {
         c->sample_bytes += c->fields.field[i].bytes;
+        c->varies = c->varies || field_varies(&c->fields.field[i]);
+    }
     if (c->rank >= c->ranks)
         return error_set(err, "train_environment", "STRETTO_RANK is %d, but the training has %d ranks", c->rank,
                          c->ranks);

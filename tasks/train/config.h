@@ -23,7 +23,8 @@ struct train_config {
     const char *interface; /* and are to stream to this one; NULL: to any */
     uint64_t key;
     struct field_set fields;
-    uint64_t sample_bytes; /* of all fields */
+    uint64_t sample_bytes; /* of all fields; at most, where some vary */
+    bool varies;           /* some do */
     int parameters;
     const char **parameter;
     struct buffer_config buffer;

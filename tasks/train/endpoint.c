@@ -74,7 +74,7 @@ static uint64_t largest_message(const struct train_config *config)
     for (int i = 0; i < config->fields.count; i++) {
         uint64_t frame = FRAME_HEADER_SIZE + config->fields.field[i].bytes;
 
-        if (frame <= FRAME_SHARING_MAX)
+        if ((frame <= FRAME_SHARING_MAX || field_varies(&config->fields.field[i])) && frame < FRAME_SHARED_MAX)
             frame = FRAME_SHARED_MAX;
         if (frame > largest)
             largest = frame;

@@ -41,6 +41,7 @@ struct intake {
     bool said[FAULTS];
     struct {
         atomic_uint_least64_t received, duplicates, finalized, rejected[FAULTS];
+        atomic_uint_least64_t bytes; /* where samples differ in size */
     } counters; /* written by this thread alone */
 };
 
@@ -95,7 +96,8 @@ void intake_counters(struct intake *in, struct receiver_counters *counters)
     counters->received = read_counter(&in->counters.received);
     counters->duplicates = read_counter(&in->counters.duplicates);
     counters->finalized = read_counter(&in->counters.finalized);
-    counters->bytes = counters->received * in->config->sample_bytes;
+    counters->bytes = in->config->varies ? read_counter(&in->counters.bytes)
+                                         : counters->received * in->config->sample_bytes;
     for (int i = 0; i < FAULTS; i++)
         counters->rejected[i] = read_counter(&in->counters.rejected[i]);
 }
@@ -226,6 +228,15 @@ static void send_acks(struct intake *in, int waiting, bool all)
     in->acks = kept;
 }
 
+static uint64_t bytes_of(const struct intake *in, const struct sample *sample)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < in->config->fields.count; i++)
+        bytes += sample_bytes(sample, i);
+    return bytes;
+}
+
 /* Nobody will draw any more: what still comes is refused. */
 static void end(struct intake *in, int from)
 {
@@ -235,6 +246,7 @@ static void end(struct intake *in, int from)
         struct peer *peer = in->ready[i].peer;
         struct frame f = frame_of(in, peer);
 
+        count(&in->counters.bytes, -(int64_t)bytes_of(in, in->ready[i].sample));
         peer->last = in->ready[i].before;
         refuse(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f, FAULT_ENDED, "the training has ended");
         sample_unref(in->ready[i].sample);
@@ -325,22 +337,14 @@ static void take_sample(struct intake *in, struct peer *peer, struct sample *sam
 {
     /* Counted before it can be drawn, so that nobody sees more drawn than received. */
     count(&in->counters.received, 1);
+    if (in->config->varies)
+        count(&in->counters.bytes, (int64_t)bytes_of(in, sample));
     if (stepset_add(in->have, sample->member, sample->step)) {
         in->ready[in->readies++] = (struct ready){sample, peer, before};
         return;
     }
     count(&in->counters.duplicates, 1);
     sample_unref(sample);
-}
-
-static bool field_fits(const struct train_config *config, const struct frame *f)
-{
-    const struct field *field;
-
-    if (f->field >= config->fields.count)
-        return false;
-    field = &config->fields.field[f->field];
-    return f->dtype == field->dtype && f->length == field->bytes && field_has_shape(field, f->ndim, f->shape);
 }
 
 /* Whether the frame was as it must be. */
@@ -354,7 +358,7 @@ static bool take_field(struct intake *in, struct origin from, struct peer *peer,
         refuse(in, from, f, FAULT_ENDED, "the training has ended");
         return false;
     }
-    if (!field_fits(in->config, f)) {
+    if (f->field >= in->config->fields.count || !field_takes(&in->config->fields.field[f->field], f)) {
         refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
         return false;
     }
@@ -367,7 +371,7 @@ static bool take_field(struct intake *in, struct origin from, struct peer *peer,
         if (in->config->fields.count > 1)
             peer_partial_begin(peer, sample);
     }
-    sample_take(sample, f->field, payload, from.msg);
+    sample_take(sample, f->field, payload, f->length, from.msg);
     peer->last = f->sequence;
     peer->rewound = false;
     ack_later(in, peer);

@@ -13,8 +13,10 @@
 struct sample_store {
     int fields;
     size_t size;                    /* of a sample with its small fields */
-    size_t bytes[FIELDS_MAX];       /* of a field */
     size_t at[FIELDS_MAX];          /* where a small field is in it; IN_MESSAGE for large ones */
+    size_t bytes[FIELDS_MAX];       /* of a small field; at most, where it varies */
+    bool varies[FIELDS_MAX];
+    size_t sizes;                   /* where those of small fields that vary are in it */
     struct sample *idle;            /* of the thread that creates */
     _Atomic(struct sample *) freed; /* by any thread; taken over as a whole */
 };
@@ -45,7 +47,12 @@ struct sample_store *sample_store_create(const struct field_set *fields)
     struct sample_store *store = xcalloc(1, sizeof *store);
 
     store->fields = fields->count;
-    store->size = sizeof(struct sample) + (size_t)fields->count * sizeof(zmq_msg_t);
+    store->size = store->sizes = sizeof(struct sample) + (size_t)fields->count * sizeof(zmq_msg_t);
+    for (int i = 0; i < fields->count; i++)
+        store->varies[i] = field_varies(&fields->field[i]);
+    if (memchr(store->varies, true, sizeof store->varies) != NULL)
+        store->size += (size_t)fields->count * sizeof(size_t);
+    store->size = (store->size + 15) / 16 * 16;
     for (int i = 0; i < fields->count; i++) {
         size_t bytes = fields->field[i].bytes;
 
@@ -127,17 +134,36 @@ void sample_unref(struct sample *sample)
         ;
 }
 
-bool sample_take(struct sample *sample, int field, const void *payload, zmq_msg_t *msg)
+static size_t *sizes_of(const struct sample *sample)
+{
+    return (size_t *)((char *)sample + sample->store->sizes);
+}
+
+/* A field that can be large, and this time is not, gets memory of its own, too. */
+static void keep_message(zmq_msg_t *to, const void *payload, size_t bytes, zmq_msg_t *msg)
+{
+    if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX) {
+        zmq_msg_init(to);
+        zmq_msg_move(to, msg);
+        return;
+    }
+    if (zmq_msg_init_size(to, FRAME_HEADER_SIZE + bytes) != 0)
+        abort(); /* as all that cannot get memory here */
+    memcpy((char *)zmq_msg_data(to) + FRAME_HEADER_SIZE, payload, bytes);
+}
+
+bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg)
 {
     size_t at = sample->store->at[field];
 
     if (sample->have >> field & 1)
         return false;
     if (at == IN_MESSAGE) {
-        zmq_msg_init(&sample->field[field]);
-        zmq_msg_move(&sample->field[field], msg);
+        keep_message(&sample->field[field], payload, bytes, msg);
     } else {
-        memcpy((char *)sample + at, payload, sample->store->bytes[field]);
+        memcpy((char *)sample + at, payload, bytes);
+        if (sample->store->varies[field])
+            sizes_of(sample)[field] = bytes;
     }
     sample->have |= (uint64_t)1 << field;
     return true;
@@ -146,6 +172,16 @@ bool sample_take(struct sample *sample, int field, const void *payload, zmq_msg_
 bool sample_is_whole(const struct sample *sample)
 {
     return sample->have == UINT64_MAX >> (64 - sample->store->fields);
+}
+
+size_t sample_bytes(const struct sample *sample, int field)
+{
+    const struct sample_store *store = sample->store;
+
+    if (!store->varies[field])
+        return store->bytes[field];
+    return store->at[field] == IN_MESSAGE ? zmq_msg_size(&sample->field[field]) - FRAME_HEADER_SIZE
+                                          : sizes_of(sample)[field];
 }
 
 const void *sample_payload(struct sample *sample, int field)

@@ -29,7 +29,7 @@ struct sample {
     struct params *params;
     struct sample_store *store;
     struct sample *next; /* in the store, when idle */
-    zmq_msg_t field[];   /* header and payload of large fields; behind them, the payloads of the small ones */
+    zmq_msg_t field[];   /* header and payload of large fields; behind them small ones' sizes, where any varies, and payloads */
 };
 
 /* The samples of one stream: their layout, and the memory of those that are idle. */
@@ -45,10 +45,11 @@ void sample_unref(struct sample *sample); /* NULL is taken */
 
 /* Take a field: a small one is copied from `payload`, somewhere in the message; of a large one, which has a message of
  * its own, the message is taken over and left empty. false where the sample has this field already. */
-bool sample_take(struct sample *sample, int field, const void *payload, zmq_msg_t *msg);
+bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg);
 
 bool sample_is_whole(const struct sample *sample);
 
-/* The bytes of a field. */
+/* A field's contents, and their size in bytes. */
 const void *sample_payload(struct sample *sample, int field);
+size_t sample_bytes(const struct sample *sample, int field);
 #endif

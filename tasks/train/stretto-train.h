@@ -69,7 +69,8 @@ int st_train_fields(const struct st_train *t);
 const char *st_train_field_name(const struct st_train *t, int field);
 int st_train_field_dtype(const struct st_train *t, int field);
 int st_train_field_ndim(const struct st_train *t, int field);
-int64_t st_train_field_extent(const struct st_train *t, int field, int dim);
+int64_t st_train_field_extent(const struct st_train *t, int field, int dim); /* -1 for a first one that varies; */
+int64_t st_train_field_max(const struct st_train *t, int field); /* then the largest that it can be, else 0 */
 
 /* The numeric parameters, in the spec's order. */
 int st_train_parameters(const struct st_train *t);
@@ -86,6 +87,13 @@ enum { ST_TRAIN_END = 0, ST_TRAIN_AGAIN = -2, ST_TRAIN_INTERRUPTED = -3 };
  * and everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */
 int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
                    int timeout_ms);
+
+/* The same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one sample
+ * behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1 numbers: sample i
+ * lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is not looked
+ * at. st_train_batch() returns -1 where such a field is wanted: nothing would tell the samples apart. */
+int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
+                          int64_t *member, int64_t *step, int timeout_ms);
 
 /* End a wait in st_train_batch(), and reception with it. Only st_train_done() and st_train_close() make sense after it.
  */

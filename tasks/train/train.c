@@ -205,6 +205,11 @@ int64_t st_train_field_extent(const struct st_train *t, int field, int dim)
     return (int64_t)t->config.fields.field[field].shape[dim];
 }
 
+int64_t st_train_field_max(const struct st_train *t, int field)
+{
+    return (int64_t)t->config.fields.field[field].max;
+}
+
 int st_train_parameters(const struct st_train *t)
 {
     return t->config.parameters;
@@ -215,17 +220,35 @@ const char *st_train_parameter_name(const struct st_train *t, int parameter)
     return t->config.parameter[parameter];
 }
 
-static void copy_batch(const struct st_train *t, struct sample **batch, int count, void *const *fields, double *params,
-                       int64_t *member, int64_t *step)
+/* Of a field whose first extent varies, one sample behind the other. */
+static void copy_ragged(const struct field *field, int number, struct sample **batch, int count, char *to, int64_t *offset)
 {
+    size_t at = 0;
+
+    for (int i = 0; i < count; i++) {
+        size_t bytes = sample_bytes(batch[i], number);
+
+        offset[i] = (int64_t)(at / field->unit);
+        copy_out(to + at, sample_payload(batch[i], number), bytes);
+        at += bytes;
+    }
+    offset[count] = (int64_t)(at / field->unit);
+}
+
+static void copy_batch(const struct st_train *t, struct sample **batch, int count, void *const *fields,
+                       int64_t *const *offsets, double *params, int64_t *member, int64_t *step)
+{
+    for (int f = 0; t->config.varies && fields != NULL && f < t->config.fields.count; f++)
+        if (fields[f] != NULL && field_varies(&t->config.fields.field[f]))
+            copy_ragged(&t->config.fields.field[f], f, batch, count, fields[f], offsets[f]);
     for (int i = 0; i < count; i++) {
         size_t width = (size_t)t->config.parameters;
 
         for (int f = 0; f < t->config.fields.count; f++) {
-            size_t bytes = t->config.fields.field[f].bytes;
+            const struct field *field = &t->config.fields.field[f];
 
-            if (fields != NULL && fields[f] != NULL)
-                copy_out((char *)fields[f] + (size_t)i * bytes, sample_payload(batch[i], f), bytes);
+            if (fields != NULL && fields[f] != NULL && !field_varies(field))
+                copy_out((char *)fields[f] + (size_t)i * field->bytes, sample_payload(batch[i], f), field->bytes);
         }
         if (params != NULL && width > 0)
             memcpy(params + (size_t)i * width, batch[i]->params->value, width * sizeof *params);
@@ -244,16 +267,35 @@ const char *st_train_fault_name(int fault)
 int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
                    int timeout_ms)
 {
-    struct sample **batch;
-    int count = pool_take(t->pool, timeout_ms, &batch);
+    return st_train_batch_ragged(t, fields, NULL, params, member, step, timeout_ms);
+}
 
+/* Before anything is drawn, which would be lost. */
+static int check_offsets(struct st_train *t, void *const *fields, int64_t *const *offsets)
+{
+    for (int f = 0; t->config.varies && fields != NULL && f < t->config.fields.count; f++)
+        if (fields[f] != NULL && field_varies(&t->config.fields.field[f]) && (offsets == NULL || offsets[f] == NULL))
+            return error_set(&t->err, "train_ragged", "the first extent of field \"%s\" varies: "
+                             "st_train_batch_ragged() gives its samples with their offsets", t->config.fields.field[f].name);
+    return 0;
+}
+
+int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
+                          int64_t *member, int64_t *step, int timeout_ms)
+{
+    struct sample **batch;
+    int count;
+
+    if (check_offsets(t, fields, offsets) < 0)
+        return -1;
+    count = pool_take(t->pool, timeout_ms, &batch);
     switch (count) {
     case POOL_END: return ST_TRAIN_END;
     case POOL_TIMEOUT: return ST_TRAIN_AGAIN;
     case POOL_INTERRUPTED: return ST_TRAIN_INTERRUPTED;
     default: break;
     }
-    copy_batch(t, batch, count, fields, params, member, step);
+    copy_batch(t, batch, count, fields, offsets, params, member, step);
     pool_done(t->pool);
     return count;
 }

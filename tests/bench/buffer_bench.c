@@ -81,7 +81,7 @@ static void *put_samples(void *arg)
             zmq_msg_init_data(&msg, memory + next * size, size, release, &used[next]);
             next = (next + 1) % slots;
             sample[i] = sample_create(store, 0, step++, params);
-            sample_take(sample[i], 0, (char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, &msg);
+            sample_take(sample[i], 0, (char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, bytes, &msg);
             zmq_msg_close(&msg);
         }
         while (at < many && (n = pool_put(pool, sample + at, many - at)) >= 0) {

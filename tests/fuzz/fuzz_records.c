@@ -5,7 +5,7 @@
 #include "tasks/proto/control.h"
 #include "tasks/proto/exitrec.h"
 #include "tasks/proto/fields.h"
-#include "tasks/proto/jobdesc.h"
+#include "tests/unit/jobdesc_whole.h"
 
 static void control(const uint8_t *data, size_t size)
 {
@@ -31,12 +31,16 @@ static void descriptor(json_t *json)
     struct error err = {.code = "", .text = ""};
     struct jobdesc *desc = jobdesc_parse(json, &err), *again;
     json_t *built;
+    char *text;
 
     if (desc == NULL) {
         must_tell(&err);
         return;
     }
-    built = jobdesc_build(desc);
+    text = jobdesc_whole(desc);
+    built = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    MUST(built != NULL);
+    free(text);
     again = jobdesc_parse(built, &err);
     MUST(again != NULL);
     MUST(again->ntasks == desc->ntasks && strcmp(again->job, desc->job) == 0);

@@ -10,18 +10,20 @@
 static void draw(const struct spec *spec, int64_t index)
 {
     json_t *values = params_at(spec->params, index), *word;
+    struct text filled = {0};
     size_t i;
 
     MUST(json_is_object(values));
     MUST(json_object_size(values) == params_size(spec->params));
-    /* as engine/plan.c gives them */
+    /* as engine/plan_tasks.c gives them */
     json_object_set_new(values, "index", json_integer(index));
     json_object_set_new(values, "seed", json_integer((json_int_t)(params_seed(spec->params, index) >> 1)));
     json_object_set_new(values, "ensemble", json_integer(7));
     json_object_set_new(values, "attempt", json_integer(1));
     json_array_foreach (spec->members.command, i, word) {
-        free(template_fill(json_string_value(word), values));
+        template_fill(&filled, json_string_value(word), values);
     }
+    free(filled.data);
     json_decref(values);
 }
 

@@ -28,7 +28,7 @@ static void request_free(struct request *r)
         free(r->paths[i]);
     for (size_t i = 0; i < r->n_files; i++) {
         free(r->files[i].path);
-        json_decref(r->files[i].json);
+        free(r->files[i].json);
     }
     json_decref(r->claim);
     free(r->paths);
@@ -72,7 +72,7 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
     bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
 
     for (size_t i = 0; i < r->n_files && !failed; i++)
-        json_object_set(sim_files(sim), r->files[i].path, r->files[i].json);
+        json_object_set_new(sim_files(sim), r->files[i].path, json_loads(r->files[i].json, 0, NULL));
     error_set(&err, "file_write", "simulated");
     sim_enter(sim);
     if (alive)

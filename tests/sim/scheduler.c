@@ -195,6 +195,38 @@ static int cluster_check(struct adapter *a, const struct adapter_resources *want
     return slots == 0 || cpus <= slots ? 0 : error_set(err, "resources_impossible", "%d CPUs of %d", cpus, slots);
 }
 
+/* The adapter hands it over: it has it as long as it has the job. */
+static void take_descriptor(struct cluster *c, const struct adapter_job *job)
+{
+    json_t *descriptor = job->descriptor ? json_loads(job->descriptor, 0, NULL) : NULL;
+
+    if (cluster_ops[c->adapter].hands_over != (descriptor != NULL))
+        sim_violate(c->sim, "job %s was submitted %s its descriptor", job->name, descriptor ? "with" : "without");
+    if (descriptor != NULL)
+        cluster_put(c, job->dir, "job.json", descriptor);
+}
+
+/* What a runner that has ended handed back: all its records, or some, or none. */
+static json_t *cluster_take_records(struct adapter *a, const char *name)
+{
+    struct cluster *c = of(a);
+    const struct cjob *job = cluster_named(c, name);
+    json_t *records, *task, *record;
+    size_t i;
+
+    while (job != NULL && job->state != ADAPTER_JOB_ENDED)
+        job = job->next;
+    if (job == NULL || sim_chance(c->sim, 300))
+        return NULL;
+    records = json_array();
+    json_array_foreach (json_object_get(cluster_get(c, job->dir, "job.json"), "tasks"), i, task) {
+        record = cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json");
+        if (record != NULL && !sim_chance(c->sim, 100))
+            json_array_append(records, record);
+    }
+    return records;
+}
+
 static void cluster_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
     struct cluster *c = of(a);
@@ -210,6 +242,7 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
     for (struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
         twin->told_ended = twin->told_ended || q->refused; /* it may be given up for that, over a crash that forgets why */
     q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
+    take_descriptor(c, job);
     if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
         cluster_enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));
     answer_later(c, q);
@@ -261,12 +294,12 @@ static void cluster_withdraw(struct adapter *a, const char *name, const char *id
     answer_later(c, q);
 }
 
-#define CLUSTER_OPS(called)                                                                                            \
-    {                                                                                                                  \
-        .abi = ADAPTER_ABI, .name = called, .check = cluster_check, .slots = cluster_slots, .submit = cluster_submit,   \
-        .poll = cluster_poll, .find = cluster_poll, .cancel = cluster_cancel,                                           \
-        .withdraw = cluster_withdraw,                                                                                  \
-    }
+#define CLUSTER_OPS                                                                                                    \
+    .abi = ADAPTER_ABI, .check = cluster_check, .slots = cluster_slots, .submit = cluster_submit, .poll = cluster_poll, \
+    .find = cluster_poll, .cancel = cluster_cancel, .withdraw = cluster_withdraw
 
 const char *const sim_adapters[SIM_ADAPTERS] = {"local", "other"};
-const struct adapter_ops cluster_ops[SIM_ADAPTERS] = {CLUSTER_OPS("local"), CLUSTER_OPS("other")};
+const struct adapter_ops cluster_ops[SIM_ADAPTERS] = {
+    {CLUSTER_OPS, .name = "local"},
+    {CLUSTER_OPS, .name = "other", .hands_over = true, .take_records = cluster_take_records},
+};

@@ -249,7 +249,6 @@ void sim_boot(struct sim *sim)
         sim_violate(sim, "the store does not open: %s", err.text);
         return;
     }
-    sqlite3_exec(sim->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL); /* the power does not fail here */
     if (!sim->faults.tidy) /* it costs as much as there is */
         watch_store(sim);
     sqlite3_commit_hook(sim->store->db, on_commit, sim);

@@ -21,7 +21,8 @@ python() { env "${preload[@]}" PYTHONPATH="$builddir/python" "$STRETTO_PYTHON" -
 status_is 1 "a training that is not under stretto fails" python -c 'import stretto.train; stretto.train.open()'
 like "$(cat "$T/err")" "RuntimeError: this program was not started as a training by stretto" "and is told why"
 
-fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]}}'
+fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]},
+	"particles": {"dtype": "float32", "shape": [-1, 3], "max": 40}}'
 members=4
 steps=60
 

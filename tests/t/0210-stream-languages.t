@@ -11,7 +11,8 @@ case ${STRETTO_SANITIZE:-no} in *address*) preload=("LD_PRELOAD=$(gcc -print-fil
 python() { env "${preload[@]}" PYTHONPATH="$builddir/python" "$STRETTO_PYTHON" -B "$@"; }
 python_member() { python "$srcdir/tests/t/stream-member.py" "$@"; }
 
-fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]}}'
+fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]},
+	"particles": {"dtype": "float32", "shape": [-1, 3], "max": 40}}'
 member_kinds=(python_member python_member "$builddir/tests/t/stream-member")
 fortran=$builddir/tests/t/stream-member-fortran
 fortran_real32() { "$fortran" "$1" real32; }

@@ -74,7 +74,8 @@ PY
 ok "held-out members: the loss is in K², and the files go" python <<'PY'
 import os
 import torch
-from stretto.examples.heat_model import SOLVER_OPTIONS, Scale
+from stretto.examples.heat_model import Scale
+from stretto.examples.heat_parameters import SOLVER_OPTIONS
 from stretto.examples.heat_validation import HeldOut
 class Constant(torch.nn.Module):
     """300 K everywhere."""

@@ -1,5 +1,6 @@
-/* An ensemble member for the tests of the stream: STEPS steps of two fields, "temperature" (3 x 4, given as float64)
- * and "flux" (2, float64). With a second argument, that step is sent twice. */
+/* An ensemble member for the tests of the stream: STEPS steps of three fields, "temperature" (3 x 4, given as float64),
+ * "flux" (2, float64) and "particles" (n x 3, given as float64, where n varies). With a second argument, that step is sent
+ * twice. */
 #include "tasks/member/stretto.h"
 
 #include <stdio.h>
@@ -16,16 +17,17 @@ int main(int argc, char **argv)
 {
     const char *index = getenv("STRETTO_MEMBER");
     int member = index ? atoi(index) : 0, steps = argc > 1 ? atoi(argv[1]) : 1, again = argc > 2 ? atoi(argv[2]) : -1;
-    int64_t grid[] = {3, 4}, two[] = {2};
-    double temperature[12], flux[2];
+    int64_t grid[] = {3, 4}, two[] = {2}, threes[] = {-1, 3};
+    double temperature[12], flux[2], particles[40 * 3];
     struct stretto *s;
-    int t, f;
+    int t, f, p;
 
     if (stretto_open(&s) < 0)
         return fail(s);
     t = stretto_field(s, "temperature", STRETTO_FLOAT64, 2, grid);
     f = stretto_field(s, "flux", STRETTO_FLOAT64, 1, two);
-    if (t < 0 || f < 0)
+    p = stretto_field(s, "particles", STRETTO_FLOAT64, 2, threes);
+    if (t < 0 || f < 0 || p < 0)
         return fail(s);
     for (int step = 0; step < steps; step++)
         for (int times = step == again ? 2 : 1; times > 0; times--) {
@@ -33,7 +35,10 @@ int main(int argc, char **argv)
                 temperature[i] = 100 * member + step + i / 16.0;
             flux[0] = member + 0.1;
             flux[1] = step + 0.1;
-            if (stretto_send(s, t, step, temperature) < 0 || stretto_send(s, f, step, flux) < 0)
+            for (int i = 0; i < 3 * (step * 7 % 41); i++)
+                particles[i] = member + step + i / 16.0;
+            if (stretto_send(s, t, step, temperature) < 0 || stretto_send(s, f, step, flux) < 0 ||
+                stretto_send_extent(s, p, step, step * 7 % 41, particles) < 0)
                 return fail(s);
         }
     printf("%s, %s\n", stretto_active(s) ? "active" : "idle",

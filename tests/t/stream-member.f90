@@ -62,11 +62,12 @@ contains
     value = 100*me + step + ((j - 1)*4 + i - 1)/16.0_real64
   end function
 
-  subroutine mistakes(temperature)
-    type(stretto_field), intent(in) :: temperature
+  subroutine mistakes(temperature, particles)
+    type(stretto_field), intent(in) :: temperature, particles
     type(stretto_field) :: other
     real(real64) :: grid(4, 3), turned(3, 4)
     real(real32), pointer :: lent(:, :)
+    real(real64), pointer :: wide(:, :)
     real(real32) :: coarse(4, 3)
 
     grid = 0
@@ -83,7 +84,15 @@ contains
     if (associated(lent)) error stop 'lent for nothing'
     call stream%send_lent(temperature, 0, stat, reason)
     call expect('nothing is lent for field "temperature"')
+    call stream%send(particles, 0, grid, stat, reason)
+    call expect('"particles" was declared as real64(3,-1), but this is real64(4,3)')
     if (.not. stream%active()) return
+    call stream%declare(other, 'particles', turned, stat, reason)
+    call expect('"particles" is 4x3 here, but -1x3 in the spec')
+    call stream%lend(particles, wide, stat, reason)
+    call expect('from 0 to 40, not -1')
+    call stream%lend(particles, wide, stat, reason, extent=41)
+    call expect('from 0 to 40, not 41')
     call stream%declare(other, 'temperature', turned, stat, reason)
     call expect('"temperature" is 4x3 here, but 3x4 in the spec; the spec counts extents in C order, the reverse of real64(3,4)')
     call stream%declare(other, 'pressure', grid, stat, reason)
@@ -98,7 +107,8 @@ contains
 
   ! By turns: an array, a part of one, every other column, a pointer that goes backwards, lent memory.
   subroutine all_ways()
-    type(stretto_field) :: temperature, flux
+    type(stretto_field) :: temperature, flux, particles
+    real(real64), pointer :: swarm(:, :)
     real(real64) :: u(4, 3), wide(9, 7), backwards(4, 3), f(2)
     real(real64), pointer :: lent(:, :), again(:, :)
     integer :: step, i, j
@@ -106,7 +116,8 @@ contains
     call stream%declare(temperature, 'temperature', u, stat, reason)
     if (stat /= 0) error stop 'declare failed'
     call stream%declare_as(flux, 'flux', stretto_real64, [2])
-    call mistakes(temperature)
+    call stream%declare_as(particles, 'particles', stretto_real64, [3, -1])
+    call mistakes(temperature, particles)
     wide = 0
     do step = 0, steps - 1
       do j = 1, 3
@@ -136,18 +147,41 @@ contains
       end select
       u = 0
       call stream%send(flux, step, f)
+      if (mod(step, 2) == 0) then
+        call stream%send(particles, step, particle(step))
+      else
+        call stream%lend(particles, swarm, extent=mod(step*7, 41))
+        swarm = particle(step)
+        call stream%send_lent(particles, step)
+      end if
     end do
   end subroutine
 
+  function particle(step) ! (3, n)
+    integer, intent(in) :: step
+    real(real64) :: particle(3, mod(step*7, 41))
+    integer :: i
+
+    do i = 1, size(particle, 2)
+      particle(:, i) = me + step + [3*i - 3, 3*i - 2, 3*i - 1]/16.0_real64
+    end do
+  end function
+
   subroutine as_the_spec_has_it()
-    type(stretto_field) :: temperature, flux
+    type(stretto_field) :: temperature, flux, particles
+    real(real32), pointer :: swarm(:, :)
     real(real32), pointer :: u(:, :)
     real(real64), pointer :: f(:)
     integer :: step, i, j
 
     call stream%declare_as(temperature, 'temperature ', stretto_real32, [4, 3])
     call stream%declare_as(flux, 'flux', stretto_real64, [2])
+    call stream%declare_as(particles, 'particles', stretto_real32, [3, -1])
     do step = 0, steps - 1
+      call stream%lend(particles, swarm, extent=mod(step*7, 41))
+      if (any(shape(swarm) /= [3, mod(step*7, 41)])) error stop 'lent in another shape'
+      swarm = real(particle(step), real32)
+      call stream%send_lent(particles, step)
       call stream%lend(temperature, u)
       call stream%lend(flux, f)
       if (any(shape(u) /= [4, 3]) .or. size(f) /= 2) error stop 'lent in another shape'

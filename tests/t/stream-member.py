@@ -24,7 +24,7 @@ def raises(kind, text, call, *arguments, **named):
     raise AssertionError("%s was taken: %s %s" % (call, arguments, named))
 
 
-def wrong_calls(member, temperature):
+def wrong_calls(member, temperature, particles):
     """Every mistake is refused where it is made, and the stream goes on."""
     grid = numpy.zeros((3, 4))
     raises(TypeError, "float16 arrays cannot be sent", member.field, "temperature", (3, 4), "float16")
@@ -38,6 +38,31 @@ def wrong_calls(member, temperature):
         raises(stretto.StreamError, "no field \"pressure\"", member.field, "pressure", (3, 4))
         raises(stretto.StreamError, "4x3 here, but 3x4 in the spec", member.field, "temperature", (4, 3))
         raises(stretto.StreamError, "int32 here, but float32", member.field, "temperature", (3, 4), "int32")
+        raises(stretto.StreamError, "4x3 here, but -1x3 in the spec", member.field, "particles", (4, 3))
+        raises(stretto.StreamError, "-1x4 here, but 3x4 in the spec", member.field, "temperature", (-1, 4))
+        raises(stretto.StreamError, "from 0 to 40, not 41", particles.send, 0, numpy.zeros((41, 3)))
+    raises(ValueError, "was declared as (-1, 3), but this array is (5, 4)", particles.send, 0, numpy.zeros((5, 4)))
+    raises(TypeError, "the extent is told where it was declared as -1, and only there", particles.lend)
+    raises(TypeError, "the extent is told where it was declared as -1, and only there", temperature.lend, 3)
+
+
+def particles_of(index, step):
+    return index + step + numpy.arange(step * 7 % 41 * 3).reshape(-1, 3) / 16
+
+
+def send_particles(member, field, step, array):
+    """By turns: lent, as an array, by name, as a list."""
+    if step % 4 == 0:
+        lent = field.lend(len(array) // 2)
+        field.lend(len(array))[...] = array
+        assert len(lent) == len(array) or not lent.flags.writeable
+        field.send_lent(step)
+    elif step % 4 == 1:
+        field.send(step, array)
+    elif step % 4 == 2:
+        member.send(step, particles=array)
+    else:
+        field.send(step, array.tolist() if len(array) else array)
 
 
 def all_steps(member, steps):
@@ -45,11 +70,13 @@ def all_steps(member, steps):
     index = member.index or 0
     temperature = member.field("temperature", (3, 4))
     flux = member.field("flux", 2, numpy.float64)
-    wrong_calls(member, temperature)
+    particles = member.field("particles", (-1, 3))
+    wrong_calls(member, temperature, particles)
     wide = numpy.zeros((3, 9))
     for step in range(steps):
         u = 100 * index + step + numpy.arange(12.0).reshape(3, 4) / 16
         f = [index + 0.1, step + 0.1]
+        send_particles(member, particles, step, particles_of(index, step))
         kind = step % 7
         if kind == 0:
             temperature.send(numpy.int32(step), u)
@@ -83,9 +110,11 @@ def all_steps(member, steps):
 def as_the_spec_has_it(member, steps):
     """Float32 as it travels; the fields are declared by their first arrays."""
     assert member.describe("temperature") == (numpy.float32, (3, 4)), member.describe("temperature")
+    assert member.describe("particles") == (numpy.float32, (-1, 3)), member.describe("particles")
     assert member.params == {"p": member.index * 1.5, "q": -member.index, "name": "x"}
     for step in range(steps):
         u = 100 * member.index + step + numpy.arange(12, dtype=numpy.float32).reshape(3, 4) / 16
+        member.send(step, particles=particles_of(member.index, step).astype(numpy.float32))
         if step % 2:
             member.send(step, temperature=u, flux=numpy.array([member.index + 0.1, step + 0.1]))
         else:
@@ -101,7 +130,7 @@ def main():
         print(os.getpid(), flush=True)
         with stretto.open() as member:
             for step in range(10**9):
-                member.send(step, temperature=numpy.zeros((3, 4)), flux=numpy.zeros(2))
+                member.send(step, temperature=numpy.zeros((3, 4)), flux=numpy.zeros(2), particles=numpy.zeros((step % 4, 3)))
     if sys.argv[1] == "fail":
         with stretto.open() as member:
             member.send(0, temperature=numpy.zeros((3, 4)), flux=[0, 0])

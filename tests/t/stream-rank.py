@@ -23,6 +23,25 @@ def check(fields, params, member, step):
     assert (fields["temperature"] == (100 * member + step).reshape(-1, 1, 1) + grid).all()
     assert (fields["flux"] == numpy.stack([member + 0.1, step + 0.1], axis=1)).all()
     assert (params == numpy.stack([member * 1.5, -member], axis=1)).all()
+    if "particles" in fields:
+        check_particles(fields["particles"], member, step)
+
+
+def check_particles(particles, member, step):
+    """Of a field whose first extent varies."""
+    size = len(member)
+    assert len(particles) == len(list(particles)) == size and len(particles.data) == particles.offsets[-1]
+    assert particles.data.shape[1:] == (3,) and particles.data.dtype == numpy.float32
+    for i in range(size):
+        wanted = member[i] + step[i] + numpy.arange(step[i] * 7 % 41 * 3).reshape(-1, 3) / 16
+        assert particles[i].shape == wanted.shape and (particles[i] == wanted).all(), (member[i], step[i])
+    for wrong in (size, -size - 1):
+        try:
+            particles[wrong]
+            raise AssertionError(wrong)
+        except IndexError:
+            pass
+    assert (particles[-1] == particles[size - 1]).all()
 
 
 def numpy_batches(rx, total):
@@ -30,6 +49,8 @@ def numpy_batches(rx, total):
     scratch = rx.allocate()
     for number, batch in enumerate(rx.batches(scratch)):
         assert number == 0 or batch.member.base is scratch.member or batch.member is scratch.member
+        assert "particles" not in batch.fields or numpy.shares_memory(batch.fields["particles"].data, scratch.fields["particles"].data) or \
+            len(batch.fields["particles"].data) == 0
         yield batch.fields, batch.params, batch.member, batch.step
         limit = time.monotonic() + 60
         while number == 0 and rx.stats()["received"] < total:
@@ -55,8 +76,11 @@ def torch_batches(rx):
             field = batch["temperature"]
             part = [field[1:], field.view(-1), field.numpy()[:2]][number // 5 % 3]
             held.append((part, numpy.array(part)))
+        particles = batch.pop("particles")
+        assert all(isinstance(part, torch.Tensor) for part in particles)
         arrays = {name: tensor.numpy() for name, tensor in batch.items()}
         assert all(isinstance(tensor, torch.Tensor) for tensor in batch.values())
+        arrays["particles"] = stretto.train.Ragged(particles.data.numpy(), particles.offsets.numpy())
         yield arrays, arrays["params"], arrays["member"], arrays["step"]
     assert all((numpy.asarray(part) == was).all() for part, was in held), "a batch that is held was overwritten"
     assert len(places) < sum(places.values()), "no memory was used again"
@@ -73,7 +97,9 @@ def main():
     drawn = collections.Counter()
     sizes = collections.Counter()
     with stretto.train.open() as rx:
-        assert list(rx.fields) == ["flux", "temperature"] and rx.fields["temperature"].shape == (3, 4)
+        assert list(rx.fields) in (["flux", "particles", "temperature"], ["flux", "temperature"])  # MPI sends no particles
+        assert rx.fields["temperature"].shape == (3, 4) and rx.fields["flux"].max is None
+        assert rx.fields.get("particles", (numpy.float32, (-1, 3), 40)) == (numpy.float32, (-1, 3), 40)
         assert rx.parameters == ["p", "q"]
         assert (rx.rank, rx.ranks, rx.count, rx.batch_size) == (0, 1, members, 8)
         batches = {"numpy": lambda: numpy_batches(rx, members * steps), "torch": lambda: torch_batches(rx),

@@ -3,7 +3,7 @@
 #include "common/files.h"
 #include "common/process.h"
 #include "tasks/proto/claim.h"
-#include "tasks/proto/jobdesc.h"
+#include "tests/unit/jobdesc_whole.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,11 +118,11 @@ void harness_job(struct harness *h, struct harness_job *job, const char *script,
 {
     static unsigned serial;
     json_t *argv = json_pack("[s, s, s]", "sh", "-c", script);
-    json_t *env = json_pack("{s:s, s:s}", "FIFO", h->fifo, "DIR", h->dir), *root;
+    json_t *env = json_pack("{s:s, s:s}", "FIFO", h->fifo, "DIR", h->dir);
     struct jobdesc_task task = {.id = "1.0", .argv = argv, .env = env, .ntasks = 1};
     struct jobdesc desc = {.ensemble = 1, .walltime_ms = walltime * 1000, .grace_ms = grace * 1000, .ntasks = 1,
                            .tasks = &task};
-    char path[160];
+    char path[160], *text;
     struct error err;
 
     memset(job, 0, sizeof *job);
@@ -134,10 +134,10 @@ void harness_job(struct harness *h, struct harness_job *job, const char *script,
     desc.control = h->control[0] ? h->control : NULL;
     desc.control_key = HARNESS_CONTROL_KEY;
     task.dir = job->task_dir;
-    root = jobdesc_build(&desc);
+    text = jobdesc_whole(&desc);
     snprintf(path, sizeof path, "%s/job.json", job->dir);
-    assert_int_equal(file_write_json(path, root, 0600, &err), 0);
-    json_decref(root);
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+    free(text);
     json_decref(argv);
     json_decref(env);
     job->job = (struct adapter_job){.name = job->name, .dir = job->dir, .grace_ms = grace * 1000,

@@ -225,6 +225,11 @@ static void wrong_fields_are_refused_with_the_place(void **state)
         {"{\"u\": {\"dtype\": \"complex\", \"shape\": [1]}}", "/training/fields/u/dtype"},
         {"{\"u\": {\"dtype\": \"float32\"}}", "/training/fields/u/shape"},
         {"{\"u\": {\"dtype\": \"float32\", \"shape\": [0]}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [-1, 3]}}", "/training/fields/u/max"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [-1, 3], \"max\": 0}}", "/training/fields/u/max"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [-2, 3], \"max\": 4}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [3, -1], \"max\": 4}}", "/training/fields/u/shape"},
+        {"{\"u\": {\"dtype\": \"float32\", \"shape\": [-1, 4], \"max\": 4611686018427387904}}", "/training/fields/u/shape"},
         {"{\"u\": {\"dtype\": \"float32\", \"shape\": [1.5]}}", "/training/fields/u/shape"},
         {"{\"u\": {\"dtype\": \"float32\", \"shape\": [1,1,1,1,1]}}", "/training/fields/u/shape"},
         {"{\"u\": {\"dtype\": \"float32\", \"shape\": [4294967296, 4294967296]}}", "/training/fields/u/shape"},
@@ -240,6 +245,40 @@ static void wrong_fields_are_refused_with_the_place(void **state)
     }
 }
 
+static void a_field_takes_what_is_declared_and_whole(void **state)
+{
+    static const struct {
+        int field, ndim;
+        uint64_t shape[FRAME_MAX_DIMS], length;
+        bool taken;
+    } frames[] = {
+        {0, 2, {7, 3}, 84, true},      {0, 2, {0, 3}, 0, true},    {0, 2, {1, 3}, 12, true},   {0, 2, {8, 3}, 96, false},
+        {0, 2, {7, 3}, 83, false},     {0, 2, {7, 3}, 85, false},  {0, 2, {6, 3}, 84, false},  {0, 2, {7, 2}, 56, false},
+        {0, 1, {21}, 84, false},       {0, 2, {0, 3}, 12, false},  {0, 2, {EXTENT_VARIES, 3}, 84, false},
+        {0, 2, {((uint64_t)1 << 62) + 1, 3}, 12, false},           {1, 1, {2}, 16, true},      {1, 1, {1}, 8, false},
+        {1, 1, {2}, 8, false},         {1, 1, {EXTENT_VARIES}, 16, false},                     {2, 0, {0}, 1, true},
+        {2, 0, {0}, 0, false},         {2, 1, {1}, 1, false},
+    };
+    struct field_set set;
+    struct error err;
+
+    assert_int_equal(parse("{\"a\": {\"dtype\": \"float32\", \"shape\": [-1, 3], \"max\": 7}, \"b\": {\"dtype\": \"int64\", "
+                           "\"shape\": [2]}, \"c\": {\"dtype\": \"uint8\", \"shape\": []}}", &set, &err), 0);
+    assert_true(field_varies(&set.field[0]) && !field_varies(&set.field[1]) && !field_varies(&set.field[2]));
+    assert_true(set.field[0].bytes == 84 && set.field[0].unit == 12 && set.field[0].count == 21);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        struct frame f = {.dtype = (uint8_t)set.field[frames[i].field].dtype, .ndim = (uint8_t)frames[i].ndim,
+                          .length = frames[i].length};
+
+        memcpy(f.shape, frames[i].shape, sizeof f.shape);
+        if (field_takes(&set.field[frames[i].field], &f) != frames[i].taken)
+            fail_msg("frame %zu", i);
+        f.dtype = STRETTO_FLOAT64;
+        assert_false(field_takes(&set.field[frames[i].field], &f));
+    }
+    field_set_fini(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +290,7 @@ int main(void)
         cmocka_unit_test(frames_share_a_message),
         cmocka_unit_test(fields_are_numbered_by_name),
         cmocka_unit_test(wrong_fields_are_refused_with_the_place),
+        cmocka_unit_test(a_field_takes_what_is_declared_and_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,10 +135,13 @@ static void templates(void **state)
 {
     json_t *values = json_pack("{s:f, s:s, s:b, s:I}", "a", 0.1, "s", "x y", "t", 1, "n", (json_int_t)123456789012345);
     struct error err;
-    char *text = template_fill("--x={a} {{{s}}} {t}{n}", values);
+    struct text text = {0};
 
-    assert_string_equal(text, "--x=0.1 {x y} true123456789012345");
-    free(text);
+    template_fill(&text, "--x={a} {{{s}}} {t}{n}", values);
+    assert_string_equal(text.data, "--x=0.1 {x y} true123456789012345");
+    template_fill(&text, "", values);
+    assert_string_equal(text.data, "");
+    free(text.data);
     assert_int_equal(template_check("{a}{{}}", knows_a, NULL, "/c/0", &err), 0);
     assert_int_equal(template_check("{b}", knows_a, NULL, "/c/0", &err), -1);
     assert_string_equal(err.code, "spec_unfilled_placeholder");

@@ -107,7 +107,7 @@ static void what_is_put_off_is_committed_at_the_end(void **state)
 static void what_comes_in_the_pause_after_a_commit_is_told_too(void **state)
 {
     turn_pause(turn, 1000000); /* the longest there is */
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= 20; i++) {
         change();
         turn_after_commit(turn, tell, NULL);
         uv_run(&loop, UV_RUN_NOWAIT);
@@ -115,6 +115,29 @@ static void what_comes_in_the_pause_after_a_commit_is_told_too(void **state)
             uv_run(&loop, UV_RUN_ONCE);
         assert_false(store_dirty(store));
     }
+}
+
+static unsigned commits;
+
+static void count_commit(void *arg)
+{
+    commits++;
+}
+
+static void changes_close_upon_each_other_share_commits(void **state)
+{
+    turn_pause(turn, 1000000);
+    turn_on_commit(turn, count_commit, NULL);
+    commits = 0;
+    for (int i = 0; i < 200; i++) {
+        change();
+        turn_after_commit(turn, tell, NULL);
+        uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    assert_true(commits < 100);
+    while (told < 200)
+        uv_run(&loop, UV_RUN_ONCE);
+    turn_on_commit(turn, NULL, NULL);
 }
 
 #define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
@@ -127,6 +150,7 @@ int main(void)
         WITH_ALL(who_waits_is_told_at_once),
         WITH_ALL(what_is_put_off_is_committed_at_the_end),
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
+        WITH_ALL(changes_close_upon_each_other_share_commits),
     };
 
     alarm(60); /* what is never told would be waited for for ever */

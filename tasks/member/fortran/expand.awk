@@ -16,7 +16,9 @@ function fill(text, t, r) {
 	gsub(/@DIMS@/, dims[r], text)
 	gsub(/@FIRST@/, first[r], text)
 	gsub(/@CONTIGUOUS@/, r > 0 ? "is_contiguous(array)" : ".true.", text)
-	gsub(/@EXTENTS@/, r > 0 ? ", field%extents(1:" r ")" : "", text)
+	gsub(/@EXTENTS@/, r > 0 ? ", [field%extents(1:" r - 1 "), last]" : "", text)
+	gsub(/@LAST@/, r > 0 ? "size(array, " r ")" : "1", text)
+	gsub(/@EMPTY@/, r > 0 ? "size(array) == 0" : ".false.", text)
 	return text
 }
 /@list/ {

@@ -63,6 +63,7 @@ class Field:
     def __init__(self, member, name, shape, dtype, number):
         self._member = member
         self._number = number
+        self._varies = shape[:1] == (-1,)
         self._lent = None
         #: As declared: str, tuple, numpy.dtype.
         self.name = name
@@ -78,30 +79,40 @@ class Field:
                 data = data.astype(self.dtype)
         if data.dtype.newbyteorder("=") != self.dtype:
             raise TypeError("field \"%s\" was declared as %s, but this array is %s" % (self.name, self.dtype, data.dtype))
-        if data.shape != self.shape:
+        if data.shape != self.shape and not (self._varies and data.ndim == len(self.shape)
+                                             and data.shape[1:] == self.shape[1:]):
             raise ValueError("field \"%s\" was declared as %s, but this array is %s" % (self.name, self.shape, data.shape))
         return numpy.asarray(data, self.dtype, order="C")
 
     def send(self, step, data):
         """Send one time step of the field: an array of the declared dtype and shape, to be reused at once.
 
+        Of a field whose first extent was declared as -1, that extent is the array's.
         Waits while the training's buffers are full, interpreter lock released. A step that is sent twice counts once.
         """
         data = self._fitting(data)
-        self._member._send("send", self._number, operator.index(step), data.ctypes.data)
+        self._member._send("send_extent", self._number, operator.index(step), data.shape[0] if data.ndim else 1,
+                           data.ctypes.data)
 
-    def lend(self):
+    def lend(self, extent=None):
         """The field's next send buffer as an array to write into; what it holds is undefined.
+
+        Of a field whose first extent was declared as -1, that is `extent`. Asked for with another one before it is sent,
+        it is another array, and the one before is taken back.
 
         Where the declared dtype is the spec's, nothing is copied on the way to the network. The array is yours until
         send_lent() or the end of the stream: after that it is read-only, and views of it that you have made must not
         be touched. Asked for again before, it is the same.
         """
-        if self._lent is None:
-            address = self._member._lend(self._number)
-            size = self.dtype.itemsize * int(numpy.prod(self.shape, dtype=numpy.int64))
+        if self._varies == (extent is None):
+            raise TypeError("field \"%s\": the extent is told where it was declared as -1, and only there" % self.name)
+        shape = (operator.index(extent),) + self.shape[1:] if self._varies else self.shape
+        if self._lent is None or self._lent.shape != shape:
+            address = self._member._lend(self._number, shape[0] if shape else 1)
+            self._take_back()
+            size = self.dtype.itemsize * int(numpy.prod(shape, dtype=numpy.int64))
             memory = (ctypes.c_ubyte * size).from_address(address)
-            self._lent = numpy.frombuffer(memory, self.dtype).reshape(self.shape)
+            self._lent = (numpy.frombuffer(memory, self.dtype) if size else numpy.empty(0, self.dtype)).reshape(shape)
         return self._lent
 
     def send_lent(self, step):
@@ -168,7 +179,8 @@ class Member:
     def field(self, name, shape=(), dtype=float):
         """Declare a field by its name in the spec's training.fields, as it will be sent; returns a Field.
 
-        The shape must be the spec's (C order). The dtype may differ from the spec's in one way: float64 for float32.
+        The shape must be the spec's (C order), with -1 for a first extent that varies. The dtype may differ from the
+        spec's in one way: float64 for float32.
         """
         dtype = numpy.dtype(dtype).newbyteorder("=")
         shape = tuple(operator.index(n) for n in (shape if numpy.iterable(shape) else (shape,)))
@@ -192,18 +204,20 @@ class Member:
 
     def _declare(self, name, data):
         array = numpy.asarray(data)
-        known = None if isinstance(data, numpy.ndarray) else self.describe(name)
-        fits = known and numpy.can_cast(array.dtype, known.dtype, "same_kind")
-        return self.field(name, array.shape, known.dtype if fits else array.dtype)
+        known, shape = self.describe(name), array.shape
+        fits = known and not isinstance(data, numpy.ndarray) and numpy.can_cast(array.dtype, known.dtype, "same_kind")
+        if shape and (known is None or known.shape[:1] == (-1,)):  # an idle stream takes all that some spec could
+            shape = (-1,) + shape[1:]
+        return self.field(name, shape, known.dtype if fits else array.dtype)
 
     def _send(self, call, number, step, *data):
         with self._lock:
             self._patiently(getattr(self._calls, call), self._open_handle(), number, step, *data)
 
-    def _lend(self, number):
+    def _lend(self, number, extent):
         address = ctypes.c_void_p()
         with self._lock:
-            self._patiently(self._calls.lend, self._open_handle(), number, ctypes.byref(address))
+            self._patiently(self._calls.lend_extent, self._open_handle(), number, extent, ctypes.byref(address))
         return address.value
 
     def time_left(self):

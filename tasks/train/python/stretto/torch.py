@@ -18,6 +18,12 @@ from stretto import train
 _KEPT = 3
 
 
+def _tensor(field):
+    if isinstance(field, train.Ragged):
+        return train.Ragged(torch.from_numpy(field.data), torch.from_numpy(field.offsets))
+    return torch.from_numpy(field)
+
+
 class _Batches:
     """Batches whose fields lie in memory that is used again: new pages for each would cost more than the copy.
 
@@ -35,8 +41,8 @@ class _Batches:
                 return self._hand_out(memory, seen)
         if len(self._kept) == _KEPT:
             return self._rx.allocate()
-        batch = self._rx.allocate()
-        memory = {name: memoryview(array).cast("B") for name, array in batch.fields.items()}
+        memory = {name: memoryview(numpy.empty(self._rx.shape_of(field), field.dtype)).cast("B")
+                  for name, field in self._rx.fields.items()}
         self._kept.append((memory, []))
         return self._hand_out(*self._kept[-1])
 
@@ -46,12 +52,13 @@ class _Batches:
         for name, field in self._rx.fields.items():
             array = numpy.frombuffer(memory[name], field.dtype)
             seen.append(weakref.ref(array))
-            fields[name] = array.reshape((self._rx.batch_size,) + field.shape)
+            fields[name] = array.reshape(self._rx.shape_of(field))
         return self._rx.allocate_rest(fields)
 
 
 class StreamDataset(torch.utils.data.IterableDataset):
-    """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64).
+    """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64). A field
+    whose first extent varies is a stretto.train.Ragged of tensors.
 
     The receiver is in this process and has its own thread, so a DataLoader takes batch_size=None and no workers. Memory
     of tensors that are gone is used again. With pin_memory, batches are written straight into page-locked memory, for a
@@ -71,9 +78,10 @@ class StreamDataset(torch.utils.data.IterableDataset):
         def pinned(array):
             return torch.empty(array.shape, dtype=torch.from_numpy(array).dtype, pin_memory=True).numpy()
 
-        arrays = self._rx.allocate()
-        return train.Batch({name: pinned(array) for name, array in arrays.fields.items()}, pinned(arrays.params),
-                           pinned(arrays.member), pinned(arrays.step))
+        fields = {name: pinned(numpy.empty(self._rx.shape_of(field), field.dtype))
+                  for name, field in self._rx.fields.items()}
+        batch = self._rx.allocate_rest(fields)
+        return train.Batch(batch.fields, pinned(batch.params), pinned(batch.member), pinned(batch.step))
 
     def __iter__(self):
         if torch.utils.data.get_worker_info() is not None:
@@ -83,7 +91,7 @@ class StreamDataset(torch.utils.data.IterableDataset):
             batch = self._rx.next_batch(self._allocate())
             if batch is None:
                 return
-            tensors = {name: torch.from_numpy(array) for name, array in batch.fields.items()}
+            tensors = {name: _tensor(field) for name, field in batch.fields.items()}
             tensors["params"] = torch.from_numpy(batch.params)
             tensors["member"] = torch.from_numpy(batch.member)
             tensors["step"] = torch.from_numpy(batch.step)

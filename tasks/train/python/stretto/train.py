@@ -26,11 +26,42 @@ _STATES = ("waiting", "receiving", "draining", "done")
 # So often Python gets to look at its signals while it waits for samples.
 _WAIT_MS = 100
 
-#: dtype (numpy.dtype) and shape (tuple) of a field.
-Field = collections.namedtuple("Field", "dtype shape")
+#: dtype (numpy.dtype) and shape (tuple) of a field; of one whose first extent varies, that is -1, and at most `max`.
+Field = collections.namedtuple("Field", "dtype shape max", defaults=(None,))
 
-#: fields: dict of name to array (B, *shape); params: float64 (B, P); member, step: int64 (B,).
+#: fields: dict of name to array (B, *shape), or to Ragged; params: float64 (B, P); member, step: int64 (B,).
 Batch = collections.namedtuple("Batch", "fields params member step")
+
+
+class Ragged:
+    """A batch's samples of a field whose first extent varies: a sequence of arrays, all of them parts of one.
+
+    Sample i is data[offsets[i]:offsets[i + 1]]; data (N, *rest) and offsets (B + 1,) are arrays, or tensors.
+    """
+
+    def __init__(self, data, offsets):
+        self.data = data
+        self.offsets = offsets
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i):
+        if not -len(self) <= i < len(self):
+            raise IndexError("a batch of %d samples has none of number %d" % (len(self), i))
+        i %= len(self)
+        return self.data[self.offsets[i]:self.offsets[i + 1]]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def _first(self, count):
+        """What a batch of so many samples has filled."""
+        return Ragged(self.data[:self.offsets[count]], self.offsets[:count + 1])
+
+
+def _pointers(arrays):
+    return (ctypes.c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
 
 
 class Receiver:
@@ -64,7 +95,7 @@ class Receiver:
         for i in range(calls.fields(handle)):
             shape = tuple(calls.field_extent(handle, i, d) for d in range(calls.field_ndim(handle, i)))
             self.fields[calls.field_name(handle, i).decode()] = Field(
-                numpy.dtype(_DTYPES[calls.field_dtype(handle, i)]), shape)
+                numpy.dtype(_DTYPES[calls.field_dtype(handle, i)]), shape, calls.field_max(handle, i) or None)
 
     def _open_handle(self):
         if not self._handle:
@@ -76,12 +107,20 @@ class Receiver:
 
     def allocate(self):
         """A batch's arrays, uninitialised, as batches(into=) takes them."""
-        return self.allocate_rest({name: numpy.empty((self.batch_size,) + field.shape, field.dtype)
+        return self.allocate_rest({name: numpy.empty(self.shape_of(field), field.dtype)
                                    for name, field in self.fields.items()})
+
+    def shape_of(self, field):
+        """Of the array that takes a batch of this Field; with room for the largest samples, where they vary."""
+        if field.max is None:
+            return (self.batch_size,) + field.shape
+        return (self.batch_size * field.max,) + field.shape[1:]
 
     def allocate_rest(self, fields):
         """The same with the fields' arrays given."""
         size = self.batch_size
+        fields = {name: array if self.fields[name].max is None else Ragged(array, numpy.empty(size + 1, numpy.int64))
+                  for name, array in fields.items()}
         return Batch(fields, numpy.empty((size, len(self.parameters))), numpy.empty(size, numpy.int64),
                      numpy.empty(size, numpy.int64))
 
@@ -92,11 +131,14 @@ class Receiver:
         overwritten and returned, as views where the last batch is shorter; without it, new ones are made.
         """
         batch = self._check(into) if into is not None else self.allocate()
-        pointers = (ctypes.c_void_p * len(self.fields))(*(batch.fields[name].ctypes.data for name in self.fields))
+        arrays = [batch.fields[name] for name in self.fields]
+        ragged = [isinstance(array, Ragged) for array in arrays]
+        data = _pointers([array.data if is_ragged else array for array, is_ragged in zip(arrays, ragged)])
+        offsets = _pointers([array.offsets if is_ragged else None for array, is_ragged in zip(arrays, ragged)])
         handle = self._open_handle()
         while True:
-            count = self._calls.batch(handle, pointers, batch.params.ctypes.data, batch.member.ctypes.data,
-                                      batch.step.ctypes.data, _WAIT_MS)
+            count = self._calls.batch_ragged(handle, data, offsets, batch.params.ctypes.data, batch.member.ctypes.data,
+                                             batch.step.ctypes.data, _WAIT_MS)
             if count != _library.AGAIN:
                 break
         if count == _library.END:
@@ -105,14 +147,24 @@ class Receiver:
             raise RuntimeError("the receiver was interrupted")
         if count < 0:
             self._failed()
-        if count == self.batch_size:
+        if count == self.batch_size and not any(ragged):
             return batch
-        return Batch({name: array[:count] for name, array in batch.fields.items()}, batch.params[:count],
-                     batch.member[:count], batch.step[:count])
+        return Batch({name: array._first(count) if isinstance(array, Ragged) else array[:count]
+                      for name, array in batch.fields.items()},
+                     batch.params[:count], batch.member[:count], batch.step[:count])
 
     def _check(self, batch):
         size = self.batch_size
-        wanted = [(batch.fields[name], field.dtype, (size,) + field.shape) for name, field in self.fields.items()]
+        wanted = []
+        for name, field in self.fields.items():
+            array = batch.fields[name]
+            if isinstance(array, Ragged) != (field.max is not None):
+                raise ValueError("a batch needs what allocate() makes: an array for a field of fixed shape, a Ragged for "
+                                 "one that varies; \"%s\" is a %s" % (name, type(array).__name__))
+            if isinstance(array, Ragged):
+                wanted.append((array.offsets, numpy.int64, (size + 1,)))
+                array = array.data
+            wanted.append((array, field.dtype, self.shape_of(field)))
         wanted += [(batch.params, numpy.float64, (size, len(self.parameters))), (batch.member, numpy.int64, (size,)),
                    (batch.step, numpy.int64, (size,))]
         for array, dtype, shape in wanted:

@@ -1,0 +1,12 @@
+/* The parts of a job's plan. Shared by plan.c and plan_tasks.c only. */
+#ifndef DAEMON_ENGINE_PLAN_H
+#define DAEMON_ENGINE_PLAN_H
+#include "daemon/engine/internal.h"
+#include "tasks/proto/jobdesc_text.h"
+
+char *plan_training_dir(const struct engine *engine, int64_t ensemble); /* to be freed */
+
+/* The job's tasks that are still to be run. 0, or -1 where a member's parameters cannot be read. */
+int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out);
+
+#endif

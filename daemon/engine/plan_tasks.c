@@ -1,0 +1,191 @@
+/* What is started of a job: the tasks of its descriptor, each with its arguments and its environment. */
+#include "daemon/engine/plan.h"
+
+#include "common/xalloc.h"
+#include "daemon/spec/template.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct planner {
+    const struct engine *engine;
+    const struct live_job *job;
+    struct jobdesc_text *out;
+    struct text scratch; /* for one argument or value at a time */
+    json_t *path;        /* of every task */
+};
+
+static void put_env(struct planner *p, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void put_env(struct planner *p, const char *name, const char *fmt, ...)
+{
+    char small[256], *text = small, *large = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(small, sizeof small, fmt, ap);
+    va_end(ap);
+    if ((size_t)n >= sizeof small) {
+        va_start(ap, fmt);
+        if (vasprintf(&large, fmt, ap) < 0)
+            abort(); /* no memory, as xmalloc() does */
+        va_end(ap);
+        text = large;
+    }
+    jobdesc_env(p->out, name, text);
+    free(large);
+}
+
+static void put_arguments(struct planner *p, const json_t *templates, const json_t *values, const char *program)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach (templates, i, item) {
+        template_fill(&p->scratch, json_string_value(item), values);
+        jobdesc_arg(p->out, i == 0 && program != NULL ? program : p->scratch.data);
+    }
+}
+
+/* `import stretto` finds our package, before anything that the spec, or who started the daemon, put there. */
+static void put_python_path(struct planner *p, const char *rest)
+{
+    put_env(p, "PYTHONPATH", "%s%s%s", p->engine->ports.python_path, rest ? ":" : "", rest ? rest : "");
+}
+
+/* The spec's own, and where to find the Python package for what streams. */
+static void put_spec_env(struct planner *p, const json_t *templates, const json_t *values, bool streams)
+{
+    bool python = streams && p->engine->ports.python_path[0] != '\0';
+    const char *name;
+    json_t *value;
+
+    json_object_foreach ((json_t *)templates, name, value) {
+        template_fill(&p->scratch, json_string_value(value), values);
+        if (python && strcmp(name, "PYTHONPATH") == 0) {
+            put_python_path(p, p->scratch.data);
+            python = false;
+        } else {
+            jobdesc_env(p->out, name, p->scratch.data);
+        }
+    }
+    if (python)
+        put_python_path(p, getenv("PYTHONPATH"));
+}
+
+/* What libstretto needs to find the ranks. */
+static void put_stream_env(struct planner *p)
+{
+    const struct live_ensemble *ens = p->job->ensemble;
+    char *fields = json_dumps(ens->spec->fields, JSON_COMPACT), *dir = plan_training_dir(p->engine, ens->row.id);
+
+    put_env(p, "STRETTO_STREAM", "%s/stream", dir);
+    jobdesc_env(p->out, "STRETTO_STREAM_KEY", ens->row.stream_key);
+    jobdesc_env(p->out, "STRETTO_FIELDS", fields);
+    free(fields);
+    free(dir);
+}
+
+static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir)
+{
+    const struct spec *spec = p->job->ensemble->spec;
+
+    jobdesc_task_begin(p->out, &(const struct jobdesc_task){
+                                   .id = id,
+                                   .dir = dir,
+                                   .path = p->path,
+                                   .launcher = task->launcher,
+                                   .ntasks = task->resources.tasks,
+                                   .success_file = task == &spec->members ? spec->success_file : NULL,
+                               });
+    free(id);
+    free(dir);
+}
+
+static int put_member(struct planner *p, const struct slot *slot)
+{
+    const struct live_ensemble *ens = p->job->ensemble;
+    const struct spec *spec = ens->spec;
+    long long id = ens->row.id, index = slot->index;
+    json_t *values = params_at(spec->params, index);
+    uint64_t seed = params_seed(spec->params, index);
+    struct text params = {0};
+    char number[24];
+
+    if (values == NULL)
+        return -1;
+    text_json(&params, values);
+    snprintf(number, sizeof number, "%" PRIu64, seed);
+    json_object_set_new(values, "index", json_integer(index));
+    json_object_set_new(values, "seed", json_string(number));
+    json_object_set_new(values, "ensemble", json_integer(id));
+    json_object_set_new(values, "attempt", json_integer(slot->number));
+    begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number));
+    put_arguments(p, spec->members.command, values, NULL);
+    put_spec_env(p, spec->members.env, values, ens->training != NULL);
+    put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
+    put_env(p, "STRETTO_MEMBER", "%lld", index);
+    put_env(p, "STRETTO_ATTEMPT", "%lld", (long long)slot->number);
+    jobdesc_env(p->out, "STRETTO_PARAMS", params.data);
+    jobdesc_env(p->out, "STRETTO_SEED", number);
+    put_env(p, "STRETTO_CHECKPOINT_DIR", "%s/e%lld/members/%lld/%lld/checkpoint", p->engine->ports.run_dir, id, index / 1000,
+            index);
+    if (ens->training != NULL)
+        put_stream_env(p);
+    jobdesc_task_end(p->out);
+    free(params.data);
+    json_decref(values);
+    return 0;
+}
+
+/* A training's "python3" is the interpreter that has the packages, which the first on PATH often has not. */
+static const char *training_program(const struct planner *p)
+{
+    const json_t *command = p->job->ensemble->spec->training.command;
+    bool python = strcmp(json_string_value(json_array_get(command, 0)), "python3") == 0;
+
+    return python && p->engine->ports.python[0] != '\0' ? p->engine->ports.python : NULL;
+}
+
+static void put_rank(struct planner *p, const struct slot *slot)
+{
+    const struct live_ensemble *ens = p->job->ensemble;
+    const struct spec_task *task = &ens->spec->training;
+    long long id = ens->row.id, rank = slot->index;
+    char *dir = plan_training_dir(p->engine, id);
+    json_t *values = json_object();
+
+    begin(p, task, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank));
+    put_arguments(p, task->command, values, training_program(p));
+    put_spec_env(p, task->env, values, true);
+    put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
+    put_env(p, "STRETTO_RANK", "%lld", rank);
+    put_env(p, "STRETTO_RANKS", "%lld", (long long)p->job->row.size);
+    put_env(p, "STRETTO_TRAINING_DIR", "%s/g%lld", dir, (long long)slot->number);
+    put_env(p, "STRETTO_STREAM", "%s/stream", dir);
+    jobdesc_task_end(p->out);
+    json_decref(values);
+    free(dir);
+}
+
+int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out)
+{
+    struct planner p = {.engine = engine, .job = job, .out = out};
+    int rc = 0;
+
+    p.path = engine->ports.examples_dir[0] ? json_pack("[s]", engine->ports.examples_dir) : json_array();
+    for (size_t i = 0; i < job->n_slots && rc == 0; i++) {
+        if (!job->slots[i].open)
+            continue;
+        if (job->row.kind == JOB_TRAINING)
+            put_rank(&p, &job->slots[i]);
+        else
+            rc = put_member(&p, &job->slots[i]);
+    }
+    json_decref(p.path);
+    free(p.scratch.data);
+    return rc;
+}

@@ -1,0 +1,79 @@
+#include "tasks/proto/jobdesc_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void raw(struct jobdesc_text *t, const char *json)
+{
+    text_put(&t->text, json, strlen(json));
+}
+
+static void string(struct jobdesc_text *t, const char *key, const char *value)
+{
+    if (value == NULL)
+        return;
+    raw(t, key);
+    text_json_string(&t->text, value);
+}
+
+/* Whole seconds are written as integers, as people expect to read them. */
+static void seconds(struct jobdesc_text *t, const char *key, int64_t ms)
+{
+    if (ms % 1000 == 0)
+        text_add(&t->text, "%s%" PRId64, key, ms / 1000);
+    else
+        text_add(&t->text, "%s%" PRId64 ".%03d", key, ms / 1000, (int)(ms % 1000));
+}
+
+void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
+{
+    memset(t, 0, sizeof *t);
+    raw(t, "{\"version\":1");
+    string(t, ",\"job\":", desc->job);
+    text_add(&t->text, ",\"ensemble\":%" PRId64 ",\"kind\":\"%s\"", desc->ensemble,
+             desc->kind == JOBDESC_MEMBERS ? "members" : "training");
+    string(t, ",\"control\":", desc->control);
+    string(t, ",\"control_key\":", desc->control_key);
+    seconds(t, ",\"walltime\":", desc->walltime_ms);
+    seconds(t, ",\"grace\":", desc->grace_ms);
+    raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");
+}
+
+void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
+{
+    raw(t, t->tasks++ > 0 ? ",{" : "{");
+    string(t, "\"id\":", task->id);
+    string(t, ",\"dir\":", task->dir);
+    if (task->path != NULL) {
+        raw(t, ",\"path\":");
+        text_json(&t->text, task->path);
+    }
+    string(t, ",\"launcher\":", task->launcher);
+    string(t, ",\"success_file\":", task->success_file);
+    text_add(&t->text, ",\"ntasks\":%" PRId64, task->ntasks);
+    t->at = JOBDESC_AT_NOTHING;
+}
+
+void jobdesc_arg(struct jobdesc_text *t, const char *value)
+{
+    string(t, t->at == JOBDESC_AT_ARGS ? "," : ",\"argv\":[", value);
+    t->at = JOBDESC_AT_ARGS;
+}
+
+void jobdesc_env(struct jobdesc_text *t, const char *name, const char *value)
+{
+    string(t, t->at == JOBDESC_AT_ENV ? "," : "],\"env\":{", name);
+    string(t, ":", value);
+    t->at = JOBDESC_AT_ENV;
+}
+
+void jobdesc_task_end(struct jobdesc_text *t)
+{
+    raw(t, t->at == JOBDESC_AT_ENV ? "}}" : "]}");
+}
+
+char *jobdesc_end(struct jobdesc_text *t)
+{
+    raw(t, "]}");
+    return t->text.data;
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The table of buffers at its smallest: waves, files, both kinds of training, the report. What its figures are is the table's.
+TEST_LIMIT=400
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+
+[ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
+export PYTHONPATH=$builddir/python TMPDIR=$T
+
+ok "figures of a run: its rate, and how long it stood still" "$STRETTO_PYTHON" - <<'PY'
+from stretto.examples.heat_report import Run, table
+def made(policy, seed, when, waves, loss):
+    return {"policy": policy, "ranks": 2, "seed": seed, "load": 0, "seconds": 9, "samples": 1000, "unique": 500, "waves": waves,
+            "train": [[10 * (i + 1), t, 1] for i, t in enumerate(when)], "validation": [[0, when[0], 5000], [50, when[-1], loss]]}
+# batches of ten on two ranks: 200 samples a point; none from 3 to 10 s, where the members of the first wave have gone at 2 s
+raw = made("fifo", 1, [101, 102, 103, 110, 111, 114], [[100, 102, 4], [109, 111, 4]], 80)
+run = Run(raw)
+assert abs(run.rate - 1000 / 13) < 1e-9, run.rate
+assert run.longest_wait() == 7 and run.stood_still() == 6 and run.gaps == [(2, 9)]
+assert run.loss == 80 and run.least == 80 and run.repeats == 2
+offline = [Run(made("offline", 1, [50, 51, 52], [], 40)), Run(made("offline", 2, [50, 51, 52], [], 60))]
+assert offline[0].rate == 200 and offline[0].stood_still() == 0 and offline[0].gaps == []
+rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table([run] + offline).splitlines()[2:]]
+assert rows[0] == ["FIFO", "2", "80.0", "80.0", "77", "0.38", "6.0", "7.0", "2.00", "9"], rows[0]
+assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "0.0 (0.0–0.0)", "1.0", "2.00", "9"], rows[1]
+PY
+small() { # OPTION...
+	timeout 300 "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --grid 8 \
+		--capacity 40 --threshold 8 --hidden 8 --validate-every 2 --report-every 1 --validation-members 1 "$@"
+}
+runs() { jq -c "$1" table/runs.jsonl; }
+status_is 0 "a stream in two waves" small --policies reservoir --ranks 1
+status_is 0 "the same offline, on two ranks" small --policies offline --ranks 2
+is "$(runs '[.policy, .ranks, .seed, .unique, .drawn, .duplicates]')" \
+	$'["reservoir",1,3,70,70,0]\n["offline",2,3,70,70,0]' "each took every sample of both waves, once"
+is "$(runs '[.waves[][2]]')" $'[4,3]\n[]' "the waves are of the sizes asked for"
+ok "and the second began after the first had ended, and the gap" \
+	jq -e -s '.[0].waves[1][0] - .[0].waves[0][1] >= 0.2' table/runs.jsonl
+is "$(jq -s '.[1].samples' table/runs.jsonl)" 70 "offline, each sample is learnt once"
+is "$(grep -c -E '^\| (Reservoir|offline)' table/table.md)" 4 "the table has a line for each, and one for each run"
+if "$STRETTO_PYTHON" -c 'import matplotlib' 2>/dev/null; then
+	ok "the plot is there" grep -q '</svg>' table/table.svg
+else
+	skip "no matplotlib, no plot"
+fi
+status_is 0 "runs that are there already are not repeated" small --policies reservoir --ranks 1
+is "$(wc -l <table/runs.jsonl) $(wc -l <"$T/out")" "2 0" "none was"
+status_is 1 "nor mixed with runs of other settings" small --grid 9
+like "$(cat "$T/err")" "other settings" "which is said"
+is "$(find "$T" -maxdepth 1 -name 'heat-*')" "" "the daemon's directory and the files are gone"
+done_testing
