@@ -103,13 +103,17 @@ tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/stream.sh
+EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/stream.sh tests/bench/stream-memory.sh
 
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
-check_PROGRAMS += tests/bench/stream_bench tests/bench/buffer_bench
-tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c
-tests_bench_stream_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
-tests_bench_stream_bench_LDADD = libtrain.la libmember.la $(ZMQ_LIBS) -lpthread
+check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench
+stream_rig = tests/bench/stream_rig.c tests/bench/stream_rig.h
+tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c $(stream_rig)
+tests_bench_stream_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)
+tests_bench_stream_bench_LDADD = libtrain.la libmember.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
+tests_bench_stream_hold_SOURCES = tests/bench/stream_hold.c $(stream_rig)
+tests_bench_stream_hold_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)
+tests_bench_stream_hold_LDADD = libtrain.la libmember.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
 tests_bench_buffer_bench_SOURCES = tests/bench/buffer_bench.c
 tests_bench_buffer_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)
 tests_bench_buffer_bench_LDADD = libtrain.la $(ZMQ_LIBS) -lpthread

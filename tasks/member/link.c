@@ -3,6 +3,8 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/member/bundle.h"
+#include "tasks/member/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +22,8 @@ struct link {
     void *socket;
     size_t endpoint;   /* that is connected to */
     bool heard;        /* it has answered: it is the right one */
-    zmq_msg_t *window; /* ring: the frame of sequence n is at n % window_frames */
-    size_t window_used; /* bytes */
-    uint64_t acked;     /* highest sequence number that the rank holds safely */
-    uint64_t sent;      /* highest that was sent */
+    struct window window;
+    struct bundle bundle;
     bool finalizing;
     bool finalized;
     bool hello_out;        /* a HELLO is unanswered */
@@ -71,8 +71,8 @@ static void say_hello(struct link *link)
     json_t *body = json_pack("{s:i, s:O}", "version", FRAME_VERSION, "parameters", link->config.env->parameters);
     char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
 
-    f.sequence = link->sent;
-    f.step = (int64_t)link->acked;
+    f.sequence = link->window.sent;
+    f.step = (int64_t)link->window.acked;
     send_control(link, &f, text);
     free(text);
     json_decref(body);
@@ -84,7 +84,7 @@ static void say_finalize(struct link *link)
 {
     struct frame f = frame_of(link, FRAME_FINALIZE);
 
-    f.sequence = link->sent;
+    f.sequence = link->window.sent;
     send_control(link, &f, NULL);
 }
 
@@ -142,7 +142,8 @@ struct link *link_create(const struct link_config *config, struct error *err)
 
     link->config = *config;
     link->silence = config->env->silence;
-    link->window = xcalloc(config->window_frames, sizeof *link->window);
+    window_init(&link->window, config->window_bytes, config->window_frames);
+    bundle_init(&link->bundle, config->window_bytes);
     link->socket = zmq_socket(config->zmq, ZMQ_DEALER);
     if (link->socket == NULL || set_options(link->socket) < 0 ||
         encrypt(link->socket, config->address->curve) < 0 || zmq_connect(link->socket, endpoint_of(link)) != 0) {
@@ -159,30 +160,30 @@ void link_destroy(struct link *link)
 {
     if (link == NULL)
         return;
-    for (uint64_t n = link->acked + 1; n <= link->sent; n++)
-        zmq_msg_close(&link->window[n % link->config.window_frames]);
+    bundle_fini(&link->bundle);
+    window_fini(&link->window);
     if (link->socket != NULL)
         zmq_close(link->socket);
-    free(link->window);
     free(link);
+}
+
+bool link_gathers(const struct link *link, size_t size)
+{
+    return bundle_takes(&link->bundle, size) && window_has_room(&link->window, 0);
 }
 
 bool link_has_room(const struct link *link, size_t size)
 {
-    uint64_t frames = link->sent - link->acked;
-
-    if (frames >= link->config.window_frames)
-        return false;
-    return frames < 2 || link->window_used + size <= link->config.window_bytes;
+    return link_gathers(link, size) || window_has_room(&link->window, size);
 }
 
 /* The window keeps the message, ZeroMQ gets a second reference to the same bytes. */
-static int send_kept(struct link *link, uint64_t sequence, struct error *err)
+static int send_kept(struct link *link, uint64_t n, struct error *err)
 {
     zmq_msg_t copy;
 
     zmq_msg_init(&copy);
-    if (zmq_msg_copy(&copy, &link->window[sequence % link->config.window_frames]) != 0 ||
+    if (zmq_msg_copy(&copy, window_message(&link->window, n)) != 0 ||
         (zmq_msg_send(&copy, link->socket, ZMQ_DONTWAIT) < 0 && zmq_errno() != EAGAIN && zmq_errno() != EINTR)) {
         error_set(err, "stream_send", "cannot send to rank %d: %s", link->config.rank, zmq_strerror(zmq_errno()));
         zmq_msg_close(&copy);
@@ -192,48 +193,97 @@ static int send_kept(struct link *link, uint64_t sequence, struct error *err)
     return 0;
 }
 
-int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err)
+static int send_first(struct link *link, zmq_msg_t *msg, size_t reserved, struct error *err)
 {
-    struct frame identity = frame_of(link, FRAME_SAMPLE);
-    zmq_msg_t *kept;
-
-    f->kind = identity.kind;
-    f->key = identity.key;
-    f->ensemble = identity.ensemble;
-    f->member = identity.member;
-    f->attempt = identity.attempt;
-    f->session = identity.session;
-    f->generation = identity.generation;
-    f->sequence = link->sent + 1;
-    frame_encode(f, zmq_msg_data(msg));
-    if (link->sent == link->acked)
+    if (link->window.sent == link->window.acked)
         link->quiet_since = time_monotonic_ms(); /* until now there was nothing to answer */
-    link->sent++;
-    kept = &link->window[link->sent % link->config.window_frames];
-    zmq_msg_init(kept);
-    zmq_msg_move(kept, msg);
-    zmq_msg_close(msg);
-    link->window_used += zmq_msg_size(kept);
+    window_keep(&link->window, msg, reserved);
     link->unlooked++;
     link->passed_over = false;
-    return send_kept(link, link->sent, err);
+    return send_kept(link, link->window.next - 1, err);
 }
 
-static void take_ack(struct link *link, uint64_t sequence)
+/* As frame_of(); but each of these is in the way of every frame. */
+static void number(struct link *link, struct frame *f)
 {
-    if (sequence > link->sent)
-        return;
-    while (link->acked < sequence) {
-        zmq_msg_t *kept = &link->window[++link->acked % link->config.window_frames];
+    const struct environment *env = link->config.env;
 
-        link->window_used -= zmq_msg_size(kept);
-        zmq_msg_close(kept);
+    f->kind = FRAME_SAMPLE;
+    f->key = env->key;
+    f->ensemble = env->ensemble;
+    f->member = env->member;
+    f->attempt = env->attempt;
+    f->session = link->config.session;
+    f->generation = link->config.generation;
+    f->sequence = window_number(&link->window);
+}
+
+int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err)
+{
+    if (link_flush(link, err) < 0) {
+        zmq_msg_close(msg);
+        return -1;
     }
+    number(link, f);
+    frame_encode(f, zmq_msg_data(msg));
+    return send_first(link, msg, 0, err);
+}
+
+/* Where nothing is on its way there is nothing to gather behind: a frame goes at once. */
+static bool open_bundle(struct link *link, size_t size)
+{
+    struct bundle *b = &link->bundle;
+
+    if (link->window.sent == link->window.acked || !bundle_suits(b, size) ||
+        !window_has_room(&link->window, b->capacity) || bundle_open(b, link->config.pool) < 0)
+        return false;
+    window_reserve(&link->window, b->capacity);
+    return true;
+}
+
+void *link_place(struct link *link, size_t size)
+{
+    if (!bundle_is_open(&link->bundle) && !open_bundle(link, size))
+        return NULL;
+    return bundle_takes(&link->bundle, size) ? bundle_place(&link->bundle) : NULL;
+}
+
+int link_placed(struct link *link, struct frame *f, struct error *err)
+{
+    number(link, f);
+    bundle_add(&link->bundle, f);
+    return bundle_takes(&link->bundle, FRAME_HEADER_SIZE + f->length) ? 0 : link_flush(link, err);
+}
+
+int link_flush(struct link *link, struct error *err)
+{
+    zmq_msg_t msg;
+
+    if (!bundle_is_open(&link->bundle))
+        return 0;
+    if (bundle_close(&link->bundle, &msg) < 0)
+        return error_set(err, "stream_memory", "no memory for a message to rank %d", link->config.rank);
+    return send_first(link, &msg, link->bundle.capacity, err);
+}
+
+int link_look(struct link *link, struct error *err)
+{
+    if (!bundle_is_open(&link->bundle))
+        return 0;
+    if (link->bundle.seen)
+        return link_flush(link, err);
+    link->bundle.seen = true;
+    return 1;
+}
+
+bool link_holds(const struct link *link)
+{
+    return bundle_is_open(&link->bundle);
 }
 
 static int resend(struct link *link, struct error *err)
 {
-    for (uint64_t n = link->acked + 1; n <= link->sent; n++)
+    for (uint64_t n = link->window.first; n < link->window.next; n++)
         if (send_kept(link, n, err) < 0)
             return -1;
     return 0;
@@ -248,7 +298,7 @@ static int refused(struct link *link, const struct frame *f, const char *payload
 static int take(struct link *link, zmq_msg_t *msg, struct error *err)
 {
     struct frame f;
-    bool all_before = link->acked == link->sent;
+    bool all_before = window_is_empty(&link->window);
 
     if (frame_decode(zmq_msg_data(msg), zmq_msg_size(msg), &f) != FRAME_OK || f.key != link->config.env->key ||
         f.session != link->config.session)
@@ -259,25 +309,25 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
     link->heard = true;
     switch (f.kind) {
     case FRAME_ACK:
-        take_ack(link, f.sequence);
+        window_ack(&link->window, f.sequence);
         break;
     case FRAME_WELCOME:
         link->hello_out = false;
-        take_ack(link, f.sequence);
+        window_ack(&link->window, f.sequence);
         /* f.step is what had been sent when HELLO was said: frames before it can no longer be on their way */
         if (f.sequence < (uint64_t)f.step && resend(link, err) < 0)
             return -1;
         all_before = false;
         break;
     case FRAME_REWIND:
-        take_ack(link, f.sequence);
+        window_ack(&link->window, f.sequence);
         return resend(link, err);
     case FRAME_WHO:
         if (!link->hello_out)
             say_hello(link);
         break;
     case FRAME_FINALIZED:
-        if (link->finalizing && link->acked == link->sent)
+        if (link->finalizing && window_is_empty(&link->window))
             link->finalized = true;
         break;
     case FRAME_REFUSED:
@@ -287,37 +337,43 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
     case FRAME_FINALIZE:
         break;
     }
-    if (link->finalizing && !link->finalized && !all_before && link->acked == link->sent)
+    if (link->finalizing && !link->finalized && !all_before && window_is_empty(&link->window))
         say_finalize(link);
     return 0;
 }
 
-void link_finalize(struct link *link)
+int link_finalize(struct link *link, struct error *err)
 {
     if (link->finalizing)
-        return;
+        return 0;
+    if (link_flush(link, err) < 0)
+        return -1;
     link->finalizing = true;
-    if (link->acked == link->sent) {
+    if (window_is_empty(&link->window)) {
         link->quiet_since = time_monotonic_ms();
         say_finalize(link);
     }
+    return 0;
 }
 
 bool link_settled(const struct link *link)
 {
-    return link->acked == link->sent && (!link->finalizing || link->finalized);
+    return window_is_empty(&link->window) && (!link->finalizing || link->finalized);
 }
 
+/* What is held is no question yet. */
 static bool expects_answer(const struct link *link)
 {
-    return link->hello_out || !link_settled(link);
+    return link->hello_out || link->window.sent != link->window.acked || (link->finalizing && !link->finalized);
 }
 
 /* Whether to leave the answers for later: never twice without a frame in between, so whoever waits is not kept. */
 static bool pass_over(struct link *link)
 {
-    if (link->passed_over || link->unlooked == 0 || link->unlooked >= LOOK_FRAMES || link->sent - link->acked < 2 ||
-        link->window_used > (link->sent - link->acked) * SMALL_BYTES || time_monotonic_ms() >= link->looked + LOOK_MS)
+    uint64_t waiting = link->window.sent - link->window.acked;
+
+    if (link->passed_over || link->unlooked == 0 || link->unlooked >= LOOK_FRAMES || waiting < 2 ||
+        link->window.bytes > waiting * SMALL_BYTES || time_monotonic_ms() >= link->looked + LOOK_MS)
         return false;
     link->passed_over = true;
     return true;

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "tasks/member/discovery.h"
 #include "tasks/member/environment.h"
+#include "tasks/member/sendbuf.h"
 
 #include <stdbool.h>
 #include <zmq.h>
@@ -20,23 +21,39 @@ struct link_config {
     uint32_t generation;
     size_t window_bytes; /* unacknowledged bytes that are allowed; two frames are in any case */
     size_t window_frames;
+    struct sendbuf_pool *pool;
 };
 
-/* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on failure. */
+/* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on
+ * failure. */
 struct link *link_create(const struct link_config *config, struct error *err);
 
 /* Nothing is sent any more. NULL is taken. */
 void link_destroy(struct link *link);
 
-/* Whether a frame of `size` bytes fits into the window now. */
+/* Whether a frame of `size` bytes, its header's included, fits into the window now. */
 bool link_has_room(const struct link *link, size_t size);
 
-/* Send a SAMPLE frame: writes its header, with the next sequence number, into the first bytes of *msg, and takes over
- * the message. */
+/* Send a SAMPLE frame alone: writes its header, with the next sequence number, into the first bytes of *msg, and takes
+ * over the message. What is held goes first. */
 int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err);
 
-/* Tell the rank that nothing more comes, as soon as all has been acknowledged. */
-void link_finalize(struct link *link);
+/* Small frames gather in one message while others are on their way: link_place() gives room for the payload of one,
+ * all in all of `size` bytes, which link_placed() then takes with its header. The message goes when it is full, by
+ * link_flush(), or by the second link_look(), and so soon. NULL where the frame is to be sent alone. Both need
+ * link_has_room(). */
+void *link_place(struct link *link, size_t size);
+int link_placed(struct link *link, struct frame *f, struct error *err);
+int link_flush(struct link *link, struct error *err);
+int link_look(struct link *link, struct error *err); /* 1 where something is still held */
+
+bool link_holds(const struct link *link);
+
+/* Whether such a frame goes to others that are held, and there is room: there is no need for link_service() then. */
+bool link_gathers(const struct link *link, size_t size);
+
+/* Tell the rank that nothing more comes, as soon as all has been acknowledged. What is held goes first. */
+int link_finalize(struct link *link, struct error *err);
 
 /* All acknowledged, and after link_finalize(), that noted by the rank. */
 bool link_settled(const struct link *link);

@@ -2,17 +2,21 @@
 # build tree and need no library path where they are installed.
 noinst_LTLIBRARIES += libmember.la
 libmember_la_SOURCES = \
+	tasks/member/bundle.c tasks/member/bundle.h \
 	tasks/member/convert.c tasks/member/convert.h \
 	tasks/member/declare.c tasks/member/declare.h \
 	tasks/member/discovery.c tasks/member/discovery.h \
 	tasks/member/environment.c tasks/member/environment.h \
+	tasks/member/flusher.c tasks/member/flusher.h \
 	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h \
+	tasks/member/links.c tasks/member/links.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/steps.c tasks/member/steps.h \
-	tasks/member/stretto.c
+	tasks/member/stretto.c \
+	tasks/member/window.c tasks/member/window.h
 libmember_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
-libmember_la_LIBADD = libstreamproto.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS)
+libmember_la_LIBADD = libstreamproto.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
 
 lib_LTLIBRARIES += libstretto.la
 libstretto_la_SOURCES =

@@ -55,13 +55,14 @@ void sendbuf_pool_destroy(struct sendbuf_pool *pool)
         drop_pool(pool);
 }
 
-/* Called by ZeroMQ, often on its own thread. */
-static void give_back(void *data, void *hint)
+void sendbuf_give_back(struct sendbuf *buf)
 {
-    struct sendbuf *buf = hint;
-    struct sendbuf_pool *pool = buf->pool;
+    struct sendbuf_pool *pool;
     bool last, keep;
 
+    if (buf == NULL)
+        return;
+    pool = buf->pool;
     pthread_mutex_lock(&pool->lock);
     keep = pool->idle_bytes + buf->capacity <= IDLE_BYTES_MAX;
     if (keep) {
@@ -95,7 +96,7 @@ static struct sendbuf *take_idle(struct sendbuf_pool *pool, size_t size)
     return buf;
 }
 
-int sendbuf_message(struct sendbuf_pool *pool, size_t size, zmq_msg_t *msg)
+struct sendbuf *sendbuf_take(struct sendbuf_pool *pool, size_t size)
 {
     struct sendbuf *buf = take_idle(pool, size);
 
@@ -107,14 +108,36 @@ int sendbuf_message(struct sendbuf_pool *pool, size_t size, zmq_msg_t *msg)
             pthread_mutex_lock(&pool->lock);
             pool->out--;
             pthread_mutex_unlock(&pool->lock);
-            return -1;
+            return NULL;
         }
         buf->pool = pool;
         buf->capacity = size;
     }
-    if (zmq_msg_init_data(msg, buf->bytes, size, give_back, buf) != 0) {
-        give_back(buf->bytes, buf);
-        return -1;
-    }
-    return 0;
+    return buf;
+}
+
+uint8_t *sendbuf_bytes(struct sendbuf *buf)
+{
+    return buf->bytes;
+}
+
+/* Called by ZeroMQ, often on its own thread. */
+static void release(void *data, void *hint)
+{
+    sendbuf_give_back(hint);
+}
+
+int sendbuf_into(struct sendbuf *buf, size_t size, zmq_msg_t *msg)
+{
+    if (zmq_msg_init_data(msg, buf->bytes, size, release, buf) == 0)
+        return 0;
+    sendbuf_give_back(buf);
+    return -1;
+}
+
+int sendbuf_message(struct sendbuf_pool *pool, size_t size, zmq_msg_t *msg)
+{
+    struct sendbuf *buf = sendbuf_take(pool, size);
+
+    return buf != NULL ? sendbuf_into(buf, size, msg) : -1;
 }

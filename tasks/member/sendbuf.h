@@ -3,16 +3,27 @@
 #ifndef TASKS_MEMBER_SENDBUF_H
 #define TASKS_MEMBER_SENDBUF_H
 #include <stddef.h>
+#include <stdint.h>
 #include <zmq.h>
 
 struct sendbuf_pool;
+struct sendbuf;
 
 struct sendbuf_pool *sendbuf_pool_create(void);
 
 /* The pool lives on until the last message made from it is gone; NULL is taken. */
 void sendbuf_pool_destroy(struct sendbuf_pool *pool);
 
-/* Initialise *msg with a buffer of `size` bytes (contents undefined), which returns to the pool once no message holds
- * it, on whichever thread that is. 0, or -1 where there is no memory. */
+/* A buffer of `size` bytes at a multiple of 64 (contents undefined), or NULL where there is no memory. */
+struct sendbuf *sendbuf_take(struct sendbuf_pool *pool, size_t size);
+uint8_t *sendbuf_bytes(struct sendbuf *buf);
+
+/* Initialise *msg with the first `size` bytes of a buffer, which returns to the pool once no message holds it, on
+ * whichever thread that is. The buffer is taken over, also on failure: -1 where there is no memory. */
+int sendbuf_into(struct sendbuf *buf, size_t size, zmq_msg_t *msg);
+
+/* Both at once. */
 int sendbuf_message(struct sendbuf_pool *pool, size_t size, zmq_msg_t *msg);
+
+void sendbuf_give_back(struct sendbuf *buf); /* NULL is taken */
 #endif

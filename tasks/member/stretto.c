@@ -7,26 +7,18 @@
 #include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
 #include "tasks/member/lending.h"
-#include "tasks/member/link.h"
-#include "tasks/member/sendbuf.h"
+#include "tasks/member/links.h"
 #include "tasks/member/steps.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
-#define WINDOW_BYTES ((size_t)32 << 20) /* over all ranks */
-#define WINDOW_FRAMES 1024              /* for each rank */
 
 struct stretto {
     struct error err;
     struct environment env;
     struct discovery ranks;
-    void *zmq;
-    struct link **link; /* one a rank */
-    struct sendbuf_pool *pool;
+    struct links *links;
     struct steps *steps; /* those of which some fields are still to come */
     struct {
         bool declared;
@@ -39,31 +31,6 @@ struct stretto {
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
     int64_t until;    /* monotonic ms: the current call's patience ends */
 };
-
-static int connect_ranks(struct stretto *s)
-{
-    struct link_config config = {.env = &s->env, .generation = s->ranks.generation};
-
-    if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
-        return error_errno(&s->err, "stream_random", "cannot draw a session number");
-    s->zmq = zmq_ctx_new();
-    s->pool = sendbuf_pool_create();
-    if (s->zmq == NULL || s->pool == NULL)
-        return error_set(&s->err, "stream_memory", "no memory for the stream");
-    zmq_ctx_set(s->zmq, ZMQ_MAX_SOCKETS, s->ranks.ranks + 8);
-    s->link = xcalloc((size_t)s->ranks.ranks, sizeof(struct link *));
-    config.zmq = s->zmq;
-    config.window_bytes = WINDOW_BYTES / (size_t)s->ranks.ranks;
-    config.window_frames = WINDOW_FRAMES;
-    for (int i = 0; i < s->ranks.ranks; i++) {
-        config.rank = i;
-        config.address = &s->ranks.address[i];
-        s->link[i] = link_create(&config, &s->err);
-        if (s->link[i] == NULL)
-            return -1;
-    }
-    return 0;
-}
 
 /* Each call that may wait begins so. */
 static void be_patient(struct stretto *s)
@@ -99,7 +66,9 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
         rc = discovery_wait(&s->env, s->until, &s->ranks, &s->err);
     if (rc == DISCOVERY_NOT_YET)
         return STRETTO_AGAIN;
-    if (rc < 0 || (s->env.active && connect_ranks(s) < 0))
+    if (rc == 0 && s->env.active)
+        s->links = links_create(&s->env, &s->ranks, &s->err);
+    if (rc < 0 || (s->env.active && s->links == NULL))
         return -1;
     s->failed = false;
     return 0;
@@ -170,49 +139,6 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
     return 1;
 }
 
-static int service(struct stretto *s)
-{
-    for (int i = 0; i < s->ranks.ranks; i++)
-        if (link_service(s->link[i], &s->err) < 0) {
-            s->failed = true;
-            return -1;
-        }
-    return 0;
-}
-
-/* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
- * for long enough. */
-static int wait_for_ranks(struct stretto *s, const char *what)
-{
-    int64_t timeout = environment_left_ms(&s->env), patience = s->until - time_monotonic_ms();
-    zmq_pollitem_t *items;
-    int rc = 0;
-
-    if (timeout == 0) {
-        s->failed = true;
-        return error_set(&s->err, "stream_deadline", "the member's walltime ended while waiting %s", what);
-    }
-    if (patience <= 0)
-        return STRETTO_AGAIN;
-    if (patience < timeout)
-        timeout = patience;
-    items = xcalloc((size_t)s->ranks.ranks, sizeof *items);
-    for (int i = 0; i < s->ranks.ranks; i++) {
-        int64_t due = link_timeout(s->link[i]);
-
-        items[i] = (zmq_pollitem_t){.socket = link_socket(s->link[i]), .events = ZMQ_POLLIN};
-        if (due >= 0 && due < timeout)
-            timeout = due;
-    }
-    /* An interrupted wait is only a shorter one. */
-    if (zmq_poll(items, s->ranks.ranks, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR) {
-        s->failed = true;
-        rc = error_set(&s->err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
-    }
-    free(items);
-    return rc;
-}
-
 /* What is to be sent, and where it goes. */
 struct sending {
     int field;
@@ -221,8 +147,7 @@ struct sending {
     struct link *link;
 };
 
-/* Takes over *msg, which holds the payload behind room for the header. */
-static int send_message(struct stretto *s, const struct sending *to, zmq_msg_t *msg)
+static struct frame frame_of(struct stretto *s, const struct sending *to, const void *payload)
 {
     const struct field *field = &s->env.fields.field[to->field];
     uint64_t bytes = field_bytes(field, to->extent);
@@ -237,22 +162,38 @@ static int send_message(struct stretto *s, const struct sending *to, zmq_msg_t *
         f.shape[0] = to->extent;
     if (s->env.checksum) {
         f.flags = FRAME_PAYLOAD_CHECKSUM;
-        f.payload_checksum = frame_checksum((uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, bytes);
+        f.payload_checksum = frame_checksum(payload, bytes);
     }
+    return f;
+}
+
+/* Takes over *msg, which holds the payload behind room for the header. */
+static int send_message(struct stretto *s, const struct sending *to, zmq_msg_t *msg)
+{
+    struct frame f = frame_of(s, to, (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
+
     return link_send(to->link, &f, msg, &s->err);
 }
 
 static int send_copy(struct stretto *s, const struct sending *to, const void *data)
 {
     const struct field *field = &s->env.fields.field[to->field];
-    uint64_t bytes = field_bytes(field, to->extent);
+    uint64_t bytes = field_bytes(field, to->extent), count = bytes / dtype_size(field->dtype);
+    void *place = link_place(to->link, FRAME_HEADER_SIZE + bytes);
     zmq_msg_t msg;
 
-    if (sendbuf_message(s->pool, FRAME_HEADER_SIZE + bytes, &msg) < 0)
+    if (place != NULL) {
+        struct frame f;
+
+        convert(place, field->dtype, data, s->field[to->field].dtype, count);
+        f = frame_of(s, to, place);
+        return link_placed(to->link, &f, &s->err);
+    }
+    if (sendbuf_message(links_pool(s->links), FRAME_HEADER_SIZE + bytes, &msg) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)bytes);
     convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[to->field].dtype,
-            bytes / dtype_size(field->dtype));
+            count);
     return send_message(s, to, &msg);
 }
 
@@ -288,16 +229,22 @@ static int wait_for_room(struct stretto *s, struct sending *to)
         return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)to->step);
     if (!steps_may_begin(s->steps, to->step, FIELDS_OPEN_STEPS_MAX))
         return incomplete(s);
+    to->link = links_of_step(s->links, to->step);
+    if (link_gathers(to->link, size))
+        return 0;
     be_patient(s);
-    /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
-    to->link = s->link[(s->env.member + (uint64_t)to->step) % (uint64_t)s->ranks.ranks];
-    rc = service(s);
-    while (rc == 0 && !link_has_room(to->link, size)) {
-        rc = wait_for_ranks(s, "for room in the ranks' buffers");
-        if (rc == 0)
-            rc = service(s);
-    }
+    rc = links_wait_for_room(s->links, to->link, size, s->until, &s->err);
+    s->failed = rc == -1;
     return rc;
+}
+
+static int leave(struct stretto *s, int rc)
+{
+    int left = links_leave(s->links, rc, &s->err);
+
+    if (left != rc)
+        s->failed = true;
+    return left;
 }
 
 /* Done with a message that was handed to a link. */
@@ -313,9 +260,13 @@ static int note_sent(struct stretto *s, const struct sending *to, int rc)
 static int send_data(struct stretto *s, int field, int64_t step, int64_t extent, const void *data)
 {
     struct sending to = {.field = field, .step = step, .extent = (uint64_t)extent};
-    int rc = wait_for_room(s, &to);
+    int rc;
 
-    return rc < 0 ? rc : note_sent(s, &to, send_copy(s, &to, data));
+    links_enter(s->links);
+    rc = wait_for_room(s, &to);
+    if (rc == 0)
+        rc = note_sent(s, &to, send_copy(s, &to, data));
+    return leave(s, rc);
 }
 
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
@@ -347,7 +298,7 @@ static int lend(struct stretto *s, int field, int64_t extent, void **out)
     if (lending->lent && s->field[field].lent_extent != (uint64_t)extent)
         lending_fini(lending);
     s->field[field].lent_extent = (uint64_t)extent;
-    *out = lending_lend(lending, in_place ? s->pool : NULL,
+    *out = lending_lend(lending, in_place ? links_pool(s->links) : NULL,
                         field_bytes(f, (uint64_t)extent) / dtype_size(f->dtype) * dtype_size(s->field[field].dtype));
     if (*out == NULL)
         return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);
@@ -391,12 +342,14 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         return 0;
     }
     to.extent = s->field[field].lent_extent;
+    links_enter(s->links);
     rc = wait_for_room(s, &to);
-    if (rc < 0)
-        return rc;
-    framed = lending->framed;
-    lending_take(lending, &msg);
-    return note_sent(s, &to, framed ? send_message(s, &to, &msg) : send_copy(s, &to, lending->scratch));
+    if (rc == 0) {
+        framed = lending->framed;
+        lending_take(lending, &msg);
+        rc = note_sent(s, &to, framed ? send_message(s, &to, &msg) : send_copy(s, &to, lending->scratch));
+    }
+    return leave(s, rc);
 }
 
 double stretto_time_left(const struct stretto *s)
@@ -404,14 +357,6 @@ double stretto_time_left(const struct stretto *s)
     if (s->env.deadline <= 0)
         return HUGE_VAL;
     return s->env.deadline - (double)time_now_ms() / 1000;
-}
-
-static bool settled(const struct stretto *s)
-{
-    for (int i = 0; i < s->ranks.ranks; i++)
-        if (!link_settled(s->link[i]))
-            return false;
-    return true;
 }
 
 int stretto_finish(struct stretto *s)
@@ -425,14 +370,9 @@ int stretto_finish(struct stretto *s)
     if (incomplete(s) < 0)
         return -1;
     be_patient(s);
-    for (int i = 0; i < s->ranks.ranks; i++)
-        link_finalize(s->link[i]);
-    rc = service(s);
-    while (rc == 0 && !settled(s)) {
-        rc = wait_for_ranks(s, "for the ranks to acknowledge");
-        if (rc == 0)
-            rc = service(s);
-    }
+    links_enter(s->links);
+    rc = leave(s, links_finish(s->links, s->until, &s->err));
+    s->failed = rc == -1;
     s->finished = rc == 0;
     return rc;
 }
@@ -441,15 +381,9 @@ void stretto_abort(struct stretto *s)
 {
     if (s == NULL)
         return;
-    for (int i = 0; s->link != NULL && i < s->ranks.ranks; i++)
-        link_destroy(s->link[i]);
-    free(s->link);
     for (int i = 0; i < FIELDS_MAX; i++)
         lending_fini(&s->field[i].lending);
-    if (s->zmq != NULL)
-        while (zmq_ctx_term(s->zmq) != 0 && zmq_errno() == EINTR)
-            ;
-    sendbuf_pool_destroy(s->pool);
+    links_destroy(s->links);
     steps_destroy(s->steps);
     discovery_fini(&s->ranks);
     environment_fini(&s->env);

@@ -7,22 +7,30 @@
 #include <immintrin.h>
 
 #define STREAM_FROM ((size_t)256 << 10)
-#define LINES 128 /* bytes a turn */
+#define PAGE ((size_t)4096) /* beyond which a processor does not read ahead by itself */
+#define PAGES 4             /* in turns, so that it reads ahead in several at once */
+#define LINE 64
 
-/* A multiple of LINES; `to` is aligned to 32 bytes. */
+__attribute__((target("avx2"))) static inline void stream_line(char *to, const char *from)
+{
+    __m256i a = _mm256_loadu_si256((const void *)from);
+    __m256i b = _mm256_loadu_si256((const void *)(from + 32));
+
+    _mm256_stream_si256((void *)to, a);
+    _mm256_stream_si256((void *)(to + 32), b);
+}
+
+/* A multiple of LINE; `to` is aligned to it. */
 __attribute__((target("avx2"))) static void stream(char *to, const char *from, size_t size)
 {
-    for (size_t at = 0; at < size; at += LINES) {
-        __m256i a = _mm256_loadu_si256((const void *)(from + at));
-        __m256i b = _mm256_loadu_si256((const void *)(from + at + 32));
-        __m256i c = _mm256_loadu_si256((const void *)(from + at + 64));
-        __m256i d = _mm256_loadu_si256((const void *)(from + at + 96));
+    size_t at = 0;
 
-        _mm256_stream_si256((void *)(to + at), a);
-        _mm256_stream_si256((void *)(to + at + 32), b);
-        _mm256_stream_si256((void *)(to + at + 64), c);
-        _mm256_stream_si256((void *)(to + at + 96), d);
-    }
+    for (; at + PAGES * PAGE <= size; at += PAGES * PAGE)
+        for (size_t in_page = 0; in_page < PAGE; in_page += LINE)
+            for (size_t page = 0; page < PAGES * PAGE; page += PAGE)
+                stream_line(to + at + page + in_page, from + at + page + in_page);
+    for (; at < size; at += LINE)
+        stream_line(to + at, from + at);
     _mm_sfence();
 }
 
@@ -34,7 +42,7 @@ void copy_out(void *restrict to, const void *restrict from, size_t size)
         memcpy(to, from, size);
         return;
     }
-    body = (size - head) / LINES * LINES;
+    body = (size - head) / LINE * LINE;
     memcpy(to, from, head);
     stream((char *)to + head, (const char *)from + head, body);
     memcpy((char *)to + head + body, (const char *)from + head + body, size - head - body);

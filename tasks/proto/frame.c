@@ -81,9 +81,22 @@ void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE])
     memcpy(header, word, FRAME_HEADER_SIZE);
 }
 
-enum frame_fault frame_decode(const void *message, size_t size, struct frame *f)
+size_t frame_span(const struct frame *f)
 {
-    const uint8_t *header = message;
+    return (FRAME_HEADER_SIZE + f->length + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;
+}
+
+/* Whether the frame fills the rest of its message, or leaves room for the header of the next. */
+static bool length_holds(const struct frame *f, size_t size)
+{
+    if (!(f->flags & FRAME_MORE))
+        return f->length == size - FRAME_HEADER_SIZE;
+    return f->length <= FRAME_SHARING_MAX - FRAME_HEADER_SIZE && frame_span(f) + FRAME_HEADER_SIZE <= size;
+}
+
+enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f)
+{
+    const uint8_t *header = frame;
 
     memset(f, 0, sizeof *f);
     if (size < FRAME_HEADER_SIZE)
@@ -112,7 +125,8 @@ enum frame_fault frame_decode(const void *message, size_t size, struct frame *f)
     if (get16(header + AT_KIND) < FRAME_HELLO || get16(header + AT_KIND) > FRAME_REFUSED)
         return FRAME_BAD_KIND;
     f->kind = (enum frame_kind)get16(header + AT_KIND);
-    if ((f->flags & ~FRAME_PAYLOAD_CHECKSUM) != 0 || get16(header + AT_RESERVED) != 0)
+    if ((f->flags & ~(FRAME_PAYLOAD_CHECKSUM | FRAME_MORE)) != 0 || get16(header + AT_RESERVED) != 0 ||
+        ((f->flags & FRAME_MORE) && f->kind != FRAME_SAMPLE))
         return FRAME_BAD_FLAGS;
     if (f->ndim > FRAME_MAX_DIMS)
         return FRAME_BAD_SHAPE;
@@ -122,10 +136,10 @@ enum frame_fault frame_decode(const void *message, size_t size, struct frame *f)
     if (get64(header + AT_STEP) > INT64_MAX)
         return FRAME_BAD_STEP;
     f->step = (int64_t)get64(header + AT_STEP);
-    if (f->length != size - FRAME_HEADER_SIZE)
+    if (!length_holds(f, size))
         return FRAME_BAD_LENGTH;
     if (f->flags & FRAME_PAYLOAD_CHECKSUM) {
-        if (f->payload_checksum != frame_checksum(header + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE))
+        if (f->payload_checksum != frame_checksum(header + FRAME_HEADER_SIZE, f->length))
             return FRAME_BAD_PAYLOAD;
     } else if (f->payload_checksum != 0) {
         return FRAME_BAD_FLAGS;

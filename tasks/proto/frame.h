@@ -1,5 +1,6 @@
-/* Frames of the stream: one ZeroMQ message is one frame, a 128-byte little-endian header and its payload, so that the
- * received message itself is the storage of a sample. docs/protocol.md has the layout byte for byte, and what each kind
+/* Frames of the stream: a 128-byte little-endian header and its payload. One ZeroMQ message is one frame, so that the
+ * received message itself is the storage of a sample; or several small SAMPLE frames one behind the other, since a
+ * message costs far more than the copy of a few KiB. docs/protocol.md has the layout byte for byte, and what each kind
  * is for. */
 #ifndef TASKS_PROTO_FRAME_H
 #define TASKS_PROTO_FRAME_H
@@ -10,6 +11,9 @@
 #define FRAME_HEADER_SIZE 128
 #define FRAME_VERSION 1
 #define FRAME_MAX_DIMS 4
+#define FRAME_SHARING_MAX 8192 /* header and payload of a frame that may share its message */
+#define FRAME_ALIGNMENT 8      /* of a frame in a message */
+#define FRAME_SHARED_MAX 65536 /* a message of several frames */
 
 enum frame_kind {
     FRAME_HELLO = 1,     /* member → rank: who I am; payload: JSON with the parameters */
@@ -23,7 +27,10 @@ enum frame_kind {
     FRAME_REFUSED = 9,   /* rank → member: I cannot take this; payload: the reason, UTF-8 */
 };
 
-enum frame_flag { FRAME_PAYLOAD_CHECKSUM = 1 };
+enum frame_flag {
+    FRAME_PAYLOAD_CHECKSUM = 1,
+    FRAME_MORE = 2, /* another frame follows in the same message */
+};
 
 struct frame {
     enum frame_kind kind;
@@ -55,17 +62,21 @@ enum frame_fault {
     FRAME_BAD_FLAGS,
     FRAME_BAD_SHAPE,        /* too many dimensions, or extents beyond them */
     FRAME_BAD_STEP,
-    FRAME_BAD_LENGTH,       /* not the message's size minus the header */
+    FRAME_BAD_LENGTH,       /* not what the message holds */
     FRAME_BAD_PAYLOAD,      /* checksum of the payload */
 };
 
 /* Write the header for `f` and compute its checksum. f->payload_checksum is taken as it is. */
 void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE]);
 
-/* Read a whole message: strict, never beyond `size` bytes. The payload checksum is verified where the flag is set. *f
- * is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything after it leave the identity valid.
- */
-enum frame_fault frame_decode(const void *message, size_t size, struct frame *f);
+/* Read a frame, and `size`, the bytes from it to the message's end: strict, never beyond them. With FRAME_MORE in
+ * f->flags another one follows after frame_span(f) bytes; without it, this was the last. The payload checksum is
+ * verified where the flag is set. *f is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything
+ * after it leave the identity valid. */
+enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f);
+
+/* From the beginning of a frame to that of the next one in its message. */
+size_t frame_span(const struct frame *f);
 
 /* XXH3-64 of a payload. */
 uint64_t frame_checksum(const void *payload, size_t size);

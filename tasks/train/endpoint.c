@@ -21,6 +21,7 @@
 #define AHEAD_BYTES ((uint64_t)4 << 20)
 #define HELLO_MAX ((uint64_t)1 << 20)
 #define BACKLOG 4096
+#define ENCRYPTION_BYTES 64 /* more than CURVE adds to a message, which ZeroMQ counts */
 
 struct endpoint {
     void *socket;
@@ -65,14 +66,20 @@ static int lock_path(struct endpoint *e, const struct train_config *config, stru
     return 0;
 }
 
-static uint64_t largest_frame(const struct train_config *config)
+/* What a member may send at once: a large frame, or small ones together. */
+static uint64_t largest_message(const struct train_config *config)
 {
     uint64_t largest = 0;
 
-    for (int i = 0; i < config->fields.count; i++)
-        if (config->fields.field[i].bytes > largest)
-            largest = config->fields.field[i].bytes;
-    return largest + FRAME_HEADER_SIZE;
+    for (int i = 0; i < config->fields.count; i++) {
+        uint64_t frame = FRAME_HEADER_SIZE + config->fields.field[i].bytes;
+
+        if ((frame <= FRAME_SHARING_MAX || field_varies(&config->fields.field[i])) && frame < FRAME_SHARED_MAX)
+            frame = FRAME_SHARED_MAX;
+        if (frame > largest)
+            largest = frame;
+    }
+    return largest;
 }
 
 /* Not encrypted, so only loopback addresses are taken: for tests and measurements. */
@@ -96,9 +103,9 @@ static int bind_loopback(struct endpoint *e, struct error *err)
 
 static int bind_socket(struct endpoint *e, const struct train_config *config, void *zmq, struct error *err)
 {
-    uint64_t frame = largest_frame(config), ahead = AHEAD_BYTES / frame;
-    int64_t max = (int64_t)(frame > HELLO_MAX ? frame : HELLO_MAX);
-    int linger = 0, backlog = BACKLOG, hwm = ahead < 2 ? 2 : ahead > 1000 ? 1000 : (int)ahead;
+    uint64_t message = largest_message(config), ahead = AHEAD_BYTES / message;
+    int64_t max = (int64_t)(message > HELLO_MAX ? message : HELLO_MAX) + ENCRYPTION_BYTES;
+    int linger = 0, backlog = BACKLOG, hwm = ahead < 2 ? 2 : (int)ahead;
     char *name = xasprintf("ipc://%s", e->path);
     int rc = 0;
 

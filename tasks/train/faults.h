@@ -5,7 +5,7 @@
 
 /* The faults of frame_decode() first, under their numbers. */
 enum fault {
-    FAULT_PARTS = FRAME_BAD_PAYLOAD + 1, /* not a message of one frame */
+    FAULT_PARTS = FRAME_BAD_PAYLOAD + 1, /* not a message of one part */
     FAULT_KEY,                           /* another ensemble's, or a stranger's */
     FAULT_GENERATION,
     FAULT_MEMBER,     /* none of the ensemble's */

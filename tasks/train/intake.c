@@ -347,62 +347,66 @@ static void take_sample(struct intake *in, struct peer *peer, struct sample *sam
     sample_unref(sample);
 }
 
-static void take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f, zmq_msg_t *msg)
+/* Whether the frame was as it must be. */
+static bool take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
+                       const uint8_t *payload)
 {
     struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
     uint64_t before = peer->last;
 
     if (in->ended) {
         refuse(in, from, f, FAULT_ENDED, "the training has ended");
-        return;
+        return false;
     }
     if (f->field >= in->config->fields.count || !field_takes(&in->config->fields.field[f->field], f)) {
         refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
-        return;
+        return false;
     }
     if (sample == NULL) {
         if (peer->partials >= FIELDS_OPEN_STEPS_MAX) {
             refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
-            return;
+            return false;
         }
         sample = sample_create(in->store, peer->member, f->step, peer->params);
         if (in->config->fields.count > 1)
             peer_partial_begin(peer, sample);
     }
-    sample_take(sample, f->field, msg);
+    sample_take(sample, f->field, payload, f->length, from.msg);
     peer->last = f->sequence;
     peer->rewound = false;
     ack_later(in, peer);
     if (!sample_is_whole(sample))
-        return;
+        return true;
     if (in->config->fields.count > 1)
         peer_partial_end(peer, sample);
     take_sample(in, peer, sample, before);
     if (in->readies == POOL_PUT_MAX || (size_t)in->readies * in->config->sample_bytes >= READY_BYTES)
         intake_turn(in);
+    return true;
 }
 
-static void take_sample_frame(struct intake *in, struct origin from, const struct frame *f, zmq_msg_t *msg)
+static bool take_sample_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
     if (peer == NULL) {
         answer(in, from, f, FRAME_WHO, 0, 0, NULL);
-        return;
+        return false;
     }
     if (peer->routing_size != from.routing_size || memcmp(peer->routing, from.routing, from.routing_size) != 0) {
         memcpy(peer->routing, from.routing, from.routing_size);
         peer->routing_size = from.routing_size;
     }
+    if (f->sequence == peer->last + 1)
+        return take_field(in, from, peer, f, payload);
     if (f->sequence <= peer->last) {
         ack_later(in, peer);
-    } else if (f->sequence > peer->last + 1) {
+    } else {
         if (!peer->rewound)
             answer(in, from, f, FRAME_REWIND, peer->last, 0, NULL);
         peer->rewound = true;
-    } else {
-        take_field(in, from, peer, f, msg);
     }
+    return true;
 }
 
 static void take_finalize(struct intake *in, struct origin from, const struct frame *f)
@@ -426,45 +430,65 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     answer(in, from, f, FRAME_FINALIZED, f->sequence, 0, NULL);
 }
 
-void intake_frame(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
+/* A frame that is whole in itself. false where nothing of its sender can be taken, what follows in the message
+ * neither. */
+static bool take_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
+{
+    /* Without the key there is no answer, to tell strangers nothing. */
+    if (f->key != in->config->key || f->ensemble != in->config->ensemble) {
+        reject(in, from, f, FAULT_KEY, "another ensemble's stream key");
+        return false;
+    }
+    if (f->generation != in->config->generation) {
+        reject(in, from, f, FAULT_GENERATION, "meant for another generation of ranks");
+        return false;
+    }
+    if (f->member >= in->config->count) {
+        refuse(in, from, f, FAULT_MEMBER, "the ensemble has no such member");
+        return false;
+    }
+    if (f->step > STEPSET_STEP_MAX) {
+        refuse(in, from, f, FAULT_RANGE, "a step beyond %lld", (long long)STEPSET_STEP_MAX);
+        return false;
+    }
+    switch (f->kind) {
+    case FRAME_HELLO:
+        take_hello(in, from, f, (const char *)payload);
+        return true;
+    case FRAME_SAMPLE:
+        return take_sample_frame(in, from, f, payload);
+    case FRAME_FINALIZE:
+        take_finalize(in, from, f);
+        return true;
+    default:
+        reject(in, from, f, FAULT_DIRECTION, "a kind that only ranks send");
+        return false;
+    }
+}
+
+/* What follows another frame is small, and a sample's. */
+static bool may_follow(const struct frame *f)
+{
+    return f->kind == FRAME_SAMPLE && FRAME_HEADER_SIZE + f->length <= FRAME_SHARING_MAX;
+}
+
+void intake_message(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
 {
     struct origin from = {routing, routing_size, msg};
-    struct frame f;
-    enum frame_fault fault = frame_decode(zmq_msg_data(msg), zmq_msg_size(msg), &f);
+    const uint8_t *data = zmq_msg_data(msg);
+    size_t size = zmq_msg_size(msg), at = 0;
+    struct frame f = {.flags = FRAME_MORE};
 
-    if (fault != FRAME_OK) {
-        reject(in, from, fault > FRAME_BAD_CHECKSUM ? &f : NULL, (int)fault, frame_fault_text(fault));
-        return;
-    }
-    /* Without the key there is no answer, to tell strangers nothing. */
-    if (f.key != in->config->key || f.ensemble != in->config->ensemble) {
-        reject(in, from, &f, FAULT_KEY, "another ensemble's stream key");
-        return;
-    }
-    if (f.generation != in->config->generation) {
-        reject(in, from, &f, FAULT_GENERATION, "meant for another generation of ranks");
-        return;
-    }
-    if (f.member >= in->config->count) {
-        refuse(in, from, &f, FAULT_MEMBER, "the ensemble has no such member");
-        return;
-    }
-    if (f.step > STEPSET_STEP_MAX) {
-        refuse(in, from, &f, FAULT_RANGE, "a step beyond %lld", (long long)STEPSET_STEP_MAX);
-        return;
-    }
-    switch (f.kind) {
-    case FRAME_HELLO:
-        take_hello(in, from, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
-        break;
-    case FRAME_SAMPLE:
-        take_sample_frame(in, from, &f, msg);
-        break;
-    case FRAME_FINALIZE:
-        take_finalize(in, from, &f);
-        break;
-    default:
-        reject(in, from, &f, FAULT_DIRECTION, "a kind that only ranks send");
-        break;
+    for (; f.flags & FRAME_MORE; at += frame_span(&f)) {
+        enum frame_fault fault = frame_decode(data + at, size - at, &f);
+
+        if (fault == FRAME_OK && at > 0 && !may_follow(&f))
+            fault = FRAME_BAD_LENGTH;
+        if (fault != FRAME_OK) {
+            reject(in, from, fault > FRAME_BAD_CHECKSUM ? &f : NULL, (int)fault, frame_fault_text(fault));
+            return;
+        }
+        if (!take_frame(in, from, &f, data + at + FRAME_HEADER_SIZE))
+            return;
     }
 }

@@ -1,4 +1,4 @@
-/* What a rank does with each frame: the protocol of docs/protocol.md without thread and socket. */
+/* What a rank does with each message: the protocol of docs/protocol.md without thread and socket. */
 #ifndef TASKS_TRAIN_INTAKE_H
 #define TASKS_TRAIN_INTAKE_H
 #include "tasks/proto/frame.h"
@@ -17,12 +17,12 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
                              intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
-/* Take one message that came from the connection `routing`; *msg is left to be closed by the caller, empty where the
- * message was kept. Whole samples are collected, and put into the pool some at a time: then it waits where the buffer
- * has no room. */
-void intake_frame(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
+/* Take one message, of one frame or several, that came from the connection `routing`; *msg is left to be closed by the
+ * caller, empty where the message was kept. Whole samples are collected, and put into the pool some at a time: then it
+ * waits where the buffer has no room. */
+void intake_message(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
 
-/* A message of so many parts, which is no frame at all. */
+/* A message of so many parts, which holds no frame at all. */
 void intake_parts(struct intake *intake, const uint8_t *routing, uint8_t routing_size, int parts);
 
 /* Put what was collected into the pool, and acknowledge where much has come. Returns whether acknowledgements are still

@@ -121,17 +121,19 @@ void pool_stop(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Draw as many as can be drawn now. A policy that removes may let a batch out in several goes. */
+/* Draw as many as can be drawn now. A policy that removes may let a batch out in several goes. Samples lie anywhere in
+ * memory, so all are on their way into the cache before the first is touched. */
 static void draw(struct pool *pool)
 {
-    bool had_room = buffer_has_room(pool->buffer);
+    bool had_room = buffer_has_room(pool->buffer), removed = false;
+    size_t from = pool->taken_count;
 
     while (pool->taken_count < pool->batch && buffer_can_draw(pool->buffer)) {
-        bool removed;
-        struct sample *sample = buffer_draw(pool->buffer, &removed);
-
-        pool->taken[pool->taken_count++] = removed ? sample : sample_ref(sample);
+        pool->taken[pool->taken_count] = buffer_draw(pool->buffer, &removed);
+        __builtin_prefetch(pool->taken[pool->taken_count++], 1);
     }
+    for (; !removed && from < pool->taken_count; from++) /* with the lock, either all draws remove or none */
+        sample_ref(pool->taken[from]);
     if (!had_room && buffer_has_room(pool->buffer))
         pthread_cond_signal(&pool->room);
 }

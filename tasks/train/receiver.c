@@ -79,7 +79,7 @@ static int receive_one(struct receiver *r, size_t *bytes)
     }
     *bytes += zmq_msg_size(&msg);
     if (parts == 1)
-        intake_frame(r->intake, routing, size, &msg);
+        intake_message(r->intake, routing, size, &msg);
     else
         intake_parts(r->intake, routing, size, parts);
     zmq_msg_close(&msg);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ZeroMQ hands out messages up to this size as references into its 8 KiB read buffer. Kept for long, one such message
- * would hold all of that, so these are copied; larger ones have their own memory and are only moved. */
-#define SHARED_MAX 8192
+/* A small frame shares its message with others, or ZeroMQ has handed it out as a reference into its 8 KiB read buffer.
+ * Kept for long, one such would hold all of that, so these are copied; larger ones have their own memory and are only
+ * moved. */
 #define IN_MESSAGE SIZE_MAX
 
 struct sample_store {
@@ -56,9 +56,9 @@ struct sample_store *sample_store_create(const struct field_set *fields)
     for (int i = 0; i < fields->count; i++) {
         size_t bytes = fields->field[i].bytes;
 
-        store->at[i] = IN_MESSAGE;
         store->bytes[i] = bytes;
-        if (FRAME_HEADER_SIZE + bytes > SHARED_MAX)
+        store->at[i] = IN_MESSAGE;
+        if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX)
             continue;
         store->at[i] = store->size;
         store->size += (bytes + 15) / 16 * 16;
@@ -140,28 +140,28 @@ static size_t *sizes_of(const struct sample *sample)
 }
 
 /* A field that can be large, and this time is not, gets memory of its own, too. */
-static void keep_message(zmq_msg_t *to, zmq_msg_t *msg)
+static void keep_message(zmq_msg_t *to, const void *payload, size_t bytes, zmq_msg_t *msg)
 {
-    size_t size = zmq_msg_size(msg);
-
-    if (size <= SHARED_MAX && zmq_msg_init_size(to, size) == 0) {
-        memcpy(zmq_msg_data(to), zmq_msg_data(msg), size);
+    if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX) {
+        zmq_msg_init(to);
+        zmq_msg_move(to, msg);
         return;
     }
-    zmq_msg_init(to);
-    zmq_msg_move(to, msg);
+    if (zmq_msg_init_size(to, FRAME_HEADER_SIZE + bytes) != 0)
+        abort(); /* as all that cannot get memory here */
+    memcpy((char *)zmq_msg_data(to) + FRAME_HEADER_SIZE, payload, bytes);
 }
 
-bool sample_take(struct sample *sample, int field, zmq_msg_t *msg)
+bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg)
 {
-    size_t at = sample->store->at[field], bytes = zmq_msg_size(msg) - FRAME_HEADER_SIZE;
+    size_t at = sample->store->at[field];
 
     if (sample->have >> field & 1)
         return false;
     if (at == IN_MESSAGE) {
-        keep_message(&sample->field[field], msg);
+        keep_message(&sample->field[field], payload, bytes, msg);
     } else {
-        memcpy((char *)sample + at, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, bytes);
+        memcpy((char *)sample + at, payload, bytes);
         if (sample->store->varies[field])
             sizes_of(sample)[field] = bytes;
     }

@@ -43,8 +43,9 @@ struct sample *sample_create(struct sample_store *store, uint64_t member, int64_
 struct sample *sample_ref(struct sample *sample);
 void sample_unref(struct sample *sample); /* NULL is taken */
 
-/* Take over a field's message, left empty or as it is. false where the sample has this field already. */
-bool sample_take(struct sample *sample, int field, zmq_msg_t *msg);
+/* Take a field: a small one is copied from `payload`, somewhere in the message; of a large one, which has a message of
+ * its own, the message is taken over and left empty. false where the sample has this field already. */
+bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg);
 
 bool sample_is_whole(const struct sample *sample);
 

@@ -42,7 +42,11 @@ struct st_train_stats {
     int32_t reserved;
 };
 
-/* Start receiving. On failure *out is still a handle, good only for st_train_error() and st_train_close(). */
+/* Start receiving. On failure *out is still a handle, good only for st_train_error() and st_train_close().
+ *
+ * The process's malloc is told to keep up to 64 MiB of freed memory at hand (mallopt(3): M_TRIM_THRESHOLD, and
+ * M_MMAP_THRESHOLD of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of
+ * MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set. */
 int st_train_open(struct st_train **out);
 
 /* Stop receiving and free everything. Says nothing about success: that is st_train_done(). NULL is taken. */

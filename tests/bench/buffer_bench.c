@@ -44,7 +44,7 @@ static void release(void *data, void *hint)
 {
     atomic_bool *used = hint;
 
-    atomic_store(used, false);
+    atomic_store_explicit(used, false, memory_order_release);
 }
 
 static double cpu_of_thread(void)
@@ -75,13 +75,13 @@ static void *put_samples(void *arg)
         for (int i = 0; i < many; i++) {
             zmq_msg_t msg;
 
-            while (atomic_load(&used[next]))
+            while (atomic_load_explicit(&used[next], memory_order_acquire))
                 next = (next + 1) % slots;
-            used[next] = true;
+            atomic_store_explicit(&used[next], true, memory_order_relaxed);
             zmq_msg_init_data(&msg, memory + next * size, size, release, &used[next]);
             next = (next + 1) % slots;
             sample[i] = sample_create(store, 0, step++, params);
-            sample_take(sample[i], 0, &msg);
+            sample_take(sample[i], 0, (char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, bytes, &msg);
             zmq_msg_close(&msg);
         }
         while (at < many && (n = pool_put(pool, sample + at, many - at)) >= 0) {

@@ -1,8 +1,10 @@
 # How fast members' samples get into batches, sender processes to a receiver process on this machine, against raw libzmq
-# (PUSH to PULL) that makes the same two copies, into a recycled send buffer and out into a batch:
+# (PUSH to PULL, one message a sample) that makes the same two copies, into a recycled send buffer and out into a batch;
+# stream_bench.c says what it does in detail:
 #
 #   stream-4mb-ipc, stream-4mb-tcp, stream-4kb-ipc, stream-4kb-tcp   one sender
 #   stream-4mb-ipc-8, stream-4kb-ipc-8                               eight senders
+#   stream-4mb-tcp-curve, stream-4kb-tcp-curve                       as between hosts, against the same without encryption
 #   …-nocopy       the same figure against raw libzmq without any copy
 #   …-receive-cpu  CPU time of the receiving process a sample, all its threads
 #   …-cpu          the same, with the senders': what counts where the cores are shared
@@ -31,10 +33,26 @@ measure() { # NAME TRANSPORT BYTES SENDERS SAMPLES KEY UNIT
 		"$(median <"$name.copies.cpu")"
 }
 
+encrypted() { # NAME BYTES SAMPLES KEY UNIT
+	local name=$1 bytes=$2 samples=$3 key=$4 unit=$5 round transport
+	for ((round = 0; round < BENCH_ROUNDS; round++)); do
+		for transport in curve tcp; do
+			timeout 120 "${builddir:?}/tests/bench/stream_bench" stretto $transport "$bytes" 1 "$samples" >one.json ||
+				bail "stream_bench stretto $transport $bytes failed"
+			jq -r ".$key" one.json >>"$name.$transport"
+			jq -r '.receiver_cpu_ms + .sender_cpu_ms' one.json >>"$name.$transport.cpu"
+		done
+	done
+	figure "$name" "$(median <"$name.curve")" "$unit" "not encrypted" "$(median <"$name.tcp")"
+	figure "$name-cpu" "$(median <"$name.curve.cpu")" ms/sample "not encrypted" "$(median <"$name.tcp.cpu")"
+}
+
 measure stream-4mb-ipc ipc 4000000 1 1000 gigabytes_per_second GB/s
 measure stream-4mb-tcp tcp 4000000 1 1000 gigabytes_per_second GB/s
 measure stream-4mb-ipc-8 ipc 4000000 8 1600 gigabytes_per_second GB/s
 measure stream-4kb-ipc ipc 4096 1 400000 samples_per_second samples/s
 measure stream-4kb-tcp tcp 4096 1 400000 samples_per_second samples/s
 measure stream-4kb-ipc-8 ipc 4096 8 400000 samples_per_second samples/s
+encrypted stream-4mb-tcp-curve 4000000 400 gigabytes_per_second GB/s
+encrypted stream-4kb-tcp-curve 4096 200000 samples_per_second samples/s
 bench_done

@@ -55,7 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fault = frame_decode(message, size - 1, &f);
     MUST(frame_fault_text(fault) != NULL);
     if (fault == FRAME_OK) {
-        MUST(f.length == size - 1 - FRAME_HEADER_SIZE);
+        if (f.flags & FRAME_MORE)
+            MUST(f.kind == FRAME_SAMPLE && frame_span(&f) + FRAME_HEADER_SIZE <= size - 1 &&
+                 f.length + FRAME_HEADER_SIZE <= FRAME_SHARING_MAX);
+        else
+            MUST(f.length == size - 1 - FRAME_HEADER_SIZE);
         MUST(frame_kind_name(f.kind) != NULL && f.step >= 0 && f.ndim <= FRAME_MAX_DIMS);
         for (int i = 0; i < fields.count; i++)
             check_taken(&fields.field[i], &f);

@@ -28,10 +28,11 @@ static void forward(struct proxy *p, void *from, void *to)
             p->lose_first--;
             lose = 1;
         }
+        /* Who has gone is told nothing more: a send that waited for somebody would never end. */
         if (lose)
             p->lost++;
-        else if (zmq_msg_send(&msg, to, 0) < 0)
-            break;
+        else
+            zmq_msg_send(&msg, to, ZMQ_DONTWAIT);
     }
     zmq_msg_close(&msg);
 }

@@ -128,7 +128,7 @@ static void impossible_headers_are_refused(void **state)
     assert_int_equal(fault_of(f), FRAME_BAD_KIND);
     f = example, f.kind = 10;
     assert_int_equal(fault_of(f), FRAME_BAD_KIND);
-    f = example, f.flags = 2;
+    f = example, f.flags = 4;
     assert_int_equal(fault_of(f), FRAME_BAD_FLAGS);
     f = example, f.payload_checksum = 1;
     assert_int_equal(fault_of(f), FRAME_BAD_FLAGS);
@@ -144,6 +144,46 @@ static void impossible_headers_are_refused(void **state)
     assert_int_equal(fault_of(f), FRAME_BAD_LENGTH);
     f = example, f.flags = FRAME_PAYLOAD_CHECKSUM, f.payload_checksum = 1;
     assert_int_equal(fault_of(f), FRAME_BAD_PAYLOAD);
+}
+
+/* Several small frames in one message: each says whether another follows, and none reads beyond its place. */
+static void frames_share_a_message(void **state)
+{
+    size_t span = FRAME_HEADER_SIZE + PAYLOAD;
+    uint8_t *one = message(example, 0), *both = malloc(2 * span), *large = calloc(1, 3 * FRAME_SHARING_MAX);
+    struct frame f = example;
+
+    assert_int_equal(frame_span(&f), span);
+    f.length--;
+    assert_int_equal(frame_span(&f), span);
+    memcpy(both, one, span);
+    memcpy(both + span, one, span);
+    assert_int_equal(frame_decode(both, 2 * span, &f), FRAME_BAD_LENGTH); /* it does not say so */
+    f = example, f.flags = FRAME_MORE;
+    frame_encode(&f, both);
+    assert_int_equal(frame_decode(both, 2 * span, &f), FRAME_OK);
+    assert_int_equal(f.flags, FRAME_MORE);
+    assert_int_equal(frame_decode(both + frame_span(&f), 2 * span - frame_span(&f), &f), FRAME_OK);
+    assert_int_equal(f.flags, 0);
+    assert_int_equal(frame_decode(both, span + FRAME_HEADER_SIZE, &f), FRAME_OK);
+    assert_int_equal(frame_decode(both, span + FRAME_HEADER_SIZE - 1, &f), FRAME_BAD_LENGTH); /* no room for another */
+    assert_int_equal(frame_decode(both, span, &f), FRAME_BAD_LENGTH);
+    f = example, f.flags = FRAME_MORE, f.kind = FRAME_FINALIZE;
+    frame_encode(&f, both);
+    assert_int_equal(frame_decode(both, 2 * span, &f), FRAME_BAD_FLAGS);
+
+    f = example, f.flags = FRAME_MORE, f.length = FRAME_SHARING_MAX - FRAME_HEADER_SIZE;
+    frame_encode(&f, large);
+    assert_int_equal(frame_decode(large, 3 * FRAME_SHARING_MAX, &f), FRAME_OK);
+    f.length++;
+    frame_encode(&f, large);
+    assert_int_equal(frame_decode(large, 3 * FRAME_SHARING_MAX, &f), FRAME_BAD_LENGTH);
+    f.length = UINT64_MAX;
+    frame_encode(&f, large);
+    assert_int_equal(frame_decode(large, 3 * FRAME_SHARING_MAX, &f), FRAME_BAD_LENGTH);
+    free(one);
+    free(both);
+    free(large);
 }
 
 static int parse(const char *text, struct field_set *set, struct error *err)
@@ -247,6 +287,7 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_is_seen),
         cmocka_unit_test(every_truncation_is_seen),
         cmocka_unit_test(impossible_headers_are_refused),
+        cmocka_unit_test(frames_share_a_message),
         cmocka_unit_test(fields_are_numbered_by_name),
         cmocka_unit_test(wrong_fields_are_refused_with_the_place),
         cmocka_unit_test(a_field_takes_what_is_declared_and_whole),

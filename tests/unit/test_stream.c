@@ -71,30 +71,36 @@ static void every_sample_of_several_members_is_drawn(void **state)
     free(times);
 }
 
-static void what_a_bad_network_loses_is_sent_again(void **state)
+static void a_bad_network(int width, int steps)
 {
-    enum { STEPS = 300 };
-    int times[STEPS] = {0};
+    int *times = calloc((size_t)steps, sizeof *times);
     struct fixture fx;
     struct st_train *t;
     struct job job;
     struct proxy *proxy;
     char front[200];
 
-    fixture_init(&fx, 10, 1, 1, RESERVOIR(50, 5, 5));
+    fixture_init(&fx, width, 1, 1, RESERVOIR(50, 5, 5));
     setenv("STRETTO_STREAM_SILENCE_MS", "20", 1);
     t = fixture_rank(0);
     snprintf(front, sizeof front, "ipc://%s", fixture_path(&fx, "proxy"));
     /* the first message is HELLO */
     proxy = proxy_start(front, fixture_endpoint(&fx), 10, 1, 1);
     fixture_redirect(&fx, front);
-    start(&job, &fx, 0, 1, STEPS);
-    fixture_train(&fx, t, 1, STEPS, times);
+    start(&job, &fx, 0, 1, steps);
+    fixture_train(&fx, t, 1, steps, times);
     finish(&job);
     assert_true(proxy_stop(proxy) > 20);
-    fixture_check_books(t, times, STEPS, 0);
+    fixture_check_books(t, times, steps, 0);
     st_train_close(t);
     fixture_fini(&fx);
+    free(times);
+}
+
+static void what_a_bad_network_loses_is_sent_again(void **state)
+{
+    a_bad_network(3000, 300); /* frames that travel alone, but for "n" */
+    a_bad_network(1900, 1500); /* and eight in a message */
 }
 
 static int window_is_full(void *arg)

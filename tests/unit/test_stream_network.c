@@ -84,20 +84,24 @@ static void stream(const struct fixture *fx, struct st_train *t)
 
 static void a_member_elsewhere_streams_over_the_network(void **state)
 {
-    struct fixture fx;
-    struct st_train *t;
-    json_t *rank;
+    static const int widths[] = {10, 1000, 300000}; /* frames that share a message, one of its own, and the largest */
 
-    fixture_init(&fx, 1000, 1, 1, BUFFER);
-    on_a_network(&fx, "lo");
-    t = fixture_rank(0);
-    rank = rank_file(&fx);
-    assert_int_equal(json_string_length(json_object_get(rank, "curve")), 40);
-    json_decref(rank);
-    elsewhere(&fx, NULL);
-    stream(&fx, t);
-    st_train_close(t);
-    fixture_fini(&fx);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        struct fixture fx;
+        struct st_train *t;
+        json_t *rank;
+
+        fixture_init(&fx, widths[i], 1, 1, BUFFER);
+        on_a_network(&fx, "lo");
+        t = fixture_rank(0);
+        rank = rank_file(&fx);
+        assert_int_equal(json_string_length(json_object_get(rank, "curve")), 40);
+        json_decref(rank);
+        elsewhere(&fx, NULL);
+        stream(&fx, t);
+        st_train_close(t);
+        fixture_fini(&fx);
+    }
 }
 
 static void a_rank_here_is_reached_by_its_unix_socket(void **state)
@@ -188,8 +192,8 @@ static void say_something(struct hello *hello)
     zmq_send(hello->socket, "something that is no frame", 26, ZMQ_DONTWAIT);
 }
 
-/* Without a key at all, and with a key pair but another rank's public key: not a frame gets in. With the right one it does,
- * which shows that there is something to see. */
+/* Without a key at all, and with a key pair but another rank's public key: not a frame gets in. With the right one it
+ * does, which shows that there is something to see. */
 static void strangers_do_not_get_as_far_as_a_frame(void **state)
 {
     char wrong[41], mine[41], secret[41], endpoint[64];

@@ -1,0 +1,112 @@
+#include "tasks/member/flusher.h"
+
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct flusher {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    flusher_look *look;
+    void *arg;
+    pthread_t thread;
+    bool started;
+    bool armed; /* something was held when last looked */
+    bool stopping;
+};
+
+struct flusher *flusher_create(flusher_look *look, void *arg)
+{
+    struct flusher *f = xcalloc(1, sizeof *f);
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    f->look = look;
+    f->arg = arg;
+    return f;
+}
+
+static void sleep_a_tick(struct flusher *f)
+{
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += FLUSHER_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    while (!f->stopping && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&f->wake, &f->lock, &until);
+}
+
+static void *run(void *arg)
+{
+    struct flusher *f = arg;
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->stopping) {
+        if (!f->armed) {
+            pthread_cond_wait(&f->wake, &f->lock);
+            continue;
+        }
+        sleep_a_tick(f);
+        if (!f->stopping)
+            f->armed = f->look(f->arg);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return NULL;
+}
+
+/* Signals are the program's: they must not land in a thread that it does not know. */
+static bool start(struct flusher *f)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    f->started = pthread_create(&f->thread, NULL, run, f) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return f->started;
+}
+
+void flusher_destroy(struct flusher *f)
+{
+    if (f == NULL)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->stopping = true;
+    pthread_cond_signal(&f->wake);
+    pthread_mutex_unlock(&f->lock);
+    if (f->started)
+        pthread_join(f->thread, NULL);
+    pthread_cond_destroy(&f->wake);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+void flusher_lock(struct flusher *f)
+{
+    pthread_mutex_lock(&f->lock);
+}
+
+int flusher_unlock(struct flusher *f, bool held)
+{
+    if (held && !f->armed) {
+        if (!f->started && !start(f))
+            return -1;
+        f->armed = true;
+        pthread_cond_signal(&f->wake);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return 0;
+}

@@ -1,0 +1,213 @@
+#include "tasks/member/links.h"
+
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/member/flusher.h"
+#include "tasks/member/stretto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define WINDOW_BYTES ((size_t)32 << 20) /* over all ranks */
+#define WINDOW_FRAMES 1024              /* for each rank */
+
+struct links {
+    const struct environment *env;
+    int count;
+    struct link **link; /* one a rank */
+    void *zmq;
+    struct sendbuf_pool *pool;
+    struct flusher *flusher;
+    bool late; /* what was held could not be sent: late_err */
+    struct error late_err;
+};
+
+/* By the flusher. A failure is told by the next call. */
+static bool look(void *arg)
+{
+    struct links *l = arg;
+    bool held = false;
+
+    for (int i = 0; i < l->count; i++) {
+        int rc = link_look(l->link[i], &l->late_err);
+
+        l->late = l->late || rc < 0;
+        held = held || rc > 0;
+    }
+    return held;
+}
+
+static int connect_all(struct links *l, const struct discovery *ranks, struct error *err)
+{
+    struct link_config config = {.env = l->env,
+                                 .generation = ranks->generation,
+                                 .window_bytes = WINDOW_BYTES / (size_t)ranks->ranks,
+                                 .window_frames = WINDOW_FRAMES};
+
+    if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
+        return error_errno(err, "stream_random", "cannot draw a session number");
+    l->zmq = zmq_ctx_new();
+    l->pool = sendbuf_pool_create();
+    if (l->zmq == NULL || l->pool == NULL)
+        return error_set(err, "stream_memory", "no memory for the stream");
+    zmq_ctx_set(l->zmq, ZMQ_MAX_SOCKETS, ranks->ranks + 8);
+    config.zmq = l->zmq;
+    config.pool = l->pool;
+    for (; l->count < ranks->ranks; l->count++) {
+        config.rank = l->count;
+        config.address = &ranks->address[l->count];
+        l->link[l->count] = link_create(&config, err);
+        if (l->link[l->count] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+struct links *links_create(const struct environment *env, const struct discovery *ranks, struct error *err)
+{
+    struct links *l = xcalloc(1, sizeof *l);
+
+    l->env = env;
+    l->link = xcalloc((size_t)ranks->ranks, sizeof(struct link *));
+    if (connect_all(l, ranks, err) < 0) {
+        links_destroy(l);
+        return NULL;
+    }
+    l->flusher = flusher_create(look, l);
+    return l;
+}
+
+void links_destroy(struct links *l)
+{
+    if (l == NULL)
+        return;
+    flusher_destroy(l->flusher);
+    for (int i = 0; i < l->count; i++)
+        link_destroy(l->link[i]);
+    free(l->link);
+    if (l->zmq != NULL)
+        while (zmq_ctx_term(l->zmq) != 0 && zmq_errno() == EINTR)
+            ;
+    sendbuf_pool_destroy(l->pool);
+    free(l);
+}
+
+struct sendbuf_pool *links_pool(const struct links *l)
+{
+    return l->pool;
+}
+
+static int flush(struct links *l, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < l->count; i++)
+        rc = link_flush(l->link[i], err);
+    return rc;
+}
+
+void links_enter(struct links *l)
+{
+    flusher_lock(l->flusher);
+}
+
+int links_leave(struct links *l, int rc, struct error *err)
+{
+    bool held = false;
+
+    for (int i = 0; !held && i < l->count; i++)
+        held = link_holds(l->link[i]);
+    if (flusher_unlock(l->flusher, held) < 0) {
+        if (flush(l, err) < 0)
+            rc = -1;
+        flusher_unlock(l->flusher, false);
+    }
+    return rc;
+}
+
+/* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
+struct link *links_of_step(const struct links *l, int64_t step)
+{
+    return l->link[(l->env->member + (uint64_t)step) % (uint64_t)l->count];
+}
+
+static int service(struct links *l, struct error *err)
+{
+    int rc = 0;
+
+    if (l->late) {
+        *err = l->late_err;
+        return -1;
+    }
+    for (int i = 0; rc == 0 && i < l->count; i++)
+        rc = link_service(l->link[i], err);
+    return rc;
+}
+
+/* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
+ * for long enough. Nothing is held meanwhile. */
+static int wait_for_ranks(struct links *l, int64_t until, const char *what, struct error *err)
+{
+    int64_t timeout = environment_left_ms(l->env), patience = until - time_monotonic_ms();
+    zmq_pollitem_t *items;
+    int rc = 0;
+
+    if (timeout == 0)
+        return error_set(err, "stream_deadline", "the member's walltime ended while waiting %s", what);
+    if (patience <= 0)
+        return STRETTO_AGAIN;
+    if (flush(l, err) < 0)
+        return -1;
+    if (patience < timeout)
+        timeout = patience;
+    items = xcalloc((size_t)l->count, sizeof *items);
+    for (int i = 0; i < l->count; i++) {
+        int64_t due = link_timeout(l->link[i]);
+
+        items[i] = (zmq_pollitem_t){.socket = link_socket(l->link[i]), .events = ZMQ_POLLIN};
+        if (due >= 0 && due < timeout)
+            timeout = due;
+    }
+    /* An interrupted wait is only a shorter one. */
+    if (zmq_poll(items, l->count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
+        rc = error_set(err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
+    free(items);
+    return rc;
+}
+
+int links_wait_for_room(struct links *l, struct link *link, size_t size, int64_t until, struct error *err)
+{
+    int rc = service(l, err);
+
+    while (rc == 0 && !link_has_room(link, size)) {
+        rc = wait_for_ranks(l, until, "for room in the ranks' buffers", err);
+        if (rc == 0)
+            rc = service(l, err);
+    }
+    return rc;
+}
+
+static bool settled(const struct links *l)
+{
+    for (int i = 0; i < l->count; i++)
+        if (!link_settled(l->link[i]))
+            return false;
+    return true;
+}
+
+int links_finish(struct links *l, int64_t until, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < l->count; i++)
+        rc = link_finalize(l->link[i], err);
+    if (rc == 0)
+        rc = service(l, err);
+    while (rc == 0 && !settled(l)) {
+        rc = wait_for_ranks(l, until, "for the ranks to acknowledge", err);
+        if (rc == 0)
+            rc = service(l, err);
+    }
+    return rc;
+}

@@ -1,0 +1,73 @@
+#include "tasks/member/window.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+void window_init(struct window *w, size_t bytes_max, size_t frames_max)
+{
+    *w = (struct window){.bytes_max = bytes_max, .frames_max = frames_max};
+    w->kept = xcalloc(frames_max, sizeof *w->kept);
+}
+
+void window_fini(struct window *w)
+{
+    for (uint64_t n = w->first; n < w->next; n++)
+        zmq_msg_close(window_message(w, n));
+    free(w->kept);
+}
+
+bool window_has_room(const struct window *w, size_t bytes)
+{
+    uint64_t frames = w->numbered - w->acked;
+
+    if (frames >= w->frames_max)
+        return false;
+    return frames < 2 || w->bytes + bytes <= w->bytes_max;
+}
+
+uint64_t window_number(struct window *w)
+{
+    return ++w->numbered;
+}
+
+void window_reserve(struct window *w, size_t bytes)
+{
+    w->bytes += bytes;
+}
+
+void window_keep(struct window *w, zmq_msg_t *msg, size_t reserved)
+{
+    struct kept *kept = &w->kept[w->next++ % w->frames_max];
+
+    zmq_msg_init(&kept->msg);
+    zmq_msg_move(&kept->msg, msg);
+    zmq_msg_close(msg);
+    kept->bytes = reserved > 0 ? reserved : zmq_msg_size(&kept->msg);
+    kept->last = w->sent = w->numbered;
+    if (reserved == 0)
+        w->bytes += kept->bytes;
+}
+
+void window_ack(struct window *w, uint64_t sequence)
+{
+    if (sequence > w->sent || sequence <= w->acked)
+        return;
+    w->acked = sequence;
+    for (; w->first < w->next && w->kept[w->first % w->frames_max].last <= sequence; w->first++) {
+        struct kept *kept = &w->kept[w->first % w->frames_max];
+
+        w->bytes -= kept->bytes;
+        zmq_msg_close(&kept->msg);
+    }
+}
+
+bool window_is_empty(const struct window *w)
+{
+    return w->acked == w->numbered;
+}
+
+zmq_msg_t *window_message(struct window *w, uint64_t n)
+{
+    return &w->kept[n % w->frames_max].msg;
+}
