@@ -2,6 +2,7 @@
 
 #include "api/clients.h"
 #include "api/feed.h"
+#include "api/handlers.h"
 #include "api/limits.h"
 #include "api/parameter_file.h"
 #include "api/server.h"
@@ -96,6 +97,7 @@ void api_destroy(struct api *api)
     if (api == NULL)
         return;
     parameter_file_stop_all();
+    backup_get_stop();
     if (api->published != NULL)
         unlink(api->published);
     free(api->published);
