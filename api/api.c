@@ -1,6 +1,8 @@
 #include "api/api.h"
 
+#include "api/clients.h"
 #include "api/feed.h"
+#include "api/handlers.h"
 #include "api/limits.h"
 #include "api/parameter_file.h"
 #include "api/server.h"
@@ -18,6 +20,7 @@ struct api {
     struct api_config config;
     struct access access;
     struct tls tls;
+    struct clients_counts clients;
     struct server **servers;
     size_t n;
     char *published; /* the file that says where */
@@ -41,6 +44,7 @@ int api_create(struct api **out, const struct api_config *config, struct error *
     struct api *api = xcalloc(1, sizeof *api);
 
     api->config = *config;
+    api->config.clients = &api->clients;
     api->config.feed = feed_create(&api->config);
     api->access.config = &api->config;
     api->config.connections_max = connections_max(config);
@@ -93,6 +97,7 @@ void api_destroy(struct api *api)
     if (api == NULL)
         return;
     parameter_file_stop_all();
+    backup_get_stop();
     if (api->published != NULL)
         unlink(api->published);
     free(api->published);

@@ -9,6 +9,7 @@
 #include "daemon/turn.h"
 
 struct api;
+struct clients_counts;
 struct feed;
 
 /* All pointers are borrowed and outlive the api. */
@@ -26,6 +27,7 @@ struct api_config {
     unsigned connections_max; /* of one listener; 0: as descriptors allow */
     int64_t heartbeat_ms; /* an event stream is never silent for longer */
     struct feed *feed;    /* made by api_create() */
+    struct clients_counts *clients; /* of all listeners; made by api_create() */
     const struct adapters *adapters;
     const char *tls_certificate, *tls_key; /* files of the TCP listeners; NULL: none */
     const char *const *host_names; /* further names of this machine in Host headers, ended by NULL; NULL: none */

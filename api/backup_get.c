@@ -25,6 +25,7 @@ struct making {
     struct error err;
 };
 
+static atomic_bool abandoned;
 static bool under_way; /* one at a time: each takes as much room on the disk as the database */
 
 static int make(struct making *m)
@@ -87,9 +88,17 @@ void backup_get(struct request *r)
         return;
     }
     under_way = true;
+    m->source.abandoned = &abandoned;
     m->work.data = m;
     m->r = r;
     m->path = backup_temporary(request_config(r)->state_dir);
     request_hold(r);
     uv_queue_work(request_config(r)->loop, &m->work, on_worker, after_work);
+}
+
+void backup_get_stop(void)
+{
+    if (under_way)
+        log_info("the backup that is being made is abandoned");
+    atomic_store(&abandoned, true);
 }

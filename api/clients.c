@@ -20,15 +20,16 @@ struct clients {
     uv_loop_t *loop;
     uv_timer_t timer; /* runs while there are strangers: when the eldest must go */
     unsigned strangers_max, known_max;
-    struct clients_counts counts;
+    struct clients_counts counts, *total;
     struct client *strangers; /* the eldest first */
 };
 
-struct clients *clients_create(uv_loop_t *loop, unsigned max)
+struct clients *clients_create(uv_loop_t *loop, unsigned max, struct clients_counts *total)
 {
     struct clients *clients = xcalloc(1, sizeof *clients);
 
     clients->loop = loop;
+    clients->total = total;
     clients->strangers_max = max / 4 < LIMIT_STRANGERS ? max / 4 : LIMIT_STRANGERS;
     if (clients->strangers_max == 0)
         clients->strangers_max = 1;
@@ -49,15 +50,22 @@ void clients_destroy(struct clients *clients)
         uv_close((uv_handle_t *)&clients->timer, on_closed);
 }
 
-const struct clients_counts *clients_counts(const struct clients *clients)
+static void count_strangers(struct clients *clients, int n)
 {
-    return &clients->counts;
+    clients->counts.strangers += (unsigned)n;
+    clients->total->strangers += (unsigned)n;
+}
+
+static void count_known(struct clients *clients, int n)
+{
+    clients->counts.known += (unsigned)n;
+    clients->total->known += (unsigned)n;
 }
 
 static void leave_strangers(struct clients *clients, struct client *client, enum client_state state)
 {
     DL_DELETE(clients->strangers, client);
-    clients->counts.strangers--;
+    count_strangers(clients, -1);
     client->state = state;
 }
 
@@ -66,6 +74,7 @@ static void evict(struct clients *clients, struct client *client)
 {
     leave_strangers(clients, client, CLIENT_EVICTED);
     clients->counts.evicted++;
+    clients->total->evicted++;
     shutdown(client->fd, SHUT_RDWR);
 }
 
@@ -89,7 +98,7 @@ struct client *clients_add(struct clients *clients, int fd)
     if (clients->counts.strangers == clients->strangers_max)
         evict(clients, clients->strangers);
     DL_APPEND(clients->strangers, client);
-    clients->counts.strangers++;
+    count_strangers(clients, 1);
     if (!uv_is_active((uv_handle_t *)&clients->timer))
         uv_timer_start(&clients->timer, on_timer, LIMIT_STRANGER_MS, 0);
     return client;
@@ -102,7 +111,7 @@ bool clients_admit(struct clients *clients, struct client *client)
     if (clients->counts.known == clients->known_max)
         return false;
     leave_strangers(clients, client, CLIENT_KNOWN);
-    clients->counts.known++;
+    count_known(clients, 1);
     return true;
 }
 
@@ -111,6 +120,6 @@ void clients_remove(struct clients *clients, struct client *client)
     if (client->state == CLIENT_STRANGER)
         leave_strangers(clients, client, CLIENT_EVICTED);
     else if (client->state == CLIENT_KNOWN)
-        clients->counts.known--;
+        count_known(clients, -1);
     free(client);
 }

@@ -18,11 +18,10 @@ struct clients_counts {
     uint64_t evicted; /* strangers who had to go for others, or were too slow */
 };
 
-/* Room for `max` connections in all. */
-struct clients *clients_create(uv_loop_t *loop, unsigned max);
+/* Room for `max` connections in all. They are counted in `total`, too, which is other listeners' as well, and borrowed. */
+struct clients *clients_create(uv_loop_t *loop, unsigned max, struct clients_counts *total);
 /* All have been removed. Its handle is closed, and its memory freed, by the loop. */
 void clients_destroy(struct clients *clients);
-const struct clients_counts *clients_counts(const struct clients *clients);
 
 /* A new connection; `fd` stays its owner's, and may be shut down (not closed) until the client is removed. */
 struct client *clients_add(struct clients *clients, int fd);

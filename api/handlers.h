@@ -8,4 +8,7 @@ struct request;
 #include "api/tbl/routes.h"
 #undef ROUTE
 
+/* The daemon ends: a backup that is being made is given up soon. */
+void backup_get_stop(void);
+
 #endif

@@ -107,10 +107,8 @@ api_tests = \
 	tests/t/0570-http-commit.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
-	tests/t/0582-attacks.t \
 	tests/t/0583-strangers.t \
 	tests/t/0585-migration.t \
-	tests/t/0590-events.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)

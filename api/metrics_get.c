@@ -1,3 +1,4 @@
+#include "api/clients.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "config.h"
@@ -46,6 +47,17 @@ static void write_laps(FILE *out, const struct laps_counts *counts)
     fprintf(out, "stretto_turn_seconds_count %" PRIu64 "\n", counts->n);
 }
 
+static void write_clients(FILE *out, const struct clients_counts *counts)
+{
+    head(out, "stretto_connections",
+         "Open HTTP connections: admitted, once one of their requests was let in; strangers before.");
+    fprintf(out, "stretto_connections{state=\"admitted\"} %u\n", counts->known);
+    fprintf(out, "stretto_connections{state=\"stranger\"} %u\n", counts->strangers);
+    head_of(out, "stretto_connections_evicted_total", "counter",
+            "Connections of strangers that were closed for others, or because they asked for nothing for too long.");
+    fprintf(out, "stretto_connections_evicted_total %" PRIu64 "\n", counts->evicted);
+}
+
 static void write_text(FILE *out, const struct census *c, bool troubled)
 {
     head(out, "stretto_build_info", "The version that runs; always 1.");
@@ -78,6 +90,7 @@ void metrics_get(struct request *r)
     if (out != NULL) {
         write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);
         write_control(out, control_counts(request_config(r)->control));
+        write_clients(out, request_config(r)->clients);
         write_laps(out, laps_counts(request_config(r)->laps));
     }
     if (out == NULL || fclose(out) != 0) {

@@ -198,7 +198,7 @@ int server_create(struct server **out, struct access *access, const struct tls *
     server->host.access = access;
     server->host.listener = &server->listener;
     server->host.kick = kick;
-    server->host.clients = clients_create(config->loop, max);
+    server->host.clients = clients_create(config->loop, max, config->clients);
     /* MHD wants the logger first */
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (server->secure ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, server,

@@ -94,7 +94,7 @@ endif
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
-	tests/unit/test_store_faults
+	tests/unit/test_store_faults tests/unit/test_open_faults
 tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -109,7 +109,11 @@ tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_checkpoint_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_turn_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_turn_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
+faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
+tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c $(faulty_store)
+tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_open_faults_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c $(faulty_store)
 tests_unit_test_store_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_faults_LDADD = libdaemon.la $(unit_libs)
 endif

@@ -66,6 +66,3 @@ tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
-
-dist_check_SCRIPTS += tests/t/0640-plugins.t
-TESTS += tests/t/0640-plugins.t

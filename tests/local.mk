@@ -13,11 +13,25 @@ AM_TESTS_ENVIRONMENT = \
 
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) -Wno-missing-prototypes
 unit_libs = libcommon.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
+
+# The longest tests of all rooms, longest first; with the first of unit_tests they are begun before the others, so that
+# none of them is left running alone in the end.
+long_tests = \
+	tests/t/0800-fuzz.t \
+	tests/t/0716-all-killed.t \
+	tests/t/0640-plugins.t \
+	tests/t/0590-events.t \
+	tests/t/0705-ranks.t \
+	tests/t/0750-killed-often.t \
+	tests/t/0582-attacks.t \
+	tests/t/0715-members-killed.t
+dist_check_SCRIPTS += $(long_tests)
 if HAVE_CMOCKA
 unit_tests =
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
+TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
 EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run
@@ -25,16 +39,12 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh t
 # The daemon as a whole.
 e2e_tests = \
 	tests/t/0700-main-job.t \
-	tests/t/0705-ranks.t \
 	tests/t/0710-daemon-killed.t \
-	tests/t/0715-members-killed.t \
-	tests/t/0716-all-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0725-resources.t \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0740-training.t \
-	tests/t/0750-killed-often.t \
 	tests/t/0751-runners-killed.t \
 	tests/t/0752-two-runners.t \
 	tests/t/0753-cancelled-anyway.t \
@@ -62,8 +72,7 @@ tests_t_kills_member_LDFLAGS =
 EXTRA_DIST += tests/t/ranks-train.py
 EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
-TESTS += tests/t/0800-fuzz.t
-dist_check_SCRIPTS += tests/t/0800-fuzz.t tests/fuzz/run
+dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
 	tests/fuzz/fuzz_frame.c tests/fuzz/fuzz_http.c tests/fuzz/fuzz_records.c tests/fuzz/fuzz_rows.c \
 	tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_template.c tests/fuzz/fuzz_words.c
@@ -76,7 +85,7 @@ clean-fuzz:
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_engine_sim
-sim_sources = tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/runners.c tests/sim/scheduler.c \
+sim_sources = tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/memory.c tests/sim/runners.c tests/sim/scheduler.c \
 	tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
 tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h $(sim_sources)
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)

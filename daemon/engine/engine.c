@@ -184,26 +184,33 @@ int engine_wake_up(struct engine *engine, struct error *err)
     return engine->resting ? engine_load(engine, err) : 0;
 }
 
+/* In the store: it is cancelled, with all of it that is not under way. `training` is NULL where there is none. */
+static int store_cancelled(struct engine *engine, struct ensemble_row *row, struct training_row *training,
+                           const char *reason, struct error *err)
+{
+    row->state = ENSEMBLE_CANCELLED;
+    row->ended_ms = engine_now(engine);
+    snprintf(row->reason, sizeof row->reason, "%s", reason);
+    if (store_ensemble_update(engine->store, row, err) < 0 ||
+        store_ensemble_cancel_pending(engine->store, row->id, err) < 0)
+        return -1;
+    engine_event(engine, "ensemble.cancelled", row->id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
+    log_info_of(LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled%s%s", (long long)row->id, reason[0] ? ": " : "", reason);
+    if (training == NULL || training->state != TRAINING_PENDING)
+        return 0;
+    training->state = TRAINING_CANCELLED;
+    training->ended_ms = row->ended_ms;
+    return store_training_update(engine->store, training, err);
+}
+
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
 {
     struct error err;
 
     if (ens->row.state == ENSEMBLE_CANCELLED || ens->row.state == ENSEMBLE_COMPLETE)
         return;
-    ens->row.state = ENSEMBLE_CANCELLED;
-    ens->row.ended_ms = engine_now(engine);
-    snprintf(ens->row.reason, sizeof ens->row.reason, "%s", reason);
-    if (store_ensemble_update(engine->store, &ens->row, &err) < 0 ||
-        store_ensemble_cancel_pending(engine->store, ens->row.id, &err) < 0)
+    if (store_cancelled(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0)
         return; /* the turn is rolled back as a whole */
-    engine_event(engine, "ensemble.cancelled", ens->row.id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
-    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is cancelled%s%s", (long long)ens->row.id,
-                reason[0] ? ": " : "", reason);
-    if (ens->training != NULL && ens->training->row.state == TRAINING_PENDING) {
-        ens->training->row.state = TRAINING_CANCELLED;
-        ens->training->row.ended_ms = ens->row.ended_ms;
-        store_training_update(engine->store, &ens->training->row, &err);
-    }
     ens->to_cancel = ens->jobs;
     engine_touch(engine, ens);
 }
@@ -245,6 +252,15 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     return 0;
 }
 
+/* One whose adapter is not here. What of it is under way is stopped once the adapter is back: see resume_cancels(). */
+static int cancel_unattended(struct engine *engine, struct ensemble_row *row, struct error *err)
+{
+    struct training_row training;
+    int rc = store_training_of(engine->store, row->id, &training, err);
+
+    return rc < 0 ? -1 : store_cancelled(engine, row, rc == 1 ? &training : NULL, "", err);
+}
+
 int engine_cancel(struct engine *engine, int64_t id, struct error *err)
 {
     struct live_ensemble *ens;
@@ -260,7 +276,11 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
     }
     if (engine_stored_ensemble(engine, id, &row, err) < 0)
         return -1;
-    return row.state >= ENSEMBLE_COMPLETE ? 0 : engine_open_ensemble(engine, id, &ens, err);
+    if (row.state >= ENSEMBLE_COMPLETE)
+        return 0;
+    if (engine_check_adapter(engine, &row, err) < 0)
+        return cancel_unattended(engine, &row, err);
+    return engine_open_ensemble(engine, id, &ens, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

@@ -16,6 +16,7 @@
 
 #define TEMPORARY "backup-tmp."
 #define PIECE ((size_t)1 << 20) /* of a file, in a row */
+#define STEPS 10000
 
 static const char *const suffixes[] = {".jsonl", ".index"}; /* what a copy of a parameter file consists of */
 
@@ -38,6 +39,8 @@ void backup_source_fini(struct backup_source *source)
 
 static int failed(sqlite3 *db, const char *doing, struct error *err)
 {
+    if (sqlite3_errcode(db) == SQLITE_INTERRUPT)
+        return error_set(err, "not_ready", "the daemon ends: the backup is abandoned");
     return error_set(err, (sqlite3_errcode(db) & 0xff) == SQLITE_FULL ? "store_full" : "store_io",
                      "the backup cannot be made: %s: %s", doing, sqlite3_errmsg(db));
 }
@@ -47,9 +50,23 @@ static int run(sqlite3 *db, const char *sql, struct error *err)
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(db, sql, err);
 }
 
-/* The database as it is at one moment; others write meanwhile. */
-static int copy_database(const char *from, const char *path, struct error *err)
+/* For SQLite, which asks every STEPS of its steps: non-zero ends what it does. */
+static int is_abandoned(void *arg)
 {
+    const struct backup_source *source = arg;
+
+    return source->abandoned != NULL && atomic_load(source->abandoned);
+}
+
+static void ask(sqlite3 *db, const struct backup_source *source)
+{
+    sqlite3_progress_handler(db, STEPS, is_abandoned, (void *)source);
+}
+
+/* The database as it is at one moment; others write meanwhile. */
+static int copy_database(const struct backup_source *source, const char *path, struct error *err)
+{
+    const char *from = source->database;
     sqlite3 *db = NULL;
     char *sql = sqlite3_mprintf("VACUUM INTO %Q", path);
     int rc;
@@ -60,6 +77,7 @@ static int copy_database(const char *from, const char *path, struct error *err)
         rc = failed(db, from, err);
     } else {
         sqlite3_busy_timeout(db, 10000);
+        ask(db, source);
         rc = run(db, sql, err);
     }
     sqlite3_free(sql);
@@ -80,9 +98,10 @@ static int add_piece(sqlite3 *db, sqlite3_stmt *insert, const char *name, int64_
     return rc;
 }
 
-static int add_file(sqlite3 *db, sqlite3_stmt *insert, const char *rows_dir, const char *name, struct error *err)
+static int add_file(sqlite3 *db, sqlite3_stmt *insert, const struct backup_source *source, const char *name,
+                    struct error *err)
 {
-    char *path = xasprintf("%s/%s", rows_dir, name), *data = xcalloc(1, PIECE);
+    char *path = xasprintf("%s/%s", source->rows_dir, name), *data = xcalloc(1, PIECE);
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
     ssize_t n = 1;
 
@@ -90,7 +109,9 @@ static int add_file(sqlite3 *db, sqlite3_stmt *insert, const char *rows_dir, con
         rc = error_errno(err, "store_io", "the backup cannot be made: %s", path);
     for (int64_t piece = 0; rc == 0 && n > 0; piece++) {
         n = read(fd, data, PIECE);
-        if (n < 0)
+        if (is_abandoned((void *)source))
+            rc = error_set(err, "not_ready", "the daemon ends: the backup is abandoned");
+        else if (n < 0)
             rc = error_errno(err, "store_io", "the backup cannot be made: %s", path);
         else if (n > 0 || piece == 0)
             rc = add_piece(db, insert, name, piece, data, (size_t)n, err);
@@ -102,7 +123,7 @@ static int add_file(sqlite3 *db, sqlite3_stmt *insert, const char *rows_dir, con
     return rc;
 }
 
-static int add_files(sqlite3 *db, const char *rows_dir, struct error *err)
+static int add_files(sqlite3 *db, const struct backup_source *source, struct error *err)
 {
     sqlite3_stmt *names = NULL, *insert = NULL;
     int rc = 0, step = SQLITE_DONE;
@@ -115,7 +136,7 @@ static int add_files(sqlite3 *db, const char *rows_dir, struct error *err)
         for (size_t i = 0; rc == 0 && i < sizeof suffixes / sizeof *suffixes; i++) {
             char *name = xasprintf("%s%s", (const char *)sqlite3_column_text(names, 0) ?: "", suffixes[i]);
 
-            rc = add_file(db, insert, rows_dir, name, err);
+            rc = add_file(db, insert, source, name, err);
             free(name);
         }
     }
@@ -146,7 +167,7 @@ int backup_write(const struct backup_source *source, const char *path, struct er
     sqlite3 *db = NULL;
     int rc;
 
-    if (copy_database(source->database, path, err) < 0)
+    if (copy_database(source, path, err) < 0)
         return -1;
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         rc = failed(db, path, err);
@@ -155,8 +176,9 @@ int backup_write(const struct backup_source *source, const char *path, struct er
                      "CREATE TABLE backup_file (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, "
                      "PRIMARY KEY (name, piece)) STRICT; "
                      "INSERT OR REPLACE INTO meta (key, value) VALUES ('copied', strftime('%Y-%m-%dT%H:%M:%SZ'))", err);
+    ask(db, source);
     if (rc == 0)
-        rc = add_files(db, source->rows_dir, err);
+        rc = add_files(db, source, err);
     if (rc == 0)
         rc = run(db, "COMMIT", err);
     if (rc == 0)

@@ -8,9 +8,12 @@
 #define DAEMON_STORE_BACKUP_H
 #include "daemon/store/store.h"
 
+#include <stdatomic.h>
+
 /* Where a backup can be made from, to be given to a worker thread. */
 struct backup_source {
     char *database, *rows_dir;
+    const atomic_bool *abandoned; /* NULL, or what makes backup_write() give up soon once it is true */
 };
 /* Code "backup_unavailable" where nobody but the loop can read the database (a network file system). */
 int backup_source_init(struct backup_source *source, const struct store *store, const char *rows_dir, struct error *err);
@@ -19,7 +22,7 @@ void backup_source_fini(struct backup_source *source);
 /* A name for mkstemp(3) in the state directory, to be freed. */
 char *backup_temporary(const char *state_dir);
 /* On any thread, with a connection of its own: write a checked backup to `path`, a new or an empty file. Codes store_full,
- * store_io; what is left at `path` then is of no use. */
+ * store_io, or not_ready where it is abandoned; what is left at `path` then is of no use. */
 int backup_write(const struct backup_source *source, const char *path, struct error *err);
 
 /* Remove what a daemon that was killed while it made a backup has left in the state directory. */

@@ -77,7 +77,10 @@ release() { # NAME: LEFT becomes the number of connections that were still open
 	LEFT=$(tail -n 1 "$T/$1")
 }
 
+metric() { api GET /metrics | sed -n "s/^stretto_connections$1 //p"; }
 hold silent 200 silent
+ok "of 200 silent connections ten are left, and 190 were closed" wait_for 20 \
+	'[ "$(metric '"'{state=\"stranger\"}'"') $(metric _evicted_total)" = "10 190" ]'
 is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "200 silent connections keep out nobody"
 release silent
 ok "the eldest went for the newest ($LEFT of 200 left)" test "$LEFT" -le 10
@@ -89,6 +92,7 @@ is "$LEFT" 0 "who does not come to the point in ten seconds has to go"
 hold stream 28 stream "$reader"
 is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "28 streams leave room"
 hold_more() { python3 "$T/hold.py" "$PORT" 2 stream "$reader" </dev/null; }
+is "$(metric '{state="admitted"}')" 29 "which are counted, with who asks"
 ok "for two more" test "$(hold_more | tail -n 1)" = 2
 release stream
 is "$LEFT" 28 "streams are left alone"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Adapters as plugins: docs/adapters.md as it stands, the conformance suite, an ensemble over restarts, what is refused.
-TEST_LIMIT=240
+TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
@@ -151,8 +151,7 @@ chmod 777 adapters
 start_daemon --config strettod.json
 is "$(api GET /v1/adapters | jq -c '[(.adapters | length), .refused[0].code]')" '[1,"plugin_not_safe"]' "a folder open to others"
 ok "an ensemble of a plugin that is gone is left alone" grep -q "ensemble $id is left alone: there is no adapter" "$DAEMON_LOG"
-is "$(api_status POST "/v1/ensembles/$id/cancel") $(jq -r .code api.body)" "409 adapter_not_here" "what asks for a change is told"
-is "$(api_status POST "/v1/ensembles/$id/pause") $(jq -r .code api.body)" "409 adapter_not_here" "each time"
+is "$(api_status POST "/v1/ensembles/$id/pause") $(jq -r .code api.body)" "409 adapter_not_here" "what asks for a change is told"
 touch "$HOME/go"
 is "$(api GET "/v1/ensembles/$id" | jq -c '[.state, .members.succeeded]')" '["running",0]' "and nothing is changed"
 stop_daemon
@@ -160,6 +159,20 @@ chmod 755 adapters
 start_daemon --config strettod.json
 ok "it goes on when the plugin is back" wait_ensemble "$id" 60
 is "$(jq -c .members.succeeded ensemble.json) $(sort "$HOME/ran" | xargs)" "6 0 1 2 3 4 5" "to its end, each member once"
+rm "$HOME/go" "$HOME/ran"
+id=$(submit spec.json)
+wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
+stop_daemon
+chmod 777 adapters
+start_daemon --config strettod.json
+is "$(api_status POST "/v1/ensembles/$id/cancel")" 202 "but it can be cancelled"
+is "$(api GET "/v1/ensembles/$id" | jq -c '[.state, .members.cancelled, .members.pending]')" '["cancelled",2,0]' "with all that does not run"
+is "$(api_status POST "/v1/ensembles/$id/cancel")" 202 "and again, which changes nothing"
+stop_daemon
+chmod 755 adapters
+start_daemon --config strettod.json
+ok "what runs is stopped when the plugin is back" wait_for 30 '[ "$(api GET "/v1/ensembles/$id" | jq .members.cancelled)" = 6 ]'
+is "$(wc -l <"$HOME/ran")" 2 "and nothing else was started"
 
 # shellcheck disable=SC2086 # pids
 kill $servers

@@ -53,4 +53,22 @@ is "$(field .training.state)" failed "where a command starts a rank twice, by a 
 like "$(field .training.reason)" 'rank [01] failed' "and names the rank"
 like "$(cat "$RUN/e$ID"/training/g1/rank?/stderr)" 'another process is rank [01] .*must not start processes by mpiexec' \
 	"which says what it does not do"
+
+# Where both ends were opened all the same, as by processes that do so one after the other, meeting is what tells.
+cat >"$T/meet.py" <<'END'
+import datetime, sys, types, torch.distributed
+from stretto.distributed import _meet
+store = torch.distributed.FileStore(sys.argv[1], -1)
+store.set_timeout(datetime.timedelta(seconds=20))
+rx = types.SimpleNamespace(rank=0, ranks=1)
+assert len(_meet(store, rx)) == 1
+try:
+    _meet(store, rx)
+except RuntimeError as error:
+    print(error)
+END
+preload=()
+case ${STRETTO_SANITIZE:-no} in *address*) preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so):libstdc++.so.6") ;; esac
+like "$(env "${preload[@]}" PYTHONPATH="$builddir/python" "$STRETTO_PYTHON" -B "$T/meet.py" "$T/met" 2>&1)" \
+	'^two processes are rank 0: .* must not start processes by mpiexec' "a second process of the same rank is told who the first is"
 done_testing

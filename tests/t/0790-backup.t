@@ -83,5 +83,18 @@ is "$(api GET /v1/ensembles/2/members/0 | jq -c '[.attempts[] | [.outcome, .job]
 ok "what a killed backup left is removed" test ! -e "$STATE/backup-tmp.abcdef"
 ok "the new one ends, too" wait_ensemble 4 60
 
+
+# A daemon that is told to end does not finish a backup first: of a large database, which takes seconds.
 stop_daemon
+sqlite3 "$STATE/stretto.db" "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
+	i < 3000000) SELECT i, 'what takes its time to be copied' AS text FROM n"
+start_daemon
+api GET /v1/backup >/dev/null 2>&1 &
+client=$!
+wait_for 20 '[ -n "$(find "$STATE" -name "backup-tmp*" -size +1M)" ]' || bail "no backup is made"
+stop_daemon
+is "$DAEMON_STATUS" 0 "told to end while it makes a backup, the daemon ends"
+wait $client
+is "$(grep -c 'GET /v1/backup: the daemon ends: the backup is abandoned' "$DAEMON_LOG")" 1 "without finishing it"
+is "$(find "$STATE" -name 'backup-tmp*')" "" "and leaves nothing of it"
 done_testing

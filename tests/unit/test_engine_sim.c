@@ -288,6 +288,7 @@ static int one_seed(uint64_t seed)
     char command[256];
     bool violated;
 
+    sim_memory(seed % 5 == 0);
     snprintf(dir, sizeof dir, "%s/stretto-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (mkdtemp(dir) == NULL)
         abort();

@@ -1,10 +1,7 @@
-/* The store on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails, once or for good,
- * or the power is cut there. Whatever is told must be true: what a commit said is kept is there afterwards, whole; what it
- * said is not, is not; a list is whole or an error; and once the fault is gone, all goes on.
- *
- * FAULT_EVERY=1 tries every n, which takes minutes (the default leaves some out where there are many). */
+/* A store in use on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails, once or for
+ * good, or the power is cut there. Whatever is told must be true: what a commit said is kept is there afterwards, whole; what
+ * it said is not, is not; a list is whole or an error; and once the fault is gone, all goes on. */
 #include "common/log.h"
-#include "common/xalloc.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
@@ -14,264 +11,17 @@
 #include "daemon/store/parameter_rows.h"
 #include "daemon/store/token.h"
 #include "daemon/store/training.h"
-#include "tests/sim/faultfs.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/faulty_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MEMBERS 5
 #define STEPS 5
 #define LONG_REASON "a reason that is long enough to be told from one that was cut, or that was never read at all"
 
-static const struct {
-    const char *name;
-    enum faultfs_kind kind;
-    int64_t times;
-} faults[] = {
-    {"an I/O error", FAULT_IO, 1},          {"I/O errors for good", FAULT_IO, INT64_MAX},
-    {"a full disk, once", FAULT_FULL, 1},   {"a full disk", FAULT_FULL, INT64_MAX},
-    {"a torn write", FAULT_TORN, 1},        {"torn writes for good", FAULT_TORN, INT64_MAX},
-    {"no memory, once", FAULT_MALLOC, 1},   {"no memory", FAULT_MALLOC, INT64_MAX},
-    {"a power cut", FAULT_POWER, 1},
-};
-#define FAULTS (sizeof faults / sizeof *faults)
-
-static char dir[64], path[96];
-static char place[256];  /* which fault it is, for messages */
 static char reason[800]; /* of the last commit that failed */
-
-#define MUST(condition, ...)                                                                                           \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            faultfs_disarm();                                                                                          \
-            print_error("%s: ", place);                                                                                \
-            fail_msg(__VA_ARGS__);                                                                                     \
-        }                                                                                                              \
-    } while (0)
-
-static int new_dir(void **state)
-{
-    snprintf(dir, sizeof dir, "%s/stretto-faults-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    if (mkdtemp(dir) == NULL)
-        return -1;
-    snprintf(path, sizeof path, "%s/stretto.db", dir);
-    return 0;
-}
-
-static void clear_dir(void)
-{
-    static const char *const names[] = {"stretto.db", "stretto.db-wal", "stretto.db-shm", "stretto.db-journal", "lock",
-                                        "stretto.db.v1", "stretto.db.v1-journal", "stretto.db.v4", "stretto.db.v4-journal"};
-    char name[128];
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(name, sizeof name, "%s/%s", dir, names[i]);
-        unlink(name);
-    }
-}
-
-static int remove_dir(void **state)
-{
-    char command[128];
-
-    faultfs_forget();
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
-
-/* Another connection, on the usual file system. */
-static sqlite3 *look(const char *file)
-{
-    sqlite3 *db;
-
-    if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, "unix") != SQLITE_OK)
-        fail_msg("%s: %s", file, sqlite3_errmsg(db));
-    return db;
-}
-
-static char *text_of(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *stmt;
-    char *text = NULL;
-
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK || sqlite3_step(stmt) != SQLITE_ROW)
-        fail_msg("%s: %s: %s", place, sql, sqlite3_errmsg(db));
-    if (sqlite3_column_text(stmt, 0) != NULL)
-        text = xstrdup((const char *)sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-    return text;
-}
-
-static int64_t number_of(sqlite3 *db, const char *sql)
-{
-    char *text = text_of(db, sql);
-    int64_t n = text ? strtoll(text, NULL, 10) : 0;
-
-    free(text);
-    return n;
-}
-
-static void is_whole(sqlite3 *db)
-{
-    char *said = text_of(db, "SELECT group_concat(integrity_check) FROM pragma_integrity_check");
-
-    MUST(strcmp(said, "ok") == 0, "%s", said);
-    free(said);
-    MUST(number_of(db, "SELECT count(*) FROM pragma_foreign_key_check") == 0, "references are broken");
-}
-
-static void write_file(const char *from, const char *to)
-{
-    char buffer[65536];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    size_t n;
-
-    assert_true(in != NULL && out != NULL);
-    while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)
-        assert_int_equal(fwrite(buffer, 1, n, out), n);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
-}
-
-/* How far to go on after the n-th: by one at first, then in leaps, where there would be too many. */
-static int64_t after(int64_t n, int64_t few)
-{
-    const char *every = getenv("FAULT_EVERY");
-
-    return every != NULL || n < few ? n + 1 : n + 1 + n / few;
-}
-
-/* ---- opening and migrating ---- */
-
-static char *schema_of(sqlite3 *db)
-{
-    return text_of(db, "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND "
-                       "name NOT LIKE 'sqlite_%' ORDER BY type, name)");
-}
-
-static char *books_of(sqlite3 *db)
-{
-    return text_of(db, "SELECT (SELECT group_concat(id || name || state || spec || count) FROM ensemble) || "
-                       "(SELECT group_concat(ensemble || state || n) FROM tally) || "
-                       "(SELECT group_concat(ensemble || idx || state || attempts) FROM member) || "
-                       "(SELECT count(*) || group_concat(name || state) FROM job) || "
-                       "(SELECT group_concat(idx || number || coalesce(outcome, '-') || coalesce(reason, '-')) FROM attempt) || "
-                       "(SELECT value FROM meta WHERE key = 'instance')");
-}
-
-/* One opening under one fault, then one without. `old`: the database before, NULL for none. false: the fault was not
- * reached. */
-static bool open_once(size_t fault, int64_t n, const char *old, int version, const char *schema, const char *books)
-{
-    struct store *store = NULL;
-    struct error err;
-    char *got, copy[128];
-    sqlite3 *db;
-    bool struck, opened;
-    int rc;
-
-    clear_dir();
-    if (old != NULL)
-        write_file(old, path);
-    snprintf(place, sizeof place, "opening %s database, %s at %lld", old ? "an old" : "a new", faults[fault].name,
-             (long long)n);
-    faultfs_arm(faults[fault].kind, n, faults[fault].times);
-    rc = store_open(&store, dir, &err);
-    opened = rc == 0;
-    if (opened)
-        store_close(store);
-    struck = faultfs_struck();
-    if (faults[fault].kind == FAULT_POWER)
-        faultfs_restore((uint64_t)n);
-    faultfs_disarm();
-    MUST(opened || strncmp(err.code, "store_", 6) == 0, "the code is %s: %s", err.code, err.text);
-    MUST(opened || err.text[0], "no reason is told");
-    snprintf(copy, sizeof copy, "%s.v%d", path, version);
-    if (old != NULL) { /* as long as there is no whole copy, the database is the old one */
-        db = look(path);
-        if (number_of(db, "PRAGMA user_version") > version) {
-            sqlite3 *before = look(copy);
-
-            is_whole(before);
-            got = books_of(before);
-            MUST(number_of(before, "PRAGMA user_version") == version, "the copy is none of before");
-            MUST(strcmp(got, books) == 0, "the copy has not everything");
-            free(got);
-            sqlite3_close(before);
-        }
-        sqlite3_close(db);
-    }
-
-    MUST(store_open(&store, dir, &err) == 0, "not opened once the fault is gone: %s", err.text);
-    store_close(store);
-    db = look(path);
-    is_whole(db);
-    got = schema_of(db);
-    MUST(strcmp(got, schema) == 0, "the schema is another one");
-    free(got);
-    if (books != NULL) {
-        got = books_of(db);
-        MUST(strcmp(got, books) == 0, "something is lost");
-        free(got);
-    }
-    sqlite3_close(db);
-    return struck;
-}
-
-static void opening_survives(const char *old, int version)
-{
-    struct store *store;
-    struct error err;
-    char *schema, *books = NULL;
-    sqlite3 *db;
-
-    clear_dir();
-    if (old != NULL)
-        write_file(old, path);
-    if (store_open(&store, dir, &err) < 0)
-        fail_msg("%s", err.text);
-    store_close(store);
-    db = look(path);
-    schema = schema_of(db);
-    if (old != NULL)
-        books = books_of(db);
-    sqlite3_close(db);
-    for (size_t fault = 0; fault < FAULTS; fault++)
-        for (int64_t n = 1; open_once(fault, n, old, version, schema, books); n = after(n, 8))
-            ;
-    free(schema);
-    free(books);
-}
-
-static void a_new_database_is_made_in_spite_of_faults(void **state)
-{
-    opening_survives(NULL, 0);
-}
-
-static void a_kept_database_is_migrated(int version)
-{
-    char command[512], old[96];
-
-    snprintf(old, sizeof old, "%s/old.db", dir);
-    snprintf(command, sizeof command, "gzip -dc '%s/tests/data/stretto-v%d.db.gz' >'%s'", getenv("srcdir") ?: ".", version, old);
-    assert_int_equal(system(command), 0);
-    opening_survives(old, version);
-}
-
-static void the_first_database_is_migrated_in_spite_of_faults(void **state)
-{
-    a_kept_database_is_migrated(1);
-}
-
-static void the_fourth_database_is_migrated_in_spite_of_faults(void **state)
-{
-    a_kept_database_is_migrated(4);
-}
-
-/* ---- a life ---- */
 
 /* What the store has said of each step. */
 enum said { NOT_TRIED, KEPT, NOT_KEPT, UNSURE };
@@ -557,7 +307,7 @@ static bool live_once(size_t fault, int64_t n, const char *template)
     struct error err;
     bool struck;
 
-    clear_dir();
+    faulty_clear_dir();
     write_file(template, path);
     snprintf(place, sizeof place, "life with %s at %lld", faults[fault].name, (long long)n);
     assert_int_equal(store_open(&life.store, dir, &err), 0);
@@ -598,10 +348,7 @@ static void what_is_told_is_true_in_spite_of_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_new_database_is_made_in_spite_of_faults, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(the_first_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(the_fourth_database_is_migrated_in_spite_of_faults, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(what_is_told_is_true_in_spite_of_faults, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_told_is_true_in_spite_of_faults, faulty_new_dir, faulty_remove_dir),
     };
 
     log_init("faults", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
