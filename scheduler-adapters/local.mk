@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libadapters.la
 libadapters_la_SOURCES = \
 	scheduler-adapters/adapter.h \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
+	scheduler-adapters/command.c scheduler-adapters/command.h \
 	scheduler-adapters/local.c scheduler-adapters/local.h \
 	scheduler-adapters/local_ask.c \
 	scheduler-adapters/local_gpus.c \
@@ -12,7 +13,14 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
-	scheduler-adapters/registry.c scheduler-adapters/registry.h
+	scheduler-adapters/registry.c scheduler-adapters/registry.h \
+	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
+	scheduler-adapters/slurm_end.c \
+	scheduler-adapters/slurm_look.c \
+	scheduler-adapters/slurm_past.c \
+	scheduler-adapters/slurm_poll.c \
+	scheduler-adapters/slurm_rows.c \
+	scheduler-adapters/slurm_submit.c
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS)
 
