@@ -20,7 +20,8 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm_past.c \
 	scheduler-adapters/slurm_poll.c \
 	scheduler-adapters/slurm_rows.c \
-	scheduler-adapters/slurm_submit.c
+	scheduler-adapters/slurm_submit.c \
+	scheduler-adapters/slurm_time.c
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS)
 

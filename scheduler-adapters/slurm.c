@@ -13,7 +13,7 @@
 
 extern const struct adapter_ops adapter_slurm;
 
-static const char *const program_names[SLURM_PROGRAMS] = {"sbatch", "squeue", "scancel", "scontrol", "sacct"};
+static const char *const program_names[SLURM_PROGRAMS] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo"};
 
 /* What jobs see of the daemon's environment, besides what the settings name. Never everything: there are tokens in it. */
 static const char *const passed[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
@@ -92,6 +92,7 @@ static void answers_gone(void *arg)
     void *destroyed_arg = a->destroyed_arg;
 
     slurm_forget_all(a);
+    slurm_time_fini(a);
     settings_free(a);
     destroyed(destroyed_arg);
 }
@@ -232,6 +233,7 @@ static const struct adapter_setting settings[] = {
     {"scancel", "scancel", "the same"},
     {"scontrol", "scontrol", "the same"},
     {"sacct", "sacct", "the same; used only where Slurm keeps accounts"},
+    {"sinfo", "sinfo", "the same"},
     {0},
 };
 

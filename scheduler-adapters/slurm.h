@@ -14,7 +14,7 @@
 #define SLURM_LIST_MAX (64 << 20) /* bytes of a listing */
 #define SLURM_WORDS_MAX 65536     /* bytes of what other commands print */
 
-enum slurm_program { SLURM_SBATCH, SLURM_SQUEUE, SLURM_SCANCEL, SLURM_SCONTROL, SLURM_SACCT, SLURM_PROGRAMS };
+enum slurm_program { SLURM_SBATCH, SLURM_SQUEUE, SLURM_SCANCEL, SLURM_SCONTROL, SLURM_SACCT, SLURM_SINFO, SLURM_PROGRAMS };
 
 enum slurm_phase { SLURM_WAITS, SLURM_RUNS, SLURM_OVER };
 
@@ -37,6 +37,7 @@ struct slurm_rows {
 struct slurm_look;
 struct slurm_order;
 struct slurm_overdue;
+struct slurm_partition;
 
 /* Jobs that were submitted in this adapter's life, until a listing shows them over or not at all. */
 struct slurm_known {
@@ -65,6 +66,11 @@ struct adapter {
     char *record_file;
     uint64_t record_again; /* loop time before which no question of it is worth another try */
     bool record_told;      /* that it does not answer stands in the log */
+
+    struct slurm_partition *partitions; /* slurm_time.c: their limits, and until when they hold (loop time) */
+    size_t n_partitions;
+    uint64_t partitions_until;
+    struct waiting *time_waiting;
 
     struct slurm_order *orders, *taken; /* slurm_end.c: that wait for a look; that one is under way for */
     struct slurm_overdue *overdue;      /* cancelled, and to be killed if they do not end */
@@ -109,6 +115,11 @@ void slurm_status(const struct slurm_row *row, struct adapter_status *status);
 /* slurm_past.c: what became of jobs that squeue does not show. */
 /* Never fails: what cannot be found out is left out of the rows, and they may be none. `since`: Unix seconds. */
 void slurm_past(struct adapter *a, const char *const *names, size_t n, int64_t since, slurm_look_cb *cb, void *arg);
+
+/* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. Then: the minutes to ask for. */
+void slurm_time_ready(struct adapter *a, void (*go)(void *arg), void *arg);
+int64_t slurm_time_minutes(const struct adapter *a, const struct adapter_job *job);
+void slurm_time_fini(struct adapter *a);
 
 /* slurm_submit.c, slurm_poll.c, slurm_end.c: the methods. */
 void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);

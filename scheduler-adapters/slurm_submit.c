@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MINUTE_MS 60000
 #define MIB (1 << 20)
 
 /* What sbatch says where it is not Slurm's last word: nothing of it is the job's fault. Everything else that it says when it
@@ -28,6 +27,10 @@ struct submission {
     char name[64];
     adapter_submit_cb *cb;
     void *arg;
+    /* until the partitions' limits are known: */
+    struct adapter_job job;
+    char *dir, *queue, *account;
+    json_t *extra;
 };
 
 struct words {
@@ -88,23 +91,12 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-/* The runner keeps to the walltime itself, and needs its grace after that to end well; but where the partition has no more,
- * the walltime is enough: Slurm looks every half minute only, and then asks before it kills. */
-static void add_time(struct words *words, const struct adapter_job *job)
-{
-    int64_t least = divide_up(job->resources.walltime_ms, MINUTE_MS);
-    int64_t most = divide_up(job->resources.walltime_ms + job->grace_ms + MINUTE_MS / 2, MINUTE_MS);
-
-    if (job->resources.walltime_ms == 0)
-        return;
-    add(words, "--time=%lld", (long long)most);
-    add(words, "--time-min=%lld", (long long)least);
-}
-
 static void add_resources(struct words *words, const struct adapter_resources *want)
 {
+    int64_t tasks = (int64_t)want->copies * want->tasks;
+
     add(words, "--nodes=%d", want->nodes);
-    add(words, "--ntasks=%lld", (long long)want->copies * want->tasks);
+    add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
     add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
         add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
@@ -132,7 +124,8 @@ static void build(struct words *words, const struct adapter *a, const struct ada
     char *log = replace(job->dir, '%', "%%");
 
     add(words, "--no-requeue");
-    add_time(words, job);
+    if (job->resources.walltime_ms > 0)
+        add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
     add_resources(words, &job->resources);
     add_all(words, a->extra);
     add_all(words, job->resources.extra);
@@ -189,11 +182,39 @@ static void submitted(void *arg, struct command_result *result)
     slurm_idle(a);
 }
 
+static void run_sbatch(void *arg)
+{
+    struct submission *s = arg;
+    struct words words = {0};
+
+    build(&words, s->a, &s->job);
+    slurm_run(s->a, s->a->submissions, SLURM_SBATCH, (const char *const *)words.word, SLURM_WORDS_MAX, submitted, s);
+    for (size_t i = 0; i < words.n; i++)
+        free(words.word[i]);
+    free(words.word);
+    free(s->dir);
+    free(s->queue);
+    free(s->account);
+    json_decref(s->extra);
+}
+
+static void keep_job(struct submission *s, const struct adapter_job *job)
+{
+    struct adapter_resources *want = &s->job.resources;
+
+    s->job = *job;
+    s->job.name = s->name;
+    s->job.scheduler_id = NULL;
+    s->job.dir = s->dir = xstrdup(job->dir);
+    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
+    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
+    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
+}
+
 void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
     const char *known = slurm_known_id(a, job->name);
     struct submission *s;
-    struct words words = {0};
 
     if (known != NULL) {
         answers_submit(a->answers, cb, arg, ADAPTER_OK, known, NULL);
@@ -206,10 +227,10 @@ void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_subm
     s = xcalloc(1, sizeof *s);
     *s = (struct submission){.a = a, .cb = cb, .arg = arg};
     snprintf(s->name, sizeof s->name, "%s", job->name);
-    build(&words, a, job);
+    keep_job(s, job);
     slurm_busy(a);
-    slurm_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, SLURM_WORDS_MAX, submitted, s);
-    for (size_t i = 0; i < words.n; i++)
-        free(words.word[i]);
-    free(words.word);
+    if (job->resources.walltime_ms > 0)
+        slurm_time_ready(a, run_sbatch, s);
+    else
+        run_sbatch(s);
 }

@@ -40,7 +40,7 @@ static void conclude(struct engine *engine, struct live_job *job)
     memcpy(reason, job->abandon_reason, sizeof reason);
     job_fail_open(engine, job, job->abandon_as, reason);
     if (ends_all) {
-        snprintf(whole, sizeof whole, "no member of it can run: %s", reason);
+        snprintf(whole, sizeof whole, "%s%s", job->waits ? "" : "the scheduler refuses its jobs: ", reason);
         engine_end_ensemble(engine, job->ensemble, whole);
     }
     job_end(engine, job, reason);
@@ -92,7 +92,7 @@ void job_refuse(struct engine *engine, struct live_job *job, const char *why)
 {
     char reason[sizeof job->abandon_reason];
 
-    snprintf(reason, sizeof reason, "%s%s", job->waits ? "it can never run: " : "", why);
+    snprintf(reason, sizeof reason, "%s%s", job->waits ? "the job can never run: " : "", why);
     job->refused = true;
     job_abandon(engine, job, ATTEMPT_FAILED, reason);
 }
