@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define FAILED "Slurm: FAILED"
+#define HELD "launch failed requeued held" /* Slurm has put it back, without being asked to, and will not start it again */
 
 struct asked {
     char *name, *dir;
@@ -64,7 +65,7 @@ static void read_logs(uv_work_t *work)
         path = xasprintf("%s/runner.log", q->asked[i].dir);
         file_last_line(path, line, sizeof line);
         free(path);
-        if (line[0] != '\0')
+        if (line[0] != '\0' && strstr(line, "] info: ") == NULL && strstr(line, "] warning: ") == NULL)
             snprintf(reason + n, sizeof q->statuses[i].reason - n, ": %s", line);
     }
 }
@@ -139,6 +140,19 @@ static void tell_surplus(struct adapter *a, const struct slurm_rows *rows)
             a->host.surplus(a->host.arg, rows->row[i].name, rows->row[i].id);
 }
 
+static void taken_out(void *arg, enum adapter_answer answer, const struct error *err)
+{
+}
+
+/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts anew. */
+static void take_out_if_held(struct adapter *a, const struct slurm_row *row)
+{
+    if (row->phase != SLURM_WAITS || strcmp(row->reason, HELD) != 0)
+        return;
+    a->host.log(a->host.arg, ADAPTER_LOG_WARN, row->name, "Slurm says: " HELD "; it is taken out of the queue");
+    slurm_withdraw(a, row->name, row->id, taken_out, NULL);
+}
+
 static void listed(void *arg, const struct slurm_rows *rows, const struct error *err)
 {
     struct question *q = arg;
@@ -159,6 +173,7 @@ static void listed(void *arg, const struct slurm_rows *rows, const struct error 
             continue;
         row->told = true;
         slurm_status(row, &q->statuses[i]);
+        take_out_if_held(q->a, row);
     }
     tell_surplus(q->a, rows);
     look_back(q);
