@@ -1,5 +1,6 @@
 #!/bin/bash
 # A Slurm that hangs, dies, forgets and comes back with an older state, and a daemon that dies at the worst moment: every member
+# shellcheck disable=SC2016,SC2119 # for wait_for; slurm_start and slurm_config need no words
 # is accounted for, and none runs twice at once. STRETTO_SLURM_LONG="ENSEMBLES MEMBERS" makes the last part as long as wanted.
 TEST_LIMIT=${STRETTO_SLURM_LIMIT:-300}
 # shellcheck source=tests/t/lib.sh
