@@ -56,8 +56,14 @@ pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_letter tests/unit/test_adapter_starting
+	tests/unit/test_adapter_letter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_slurm_rows
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
+tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
+tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c $(adapter_harness)
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
