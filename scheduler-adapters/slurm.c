@@ -10,6 +10,7 @@
 
 #define SUBMISSIONS_MAX 4 /* sbatches at once */
 #define QUESTIONS_MAX 8
+#define SACCT_MS 10000 /* where its database hangs it would wait for a minute, and a poll with it */
 
 extern const struct adapter_ops adapter_slurm;
 
@@ -173,6 +174,7 @@ static void answer_stopped(void *arg)
 void slurm_run(struct adapter *a, struct commands *commands, enum slurm_program program, const char *const *args, size_t out_max,
                command_cb *cb, void *arg)
 {
+    int64_t limit_ms = program == SLURM_SACCT && a->timeout_ms > SACCT_MS ? SACCT_MS : a->timeout_ms;
     size_t n = 0;
     const char **argv;
 
@@ -191,7 +193,7 @@ void slurm_run(struct adapter *a, struct commands *commands, enum slurm_program 
     commands_run(commands,
                  &(struct command){.argv = argv,
                                    .env = (const char *const *)(program == SLURM_SBATCH ? a->job_env : a->env),
-                                   .limit_ms = a->timeout_ms, .out_max = out_max, .err_max = SLURM_WORDS_MAX},
+                                   .limit_ms = limit_ms, .out_max = out_max, .err_max = SLURM_WORDS_MAX},
                  cb, arg);
     free(argv);
 }
