@@ -19,7 +19,7 @@ static const char *const for_now[] = {
     "Resource temporarily unavailable", "I/O error writing script", "Protocol authentication error", "Munge", "munge",
     "MaxSubmitJob", "Job submission/cancellation", "Unable to establish", "error (No such file or directory) opening",
     "Cannot allocate memory", "Configuration file", "resolve", "submit limit reached", "in transition", "Host is down",
-    "No route to host", "Broken pipe", "Connection reset", "configuration not available now",
+    "No route to host", "Broken pipe", "Connection reset", "configuration not available now", "(inactive or drain)",
 };
 
 struct submission {
