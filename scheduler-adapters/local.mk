@@ -82,7 +82,8 @@ tests_unit_test_adapter_starting_LDADD = libadapters.la libjobproto.la $(unit_li
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 
-slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t tests/t/0660-slurm-heat.t
+slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
+	tests/t/0652-slurm-accounts.t tests/t/0660-slurm-heat.t
 dist_check_SCRIPTS += tests/t/0640-plugins.t $(slurm_tests) tests/slurm/private-slurm
 EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
 TESTS += tests/t/0640-plugins.t $(slurm_tests)
