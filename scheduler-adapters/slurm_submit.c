@@ -204,7 +204,7 @@ static void keep_job(struct submission *s, const struct adapter_job *job)
 
     s->job = *job;
     s->job.name = s->name;
-    s->job.scheduler_id = NULL;
+    s->job.scheduler_id = s->job.descriptor = NULL;
     s->job.dir = s->dir = xstrdup(job->dir);
     want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
     want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
