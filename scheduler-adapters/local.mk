@@ -17,6 +17,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
 	scheduler-adapters/slurm_end.c \
 	scheduler-adapters/slurm_look.c \
+	scheduler-adapters/slurm_overdue.c \
 	scheduler-adapters/slurm_past.c \
 	scheduler-adapters/slurm_poll.c \
 	scheduler-adapters/slurm_rows.c \

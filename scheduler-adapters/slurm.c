@@ -82,7 +82,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     a->answers = answers_create(host->loop);
     a->submissions = commands_create(host->loop, SUBMISSIONS_MAX);
     a->questions = commands_create(host->loop, QUESTIONS_MAX);
-    slurm_end_init(a);
+    slurm_overdue_init(a);
     return a;
 }
 
@@ -125,7 +125,7 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     a->destroyed_arg = arg;
     a->closing = true;
     a->stopping = 3;
-    slurm_end_stop(a);
+    slurm_overdue_stop(a);
     uv_close((uv_handle_t *)&a->timer, timer_closed);
     commands_destroy(a->submissions, part_gone, a);
     commands_destroy(a->questions, part_gone, a);
@@ -229,7 +229,8 @@ static const struct adapter_setting settings[] = {
     {"poll", "15s", "between questions about jobs; there is one for all of them, by squeue"},
     {"timeout", "30s", "how long one command of Slurm's may take; nothing is concluded from one that takes longer"},
     {"extra", "[]", "options for every sbatch, before those of an ensemble's resources.extra, e.g. [\"--qos=debug\"]"},
-    {"environment", "[]", "names of the daemon's variables that jobs see besides PATH, HOME, LANG and others alike, which hold no secrets"},
+    {"environment", "[]",
+     "names of the daemon's variables that jobs see besides PATH, HOME, LANG and others alike, which hold no secrets"},
     {"sbatch", "sbatch", "the command, or its path; likewise the following"},
     {"squeue", "squeue", "the same"},
     {"scancel", "scancel", "the same"},

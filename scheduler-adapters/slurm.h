@@ -73,7 +73,7 @@ struct adapter {
     struct waiting *time_waiting;
 
     struct slurm_order *orders, *taken; /* slurm_end.c: that wait for a look; that one is under way for */
-    struct slurm_overdue *overdue;      /* cancelled, and to be killed if they do not end */
+    struct slurm_overdue *overdue;      /* slurm_overdue.c, with its timer */
     uv_timer_t timer;
 
     size_t busy; /* answers that are owed */
@@ -127,6 +127,9 @@ void slurm_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
 void slurm_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 void slurm_withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 void slurm_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
-void slurm_end_init(struct adapter *a);
-void slurm_end_stop(struct adapter *a); /* nothing is overdue any more */
+
+/* slurm_overdue.c: a cancelled job is to be killed if it does not end in time. */
+void slurm_note_overdue(struct adapter *a, const char *name, int64_t grace_ms);
+void slurm_overdue_init(struct adapter *a);
+void slurm_overdue_stop(struct adapter *a); /* nothing is overdue any more */
 #endif

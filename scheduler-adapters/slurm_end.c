@@ -2,8 +2,8 @@
  * now; orders that come meanwhile wait, and share the next listing, and cancels share their commands.
  *
  * A running job is ended by way of its runner, by SIGTERM to the batch script that became it: that gives the tasks their grace,
- * which may be longer than the site's KillWait, and writes down how they ended. Only a runner that does not end in time has its
- * job killed by Slurm. */
+ * which may be longer than the site's KillWait, and writes down how they ended. One that does not end in time has its job killed
+ * by Slurm (slurm_overdue.c). */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -14,8 +14,6 @@
 #include <string.h>
 
 #define IDS_MAX 500           /* of one scancel */
-#define OVERRUN_MS 15000      /* beyond its grace, before a cancelled job is killed */
-#define KILL_AGAIN_MS 30000
 
 enum kind { ORDER_CANCEL, ORDER_WITHDRAW, ORDER_SIGNAL };
 
@@ -31,13 +29,6 @@ struct slurm_order {
     size_t left; /* commands under way for it */
     enum adapter_answer answer;
     struct error err;
-};
-
-/* Jobs whose runners were told to end. */
-struct slurm_overdue {
-    struct slurm_overdue *next;
-    char name[64];
-    uint64_t due; /* loop time */
 };
 
 /* One scancel for several orders: the orders of its ids. */
@@ -149,19 +140,6 @@ static struct batch *batch_add(struct batch *batch, const char *const *words, st
     return batch;
 }
 
-static void set_timer(struct adapter *a);
-
-static void note_overdue(struct adapter *a, const struct slurm_order *order)
-{
-    struct slurm_overdue *overdue = xcalloc(1, sizeof *overdue);
-
-    memcpy(overdue->name, order->name, sizeof overdue->name);
-    overdue->due = uv_now(a->host.loop) + (uint64_t)order->grace_ms + OVERRUN_MS;
-    overdue->next = a->overdue;
-    a->overdue = overdue;
-    set_timer(a);
-}
-
 static void withdraw_step(void *arg, struct command_result *result);
 
 /* Held first: Slurm refuses that of one that has started, so what is cancelled then cannot have. */
@@ -215,18 +193,18 @@ struct batches {
 
 static void cancel(struct slurm_order *order, const struct slurm_row *row, size_t n, struct batches *to)
 {
-    bool noted = false;
+    bool is_asked = false;
 
     for (size_t i = 0; i < n; i++) {
         if (row[i].phase == SLURM_WAITS) {
             to->cancel = batch_add(to->cancel, cancel_words, order, row[i].id);
         } else if (row[i].phase == SLURM_RUNS && strcmp(row[i].state, "COMPLETING") != 0) {
             to->end = batch_add(to->end, end_words, order, row[i].id);
-            if (!noted)
-                note_overdue(order->a, order);
-            noted = true;
+            is_asked = true;
         }
     }
+    if (is_asked)
+        slurm_note_overdue(order->a, order->name, order->grace_ms);
     if (order->left == 0) /* it is gone */
         done_as(order, ADAPTER_OK, NULL, NULL);
 }
@@ -333,85 +311,4 @@ void slurm_signal(struct adapter *a, const struct adapter_job *job, int sig, ada
     order = order_new(a, ORDER_SIGNAL, job->name, cb, arg);
     order->sig = sig;
     give(order);
-}
-
-static void killed(void *arg, struct command_result *result)
-{
-    slurm_idle(arg);
-}
-
-/* Those that still run have had their time. */
-static void look_at_overdue(void *arg, const struct slurm_rows *rows, const struct error *err)
-{
-    struct adapter *a = arg;
-    uint64_t now = uv_now(a->host.loop);
-    struct slurm_overdue **at = &a->overdue;
-
-    while (*at != NULL) {
-        struct slurm_overdue *overdue = *at;
-        const char *args[] = {NULL, NULL};
-        const struct slurm_row *row;
-        bool runs = rows == NULL;
-        size_t n;
-
-        if (overdue->due > now) {
-            at = &overdue->next;
-            continue;
-        }
-        row = rows != NULL ? slurm_rows_find(rows, overdue->name, &n) : NULL;
-        for (size_t i = 0; row != NULL && i < n; i++) {
-            if (row[i].phase != SLURM_RUNS)
-                continue;
-            runs = true;
-            args[0] = row[i].id;
-            slurm_busy(a);
-            a->host.log(a->host.arg, ADAPTER_LOG_WARN, overdue->name, "it did not end in time after it was cancelled: killing it");
-            slurm_run(a, a->questions, SLURM_SCANCEL, args, SLURM_WORDS_MAX, killed, a);
-        }
-        overdue->due = now + KILL_AGAIN_MS;
-        if (!runs) {
-            *at = overdue->next;
-            free(overdue);
-        } else {
-            at = &overdue->next;
-        }
-    }
-    if (!a->closing)
-        set_timer(a);
-    slurm_idle(a);
-}
-
-static void timer_rang(uv_timer_t *timer)
-{
-    struct adapter *a = timer->data;
-
-    slurm_busy(a);
-    slurm_look(a, look_at_overdue, a);
-}
-
-static void set_timer(struct adapter *a)
-{
-    uint64_t first = UINT64_MAX, now = uv_now(a->host.loop);
-
-    for (const struct slurm_overdue *overdue = a->overdue; overdue != NULL; overdue = overdue->next)
-        first = overdue->due < first ? overdue->due : first;
-    if (first != UINT64_MAX && !a->closing)
-        uv_timer_start(&a->timer, timer_rang, first > now ? first - now : 0, 0);
-}
-
-void slurm_end_init(struct adapter *a)
-{
-    uv_timer_init(a->host.loop, &a->timer);
-    a->timer.data = a;
-}
-
-void slurm_end_stop(struct adapter *a)
-{
-    while (a->overdue != NULL) {
-        struct slurm_overdue *overdue = a->overdue;
-
-        a->overdue = overdue->next;
-        free(overdue);
-    }
-    uv_timer_stop(&a->timer);
 }
