@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 3
+#define ADAPTER_ABI 4
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -63,8 +63,10 @@ struct adapter_status {
     int64_t started_ms;    /* 0: not known */
     char scheduler_id[64]; /* "" where not known */
     char host[64];         /* "" where not known */
-    /* Only with ADAPTER_JOB_ENDED, and only as a hint where a task left no exit record: why, in the scheduler's words. */
+    /* In the scheduler's words: with ADAPTER_JOB_ENDED why, only as a hint where a task left no exit record; with
+     * ADAPTER_JOB_QUEUED what it waits for. */
     char reason[256];
+    bool never; /* with ADAPTER_JOB_QUEUED: that cannot come, so the job will never run; it is given up, with the reason */
     bool node_lost; /* node failure or preemption: not the program's fault */
 };
 
@@ -127,6 +129,9 @@ struct adapter_ops {
 
     /* How many CPU slots the adapter has in all, 0 where unknown or unlimited. */
     int (*slots)(struct adapter *a);
+
+    /* How long the daemon is to wait between polls where there is no news: > 0. NULL: it decides. */
+    int64_t (*interval_ms)(struct adapter *a);
 
     /* Start, or queue, `runner job->dir` under job->name. A job that the adapter has already is not started again: its
      * id is answered. Submitting a name again is allowed after find() did not see it: the runner's claim makes the

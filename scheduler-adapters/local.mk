@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libadapters.la
 libadapters_la_SOURCES = \
 	scheduler-adapters/adapter.h \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
+	scheduler-adapters/command.c scheduler-adapters/command.h \
 	scheduler-adapters/local.c scheduler-adapters/local.h \
 	scheduler-adapters/local_ask.c \
 	scheduler-adapters/local_gpus.c \
@@ -12,7 +13,16 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
-	scheduler-adapters/registry.c scheduler-adapters/registry.h
+	scheduler-adapters/registry.c scheduler-adapters/registry.h \
+	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
+	scheduler-adapters/slurm_end.c \
+	scheduler-adapters/slurm_look.c \
+	scheduler-adapters/slurm_overdue.c \
+	scheduler-adapters/slurm_past.c \
+	scheduler-adapters/slurm_poll.c \
+	scheduler-adapters/slurm_rows.c \
+	scheduler-adapters/slurm_submit.c \
+	scheduler-adapters/slurm_time.c
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS)
 
@@ -47,8 +57,14 @@ pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_letter tests/unit/test_adapter_starting
+	tests/unit/test_adapter_letter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_slurm_rows
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
+tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
+tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c $(adapter_harness)
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
@@ -66,3 +82,9 @@ tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+
+slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
+	tests/t/0652-slurm-accounts.t tests/t/0660-slurm-heat.t
+dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm
+EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
+TESTS += $(slurm_tests)

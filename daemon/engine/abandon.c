@@ -16,12 +16,33 @@
 #define RECORDS_MS 4500  /* shared file systems show files late */
 #define UNKNOWN_MS 60000 /* a claimed job that the scheduler no longer knows may only be out of its sight */
 
+/* Has any job of the ensemble begun, as far as is known? */
+static bool has_begun(struct engine *engine, const struct live_job *job)
+{
+    int64_t n[MEMBER_STATE_COUNT];
+    struct error err;
+
+    for (size_t i = 0; i < job->n_slots; i++)
+        if (job->slots[i].number > 1)
+            return true;
+    for (const struct live_job *other = job->ensemble->jobs; other != NULL; other = other->ens_next)
+        if (other->started)
+            return true;
+    return store_tally_get(engine->store, job->row.ensemble, n, &err) < 0 ||
+           n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] > 0;
+}
+
 static void conclude(struct engine *engine, struct live_job *job)
 {
-    char reason[sizeof job->abandon_reason];
+    bool ends_all = job->refused && job->row.kind == JOB_MEMBERS && !has_begun(engine, job);
+    char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->abandon_reason, sizeof reason);
     job_fail_open(engine, job, job->abandon_as, reason);
+    if (ends_all) {
+        snprintf(whole, sizeof whole, "%s%s", job->waits ? "" : "the scheduler refuses its jobs: ", reason);
+        engine_end_ensemble(engine, job->ensemble, whole);
+    }
     job_end(engine, job, reason);
 }
 
@@ -38,6 +59,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else if (taken) { /* by a runner, or by us before a restart: its files tell */
+        job->refused = job->waits = false;
         job->look = true;
         job->missing_ms = 0;
         job_retry_in(engine, job, COLLECT_FIRST_MS);
@@ -64,6 +86,15 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
     job->business = BUSINESS_CLAIMING;
     engine->ports.rundir_ops->claim(engine->ports.rundir, plan_job_dir(engine, job), claim, claimed,
                                     ticket_new(engine, job->row.id));
+}
+
+void job_refuse(struct engine *engine, struct live_job *job, const char *why)
+{
+    char reason[sizeof job->abandon_reason];
+
+    snprintf(reason, sizeof reason, "%s%s", job->waits ? "the job can never run: " : "", why);
+    job->refused = true;
+    job_abandon(engine, job, ATTEMPT_FAILED, reason);
 }
 
 bool job_is_unwanted(const struct live_job *job)

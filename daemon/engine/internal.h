@@ -38,6 +38,7 @@ struct known_adapter {
     const struct adapter_ops *ops;
     struct adapter *adapter;
     int64_t max_jobs; /* of members, in flight at once; 0: no limit */
+    int64_t poll_ms;  /* between polls where there is no news */
 
     bool polling, poked;
     struct alarm poll;
@@ -137,6 +138,8 @@ struct live_job {
     bool unsaved; /* on the engine's list of those whose rows are written later (save.c), at save_ms */
     int64_t save_ms;
     struct live_job *prev_unsaved, *next_unsaved;
+    bool refused; /* it is given up because its scheduler will not run it */
+    bool waits;   /* … and still has it queued */
     enum attempt_outcome abandon_as; /* once it is sealed, and why */
     char abandon_reason[400];
     int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
@@ -285,6 +288,9 @@ void job_back(struct live_job *job); /* the scheduler has it again */
 void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended);
 /* End the job and its open attempts, once nothing can start it any more. May free it now. */
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
+/* The same of one that its scheduler will never run, in its words; if no job of the ensemble has begun, that ends it, too:
+ * they all ask for the same. */
+void job_refuse(struct engine *engine, struct live_job *job, const char *why);
 
 /* surplus.c */
 /* The scheduler says that it waits: where a runner has claimed it, it is a second one, or the same once more. */
@@ -296,7 +302,7 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
 bool surplus_is_swept(struct engine *engine, struct live_job *job);
 
 /* poll.c */
-void poll_init(struct known_adapter *adapter);
+void poll_init(struct known_adapter *adapter); /* its `poll_ms`, too */
 void poll_soon(struct engine *engine, struct known_adapter *adapter); /* as soon as its last poll is long enough ago */
 void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms);
 void poll_find(struct engine *engine, struct known_adapter *adapter); /* look all up by name: after a restart */

@@ -72,7 +72,7 @@ void job_file(struct engine *engine, struct live_job *job)
     if (list == JOB_LIST_UNASKED)
         poll_soon(engine, job->adapter);
     else if (list == JOB_LIST_POLLED)
-        poll_by(engine, job->adapter, engine_now(engine) + POLL_MS);
+        poll_by(engine, job->adapter, engine_now(engine) + job->adapter->poll_ms);
 }
 
 void job_destroy(struct engine *engine, struct live_job *job)
@@ -171,7 +171,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     case ADAPTER_REFUSED:
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
         job->maybe_submitted = job->doubtful;
-        job_abandon(engine, job, ATTEMPT_FAILED, why->text);
+        job_refuse(engine, job, why->text);
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),

@@ -17,6 +17,13 @@ struct question {
     int64_t ids[];
 };
 
+/* Nothing of it has begun, and nothing is being done with it. */
+static bool may_be_refused(const struct live_job *job)
+{
+    return job->business == BUSINESS_NONE && !job->uncommitted && !job->over && !job->started && !job->claimed &&
+           !job->sealed && job->open > 0 && !job_is_unwanted(job);
+}
+
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
     job->asked = true;
@@ -29,6 +36,12 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         job_back(job);
+        if (status->never && may_be_refused(job)) {
+            job_file(engine, job);
+            job->waits = true;
+            job_refuse(engine, job, status->reason);
+            return;
+        }
         surplus_note_queued(engine, job, status->scheduler_id);
         break;
     case ADAPTER_JOB_RUNNING:
@@ -59,14 +72,15 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
 static void ask_again(struct engine *engine, struct known_adapter *adapter, bool found)
 {
     int doublings = adapter->failures > 5 ? 4 : adapter->failures - 1;
-    int64_t wait = adapter->failures > 0 ? (int64_t)POLL_MS << doublings : POLL_MS;
+    int64_t wait = adapter->failures > 0 ? adapter->poll_ms << doublings : adapter->poll_ms;
+    int64_t most = adapter->poll_ms > POLL_BACKOFF_MAX ? adapter->poll_ms : POLL_BACKOFF_MAX;
 
     if (adapter->unasked == NULL && adapter->polled == NULL)
         return;
     if (adapter->failures == 0 && (adapter->poked || found))
         poll_soon(engine, adapter);
     else
-        poll_by(engine, adapter, engine_now(engine) + (wait < POLL_BACKOFF_MAX ? wait : POLL_BACKOFF_MAX));
+        poll_by(engine, adapter, engine_now(engine) + (wait < most ? wait : most));
 }
 
 static void answered(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
@@ -154,6 +168,7 @@ static void poll_now(struct engine *engine, struct alarm *alarm)
 void poll_init(struct known_adapter *adapter)
 {
     adapter->poll.ring = poll_now;
+    adapter->poll_ms = adapter->ops->interval_ms != NULL ? adapter->ops->interval_ms(adapter->adapter) : POLL_MS;
 }
 
 void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms)

@@ -44,7 +44,8 @@ for mask in 000 077; do
 	is "$(open_files $(jq -r .tmpdir "$RUN/e$ID"/jobs/*/claim.json))" "" "umask $mask: nor in the jobs' temporary directories"
 	[ "$(find "$STATE" "$RUN" | wc -l)" -gt 25 ] || fail "what was looked at is not there"
 
-	jq -r .control_key "$RUN/e$ID"/jobs/*/job.json >"$T/keys"
+	for pid in $(jq -r .pid "$RUN/e$ID"/jobs/*/claim.json); do letter "$pid"; done >"$T/descriptors"
+	jq -r .control_key "$T/descriptors" >"$T/keys"
 	is "$(sort -u "$T/keys" | grep -c -x '[0-9a-f]\{32\}')" 3 "each job has a key of its own"
 	{
 		cat "$T/keys"
@@ -69,10 +70,10 @@ done
 # --- the control socket
 
 endpoint=ipc://$STATE/control.sock
-is "$(jq -r .control "$RUN/e$ID"/jobs/*/job.json | sort -u)" "$endpoint" "the jobs know the control socket"
-job=$(jq -r 'select(.kind == "members").job' "$RUN/e$ID"/jobs/*/job.json | sort | head -n 1)
-other=$(jq -r 'select(.kind == "members").job' "$RUN/e$ID"/jobs/*/job.json | sort | tail -n 1)
-key=$(jq -r .control_key "$RUN/e$ID/jobs/$job/job.json")
+is "$(jq -r .control "$T/descriptors" | sort -u)" "$endpoint" "the jobs know the control socket"
+job=$(jq -r 'select(.kind == "members").job' "$T/descriptors" | sort | head -n 1)
+other=$(jq -r 'select(.kind == "members").job' "$T/descriptors" | sort | tail -n 1)
+key=$(jq -r --arg job "$job" 'select(.job == $job).control_key' "$T/descriptors")
 count() { api GET /metrics | sed -n "s/^stretto_control_messages_total{result=\"$1\"} //p"; }
 dropped() { grep -c 'control message dropped' "$DAEMON_LOG"; }
 

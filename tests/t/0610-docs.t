@@ -35,7 +35,7 @@ for option in $(strettod --help | grep -o -E -- '^ .*--[a-z-]+' | grep -o -E -- 
 done
 
 for key in $(strettod --help-config | grep -v '^ ' | sed 's/.*\.//'); do
-	ok "strettod(8) has the setting $key" grep -q -E "^\.Cm .*\b$key\b" "$srcdir/docs/man/strettod.8"
+	ok "strettod(8) has the setting $key" grep -q -E "^\.(It )?Cm .*\b$key\b" "$srcdir/docs/man/strettod.8"
 done
 is "$(strettod --help-config | grep -c '^ ')" "$((2 * $(strettod --help-config | grep -c -v '^ ')))" \
 	"every setting has a meaning and a default"

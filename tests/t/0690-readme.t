@@ -1,36 +1,9 @@
 #!/bin/bash
-# The README's examples run as they stand: every ```sh block after a line `<!-- tested -->`, in order, in one shell, as
-# a user would paste them. A line `#=> REGEX` in a block says what its output must have.
+# The README's examples run as they stand. Those that need a Slurm are 0660's.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
-
-readme=$srcdir/README.md
-awk '/^<!-- tested -->$/ { armed = 1; next }
-     armed && /^```sh$/ { n++; inside = 1; armed = 0; next }
-     /^```$/ { inside = 0 }
-     inside { print > ("block." n) }' "$readme"
-ok "the README has tested examples" test -e block.3
-
-# The examples start the daemon themselves, in its default place.
-unset STRETTO_URL
-SOCKET=$XDG_STATE_HOME/stretto/stretto.sock # for is_ready
-n=1
-while [ -e block.$n ]; do
-	grep -v '^#=>' block.$n >commands
-	# shellcheck disable=SC1091
-	. ./commands >out 2>&1 </dev/null
-	status=$?
-	if grep -q '^strettod' commands; then wait_for 30 is_ready || status=1; fi
-	if [ $status -eq 0 ]; then pass "block $n: $(head -n 1 commands)"; else
-		fail "block $n: $(head -n 1 commands)"
-		diag "exit status $status"
-		diag "$(cat out)"
-	fi
-	while read -r regex; do
-		ok "its output has $regex" grep -q -E -- "$regex" out
-	done < <(sed -n 's/^#=> //p' block.$n)
-	n=$((n + 1))
-done
-
+# shellcheck source=tests/t/blocks.sh
+. "$srcdir/tests/t/blocks.sh"
+run_blocks "$srcdir/README.md" tested
 done_testing

@@ -30,8 +30,7 @@ outcomes() { db "SELECT group_concat(outcome) FROM attempt WHERE ensemble = $ID"
 
 # another is first: the daemon follows it. It gets the descriptor from a file, since the first has the only letter.
 held_up
-letter=$(find "/proc/$HELD/fd" -lname '/memfd:stretto*' ! -name 1 ! -name 2 | head -n 1)
-cat "$letter" >"$JOBDIR/job.json"
+letter "$HELD" >"$JOBDIR/job.json"
 "$builddir/stretto-run" "$JOBDIR" </dev/null >/dev/null 2>&1 &
 OTHER=$!
 ok "another runner of the job claims it" wait_for 30 '[ "$(cat "$T/starts")" = "start 1" ]'

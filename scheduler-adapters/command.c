@@ -1,0 +1,369 @@
+#include "scheduler-adapters/command.h"
+
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TERM_TO_KILL_MS 2000
+
+struct output {
+    uv_pipe_t pipe;
+    char *text;
+    size_t n, size, max;
+};
+
+struct run {
+    struct run *next, **prev; /* of those that run, or that wait */
+    struct commands *all;
+    char **argv, **env;
+    int64_t limit_ms;
+    command_cb *cb;
+    void *arg;
+
+    uv_process_t process;
+    uv_timer_t timer;
+    struct output out, err;
+    int open; /* handles, the timer not counted */
+    bool started, terminated;
+    struct command_result result;
+};
+
+struct commands {
+    uv_loop_t *loop;
+    unsigned most, running;
+    struct run *active, *waiting, **last_waiting;
+    uv_idle_t idle; /* starts what waits, on the next turn */
+    bool stopping, closed;
+    void (*destroyed)(void *arg);
+    void *destroyed_arg;
+};
+
+static void words_free(char **words)
+{
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        free(words[i]);
+    free(words);
+}
+
+static char **words_copy(const char *const *words)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (words[n] != NULL)
+        n++;
+    copy = xcalloc(n + 1, sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(words[i]);
+    return copy;
+}
+
+static void run_free(struct run *r)
+{
+    words_free(r->argv);
+    words_free(r->env);
+    free(r->out.text);
+    free(r->err.text);
+    free(r);
+}
+
+static void idle_closed(uv_handle_t *handle)
+{
+    struct commands *all = handle->data;
+    void (*destroyed)(void *) = all->destroyed;
+    void *arg = all->destroyed_arg;
+
+    free(all);
+    destroyed(arg);
+}
+
+static void turn(uv_idle_t *idle);
+
+static void look_what_is_next(struct commands *all)
+{
+    if (!all->closed && (all->stopping || (all->waiting != NULL && all->running < all->most)))
+        uv_idle_start(&all->idle, turn);
+}
+
+static void answer(struct run *r)
+{
+    static char nothing[1];
+    struct command_result *result = &r->result;
+
+    result->out = r->out.text ? r->out.text : nothing;
+    result->err = r->err.text ? r->err.text : nothing;
+    result->out_size = r->out.n;
+    result->err_size = r->err.n;
+    nothing[0] = '\0';
+    r->cb(r->arg, result);
+}
+
+static void timer_closed(uv_handle_t *handle)
+{
+    struct run *r = handle->data;
+    struct commands *all = r->all;
+
+    *r->prev = r->next;
+    if (r->next != NULL)
+        r->next->prev = r->prev;
+    all->running--;
+    answer(r);
+    run_free(r);
+    look_what_is_next(all);
+}
+
+/* Exited and both pipes at their end: only now is its output whole. */
+static void handle_closed(uv_handle_t *handle)
+{
+    struct run *r = handle->data;
+
+    if (--r->open == 0)
+        uv_close((uv_handle_t *)&r->timer, timer_closed);
+}
+
+static void close_pipe(struct output *o)
+{
+    if (!uv_is_closing((uv_handle_t *)&o->pipe))
+        uv_close((uv_handle_t *)&o->pipe, handle_closed);
+}
+
+static void exited(uv_process_t *process, int64_t status, int sig)
+{
+    struct run *r = process->data;
+
+    r->result.status = (int)status;
+    if (sig != 0 && r->result.end == COMMAND_EXITED)
+        r->result.end = COMMAND_KILLED;
+    uv_close((uv_handle_t *)process, handle_closed);
+    if (r->terminated) { /* what it left behind may hold the pipes for ever */
+        kill(-r->process.pid, SIGKILL);
+        close_pipe(&r->out);
+        close_pipe(&r->err);
+    }
+}
+
+static void limit_reached(uv_timer_t *timer);
+
+/* The whole process group: a command may be a script. */
+static void terminate(struct run *r, enum command_end why)
+{
+    bool is_gone = uv_is_closing((uv_handle_t *)&r->process);
+
+    if (is_gone && uv_is_closing((uv_handle_t *)&r->out.pipe) && uv_is_closing((uv_handle_t *)&r->err.pipe))
+        return; /* it has ended, and its number may be another's already */
+    if (!r->terminated)
+        r->result.end = why;
+    if (r->started)
+        kill(-r->process.pid, r->terminated || is_gone ? SIGKILL : SIGTERM);
+    if (is_gone) {
+        close_pipe(&r->out);
+        close_pipe(&r->err);
+    } else if (!r->terminated) {
+        uv_timer_start(&r->timer, limit_reached, TERM_TO_KILL_MS, 0);
+    }
+    r->terminated = true;
+}
+
+static void limit_reached(uv_timer_t *timer)
+{
+    terminate(timer->data, COMMAND_OUT_OF_TIME);
+}
+
+static void make_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct run *r = handle->data;
+    struct output *o = (uv_pipe_t *)handle == &r->out.pipe ? &r->out : &r->err;
+
+    if (o->size - o->n < 4096) {
+        o->size = o->size == 0 ? 4096 : 2 * o->size;
+        o->text = xrealloc(o->text, o->size + 1, 1);
+    }
+    *buf = uv_buf_init(o->text + o->n, (unsigned)(o->size - o->n));
+}
+
+static void take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct run *r = stream->data;
+    struct output *o = (uv_pipe_t *)stream == &r->out.pipe ? &r->out : &r->err;
+
+    if (n > 0)
+        o->n += (size_t)n;
+    if (o->n > o->max) {
+        o->n = o->max;
+        terminate(r, COMMAND_TOO_LONG);
+    }
+    if (o->text != NULL)
+        o->text[o->n] = '\0';
+    if (n < 0)
+        close_pipe(o);
+}
+
+static void start(struct run *r)
+{
+    uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&r->out.pipe},
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&r->err.pipe}};
+    uv_process_options_t options = {.exit_cb = exited, .file = r->argv[0], .args = r->argv, .env = r->env, .cwd = "/",
+                                    .flags = UV_PROCESS_DETACHED, .stdio_count = 3, .stdio = stdio};
+    struct commands *all = r->all;
+    int rc;
+
+    uv_pipe_init(all->loop, &r->out.pipe, 0);
+    uv_pipe_init(all->loop, &r->err.pipe, 0);
+    uv_timer_init(all->loop, &r->timer);
+    r->out.pipe.data = r->err.pipe.data = r->timer.data = r->process.data = r;
+    r->open = 3;
+    r->next = all->active;
+    r->prev = &all->active;
+    if (r->next != NULL)
+        r->next->prev = &r->next;
+    all->active = r;
+    all->running++;
+    rc = uv_spawn(all->loop, &r->process, &options);
+    if (rc < 0) { /* every handle is closed all the same, and the answer comes then */
+        r->result.end = COMMAND_NOT_STARTED;
+        r->err.text = xasprintf("%s: %s", r->argv[0], uv_strerror(rc));
+        r->err.n = strlen(r->err.text);
+        close_pipe(&r->out);
+        close_pipe(&r->err);
+        uv_close((uv_handle_t *)&r->process, handle_closed);
+        return;
+    }
+    r->started = true;
+    uv_timer_start(&r->timer, limit_reached, (uint64_t)r->limit_ms, 0);
+    uv_read_start((uv_stream_t *)&r->out.pipe, make_room, take);
+    uv_read_start((uv_stream_t *)&r->err.pipe, make_room, take);
+}
+
+static struct run *next_waiting(struct commands *all)
+{
+    struct run *r = all->waiting;
+
+    all->waiting = r->next;
+    if (all->waiting == NULL)
+        all->last_waiting = &all->waiting;
+    return r;
+}
+
+static void turn(uv_idle_t *idle)
+{
+    struct commands *all = idle->data;
+
+    uv_idle_stop(idle);
+    while (!all->stopping && all->waiting != NULL && all->running < all->most)
+        start(next_waiting(all));
+    while (all->stopping && all->waiting != NULL) {
+        struct run *r = next_waiting(all);
+
+        r->result.end = COMMAND_STOPPED;
+        answer(r);
+        run_free(r);
+    }
+    if (!all->stopping || all->running > 0 || all->closed)
+        return;
+    all->closed = true;
+    uv_close((uv_handle_t *)idle, idle_closed);
+}
+
+struct commands *commands_create(uv_loop_t *loop, unsigned most)
+{
+    struct commands *all = xcalloc(1, sizeof *all);
+
+    all->loop = loop;
+    all->most = most;
+    all->last_waiting = &all->waiting;
+    uv_idle_init(loop, &all->idle);
+    all->idle.data = all;
+    return all;
+}
+
+/* Nobody waits for what they would say: killed at once. */
+void commands_destroy(struct commands *all, void (*done)(void *arg), void *arg)
+{
+    all->stopping = true;
+    all->destroyed = done;
+    all->destroyed_arg = arg;
+    for (struct run *r = all->active; r != NULL; r = r->next) {
+        terminate(r, COMMAND_STOPPED); /* asked, */
+        terminate(r, COMMAND_STOPPED); /* and made to */
+        r->result.end = COMMAND_STOPPED;
+    }
+    look_what_is_next(all);
+}
+
+void commands_run(struct commands *all, const struct command *what, command_cb *cb, void *arg)
+{
+    struct run *r = xcalloc(1, sizeof *r);
+
+    *r = (struct run){.all = all, .argv = words_copy(what->argv), .env = words_copy(what->env), .limit_ms = what->limit_ms,
+                      .cb = cb, .arg = arg};
+    r->out.max = what->out_max;
+    r->err.max = what->err_max;
+    *all->last_waiting = r;
+    all->last_waiting = &r->next;
+    look_what_is_next(all);
+}
+
+void command_explain(const struct command_result *result, const char *program, char *out, size_t size)
+{
+    static const char *const ends[] = {[COMMAND_NOT_STARTED] = "it could not be started",
+                                       [COMMAND_OUT_OF_TIME] = "it did not end in time",
+                                       [COMMAND_KILLED] = "it was killed",
+                                       [COMMAND_TOO_LONG] = "it printed too much",
+                                       [COMMAND_STOPPED] = "it was stopped, as the daemon ends"};
+    char said[400];
+    size_t n = 0;
+
+    for (const char *c = result->err; *c != '\0' && n + 1 < sizeof said; c++) /* on one line */
+        said[n++] = (unsigned char)*c < ' ' ? ' ' : *c;
+    while (n > 0 && said[n - 1] == ' ')
+        n--;
+    said[n] = '\0';
+    if (result->end == COMMAND_NOT_STARTED)
+        snprintf(out, size, "%s", said);
+    else if (result->end != COMMAND_EXITED)
+        snprintf(out, size, "%s: %s%s%s", program, ends[result->end], n > 0 ? ": " : "", said);
+    else if (n > 0)
+        snprintf(out, size, "%s", said);
+    else
+        snprintf(out, size, "%s ended with status %d", program, result->status);
+}
+
+static bool is_set_again(const char *name, const char *const *settings)
+{
+    size_t n = strlen(name);
+
+    for (; *settings != NULL; settings++)
+        if (strncmp(*settings, name, n) == 0 && (*settings)[n] == '=')
+            return true;
+    return false;
+}
+
+char **command_env(const char *const *names, const char *const *settings)
+{
+    size_t n_names = 0, n_settings = 0, n = 0;
+    char **env;
+
+    while (names[n_names] != NULL)
+        n_names++;
+    while (settings[n_settings] != NULL)
+        n_settings++;
+    env = xcalloc(n_names + n_settings + 1, sizeof *env);
+    for (; *names != NULL; names++)
+        if (getenv(*names) != NULL && !is_set_again(*names, settings))
+            env[n++] = xasprintf("%s=%s", *names, getenv(*names));
+    for (; *settings != NULL; settings++)
+        env[n++] = xstrdup(*settings);
+    return env;
+}
+
+void command_env_free(char **env)
+{
+    words_free(env);
+}

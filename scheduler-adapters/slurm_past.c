@@ -1,0 +1,207 @@
+/* What became of jobs that squeue has forgotten: by sacct where the site keeps accounts, else by the job completion log where it
+ * is a file that can be read here. Both are only a help, for the reason of an end: a job's own records say what it did. */
+#include "scheduler-adapters/slurm.h"
+
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAMES_MAX 200          /* of one sacct: what squeue lost is rarely more, and is asked for again */
+#define SINCE_S 3600           /* clocks differ, and a name may have been submitted before */
+#define AGAIN_MS 60000         /* between questions that get no answer */
+#define FILE_TAIL (8 << 20)    /* of the log, in which the newest jobs stand last */
+
+struct past {
+    uv_work_t work;
+    struct adapter *a;
+    char *names; /* separated by commas */
+    int64_t since;
+    slurm_look_cb *cb;
+    void *arg;
+    char *path, *text; /* of the log */
+    int error;
+};
+
+static void finish(struct past *past, struct slurm_rows *rows)
+{
+    struct adapter *a = past->a;
+    struct error none = {0};
+
+    past->cb(past->arg, rows, &none);
+    slurm_rows_free(rows);
+    free(past->names);
+    free(past->path);
+    free(past);
+    slurm_idle(a);
+}
+
+/* The first time of several in a row is told. */
+static void no_answer(struct past *past, const char *why)
+{
+    struct adapter *a = past->a;
+    char sentence[512];
+
+    if (!a->record_told) {
+        snprintf(sentence, sizeof sentence, "what became of jobs that Slurm has forgotten cannot be looked up: %.400s", why);
+        a->host.log(a->host.arg, ADAPTER_LOG_WARN, NULL, sentence);
+    }
+    a->record_told = true;
+    a->record_again = uv_now(a->host.loop) + AGAIN_MS;
+    finish(past, &(struct slurm_rows){0});
+}
+
+static void read_file(uv_work_t *work)
+{
+    struct past *past = work->data;
+    int fd = open(past->path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        past->error = errno;
+    } else {
+        off_t from = st.st_size > FILE_TAIL ? st.st_size - FILE_TAIL : 0;
+
+        past->text = xcalloc((size_t)(st.st_size - from) + 1, 1);
+        n = pread(fd, past->text, (size_t)(st.st_size - from), from);
+        past->error = n < 0 ? errno : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+static void file_read(uv_work_t *work, int status)
+{
+    struct past *past = work->data;
+    struct slurm_rows rows;
+
+    if (past->text == NULL || past->error != 0) {
+        char why[300];
+
+        snprintf(why, sizeof why, "%.200s: %s", past->path, strerror(past->error));
+        free(past->text);
+        no_answer(past, why);
+        return;
+    }
+    past->a->record_told = false;
+    slurm_rows_parse_record(&rows, past->text);
+    finish(past, &rows);
+}
+
+static void read_record(struct past *past)
+{
+    past->path = xstrdup(past->a->record_file);
+    past->work.data = past;
+    uv_queue_work(past->a->host.loop, &past->work, read_file, file_read);
+}
+
+static void accounted(void *arg, struct command_result *result)
+{
+    struct past *past = arg;
+    struct slurm_rows rows = {0};
+    struct error err;
+
+    if (slurm_check(result, "sacct", &err) < 0 || slurm_rows_parse(&rows, SLURM_ROWS_SACCT, xstrdup(result->out), &err) < 0) {
+        slurm_rows_free(&rows);
+        no_answer(past, err.text);
+        return;
+    }
+    past->a->record_told = false;
+    finish(past, &rows);
+}
+
+static void ask_sacct(struct past *past)
+{
+    char since[32];
+    time_t from = (time_t)(past->since > SINCE_S ? past->since - SINCE_S : 0);
+    struct tm tm;
+    const char *const args[] = {"-n", "-X", "-D", "-P", "-S", since, "--name", past->names, "-o", slurm_sacct_format, NULL};
+
+    localtime_r(&from, &tm);
+    strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%S", &tm);
+    slurm_run(past->a, past->a->questions, SLURM_SACCT, args, SLURM_LIST_MAX, accounted, past);
+}
+
+static void ask(struct past *past)
+{
+    if (past->a->record == SLURM_RECORD_SACCT)
+        ask_sacct(past);
+    else if (past->a->record == SLURM_RECORD_FILE)
+        read_record(past);
+    else
+        finish(past, &(struct slurm_rows){0});
+}
+
+/* The value of "KEY   = value" in what `scontrol show config` prints; "" where there is none. */
+static void config_value(const char *text, const char *key, char *out, size_t size)
+{
+    const char *at = text;
+    size_t n = strlen(key);
+
+    out[0] = '\0';
+    while (at != NULL && strncmp(at, key, n) != 0) {
+        at = strchr(at, '\n');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    if (at == NULL)
+        return;
+    at += n + strspn(at + n, " =");
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+static void configured(void *arg, struct command_result *result)
+{
+    struct past *past = arg;
+    struct adapter *a = past->a;
+    char accounting[128], completion[128], file[512];
+    struct error err;
+
+    if (slurm_check(result, "scontrol", &err) < 0) {
+        no_answer(past, err.text);
+        return;
+    }
+    config_value(result->out, "AccountingStorageType", accounting, sizeof accounting);
+    config_value(result->out, "JobCompType", completion, sizeof completion);
+    config_value(result->out, "JobCompLoc", file, sizeof file);
+    if (strcmp(accounting, "accounting_storage/slurmdbd") == 0) {
+        a->record = SLURM_RECORD_SACCT;
+    } else if (strcmp(completion, "jobcomp/filetxt") == 0 && file[0] == '/' && access(file, R_OK) == 0) {
+        a->record = SLURM_RECORD_FILE;
+        a->record_file = xstrdup(file);
+    } else {
+        a->record = SLURM_RECORD_NONE;
+    }
+    ask(past);
+}
+
+void slurm_past(struct adapter *a, const char *const *names, size_t n, int64_t since, slurm_look_cb *cb, void *arg)
+{
+    struct past *past = xcalloc(1, sizeof *past);
+    size_t size = 1, at = 0;
+
+    n = n < NAMES_MAX ? n : NAMES_MAX;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(names[i]) + 1;
+    past->names = xcalloc(size, 1);
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)sprintf(past->names + at, "%s%s", i > 0 ? "," : "", names[i]);
+    past->a = a;
+    past->since = since;
+    past->cb = cb;
+    past->arg = arg;
+    slurm_busy(a);
+    if (uv_now(a->host.loop) < a->record_again || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
+        finish(past, &(struct slurm_rows){0});
+    else if (a->record == SLURM_RECORD_UNASKED)
+        slurm_run(a, a->questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, SLURM_WORDS_MAX, configured,
+                  past);
+    else
+        ask(past);
+}

@@ -1,0 +1,145 @@
+/* How much time to ask for. The runner ends its tasks at the walltime itself, and they have their grace after that; were Slurm's
+ * limit the same, a job that started slowly would be ended by Slurm first, as if somebody had cancelled it. So a job asks for the
+ * walltime, the grace and a little more; but never, for that, for more than its partition allows, as far as the walltime alone
+ * would be allowed. The partitions' limits are asked for now and then. */
+#include "scheduler-adapters/slurm.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_MS 60000
+#define SPARE_MS 30000
+#define ASK_AGAIN_MS 600000
+
+struct slurm_partition {
+    char name[64];
+    bool is_default;
+    int64_t minutes; /* INT64_MAX: no limit */
+};
+
+struct waiting {
+    struct waiting *next;
+    void (*go)(void *arg);
+    void *arg;
+};
+
+/* "30:00", "1:00:00", "2-00:00:00", "infinite"; what is not read is no limit. */
+static int64_t parse_minutes(const char *text)
+{
+    long long days = 0, a = 0, b = 0, c = 0;
+    const char *dash = strchr(text, '-');
+    int n;
+
+    if (dash != NULL && sscanf(text, "%lld-", &days) != 1)
+        return INT64_MAX;
+    n = sscanf(dash != NULL ? dash + 1 : text, "%lld:%lld:%lld", &a, &b, &c);
+    if (n == 3 && days >= 0 && days < 100000 && a >= 0 && a < 1000000)
+        return days * 1440 + a * 60 + b;
+    return n == 2 && dash == NULL ? a : INT64_MAX;
+}
+
+/* A line is "NAME|LIMIT", the default one's name ends with a star. */
+static void take(struct adapter *a, char *text)
+{
+    char *rest = NULL;
+
+    free(a->partitions);
+    a->partitions = NULL;
+    a->n_partitions = 0;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        struct slurm_partition *p;
+        char *limit = strchr(line, '|');
+        size_t n;
+
+        if (limit == NULL)
+            continue;
+        *limit++ = '\0';
+        n = strlen(line);
+        a->partitions = xrealloc(a->partitions, a->n_partitions + 1, sizeof *a->partitions);
+        p = &a->partitions[a->n_partitions++];
+        *p = (struct slurm_partition){.is_default = n > 0 && line[n - 1] == '*', .minutes = parse_minutes(limit)};
+        if (p->is_default)
+            line[n - 1] = '\0';
+        snprintf(p->name, sizeof p->name, "%s", line);
+    }
+}
+
+static void answered(void *arg, struct command_result *result)
+{
+    struct adapter *a = arg;
+    struct waiting *list = a->time_waiting, *next;
+    struct error err;
+
+    a->time_waiting = NULL;
+    if (slurm_check(result, "sinfo", &err) == 0) {
+        take(a, result->out);
+        a->partitions_until = uv_now(a->host.loop) + ASK_AGAIN_MS;
+    }
+    for (; list != NULL; list = next) {
+        next = list->next;
+        list->go(list->arg);
+        free(list);
+    }
+    slurm_idle(a);
+}
+
+void slurm_time_ready(struct adapter *a, void (*go)(void *arg), void *arg)
+{
+    struct waiting *waiting, **last = &a->time_waiting;
+
+    if (uv_now(a->host.loop) < a->partitions_until) {
+        go(arg);
+        return;
+    }
+    while (*last != NULL)
+        last = &(*last)->next;
+    waiting = *last = xcalloc(1, sizeof *waiting);
+    *waiting = (struct waiting){.go = go, .arg = arg};
+    if (a->time_waiting != waiting)
+        return;
+    slurm_busy(a);
+    slurm_run(a, a->questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, SLURM_LIST_MAX, answered, a);
+}
+
+void slurm_time_fini(struct adapter *a)
+{
+    free(a->partitions);
+}
+
+/* The last option that names the partition; of several partitions, the first. */
+static const char *named_in(const json_t *extra, const char *otherwise)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach ((json_t *)extra, i, item) {
+        const char *word = json_string_value(item), *next = json_string_value(json_array_get(extra, i + 1));
+
+        if (strncmp(word, "--partition=", 12) == 0)
+            otherwise = word + 12;
+        else if (strncmp(word, "-p", 2) == 0 && word[2] != '\0')
+            otherwise = word + 2;
+        else if ((strcmp(word, "-p") == 0 || strcmp(word, "--partition") == 0) && next != NULL)
+            otherwise = next;
+    }
+    return otherwise;
+}
+
+int64_t slurm_time_minutes(const struct adapter *a, const struct adapter_job *job)
+{
+    const char *name = named_in(job->resources.extra, named_in(a->extra, job->resources.queue));
+    int64_t least = (job->resources.walltime_ms + MINUTE_MS - 1) / MINUTE_MS;
+    int64_t most = (job->resources.walltime_ms + job->grace_ms + SPARE_MS + MINUTE_MS - 1) / MINUTE_MS;
+    size_t n = name != NULL ? strcspn(name, ",") : 0;
+
+    for (size_t i = 0; i < a->n_partitions; i++) {
+        const struct slurm_partition *p = &a->partitions[i];
+
+        if (name == NULL ? p->is_default : strlen(p->name) == n && strncmp(p->name, name, n) == 0)
+            return most <= p->minutes ? most : least > p->minutes ? least : p->minutes;
+    }
+    return least;
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# Ensembles as jobs of a real Slurm: the conformance suite, an ensemble over a restart of the daemon, what can never run.
+# shellcheck disable=SC2016,SC2119 # for wait_for; slurm_start and slurm_config need no words
+TEST_LIMIT=240
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+# shellcheck source=tests/t/slurm.sh
+. "$srcdir/tests/t/slurm.sh"
+slurm_start
+
+# --- the conformance suite
+if [ -x "$builddir/tests/unit/test_adapter_conformance" ]; then
+	ok "the conformance suite passes" env STRETTO_ADAPTER=slurm \
+		STRETTO_ADAPTER_CONFIG="{\"conf\": \"$SLURM_CONF\", \"extra\": [\"--partition=slots%d\"], \"environment\": [\"STRETTO_TEST\"]}" \
+		"$builddir/tests/unit/test_adapter_conformance"
+else
+	skip "the conformance suite is not built (no cmocka)"
+fi
+
+# --- an ensemble, over a restart
+slurm_config
+export STRETTO_TOKEN=secret AWS_SECRET_ACCESS_KEY=secret
+start_daemon --config config.json
+unset STRETTO_TOKEN AWS_SECRET_ACCESS_KEY
+jq -n '{name: "by-slurm", adapter: "slurm", width: 6, members: {retries: 1, parameters: {grid: {x: [0, 1, 2, 3, 4, 5, 6, 7]}},
+	resources: {walltime: "1h", memory: "10MiB", queue: "main", extra: ["--comment=hello"]},
+	command: ["sh", "-c", "echo {x} >>$HOME/ran; while ! test -e $HOME/go; do sleep 0.1; done; env >env; echo hello {x}; [ {x} != 3 ] || exit 7"]}}' >spec.json
+id=$(submit spec.json)
+ok "as many members run as the width says" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 6 ]'
+is "$(slurm_jobs | grep -c ' RUNNING$')" 6 "each is a job"
+is "$(squeue -h -t R -o '%k %L' | grep -c '^hello [0-9:]*$')" 6 "options are passed through"
+is "$(squeue -h -t R -o '%l' | sort -u)" "1:00:00" "the time limit is the most that the partition allows"
+like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0].job')" "^st-" "the attempt names it"
+kill_daemon
+start_daemon --config config.json
+touch "$HOME/go"
+ok "they go on over a restart of the daemon" wait_ensemble "$id" 60
+is "$(jq -c '[.state, .members.succeeded, .members.failed]' ensemble.json)" '["complete",7,1]' "to their end"
+is "$(sort "$HOME/ran" | xargs)" "0 1 2 3 3 4 5 6 7" "each once, and one again, as it failed"
+is "$(stretto logs "$id.5")" "hello 5" "their output is there"
+is "$(api GET "/v1/ensembles/$id/members/3" | jq -c '[.attempts[].exit_code]')" "[7,7]" "and their exit status"
+is "$(grep -l -r -e secret "$STATE/run/e$id" | wc -l)" 0 "nothing of the daemon's secrets reaches them"
+ok "what they need does" grep -r -q "^HOME=$HOME" "$STATE/run/e$id"
+ok "no job is left behind" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
+
+# --- cancelled, running and waiting
+rm "$HOME/go" "$HOME/ran"
+jq '.width = 20 | .members.parameters = {grid: {x: [range(20)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
+id=$(submit big.json)
+ok "some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(slurm_jobs | grep -c " PENDING$")" = 18 ]'
+stretto cancel "$id" >/dev/null
+ok "cancelling ends them all" wait_for 30 'stretto members '"$id"' --limit 100 --state cancelled --json | jq -e ".members | length == 20"'
+ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
+is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
+touch "$HOME/go"
+
+# --- what can never run: told in Slurm's own words, once, and not tried for ever
+refused() { # NAME FILTER REASON
+	jq ".name = \"$1\" | $2" spec.json >never.json
+	id=$(submit never.json)
+	ok "$1: it ends" wait_ensemble "$id" 20
+	is "$(jq -r .state ensemble.json)" cancelled "$1: the ensemble is cancelled"
+	like "$(jq -r .reason ensemble.json)" "^the (scheduler refuses its jobs|job can never run): .*($3)" "$1: with Slurm's reason"
+	like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "$3" "$1: so is a member of it"
+	is "$(api GET "/v1/ensembles/$id/members" | jq '[.members[].attempts] | max')" 1 "$1: nothing is tried again"
+}
+before=$(slurm_jobs | grep -c PENDING)
+refused "no such queue" '.members.resources.queue = "nope"' 'Invalid partition name'
+refused "too much time" '.members.resources.walltime = "2h"' PartitionTimeLimit
+refused "too many nodes" '.members.resources.nodes = 3' 'PartitionConfig|PartitionNodeLimit'
+refused "too many CPUs" '.members.resources.tasks = 1000' 'PartitionConfig|node configuration'
+refused "no such GPU" '.members.resources.gpus = 1' 'generic resource'
+refused "unknown option" '.members.resources.extra = ["--no-such-option"]' 'no-such-option'
+ok "nothing of it waits on" wait_for 20 '[ "$(slurm_jobs | grep -c PENDING)" = '"$before"' ]'
+
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+slurm_stop
+done_testing

@@ -1,0 +1,155 @@
+#!/bin/bash
+# A Slurm that hangs, dies, forgets and comes back with an older state, and a daemon that dies at the worst moment: every member
+# shellcheck disable=SC2016,SC2119 # for wait_for; slurm_start and slurm_config need no words
+# is accounted for, and none runs twice at once. STRETTO_SLURM_LONG="ENSEMBLES MEMBERS" makes the last part as long as wanted.
+TEST_LIMIT=${STRETTO_SLURM_LIMIT:-300}
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+# shellcheck source=tests/t/slurm.sh
+. "$srcdir/tests/t/slurm.sh"
+slurm_start
+
+# A member says where it begins and ends. A second of the same at the same time finds the first one's directory.
+cat >member <<'END'
+#!/bin/sh
+mkdir "$HOME/now/$1" 2>/dev/null || { echo "$1" >>"$HOME/twice"; exit 1; }
+trap 'rmdir "$HOME/now/$1"; exit 1' TERM
+echo "$1" >>"$HOME/ran"
+i=0
+while [ $i -lt $2 ] || [ -e "$HOME/hold" ]; do sleep 0.1; i=$((i + 1)); done
+rmdir "$HOME/now/$1"
+END
+chmod +x member
+mkdir "$HOME/now"
+members() { # COUNT WIDTH TENTHS [FILTER]
+	jq -n --arg program "$T/member" --argjson count "$1" --argjson width "$2" --arg time "$3" '{name: "faults", adapter: "slurm", width: $width,
+		members: {command: [$program, "{x}", $time], retries: 0, parameters: {grid: {x: [range($count)]}}, resources: {walltime: "10m"}}}' |
+		jq "${4:-.}" >spec.json
+}
+touch "$HOME/twice"
+ran() { sort -n "$HOME/ran" | xargs; }
+anew() { rm -f "$HOME/ran"; touch "$HOME/ran"; }
+all_succeeded() { # ID COUNT WHAT
+	ok "$3: it ends" wait_ensemble "$1" 150
+	is "$(jq -c '[.state, .members.succeeded]' ensemble.json)" "[\"complete\",$2]" "$3: every member has succeeded"
+}
+
+# --- slurmctld hangs when jobs are submitted: sbatch fails, and Slurm has the job all the same
+slurm_config
+start_daemon --config config.json
+anew
+slurm freeze
+members 2 2 5
+id=$(submit spec.json)
+ok "that it is not known is said" wait_for 30 '[ "$(grep -c "not known whether it was submitted: sbatch: .*timed out" "$DAEMON_LOG")" = 2 ]'
+ok "and that Slurm does not answer" wait_for 30 'stretto adapters --json | jq -e ".adapters[] | select(.name == \"slurm\") | .failing_since != null and (.reason | test(\"timed out|contact\"))"'
+is "$(api GET "/v1/ensembles/$id" | jq -c '[.state, .members.submitted, .members.failed]')" '["running",2,0]' "nothing is changed"
+slurm thaw
+all_succeeded "$id" 2 "hanging at sbatch"
+is "$(ran)" "0 1" "each ran once"
+is "$(grep -c "adapter slurm does not answer" "$DAEMON_LOG")" 1 "one line in the log tells of it"
+is "$(stretto adapters --json | jq '.adapters[] | select(.name == "slurm") | .failing_since')" null "it answers again"
+
+# --- the daemon dies after the submission, before it could write that down
+cat >sbatch-and-kill <<END
+#!/bin/sh
+$(command -v sbatch) "\$@" >$T/answer.\$\$
+status=\$?
+if [ -e $T/kill ]; then rm $T/kill; kill -KILL \$(cat $T/daemon.pid); fi
+cat $T/answer.\$\$
+exit \$status
+END
+chmod +x sbatch-and-kill
+slurm_config sbatch "\"$T/sbatch-and-kill\""
+stop_daemon
+start_daemon --config config.json
+echo "$DAEMON_PID" >daemon.pid
+anew
+touch kill
+members 1 1 5
+before=$(slurm_jobs | wc -l)
+id=$(submit spec.json)
+ok "the daemon is killed when Slurm has the job" wait_for 30 '! kill -0 $DAEMON_PID'
+kill_daemon
+start_daemon --config config.json
+all_succeeded "$id" 1 "killed after sbatch"
+is "$(ran)" 0 "it ran once"
+is "$(($(slurm_jobs | wc -l) - before))" 1 "there was one job of it"
+
+# --- preempted: no failure of the member's, and no retry
+anew
+members 2 2 5 '.members.resources.cpus_per_task = 4'
+touch "$HOME/hold"
+id=$(submit spec.json)
+ok "two run" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
+sbatch -p high -n 4 -J other --wrap "sleep 0.1" -o /dev/null >/dev/null
+ok "one of them is put out, and starts again" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 3 ]'
+rm "$HOME/hold"
+all_succeeded "$id" 2 "preempted"
+
+# --- a job that Slurm has forgotten: its record tells why it ended
+anew
+slurm save
+members 1 1 5
+touch "$HOME/hold"
+id=$(submit spec.json)
+ok "a member runs" wait_for 30 '[ -s "$HOME/ran" ]'
+kill_daemon
+job=$(slurm_jobs | awk '$3 == "RUNNING" { print $2 }')
+slurm work | while read -r pid _; do kill -KILL "$pid"; done
+ok "its job has ended" wait_for 30 'grep -q "^JobId=$job .* JobState=FAILED" slurm/jobcomp.log'
+slurm kill
+slurm rollback
+slurm start
+is "$(slurm_jobs | awk '$2 == '"$job"' { print $2 }')" "" "Slurm does not know it any more"
+rmdir "$HOME/now/0"
+rm "$HOME/hold"
+start_daemon --config config.json
+all_succeeded "$id" 1 "a forgotten job"
+like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome + ": " + .reason')" "^lost: .*Slurm: FAILED" "why the first attempt ended"
+
+# --- slurmctld frozen, killed, and started with the state that it had a while ago, while ensembles run
+read -r ensembles count <<<"${STRETTO_SLURM_LONG:-1 12}"
+anew
+RANDOM=${SEED:=$$}
+diag "SEED=$SEED"
+ids='' faults=0
+for ((i = 0; i < ensembles; i++)); do
+	members "$count" 4 5 ".members.command[1] = \"$i.{x}\""
+	ids="$ids $(submit spec.json)"
+done
+over() { for each in $ids; do [[ $(api GET "/v1/ensembles/$each" | jq -r .state) = @(complete|cancelled) ]] || return 1; done; }
+if [ -z "${STRETTO_SLURM_LONG:-}" ]; then
+	wait_for 30 '[ "$(wc -l <"$HOME/ran")" -ge 2 ]'
+	slurm save
+	wait_for 30 '[ "$(wc -l <"$HOME/ran")" -ge 6 ]'
+	slurm freeze
+	slurm kill
+	slurm rollback
+	slurm start
+else
+	while ! over; do
+		slurm save
+		sleep "0.$((RANDOM % 10))"
+		case $((RANDOM % 4)) in
+		0) slurm freeze; sleep $((RANDOM % 4)); slurm thaw ;;
+		1) slurm kill; slurm start ;;
+		2) slurm kill; slurm rollback; slurm start ;;
+		3) kill_daemon; start_daemon --config config.json ;;
+		esac
+		faults=$((faults + 1))
+		sleep $((3 + RANDOM % 8))
+	done
+	diag "$faults faults"
+fi
+for each in $ids; do wait_ensemble "$each" "${STRETTO_SLURM_LIMIT:-120}"; jq -c '[.id, .state, .members]' ensemble.json; done >ends
+is "$(jq -s "map(select(.[1] == \"complete\" and .[2].succeeded == $count)) | length" ends)" "$ensembles" "every member of every ensemble has succeeded"
+is "$(cat "$HOME/twice")" "" "none ran twice at once"
+is "$(sort "$HOME/ran" | uniq | wc -l)" $((ensembles * count)) "each ran"
+diag "$(wc -l <"$HOME/ran") runs of $((ensembles * count)) members"
+ok "no job is left behind" wait_for 60 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
+
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+slurm_stop
+done_testing

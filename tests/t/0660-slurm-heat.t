@@ -1,0 +1,46 @@
+#!/bin/bash
+# The README's chapter on clusters, as it stands, on a real Slurm: the heat ensemble, its members (MPI) and its training as
+# Slurm's jobs, which stream over TCP, encrypted.
+# shellcheck disable=SC2119 # slurm_start and slurm_config need no words
+TEST_LIMIT=240
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
+# shellcheck source=tests/t/slurm.sh
+. "$srcdir/tests/t/slurm.sh"
+# shellcheck source=tests/t/blocks.sh
+. "$srcdir/tests/t/blocks.sh"
+slurm_start
+
+# What only a test needs, and the chapter has not: jobs bear the test's mark, and a sanitized library is loaded into a Python that
+# loaded the sanitizer first.
+slurm_config
+preload=$(sed -n 's/^LD_PRELOAD=\([^ ]*\) .*/\1/p' bin/strettod 2>/dev/null)
+mkdir -p bin
+printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$preload" "$STRETTO_PYTHON" >bin/python3
+printf '#!/bin/sh\nLD_PRELOAD=%s exec %s/strettod --config %s/config.json "$@"\n' "$preload" "$builddir" "$T" >bin/strettod
+chmod +x bin/*
+PATH=$T/bin:$PATH
+ln -s "$srcdir/examples" .
+run_blocks "$srcdir/README.md" "tested with Slurm"
+
+is "$(squeue -h -a -t all -o '%j' | sort -u | wc -l)" 13 "a job for each member and for the training"
+is "$(squeue -h -a -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
+
+# --- over the network: a rank that is not on this host by what it says of itself, whose socket nobody takes, therefore
+start_daemon --run-dir "$HOME/stretto-runs" --state-dir "$XDG_STATE_HOME/stretto"
+# shellcheck disable=SC2016 # for the members
+jq '.members.parameters.count = 4 | .members.resources = {walltime: "5m"} | .training.buffer.threshold = 10 | .members.command =
+	["sh", "-c", "sed -i \"s/\\\"host\\\": *\\\"[^\\\"]*/\\\"host\\\":\\\"elsewhere/\" $STRETTO_STREAM/g1-rank0.json; exec \"$@\"", "sh"] + .members.command' \
+	examples/heat/heat-slurm.json >spec.json
+id=$(submit spec.json)
+ok "members elsewhere" wait_ensemble "$id" 100
+is "$(jq -c '[.state, .members.succeeded, .training.unique, .training.drawn]' ensemble.json)" '["complete",4,80,80]' \
+	"every time step came over the network, and was used"
+is "$(jq -c '[.host, (.curve | length), (.endpoints | map(select(startswith("tcp://"))) | length > 0)]' \
+	"$HOME/stretto-runs/e$id/training/stream/g1-rank0.json")" '["elsewhere",40,true]' "by TCP and CURVE"
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+slurm_stop
+done_testing

@@ -1,0 +1,245 @@
+/* Commands as child processes: real ones, by a shell. */
+#include "scheduler-adapters/command.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const no_env[] = {"PATH=/usr/bin:/bin", NULL};
+static uv_loop_t loop;
+static struct commands *all;
+static bool gone;
+
+struct answer {
+    unsigned answers;
+    bool in_call;
+    enum command_end end;
+    int status;
+    char out[64], err[200], explained[300];
+    size_t out_size;
+    uint64_t at;
+};
+
+static void answered(void *arg, struct command_result *result)
+{
+    struct answer *a = arg;
+
+    assert_false(a->in_call);
+    a->answers++;
+    a->end = result->end;
+    a->status = result->status;
+    a->out_size = result->out_size;
+    assert_int_equal(strlen(result->out), result->out_size);
+    snprintf(a->out, sizeof a->out, "%s", result->out);
+    snprintf(a->err, sizeof a->err, "%s", result->err);
+    command_explain(result, "it", a->explained, sizeof a->explained);
+    a->at = uv_hrtime();
+}
+
+static void run(const char *script, int64_t limit_ms, const char *const *env, struct answer *a)
+{
+    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+
+    *a = (struct answer){.in_call = true};
+    commands_run(all, &(struct command){.argv = argv, .env = env, .limit_ms = limit_ms, .out_max = 4 << 20, .err_max = 1000},
+                 answered, a);
+    a->in_call = false;
+}
+
+static void until(const struct answer *a)
+{
+    while (a->answers == 0)
+        uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(a->answers, 1);
+}
+
+static int open_all(void **state)
+{
+    assert_int_equal(uv_loop_init(&loop), 0);
+    all = commands_create(&loop, 3);
+    gone = false;
+    return 0;
+}
+
+static void all_gone(void *arg)
+{
+    gone = true;
+}
+
+static int close_all(void **state)
+{
+    if (!gone)
+        commands_destroy(all, all_gone, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_true(gone);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    return 0;
+}
+
+static void output_and_status_are_told(void **state)
+{
+    struct answer a;
+
+    run("echo out; echo err >&2; exit 3", 10000, no_env, &a);
+    assert_int_equal(a.answers, 0);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_EXITED);
+    assert_int_equal(a.status, 3);
+    assert_string_equal(a.out, "out\n");
+    assert_string_equal(a.err, "err\n");
+    assert_string_equal(a.explained, "err");
+    run("exit 4", 10000, no_env, &a);
+    until(&a);
+    assert_string_equal(a.explained, "it ended with status 4");
+}
+
+static void long_output_is_whole_and_longer_is_refused(void **state)
+{
+    struct answer a;
+
+    run("head -c 3000000 /dev/zero | tr '\\0' x", 20000, no_env, &a);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_EXITED);
+    assert_int_equal(a.out_size, 3000000);
+    run("yes", 20000, no_env, &a);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_TOO_LONG);
+    run("yes >&2", 20000, no_env, &a);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_TOO_LONG);
+}
+
+static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **state)
+{
+    struct answer polite, stubborn, orphan;
+    char *end;
+    pid_t pid;
+
+    run("sleep 100 & echo $!; wait", 200, no_env, &polite);
+    run("trap '' TERM; sleep 100 & echo $!; while :; do sleep 1; done", 200, no_env, &stubborn);
+    run("sleep 100 & echo $!; exit 0", 200, no_env, &orphan); /* that holds the pipe */
+    until(&polite);
+    assert_int_equal(polite.end, COMMAND_OUT_OF_TIME);
+    until(&orphan);
+    assert_int_equal(orphan.end, COMMAND_OUT_OF_TIME);
+    until(&stubborn);
+    assert_int_equal(stubborn.end, COMMAND_OUT_OF_TIME);
+    assert_string_equal(stubborn.explained, "it: it did not end in time");
+    assert_true(polite.at < stubborn.at);
+    for (size_t i = 0; i < 3; i++) {
+        const struct answer *of[] = {&polite, &orphan, &stubborn};
+
+        pid = (pid_t)strtol(of[i]->out, &end, 10);
+        assert_true(pid > 1 && *end == '\n');
+        while (kill(pid, 0) == 0) /* killed, and perhaps not yet waited for by who inherits it */
+            usleep(1000);
+        assert_int_equal(errno, ESRCH);
+    }
+}
+
+static void what_cannot_start_is_told(void **state)
+{
+    const char *const argv[] = {"/nowhere/squeue", NULL};
+    struct answer a = {.in_call = true};
+
+    commands_run(all, &(struct command){.argv = argv, .env = no_env, .limit_ms = 1000, .out_max = 10, .err_max = 10}, answered, &a);
+    a.in_call = false;
+    until(&a);
+    assert_int_equal(a.end, COMMAND_NOT_STARTED);
+    assert_string_equal(a.explained, "/nowhere/squeue: no such file or directory");
+}
+
+static void somebody_else_may_kill_it(void **state)
+{
+    struct answer a;
+
+    run("kill -KILL $$", 10000, no_env, &a);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_KILLED);
+}
+
+static void it_sees_no_environment_but_its_own(void **state)
+{
+    const char *const names[] = {"STRETTO_TEST_A", "STRETTO_TEST_B", "STRETTO_TEST_NONE", NULL};
+    const char *const settings[] = {"PATH=/usr/bin:/bin", "STRETTO_TEST_B=set", NULL};
+    struct answer a;
+    char **env;
+
+    setenv("STRETTO_TEST_A", "a", 1);
+    setenv("STRETTO_TEST_B", "b", 1);
+    setenv("STRETTO_TEST_SECRET", "s", 1);
+    env = command_env(names, settings);
+    run("env | grep ^STRETTO | sort | tr '\\n' ' '; pwd", 10000, (const char *const *)env, &a);
+    command_env_free(env);
+    until(&a);
+    assert_string_equal(a.out, "STRETTO_TEST_A=a STRETTO_TEST_B=set /\n");
+}
+
+/* Each holds a directory of its own while it runs; a fourth would be seen. */
+static void so_many_run_at_once_and_no_more(void **state)
+{
+    enum { N = 12 };
+    struct answer a[N];
+    char dir[] = "/tmp/stretto-test-XXXXXX", script[300];
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(script, sizeof script, "mkdir %s/$$; ls %s | wc -l; sleep 0.05; rmdir %s/$$", dir, dir, dir);
+    for (size_t i = 0; i < N; i++)
+        run(script, 30000, no_env, &a[i]);
+    for (size_t i = 0; i < N; i++) {
+        until(&a[i]);
+        assert_int_equal(a[i].end, COMMAND_EXITED);
+        assert_in_range(atoi(a[i].out), 1, 3);
+        assert_true(i < 3 || a[i].at > a[0].at || a[i].at > a[1].at);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void all_are_answered_when_they_are_destroyed(void **state)
+{
+    enum { N = 8 };
+    struct answer a[N], ended;
+
+    run("true", 10000, no_env, &ended);
+    until(&ended);
+    for (size_t i = 0; i < N; i++)
+        run("trap '' TERM; while :; do sleep 1; done", 60000, no_env, &a[i]);
+    for (int i = 0; i < 3; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    for (size_t i = 0; i < N; i++)
+        a[i].in_call = true;
+    commands_destroy(all, all_gone, NULL);
+    for (size_t i = 0; i < N; i++)
+        a[i].in_call = false;
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_true(gone);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(a[i].answers, 1);
+        assert_int_equal(a[i].end, COMMAND_STOPPED);
+    }
+    assert_int_equal(ended.answers, 1);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(output_and_status_are_told),
+        CASE(long_output_is_whole_and_longer_is_refused),
+        CASE(a_command_that_takes_too_long_is_ended_with_what_it_started),
+        CASE(what_cannot_start_is_told),
+        CASE(somebody_else_may_kill_it),
+        CASE(it_sees_no_environment_but_its_own),
+        CASE(so_many_run_at_once_and_no_more),
+        CASE(all_are_answered_when_they_are_destroyed),
+    };
+
+    alarm(60);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* What Slurm's commands print, read. */
+#include "common/xalloc.h"
+#include "scheduler-adapters/slurm.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct slurm_rows rows;
+
+static void parse(const char *text)
+{
+    struct error err = {0};
+
+    assert_int_equal(slurm_rows_parse(&rows, SLURM_ROWS_SQUEUE, xstrdup(text), &err), 0);
+}
+
+static struct adapter_status status_of(const char *name)
+{
+    struct adapter_status status = {0};
+    size_t n;
+    struct slurm_row *row = slurm_rows_find(&rows, name, &n);
+
+    assert_non_null(row);
+    slurm_status(row, &status);
+    return status;
+}
+
+static void states_are_read(void **state)
+{
+    struct adapter_status status;
+
+    parse("a|1|PENDING|100|N/A|n/a||None\n"
+          "b|2|RUNNING|100|120|n1|n[1-2]|None\n"
+          "c|3|COMPLETED|100|120|n1|n1|None\n"
+          "d|4|FAILED|100|120|n1|n1|NonZeroExitCode\n"
+          "e|5|NODE_FAIL|100|120|n1|n1|NodeDown\n"
+          "f|6|CANCELLED|100|130|n/a||None\n"
+          "g|7|CANCELLED by 0|100|130|n1|n1|None\n"
+          "h|8|TIMEOUT|100|130|n1|n1|TimeLimit\n"
+          "i|9|PREEMPTED|100|130|n1|n1|None\n"
+          "j|10|A_NEW_STATE|100|130|n1|n1|None\n"
+          "k|11|PENDING|100|N/A|n/a||PartitionTimeLimit\n"
+          "l|12|PENDING|100|N/A|n/a||ReqNodeNotAvail, UnavailableNodes:n[1-2]\n"
+          "m|13|OUT_OF_MEMORY|100|130|n1|n1|OutOfMemory\n");
+    status = status_of("a");
+    assert_int_equal(status.state, ADAPTER_JOB_QUEUED);
+    assert_string_equal(status.reason, "");
+    status = status_of("b");
+    assert_int_equal(status.state, ADAPTER_JOB_RUNNING);
+    assert_true(status.started_ms == 120000);
+    assert_string_equal(status.host, "n1");
+    assert_string_equal(status.scheduler_id, "2");
+    status = status_of("c");
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_string_equal(status.reason, "");
+    assert_string_equal(status_of("d").reason, "Slurm: FAILED (NonZeroExitCode)");
+    assert_false(status_of("d").node_lost);
+    assert_true(status_of("e").node_lost);
+    assert_string_equal(status_of("f").reason, "cancelled before it started");
+    assert_true(status_of("f").started_ms == 0);
+    assert_string_equal(status_of("g").reason, "Slurm: CANCELLED by 0");
+    assert_string_equal(status_of("h").reason, "Slurm: TIMEOUT (TimeLimit)");
+    assert_false(status_of("h").node_lost);
+    assert_true(status_of("i").node_lost);
+    assert_int_equal(status_of("j").state, ADAPTER_JOB_RUNNING);
+    assert_true(status_of("k").never);
+    assert_string_equal(status_of("k").reason, "PartitionTimeLimit");
+    assert_false(status_of("l").never);
+    assert_string_equal(status_of("m").reason, "Slurm: OUT_OF_MEMORY (OutOfMemory)");
+    slurm_rows_free(&rows);
+}
+
+/* The one that runs, else waits, else the last that ended; of two that wait the first. */
+static void of_one_name_the_right_one_is_told(void **state)
+{
+    size_t n;
+
+    parse("x|7|COMPLETED|100|120|n1|n1|None\nx|9|PENDING|110|N/A|n/a||None\nx|10|PENDING|105|N/A|n/a||None\n"
+          "y|8|RUNNING|130|140|n1|n1|None\ny|11|PENDING|120|N/A|n/a||None\n"
+          "z|12|FAILED|100|120|n1|n1|None\nz|2|COMPLETED|200|220|n1|n1|None\n" /* the ids began anew */
+          "w|99999|PENDING|100|N/A|n/a||None\nw|100000|PENDING|100|N/A|n/a||None\n");
+    assert_string_equal(status_of("x").scheduler_id, "10");
+    assert_non_null(slurm_rows_find(&rows, "x", &n));
+    assert_int_equal(n, 3);
+    assert_string_equal(status_of("y").scheduler_id, "8");
+    assert_string_equal(status_of("z").scheduler_id, "2");
+    assert_string_equal(status_of("w").scheduler_id, "99999");
+    assert_null(slurm_rows_find(&rows, "xx", &n));
+    assert_null(slurm_rows_find(&rows, "a", &n));
+    slurm_rows_free(&rows);
+}
+
+static void what_is_not_whole_is_not_believed(void **state)
+{
+    struct error err = {0};
+    size_t n;
+
+    assert_int_equal(slurm_rows_parse(&rows, SLURM_ROWS_SQUEUE, xstrdup("a|1|PENDING|100|N/A|n/a||None\nb|2|COMPL"), &err), -1);
+    slurm_rows_free(&rows);
+    parse("slurm_load_jobs: a warning\nb|2|RUNNING\na|1|PENDING|100|N/A|n/a||a reason | with a bar\n");
+    assert_null(slurm_rows_find(&rows, "b", &n));
+    assert_string_equal(status_of("a").reason, "a reason | with a bar");
+    slurm_rows_free(&rows);
+    parse("");
+    assert_null(slurm_rows_find(&rows, "a", &n));
+    slurm_rows_free(&rows);
+}
+
+static void the_completion_log_is_read(void **state)
+{
+    slurm_rows_parse_record(&rows, xstrdup(
+        "artial line of a tail Name=p JobState=COMPLETED Partition=main\n"
+        "JobId=5 UserId=me(1) GroupId=me(1) Name=a JobState=FAILED Partition=main TimeLimit=60 StartTime=2026-11-22T01:43:50 "
+        "EndTime=2026-11-22T01:43:51 NodeList=n1 NodeCnt=1 ProcCnt=1 WorkDir=/a b ReservationName= Tres=cpu=1 Account= QOS= "
+        "WcKey= Cluster=unknown SubmitTime=2026-11-22T01:43:49 EligibleTime=2026-11-22T01:43:50 DerivedExitCode=0:0 ExitCode=3:0 \n"
+        "JobId=6 UserId=me(1) GroupId=me(1) Name=b JobState=CANCELLED Partition=main TimeLimit=60 StartTime=2026-11-22T01:43:50 "
+        "EndTime=2026-11-22T01:43:50 NodeList=(null) NodeCnt=0 SubmitTime=2026-11-22T01:43:50 ExitCode=0:0 \n"));
+    assert_int_equal(rows.n, 2);
+    assert_string_equal(status_of("a").reason, "Slurm: FAILED");
+    assert_string_equal(status_of("a").scheduler_id, "5");
+    assert_string_equal(status_of("a").host, "n1");
+    assert_true(status_of("a").started_ms > 0);
+    assert_string_equal(status_of("b").reason, "cancelled before it started");
+    slurm_rows_free(&rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_are_read),
+        cmocka_unit_test(of_one_name_the_right_one_is_told),
+        cmocka_unit_test(what_is_not_whole_is_not_believed),
+        cmocka_unit_test(the_completion_log_is_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
