@@ -161,7 +161,10 @@ left_behind() {
 
 # letter PID: the job descriptor that a runner which still runs was handed by its daemon
 letter() {
-	find "/proc/$1/fd" -lname '/memfd:stretto*' -exec head -q -c 1000000 {} + | grep -a '^{"version":1,"job":'
+	local fd
+	for fd in $(find "/proc/$1/fd" -lname '/memfd:stretto*'); do
+		if grep -q -a '^{"version":1,"job":' "$fd"; then cat "$fd" && echo && return; fi
+	done
 }
 
 describe() { # PID...
