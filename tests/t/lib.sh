@@ -162,9 +162,9 @@ left_behind() {
 # letter PID: the job descriptor that a runner which still runs was handed by its daemon
 letter() {
 	local fd
-	for fd in $(find "/proc/$1/fd" -lname '/memfd:stretto*'); do
+	while read -r fd; do
 		if grep -q -a '^{"version":1,"job":' "$fd"; then cat "$fd" && echo && return; fi
-	done
+	done < <(find "/proc/$1/fd" -lname '/memfd:stretto*')
 }
 
 describe() { # PID...
