@@ -203,7 +203,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
 static int usage(void)
 {
     fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] JOBDIR\n"
-                    "Runs the job described by JOBDIR/job.json. A scheduler adapter of strettod starts it.\n");
+                    "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts it.\n");
     return EX_USAGE;
 }
 
