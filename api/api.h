@@ -17,6 +17,7 @@ struct api_config {
     uv_loop_t *loop;
     struct turn *turn;
     struct store *store;
+    struct store *reader; /* sees what is committed; NULL: there is none, and `store` is read */
     struct engine *engine;
     const struct control *control;
     const struct laps *laps;

@@ -2,7 +2,6 @@
 
 #include "api/limits.h"
 #include "api/piece.h"
-#include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
 
@@ -125,21 +124,15 @@ static void on_beat(uv_timer_t *timer)
 static void on_commit(void *arg)
 {
     struct feed *feed = arg;
-    int64_t newest;
-    struct error err;
 
     if (feed->review) {
         feed->review = false;
         end_those_over(&feed->idle);
         end_those_over(&feed->due);
     }
-    if (store_event_newest(feed->config->store, &newest, &err) < 0) {
-        log_warn("events cannot be told: %s", err.text);
-        return;
-    }
-    feed->newest = newest;
+    feed->newest = store_event_newest(feed->config->store);
     if (feed->joined == 0)
-        feed->upto = newest;
+        feed->upto = feed->newest;
     if (!uv_is_active((uv_handle_t *)&feed->news))
         plan(feed);
 }

@@ -53,9 +53,15 @@ const struct api_config *request_config(const struct request *r)
     return r->host->config;
 }
 
+/* It changes nothing, so it is answered from what is committed; it need not wait for what others change meanwhile. */
+static bool only_reads(const struct request *r)
+{
+    return r->host->config->reader != NULL && (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0);
+}
+
 struct store *request_store(const struct request *r)
 {
-    return r->host->config->store;
+    return only_reads(r) ? r->host->config->reader : r->host->config->store;
 }
 
 int64_t request_now_ms(const struct request *r)
@@ -189,7 +195,7 @@ static void committed(void *arg, const struct error *err)
 /* The answer is there: let it go, or wait for the disk. */
 static void settle(struct request *r)
 {
-    if (r->connection != NULL && store_dirty(request_store(r))) {
+    if (r->connection != NULL && !only_reads(r) && store_dirty(request_store(r))) {
         suspend(r);
         r->refs++;
         turn_after_commit(request_config(r)->turn, committed, r);

@@ -2,7 +2,8 @@
  *
  * A handler is called once, on the loop thread, when the whole request is there. It answers once: at once, or after
  * request_hold() from a later callback on the loop thread. Replies leave only when everything the turn has changed so
- * far is on disk; if that fails the reply becomes the problem. Handlers need not care. */
+ * far is on disk; if that fails the reply becomes the problem. Handlers need not care. Those of GET read what is committed, by a
+ * connection of its own, and wait for nothing. */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
 #include "api/access.h"
@@ -17,7 +18,7 @@ struct request;
 /* For handlers: what was asked. */
 
 const struct api_config *request_config(const struct request *r);
-struct store *request_store(const struct request *r);
+struct store *request_store(const struct request *r); /* for GET and HEAD one that only reads */
 int64_t request_now_ms(const struct request *r);
 
 /* The n-th number of the path. */

@@ -1,6 +1,7 @@
 #include "daemon/app.h"
 
 #include "api/api.h"
+#include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/adapters.h"
@@ -20,6 +21,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #define COMMIT_PAUSE 4 /* times what a commit took, before the next */
@@ -28,7 +30,7 @@
 struct app {
     const struct config *config;
     uv_loop_t loop;
-    struct store *store;
+    struct store *store, *reader; /* the latter NULL where there can be but one */
     struct turn *turn;
     struct engine *engine;
     struct adapters *adapters;
@@ -113,6 +115,7 @@ static int make_api(struct app *app, struct error *err)
         .loop = &app->loop,
         .turn = app->turn,
         .store = app->store,
+        .reader = app->reader,
         .engine = app->engine,
         .control = app->control,
         .laps = app->laps,
@@ -178,13 +181,23 @@ static void start_handles(struct app *app)
     uv_signal_start(&app->on_hup, reload, SIGHUP);
 }
 
+/* What has been committed may not be on the disk, and will not be: whoever waits must not be told otherwise. Started again, the
+ * daemon begins with what is there. */
+static void not_flushed(void *arg, const struct error *err)
+{
+    log_error("%s: the daemon ends at once, since it can vouch for nothing more; jobs under way go on", err->text);
+    log_close();
+    _exit(EX_IOERR);
+}
+
 static int start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
 
     app->logs = logs_create(&app->loop);
     app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
-    if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0)
+    if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0 ||
+        store_open_reader(&app->reader, app->store, err) < 0)
         return -1;
     backup_sweep(app->config->state_dir);
     if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
@@ -196,6 +209,7 @@ static int start(struct app *app, struct error *err)
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
     turn_pause(app->turn, COMMIT_PAUSE);
+    turn_flush_apart(app->turn, not_flushed, NULL);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
@@ -234,6 +248,7 @@ static void finish(struct app *app)
     uv_run(&app->loop, UV_RUN_DEFAULT);
     adapters_free(app->adapters);
     engine_destroy(app->engine);
+    store_close(app->reader);
     store_close(app->store);
     if (uv_loop_close(&app->loop) != 0)
         log_warn("handles were left open at the end");

@@ -67,6 +67,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
 	daemon/sweep.c daemon/sweep.h \
+	daemon/flusher.c daemon/flusher.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
@@ -107,6 +108,7 @@ tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_checkpoint_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_turn_SOURCES = tests/unit/test_turn.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
 tests_unit_test_turn_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_turn_LDADD = libdaemon.la $(unit_libs)
 faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h

@@ -2,6 +2,7 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/flusher.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,13 @@ struct waiter {
     void *arg;
 };
 
+struct waiters {
+    struct waiter *list;
+    size_t n, cap;
+};
+
 struct turn {
+    uv_loop_t *loop;
     uv_prepare_t *prepare; /* apart: libuv frees it after us; likewise the timer */
     uv_timer_t *timer;     /* the end of patience, or of the pause between commits */
     unsigned patience_ms, share;
@@ -25,23 +32,25 @@ struct turn {
     void *arg;
     void (*on_commit)(void *arg);
     void *on_commit_arg;
-    struct waiter *waiters;
-    size_t n, cap;
+    struct waiters waiting; /* for the next commit */
+    struct flusher *flusher; /* NULL: commits flush by themselves */
+    bool flushing;
+    struct waiters flushed; /* wait for the flush that is under way */
+    void (*lost)(void *arg, const struct error *err);
+    void *lost_arg;
     bool troubled;
     struct error trouble;
 };
 
-/* Tell those who waited for this commit; they may write and wait again, which the next round commits. */
-static void tell(struct turn *turn, const struct error *err)
+/* Tell those who waited; they may write and wait again, which the next round commits. */
+static void tell(struct waiters *those, const struct error *err)
 {
-    struct waiter *waiters = turn->waiters;
-    size_t n = turn->n;
+    struct waiters told = *those;
 
-    turn->waiters = NULL;
-    turn->n = turn->cap = 0;
-    for (size_t i = 0; i < n; i++)
-        waiters[i].cb(waiters[i].arg, err);
-    free(waiters);
+    *those = (struct waiters){0};
+    for (size_t i = 0; i < told.n; i++)
+        told.list[i].cb(told.list[i].arg, err);
+    free(told.list);
 }
 
 /* 0 or -1, and when the next one may be. Where changes come seldom a pause would join none, and only hold them up. */
@@ -72,27 +81,58 @@ static void note_wanted(struct turn *turn)
     turn->wanted_ns = (7 * turn->wanted_ns + after) / 8;
 }
 
+/* What was committed is on disk. */
+static void conclude(struct turn *turn, bool wrote, struct waiters *those)
+{
+    if (wrote && turn->troubled)
+        log_info("changes can be stored again");
+    if (wrote)
+        turn->troubled = false;
+    if (wrote && turn->on_commit != NULL)
+        turn->on_commit(turn->on_commit_arg);
+    tell(those, NULL);
+}
+
+static void on_flushed(void *arg, const struct error *err)
+{
+    struct turn *turn = arg;
+
+    turn->flushing = false;
+    if (err != NULL) {
+        turn->lost(turn->lost_arg, err);
+        return;
+    }
+    store_flushed(turn->store);
+    conclude(turn, true, &turn->flushed);
+}
+
+/* Leave the flush of what has just been committed to the flusher. */
+static void flush(struct turn *turn)
+{
+    turn->flushing = true;
+    turn->flushed = turn->waiting;
+    turn->waiting = (struct waiters){0};
+    flusher_start(turn->flusher);
+}
+
 static void settle(struct turn *turn)
 {
-    while (store_dirty(turn->store) || turn->n > 0) {
+    while (!turn->flushing && (store_dirty(turn->store) || turn->waiting.n > 0)) {
         bool wrote = store_dirty(turn->store);
         struct error err;
 
         if (commit(turn, wrote, &err) == 0) {
-            if (wrote && turn->troubled)
-                log_info("changes can be stored again");
-            if (wrote)
-                turn->troubled = false;
-            if (wrote && turn->on_commit != NULL)
-                turn->on_commit(turn->on_commit_arg);
-            tell(turn, NULL);
+            if (store_owes_flush(turn->store))
+                flush(turn);
+            else
+                conclude(turn, wrote, &turn->waiting);
             continue;
         }
         if (!turn->troubled || strcmp(err.text, turn->trouble.text) != 0) /* once, not a thousand times while the disk is full */
             log_error("changes cannot be stored, and are taken back: %s", err.text);
         turn->troubled = true;
         turn->trouble = err;
-        tell(turn, &err);
+        tell(&turn->waiting, &err);
         turn->rolled_back(turn->arg);
         return; /* what is still open waits for the next turn, so that a full disk does not make a busy loop */
     }
@@ -110,7 +150,7 @@ static uint64_t due_in(const struct turn *turn)
 
     if (!store_dirty(turn->store))
         return 0;
-    if (turn->n == 0 && turn->patience_ms > 0)
+    if (turn->waiting.n == 0 && turn->patience_ms > 0)
         return turn->patience_ms;
     now = turn->share > 0 ? uv_hrtime() : 0;
     return now < turn->next_ns ? (turn->next_ns - now + 999999) / 1000000 : 0;
@@ -123,6 +163,8 @@ static void on_prepare(uv_prepare_t *handle)
 
     if (turn->share > 0 && !turn->wanted && store_dirty(turn->store))
         note_wanted(turn);
+    if (turn->flushing) /* after its end the loop comes by here again */
+        return;
     ms = due_in(turn);
     if (ms == 0) {
         uv_timer_stop(turn->timer);
@@ -146,6 +188,7 @@ struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_bac
 {
     struct turn *turn = xcalloc(1, sizeof *turn);
 
+    turn->loop = loop;
     turn->store = store;
     turn->rolled_back = rolled_back;
     turn->arg = arg;
@@ -168,20 +211,34 @@ void turn_destroy(struct turn *turn)
 {
     if (turn == NULL)
         return;
+    if (turn->flusher != NULL)
+        flusher_destroy(turn->flusher);
+    store_defer_flush(turn->store, false);
     settle(turn);
     uv_close((uv_handle_t *)turn->prepare, free_handle);
     uv_close((uv_handle_t *)turn->timer, free_handle);
-    free(turn->waiters);
+    free(turn->waiting.list);
+    free(turn->flushed.list); /* of a flush that failed, where the process goes on all the same */
     free(turn);
 }
 
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg)
 {
-    if (turn->n == turn->cap) {
-        turn->cap = turn->cap ? 2 * turn->cap : 16;
-        turn->waiters = xrealloc(turn->waiters, turn->cap, sizeof *turn->waiters);
+    struct waiters *w = &turn->waiting;
+
+    if (w->n == w->cap) {
+        w->cap = w->cap ? 2 * w->cap : 16;
+        w->list = xrealloc(w->list, w->cap, sizeof *w->list);
     }
-    turn->waiters[turn->n++] = (struct waiter){cb, arg};
+    w->list[w->n++] = (struct waiter){cb, arg};
+}
+
+void turn_flush_apart(struct turn *turn, void (*lost)(void *arg, const struct error *err), void *arg)
+{
+    turn->lost = lost;
+    turn->lost_arg = arg;
+    turn->flusher = flusher_create(turn->loop, turn->store, on_flushed, turn);
+    store_defer_flush(turn->store, true);
 }
 
 void turn_on_commit(struct turn *turn, void (*cb)(void *arg), void *arg)

@@ -20,11 +20,16 @@ void turn_be_patient(struct turn *turn, unsigned ms);
  * a few milliseconds at most: some are then one, and a slow disk leaves the loop its time. 0, as it is at first: none. */
 void turn_pause(struct turn *turn, unsigned share);
 
+/* From now on a thread of its own flushes what is committed to the disk, while the loop goes on; those who wait are told once it has,
+ * and nothing is committed meanwhile. `lost` is called where a flush fails: what memory and the store say may then not be on the disk,
+ * now or ever, so it must end the process without telling anybody anything. */
+void turn_flush_apart(struct turn *turn, void (*lost)(void *arg, const struct error *err), void *arg);
+
 /* Call cb once the turn's changes are on disk (err NULL), or are rolled back (err says why). Never from inside. */
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg);
 
-/* Call cb after every commit that wrote something, before those who waited for it: at that moment the store holds
- * nothing but what is on disk. It must not write. One at most; NULL ends it. */
+/* Call cb after every commit that wrote something, before those who waited for it: at that moment all that is committed is
+ * on disk. It must not write. One at most; NULL ends it. */
 void turn_on_commit(struct turn *turn, void (*cb)(void *arg), void *arg);
 
 /* NULL while the last commit went well, else why it did not: for /readyz. */

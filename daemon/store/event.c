@@ -15,14 +15,9 @@ int store_event_put(struct store *store, int64_t time_ms, const char *kind, int6
     return 0;
 }
 
-int store_event_newest(struct store *store, int64_t *newest, struct error *err)
+int64_t store_event_newest(const struct store *store)
 {
-    int64_t oldest;
-
-    if (store->newest_event == 0 && store_event_bounds(store, &oldest, &store->newest_event, err) < 0)
-        return -1;
-    *newest = store->newest_event;
-    return 0;
+    return store->newest_event;
 }
 
 int store_event_add(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,

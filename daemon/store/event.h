@@ -29,8 +29,8 @@ int store_event_add(struct store *store, int64_t time_ms, const char *kind, int6
 int store_event_each(struct store *store, int64_t after, int64_t upto, const struct event_filter *filter, int limit,
                      int (*each)(void *arg, const struct event_row *row), void *arg, struct error *err);
 
-/* The id of the newest ever made that is committed; asked for after every commit. */
-int store_event_newest(struct store *store, int64_t *newest, struct error *err);
+/* The id of the newest ever made that is on disk, without asking the database. */
+int64_t store_event_newest(const struct store *store);
 
 /* The ids of the oldest kept and of the newest ever made; oldest is newest + 1 where none is kept. */
 int store_event_bounds(struct store *store, int64_t *oldest, int64_t *newest, struct error *err);

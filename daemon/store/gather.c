@@ -13,6 +13,8 @@ struct gathering {
     unsigned char *data; /* that is not written yet: `size` bytes that belong at `offset` */
     sqlite3_int64 offset;
     size_t size;
+    bool fresh, header; /* something was written since a flush was last asked for; the log's header, since one was made */
+    bool defer, owed;
 };
 
 static struct gathering *of(sqlite3_file *file)
@@ -38,6 +40,9 @@ static int log_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 
     struct gathering *g = of(file);
     size_t size = (size_t)n;
 
+    g->fresh = true;
+    if (offset == 0)
+        g->header = true;
     if (g->size > 0 && (offset != g->offset + (sqlite3_int64)g->size || g->size + size > GATHERED_MAX)) {
         int rc = write_out(g);
 
@@ -71,12 +76,24 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
     return rc == SQLITE_OK ? methods(g)->xTruncate(g->real, size) : rc;
 }
 
+/* One that is asked for with nothing new in the log is a checkpoint's, which relies on it. */
 static int log_sync(sqlite3_file *file, int flags)
 {
     struct gathering *g = of(file);
+    bool fresh = g->fresh;
     int rc = write_out(g);
 
-    return rc == SQLITE_OK ? methods(g)->xSync(g->real, flags) : rc;
+    g->fresh = false;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (g->defer && fresh && !g->header) {
+        g->owed = true;
+        return SQLITE_OK;
+    }
+    rc = methods(g)->xSync(g->real, flags);
+    if (rc == SQLITE_OK)
+        g->header = g->owed = false;
+    return rc;
 }
 
 static int log_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -142,6 +159,36 @@ static const sqlite3_io_methods log_methods = {
     .xSectorSize = log_sector,
     .xDeviceCharacteristics = log_characteristics,
 };
+
+sqlite3_file *gather_log(sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || file == NULL ||
+        file->pMethods != &log_methods)
+        return NULL;
+    return file;
+}
+
+void gather_defer(sqlite3_file *log, bool defer)
+{
+    of(log)->defer = defer;
+}
+
+bool gather_owes(const sqlite3_file *log)
+{
+    return of((sqlite3_file *)log)->owed;
+}
+
+void gather_settle(sqlite3_file *log)
+{
+    of(log)->owed = false;
+}
+
+int gather_flush(sqlite3_file *log)
+{
+    return methods(of(log))->xSync(of(log)->real, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+}
 
 static sqlite3_vfs *usual;
 

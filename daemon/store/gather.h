@@ -4,11 +4,30 @@
  * what a commit costs. All else goes to the usual file system.
  *
  * Right only with `PRAGMA synchronous = FULL`: then a commit is told to other connections, by the log's index, only after the
- * log was flushed, which is when it is written here. A write that fails is then told by the flush. */
+ * log was flushed, which is when it is written here. A write that fails is then told by the flush.
+ *
+ * A flush may be left to somebody else, on another thread, so that the one who commits need not wait for the disk: it is then
+ * owed. A crash of the machine before it is made good loses that commit, and those after it; nothing else, since every frame of
+ * the log vouches for those before it. The flush of a log's header, between two of its lives, is never put off: frames of the
+ * new one behind the header of the old one would bring the old ones back. Nor is that of a checkpoint, which comes after a commit
+ * and finds nothing new. */
 #ifndef DAEMON_STORE_GATHER_H
 #define DAEMON_STORE_GATHER_H
+#include <sqlite3.h>
+#include <stdbool.h>
 
 /* Its name, for sqlite3_open_v2(); NULL, which is the usual one, where there is no memory. */
 const char *gather_vfs(void);
+
+/* The log of a connection's main database; NULL where it is none of ours. It stays the same for as long as the connection and its
+ * journal mode do, once there is one: after the first write. */
+sqlite3_file *gather_log(sqlite3 *db);
+
+void gather_defer(sqlite3_file *log, bool defer); /* from now on, flushes are owed, or made */
+bool gather_owes(const sqlite3_file *log);
+void gather_settle(sqlite3_file *log); /* what was owed has been made good by gather_flush() */
+
+/* Make good what is owed: SQLite's code. From any thread; nothing may be committed meanwhile. */
+int gather_flush(sqlite3_file *log);
 
 #endif

@@ -13,9 +13,11 @@ struct store {
     char control_secret[65];
     bool exclusive; /* nobody else can read the database meanwhile */
     bool in_transaction;
+    sqlite3_file *log; /* whose flushes can be put off, once it has been looked for */
+    bool defer;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;
-    int64_t event_made, newest_event; /* ids: in this transaction, committed; 0: none, not known yet */
+    int64_t event_made, event_owed, newest_event; /* ids: in this transaction, committed and not flushed, flushed; 0: none */
     int64_t failures;
     char last_failure[256];
     struct {

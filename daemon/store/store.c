@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/store/event.h"
 #include "daemon/store/gather.h"
 #include "daemon/store/place.h"
 
@@ -152,11 +153,38 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         prepared(store, rollback_sql, err) == NULL)
         goto fail;
+    if (store_event_bounds(store, &(int64_t){0}, &store->newest_event, err) < 0)
+        goto fail;
     store->exclusive = journal == STORE_JOURNAL_ROLLBACK;
     *out = store;
     return 0;
 fail:
     store_close(store);
+    return -1;
+}
+
+int store_open_reader(struct store **out, const struct store *store, struct error *err)
+{
+    struct store *reader;
+
+    *out = NULL;
+    if (store->exclusive)
+        return 0;
+    reader = xcalloc(1, sizeof *reader);
+    reader->lock_fd = -1;
+    reader->path = xstrdup(store->path);
+    if (sqlite3_open_v2(reader->path, &reader->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        store_error(reader, "cannot open the database for reading", err);
+        goto fail;
+    }
+    sqlite3_extended_result_codes(reader->db, 0);
+    sqlite3_busy_timeout(reader->db, 1000);
+    if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || prepared(reader, rollback_sql, err) == NULL)
+        goto fail;
+    *out = reader;
+    return 0;
+fail:
+    store_close(reader);
     return -1;
 }
 
@@ -399,16 +427,55 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
     snprintf(out, size, "%s", text ? (const char *)text : "");
 }
 
+void store_defer_flush(struct store *store, bool defer)
+{
+    store->defer = defer;
+}
+
+bool store_owes_flush(const struct store *store)
+{
+    return store->log != NULL && gather_owes(store->log);
+}
+
+int store_flush(struct store *store, struct error *err)
+{
+    int rc = gather_flush(store->log);
+
+    return rc == SQLITE_OK ? 0 : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
+}
+
+void store_flushed(struct store *store)
+{
+    gather_settle(store->log);
+    if (store->event_owed != 0)
+        store->newest_event = store->event_owed;
+    store->event_owed = 0;
+}
+
+static int commit(struct store *store, struct error *err)
+{
+    int rc;
+
+    if (store->defer && store->log == NULL)
+        store->log = gather_log(store->db);
+    if (!store->defer || store->log == NULL)
+        return run(store, commit_sql, err);
+    gather_defer(store->log, true);
+    rc = run(store, commit_sql, err);
+    gather_defer(store->log, false);
+    return rc;
+}
+
 int store_commit(struct store *store, struct error *err)
 {
     struct error rest;
 
     if (!store->in_transaction)
         return 0;
-    if (!store->doomed && run(store, commit_sql, &store->why) == 0) {
+    if (!store->doomed && commit(store, &store->why) == 0) {
         store->in_transaction = false;
         if (store->event_made != 0)
-            store->newest_event = store->event_made;
+            *(store_owes_flush(store) ? &store->event_owed : &store->newest_event) = store->event_made;
         store->event_made = 0;
         return 0;
     }

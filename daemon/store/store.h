@@ -34,6 +34,19 @@ bool store_dirty(const struct store *store); /* something waits for a commit */
  * (no room on the disk) or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
+/* With `defer`, a commit leaves its flush to the disk to store_flush(), where the log allows it: it is then owed, and nothing that
+ * depends on the commit may be told before it is made good. Off at first. */
+void store_defer_flush(struct store *store, bool defer);
+bool store_owes_flush(const struct store *store);
+/* From any thread, while nothing is committed. -1: what was committed last may or may not be on the disk, and the system
+ * forgets what it could not write: there is no way to find out, or to try again. */
+int store_flush(struct store *store, struct error *err);
+void store_flushed(struct store *store); /* by the loop's thread, after it */
+
+/* A second connection, for the same thread, that only reads, and sees what is committed and nothing else: for what is asked while
+ * changes are open. *out is NULL where the database can have but one. To be closed before the store. */
+int store_open_reader(struct store **out, const struct store *store, struct error *err);
+
 /* Something that the turn's changes depend on could not be read: nothing of this turn may be kept, and its commit will
  * say why. Returns -1. */
 int store_doom(struct store *store, const struct error *why);

@@ -34,6 +34,8 @@ struct file {
     sqlite3_file *real; /* behind this struct */
 };
 
+#define SECTOR ((size_t)4096) /* what a page cache writes at once */
+
 static sqlite3_vfs vfs, *below;
 static sqlite3_mem_methods memory;
 static struct image *images;
@@ -147,36 +149,58 @@ static void note(struct image *image, const void *data, size_t size, sqlite3_int
     }
 }
 
-static void apply(struct image *image, const struct change *change, size_t size)
+/* From `from` to `to`, within the change. */
+static void apply(struct image *image, const struct change *change, size_t from, size_t to)
 {
-    size_t end = (size_t)change->offset + size;
+    size_t end = (size_t)change->offset + to;
 
     if (change->data == NULL) {
         if (image->size > (size_t)change->offset)
             image->size = (size_t)change->offset;
         return;
     }
+    if (to <= from)
+        return;
     if (end > image->size) {
         image->durable = xrealloc(image->durable, 1, end);
         memset(image->durable + image->size, 0, end - image->size);
         image->size = end;
     }
-    if (size > 0)
-        memcpy(image->durable + change->offset, change->data, size);
+    memcpy(image->durable + (size_t)change->offset + from, change->data + from, to - from);
+}
+
+static unsigned draw(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(*seed >> 61) & 3;
+}
+
+/* Any of its sectors, since a disk writes them in an order of its own. */
+static void apply_torn(struct image *image, const struct change *change, uint64_t *seed)
+{
+    size_t from = 0;
+
+    while (from < change->size) {
+        size_t to = from + SECTOR - ((size_t)change->offset + from) % SECTOR;
+
+        if (to > change->size)
+            to = change->size;
+        if (draw(seed) & 1)
+            apply(image, change, from, to);
+        from = to;
+    }
 }
 
 static void settle(struct image *image, uint64_t *seed)
 {
     for (size_t i = 0; image != NULL && i < image->n; i++) {
         struct change *change = &image->changes[i];
-        unsigned chance = 3;
+        unsigned chance = seed != NULL ? draw(seed) : 3;
 
-        if (seed != NULL) {
-            *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            chance = (unsigned)(*seed >> 61) & 3;
-        }
-        if (chance > 0) /* a torn write ends with a sector */
-            apply(image, change, chance == 1 ? change->size / 2 & ~(size_t)511 : change->size);
+        if (chance == 1 && change->data != NULL)
+            apply_torn(image, change, seed);
+        else if (chance > 0)
+            apply(image, change, 0, change->size);
         free(change->data);
     }
     if (image != NULL) {

@@ -30,7 +30,7 @@ bool faultfs_power_is_off(void);
 /* Calls of the armed kind since it was armed. */
 int64_t faultfs_calls(void);
 
-/* After FAULT_POWER: of what was written after the last sync of a file, some is there, some is torn, and some is not.
+/* After FAULT_POWER, which must have been armed, for an n however far, when the files were opened: of what was written after the last sync of a file, some is there, some is torn, and some is not.
  * Everything must have been closed. Disarms. */
 void faultfs_restore(uint64_t seed);
 /* The files of a test are gone: forget what is known about them. */

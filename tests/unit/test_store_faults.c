@@ -19,6 +19,7 @@
 
 #define MEMBERS 5
 #define STEPS 5
+#define NOTES 12
 #define LONG_REASON "a reason that is long enough to be told from one that was cut, or that was never read at all"
 
 static char reason[800]; /* of the last commit that failed */
@@ -27,6 +28,7 @@ static char reason[800]; /* of the last commit that failed */
 enum said { NOT_TRIED, KEPT, NOT_KEPT, UNSURE };
 struct life {
     struct store *store;
+    bool over; /* a flush failed: the daemon ends then */
     enum said made[STEPS], ended[STEPS], noted[STEPS + 1];
     int64_t ids[STEPS], jobs[STEPS], trainings[STEPS];
 };
@@ -41,6 +43,13 @@ static enum said commit(struct life *life)
         MUST((strcmp(err.code, "store_full") == 0 || strcmp(err.code, "store_io") == 0) && err.text[0],
              "a commit fails with %s: %s", err.code, err.text);
     MUST(!store_dirty(life->store), "something is left of a commit");
+    if (rc == 0 && store_owes_flush(life->store)) {
+        if (store_flush(life->store, &err) < 0) {
+            life->over = true;
+            return UNSURE;
+        }
+        store_flushed(life->store);
+    }
     /* where the power goes during a commit, nobody can tell */
     return rc == 0 ? KEPT : faultfs_power_is_off() ? UNSURE : NOT_KEPT;
 }
@@ -53,6 +62,8 @@ static void make(struct life *life, int step)
     struct training_row training = {.ranks = 1, .generation = 1, .created_ms = 1};
     struct error err;
 
+    if (life->over)
+        return;
     snprintf(ens.name, sizeof ens.name, "ensemble %d", step);
     store_ensemble_insert(life->store, &ens, "{\"a\": \"spec\"}", &err);
     job.ensemble = training.ensemble = ens.id;
@@ -80,7 +91,7 @@ static void end(struct life *life, int step)
     struct error err;
     int rc;
 
-    if (life->made[step] != KEPT)
+    if (life->over || life->made[step] != KEPT)
         return;
     rc = store_ensemble_get(life->store, life->ids[step], &ens, &err);
     if (rc < 0)
@@ -119,6 +130,8 @@ static void note(struct life *life, int step)
     char key[32];
     struct error err;
 
+    if (life->over)
+        return;
     snprintf(key, sizeof key, "key %d", step);
     snprintf(token.label, sizeof token.label, "token %d", step);
     memset(token.hash, 'a' + step, 64);
@@ -301,7 +314,7 @@ static void check_life(struct life *life)
     sqlite3_close(db);
 }
 
-static bool live_once(size_t fault, int64_t n, const char *template)
+static bool live_once(size_t fault, int64_t n, const char *template, bool apart)
 {
     struct life life = {0};
     struct error err;
@@ -309,13 +322,17 @@ static bool live_once(size_t fault, int64_t n, const char *template)
 
     faulty_clear_dir();
     write_file(template, path);
-    snprintf(place, sizeof place, "life with %s at %lld", faults[fault].name, (long long)n);
+    snprintf(place, sizeof place, "life with %s at %lld%s", faults[fault].name, (long long)n, apart ? ", flushed apart" : "");
+    if (faults[fault].kind == FAULT_POWER)
+        faultfs_arm(FAULT_POWER, INT64_MAX, 1); /* what is written is followed from when a file is opened on */
     assert_int_equal(store_open(&life.store, dir, &err), 0);
+    store_defer_flush(life.store, apart);
     faultfs_arm(faults[fault].kind, n, faults[fault].times);
     live(&life);
     struck = faultfs_struck();
-    if (faults[fault].kind != FAULT_POWER) { /* where it is gone before the end, the same store goes on */
+    if (faults[fault].kind != FAULT_POWER)
         faultfs_disarm();
+    if (faults[fault].kind != FAULT_POWER && !life.over) { /* where it is gone before the end, the same store goes on */
         note(&life, STEPS);
         MUST(life.noted[STEPS] == KEPT, "it does not go on once the fault is gone: %s", reason);
     }
@@ -341,7 +358,65 @@ static void what_is_told_is_true_in_spite_of_faults(void **state)
     store_close(store);
     write_file(path, template);
     for (size_t fault = 0; fault < FAULTS; fault++)
-        for (int64_t n = 1; live_once(fault, n, template); n = after(n, 12))
+        for (int64_t n = 1; live_once(fault, n, template, false); n = after(n, 12))
+            ;
+    for (size_t fault = 0; fault < FAULTS; fault++)
+        if (faults[fault].kind != FAULT_MALLOC && faults[fault].kind != FAULT_READ) /* flushes do neither */
+            for (int64_t n = 1; live_once(fault, n, template, true); n = after(n, 12))
+                ;
+}
+
+/* Small changes, a log that begins anew all the time, and flushes apart: what is on the disk when the power goes may then be
+ * any part of what was written since the last of them. */
+static bool cut_once(int64_t n, uint64_t seed, const char *template)
+{
+    int64_t kept = 0, there;
+    struct life life = {0};
+    struct error err;
+    sqlite3 *db;
+    bool struck;
+
+    faulty_clear_dir();
+    write_file(template, path);
+    snprintf(place, sizeof place, "power cut at %lld, seed %lld", (long long)n, (long long)seed);
+    faultfs_arm(FAULT_POWER, INT64_MAX, 1);
+    assert_int_equal(store_open(&life.store, dir, &err), 0);
+    store_defer_flush(life.store, true);
+    sqlite3_wal_autocheckpoint(life.store->db, 2 + (int)seed);
+    faultfs_arm(FAULT_POWER, n, 1);
+    for (int i = 0; i < NOTES && !life.over; i++) {
+        store_event_add(life.store, 1, "note", i + 1, -1, i % 3 == 0 ? json_string(LONG_REASON LONG_REASON) : NULL, &err);
+        if (i % 3 == 1) /* not every change is of all tables */
+            store_idempotency_put(life.store, LONG_REASON + i, "digest", 201, LONG_REASON, 1000, &err);
+        if (commit(&life) != KEPT)
+            break;
+        kept++;
+    }
+    struck = faultfs_struck();
+    store_close(life.store);
+    faultfs_restore(seed);
+    db = look(path);
+    is_whole(db);
+    there = number_of(db, "SELECT count(*) FROM event WHERE kind = 'note'");
+    MUST(there >= kept, "%lld notes were kept, and %lld are there", (long long)kept, (long long)there);
+    MUST(number_of(db, "SELECT coalesce(max(ensemble), 0) FROM event WHERE kind = 'note'") == there, "one between is gone");
+    MUST(number_of(db, "SELECT count(*) FROM idempotency") == (there + 1) / 3, "half of a change is there");
+    sqlite3_close(db);
+    return struck;
+}
+
+static void a_power_cut_leaves_what_was_flushed(void **state)
+{
+    char template[96];
+    struct store *store;
+    struct error err;
+
+    snprintf(template, sizeof template, "%s/template.db", dir);
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    store_close(store);
+    write_file(path, template);
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        for (int64_t n = 1; cut_once(n, seed, template); n++)
             ;
 }
 
@@ -349,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_told_is_true_in_spite_of_faults, faulty_new_dir, faulty_remove_dir),
+        cmocka_unit_test_setup_teardown(a_power_cut_leaves_what_was_flushed, faulty_new_dir, faulty_remove_dir),
     };
 
     log_init("faults", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);

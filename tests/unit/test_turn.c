@@ -1,6 +1,7 @@
 /* When a loop turn's changes are committed, and who is told. */
 #include "daemon/store/event.h"
 #include "daemon/turn.h"
+#include "tests/sim/faultfs.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -67,6 +68,14 @@ static void tell(void *arg, const struct error *err)
     told++;
 }
 
+/* What is told is on disk, and whatever has been changed since is not committed yet. */
+static void tell_apart(void *arg, const struct error *err)
+{
+    assert_null(err);
+    assert_false(store_owes_flush(store));
+    told++;
+}
+
 static void changes_are_committed_at_the_end_of_the_turn(void **state)
 {
     change();
@@ -117,6 +126,77 @@ static void what_comes_in_the_pause_after_a_commit_is_told_too(void **state)
     }
 }
 
+static void no_loss(void *arg, const struct error *err)
+{
+    fail();
+}
+
+static void a_flush_apart_is_waited_for(void **state)
+{
+    turn_flush_apart(turn, no_loss, NULL);
+    for (int i = 1; i <= 50; i++) {
+        change();
+        turn_after_commit(turn, tell_apart, NULL);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        while (told < i) /* without another event */
+            uv_run(&loop, UV_RUN_ONCE);
+        assert_int_equal(store_event_newest(store), i);
+    }
+}
+
+static void what_comes_during_a_flush_is_committed_after_it(void **state)
+{
+    turn_flush_apart(turn, no_loss, NULL);
+    for (int i = 0; i < 200; i++) { /* faster than flushes are */
+        change();
+        turn_after_commit(turn, tell_apart, NULL);
+        uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    while (told < 200)
+        uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(store_event_newest(store), 200);
+    assert_false(store_dirty(store));
+}
+
+static void a_flush_under_way_is_waited_for_at_the_end(void **state)
+{
+    turn_flush_apart(turn, no_loss, NULL);
+    change();
+    turn_after_commit(turn, tell_apart, NULL);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    change(); /* close_all() sees that it is not lost */
+}
+
+static int lost;
+
+static void note_loss(void *arg, const struct error *err)
+{
+    assert_string_equal(err->code, "store_io");
+    lost++;
+}
+
+static void not_told(void *arg, const struct error *err)
+{
+    fail();
+}
+
+static void what_could_not_be_flushed_is_told_to_nobody(void **state)
+{
+    turn_flush_apart(turn, note_loss, NULL);
+    change();
+    turn_after_commit(turn, tell_apart, NULL);
+    while (told == 0) /* the log's first life has begun: its header is flushed at once */
+        uv_run(&loop, UV_RUN_ONCE);
+    change();
+    turn_after_commit(turn, not_told, NULL);
+    faultfs_arm(FAULT_POWER, 2, 1); /* its pages are written, and then */
+    lost = 0;
+    while (lost == 0)
+        uv_run(&loop, UV_RUN_ONCE);
+    faultfs_disarm();
+    assert_int_equal(store_event_newest(store), 1);
+}
+
 static unsigned commits;
 
 static void count_commit(void *arg)
@@ -150,9 +230,15 @@ int main(void)
         WITH_ALL(who_waits_is_told_at_once),
         WITH_ALL(what_is_put_off_is_committed_at_the_end),
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
+        WITH_ALL(a_flush_apart_is_waited_for),
+        WITH_ALL(what_comes_during_a_flush_is_committed_after_it),
+        WITH_ALL(a_flush_under_way_is_waited_for_at_the_end),
+        WITH_ALL(what_could_not_be_flushed_is_told_to_nobody),
         WITH_ALL(changes_close_upon_each_other_share_commits),
     };
 
+    if (faultfs_install() < 0)
+        return 99;
     alarm(60); /* what is never told would be waited for for ever */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
