@@ -13,4 +13,6 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
 void ensemble_reply(struct request *r, int status);
 /* Likewise, with how many of its members were resubmitted. */
 void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n);
+/* `from` of a body that asks for a resubmission: "checkpoint" (where it is missing) or "start". 0 or -1. */
+int resubmission_from(const json_t *json, bool *afresh, struct error *err);
 #endif

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 /* The states from which a member can go again, unless some of them are named; each once. */
-static int read_states(const json_t *json, enum member_state states[2], size_t *n, struct error *err)
+static int read_body(const json_t *json, enum member_state states[2], size_t *n, bool *afresh, struct error *err)
 {
-    static const char *const known[] = {"states", NULL};
+    static const char *const known[] = {"states", "from", NULL};
     static const enum member_state possible[] = {MEMBER_FAILED, MEMBER_UNFINISHED};
     bool wanted[MEMBER_STATE_COUNT] = {[MEMBER_FAILED] = true, [MEMBER_UNFINISHED] = true};
     const json_t *names = NULL, *name;
@@ -16,7 +16,8 @@ static int read_states(const json_t *json, enum member_state states[2], size_t *
 
     if (!json_is_object(json))
         return error_at(err, "spec_wrong_type", "", "what to resubmit is an object, not %s", jsonx_type_name(json));
-    if (jsonx_only(json, "", known, err) < 0 || jsonx_strings(json, "", "states", JSONX_OPTIONAL, 1, &names, err) < 0)
+    if (jsonx_only(json, "", known, err) < 0 || jsonx_strings(json, "", "states", JSONX_OPTIONAL, 1, &names, err) < 0 ||
+        resubmission_from(json, afresh, err) < 0)
         return -1;
     if (names != NULL)
         wanted[MEMBER_FAILED] = wanted[MEMBER_UNFINISHED] = false;
@@ -43,9 +44,10 @@ static void resubmit(struct request *r, const json_t *json, const struct idempot
     struct error err;
     int64_t n;
     size_t n_states = 0;
+    bool afresh;
 
-    if (read_states(json, states, &n_states, &err) < 0 ||
-        engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, &n, &err) < 0)
+    if (read_body(json, states, &n_states, &afresh, &err) < 0 ||
+        engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, afresh, &n, &err) < 0)
         request_reply_problem(r, &err);
     else
         resubmission_reply(r, key, n);

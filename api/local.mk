@@ -29,6 +29,8 @@ libapi_la_SOURCES = \
 	api/host.c api/host.h \
 	api/idempotency.c api/idempotency.h \
 	api/job_get.c \
+	api/checkpoint_json.c api/checkpoint_json.h \
+	api/checkpoints_get.c \
 	api/job_json.c api/job_json.h \
 	api/jobs_get.c \
 	api/limits.h \

@@ -1,3 +1,4 @@
+#include "api/checkpoint_json.h"
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
@@ -5,6 +6,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+
+#define CHECKPOINTS_MAX 1000 /* that a spec may keep */
 
 static int add_attempt(void *arg, const struct attempt_row *row)
 {
@@ -20,6 +23,7 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "signal", row->signal > 0 ? json_integer(row->signal) : json_null());
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "host", value_text_or_null(row->host));
+    json_object_set_new(json, "resumed", value_text_or_null(row->resumed));
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));
     json_object_set_new(json, "ended", value_time(row->ended_ms));
@@ -28,7 +32,20 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     return 0;
 }
 
-static json_t *member_json(const struct member_row *row, const struct spec *spec, json_t *attempts)
+struct checkpoints {
+    const struct request *r;
+    json_t *items;
+};
+
+static int add_checkpoint(void *arg, const struct member_checkpoint_row *row)
+{
+    struct checkpoints *checkpoints = arg;
+
+    json_array_append_new(checkpoints->items, checkpoint_json(checkpoints->r, row));
+    return 0;
+}
+
+static json_t *member_json(const struct member_row *row, const struct spec *spec, json_t *attempts, json_t *checkpoints)
 {
     json_t *json = json_object();
     char seed[24];
@@ -41,6 +58,7 @@ static json_t *member_json(const struct member_row *row, const struct spec *spec
     json_object_set_new(json, "seed", value_text(seed));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "attempts", attempts);
+    json_object_set_new(json, "checkpoints", checkpoints);
     return json;
 }
 
@@ -51,6 +69,8 @@ void member_get(struct request *r)
     struct spec *owned = NULL;
     const struct spec *spec;
     struct error err;
+    const struct member_checkpoint_place from = {0};
+    struct checkpoints checkpoints = {.r = r};
     json_t *attempts;
 
     if (find_member(r, &ensemble, &row) < 0)
@@ -61,10 +81,14 @@ void member_get(struct request *r)
         return;
     }
     attempts = json_array();
-    if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, attempts, &err) == 0) {
-        request_reply_json(r, 200, member_json(&row, spec, attempts));
+    checkpoints.items = json_array();
+    if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, attempts, &err) == 0 &&
+        store_member_checkpoint_each(request_store(r), &from, engine_checkpoint_home_of(request_config(r)->engine, ensemble.id),
+                                     row.index, CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
+        request_reply_json(r, 200, member_json(&row, spec, attempts, checkpoints.items));
     } else {
         json_decref(attempts);
+        json_decref(checkpoints.items);
         request_reply_problem(r, &err);
     }
     spec_destroy(owned);

@@ -385,7 +385,7 @@ static void judge_headers(struct request *r, const char *path)
     }
     if (access_permit(r->host->access, r->connection, &r->caller, r->route, &err) < 0 ||
         query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
-        body_check_headers(r->connection, r->route->flags & ROUTE_BODY, &err) < 0)
+        body_check_headers(r->connection, r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL), &err) < 0)
         request_reply_problem(r, &err);
 }
 
@@ -435,7 +435,7 @@ static bool body_is_fit(struct request *r)
     json_t *json;
     bool fit;
 
-    if ((r->route->flags & ROUTE_BODY) || r->body.size == 0 || strcmp(r->route->method, "GET") == 0)
+    if ((r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)) || r->body.size == 0 || strcmp(r->route->method, "GET") == 0)
         return true;
     json = request_json(r);
     if (json == NULL)

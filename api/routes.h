@@ -9,6 +9,7 @@ struct request;
 enum {
     ROUTE_BODY = 1, /* wants a JSON body; POSTs without it take an empty one, or {} */
     ROUTE_ADMIN = 2, /* only for the role admin, whatever the method */
+    ROUTE_BODY_OPTIONAL = 4, /* takes a JSON body, or none */
     ROUTE_IDS = 2,  /* at most this many ids in a pattern */
 };
 

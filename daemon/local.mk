@@ -19,6 +19,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/plan.c daemon/engine/plan.h daemon/engine/plan_tasks.c \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
+	daemon/engine/progress.c \
 	daemon/engine/ranks.c \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
@@ -45,6 +46,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/rows_writer.c \
 	daemon/spec/source.c daemon/spec/source.h \
 	daemon/spec/spec.c daemon/spec/spec.h \
+	daemon/spec/spec_checkpoint.c \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
@@ -58,6 +60,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/internal.h \
 	daemon/store/job.c daemon/store/job.h \
 	daemon/store/member.c daemon/store/member.h \
+	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
 	daemon/store/metric.c \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \

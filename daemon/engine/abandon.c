@@ -32,18 +32,52 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
            n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] > 0;
 }
 
-static void conclude(struct engine *engine, struct live_job *job)
+static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
     bool ends_all = job->refused && job->row.kind == JOB_MEMBERS && !has_begun(engine, job);
     char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->abandon_reason, sizeof reason);
-    job_fail_open(engine, job, job->abandon_as, reason);
+    job_fail_open(engine, job, job->abandon_as, reason, checkpoints);
     if (ends_all) {
         snprintf(whole, sizeof whole, "%s%s", job->waits ? "" : "the scheduler refuses its jobs: ", reason);
         engine_end_ensemble(engine, job->ensemble, whole);
     }
     job_end(engine, job, reason);
+}
+
+static void looked(void *arg, json_t **lists, const struct error *failed)
+{
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
+
+    if (job == NULL)
+        return;
+    if (failed != NULL) {
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name, failed->text);
+        job->look = true;
+        job_retry_in(engine, job, FILE_RETRY_MS);
+    } else {
+        conclude(engine, job, lists);
+    }
+    engine_settle(engine);
+}
+
+/* No runner has told which checkpoints its members left: their directories do. */
+static void look_for_checkpoints(struct engine *engine, struct live_job *job)
+{
+    struct ckpt_chain *chains = xcalloc(job->open, sizeof *chains);
+    char **dirs = xcalloc(job->open, sizeof *dirs);
+    size_t n = 0;
+
+    for (size_t i = 0; i < job->n_slots; i++) {
+        if (!job->slots[i].open)
+            continue;
+        chains[n] = (struct ckpt_chain){.ensemble = job->row.ensemble, .since = job->slots[i].since};
+        dirs[n++] = engine_checkpoint_dir(engine, job->ensemble, job->slots[i].index);
+    }
+    job->business = BUSINESS_LOOKING;
+    engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked, ticket_new(engine, job->row.id));
 }
 
 static void claimed(void *arg, bool taken, const struct error *failed)
@@ -67,7 +101,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
             job_note_submitted(engine, job, job->row.scheduler_id);
     } else {
         job->sealed = true;
-        conclude(engine, job);
+        conclude(engine, job, NULL);
     }
     engine_settle(engine);
 }
@@ -78,8 +112,12 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
 
     job->abandon_as = outcome;
     snprintf(job->abandon_reason, sizeof job->abandon_reason, "%s", reason);
+    if (job->started && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
+        look_for_checkpoints(engine, job);
+        return;
+    }
     if (job->sealed || !job->maybe_submitted || job->started) {
-        conclude(engine, job);
+        conclude(engine, job, NULL);
         return;
     }
     claim = json_pack("{s:i, s:b, s:f}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000);

@@ -55,6 +55,9 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .signal = rec.signal,
         .started_ms = (int64_t)(rec.started * 1000),
         .ended_ms = (int64_t)(rec.ended * 1000),
+        .recorded = true,
+        .resumed = rec.resumed,
+        .checkpoints = rec.checkpoints,
     };
     snprintf(out.reason, sizeof out.reason, "%s", rec.reason);
     snprintf(out.host, sizeof out.host, "%s", rec.host);

@@ -61,11 +61,11 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
- * already are none. Codes besides: "member_not_found"; "member_succeeded"; "training_over" where the training that they
+ * already are none. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides: "member_not_found"; "member_succeeded"; "training_over" where the training that they
  * would stream into takes no more. */
-int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, int64_t *n, struct error *err);
-int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, int64_t *n,
-                    struct error *err);
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err);
+int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
+                    int64_t *n, struct error *err);
 
 /* The wake-up time has come (ports->wake_at). */
 void engine_tick(struct engine *engine);
@@ -104,6 +104,9 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
 /* Paths of the run directory, new strings. */
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble);
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number);
+/* Where a checkpoint lies; and the ensemble in whose part of the run directory those of another's members do. */
+char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path);
+int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble);
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation);
 

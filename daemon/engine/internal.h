@@ -98,12 +98,12 @@ struct live_ensemble {
  * says. */
 struct slot {
     int64_t index, number;
-    int64_t failures, losses;
+    int64_t failures, losses, stalls, since;
     bool open;
     bool untold; /* that it runs is known, and neither stored nor told yet */
 };
 
-enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING, BUSINESS_CLAIMING };
+enum job_business { BUSINESS_NONE, BUSINESS_WRITING, BUSINESS_SUBMITTING, BUSINESS_COLLECTING, BUSINESS_CLAIMING, BUSINESS_LOOKING };
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
 struct live_job {
@@ -213,6 +213,11 @@ void engine_wake_by(struct engine *engine, int64_t when_ms);
 void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms); /* in place of the former; INT64_MAX: never */
 void alarm_ring_due(struct engine *engine, int64_t now);
 
+/* paths.c */
+/* The ensemble in whose part of the run directory the checkpoints of its members lie. */
+int64_t engine_checkpoint_home(const struct live_ensemble *ens);
+char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index); /* to be freed */
+
 /* rows.c: copies of parameter files; *rows is NULL where the ensemble has none */
 int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
 int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
@@ -269,7 +274,9 @@ void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
 void job_end(struct engine *engine, struct live_job *job, const char *reason);
 void job_collect(struct engine *engine, struct live_job *job);
-void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
+/* `checkpoints`: of each open slot, those that were found; NULL: nobody has looked. */
+void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
+                   json_t *const *checkpoints);
 
 void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
 
@@ -315,8 +322,20 @@ struct outcome {
     char reason[512], host[64];
     int64_t started_ms, ended_ms;
     bool final; /* no retry: it can never run */
+    bool recorded; /* by its runner, which says what it went on from: */
+    const json_t *resumed;     /* NULL: it began afresh */
+    const json_t *checkpoints; /* those of the member that are whole, the newest first; NULL: it is not known */
 };
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
+
+/* progress.c */
+struct progress {
+    bool made;        /* the newest is the attempt's own, and further than what it began with */
+    char newest[208]; /* its path, "" where there is none */
+};
+/* The checkpoints that an attempt left, into the store. */
+int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
+                  struct progress *progress, struct error *err);
 
 /* training.c */
 struct training *training_new(struct live_ensemble *ens);

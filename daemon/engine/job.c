@@ -94,14 +94,18 @@ void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms)
     alarm_set(engine, &job->retry, engine_now(engine) + ms);
 }
 
-void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
+void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
+                   json_t *const *checkpoints)
 {
     int64_t now = engine_now(engine);
+    size_t next = 0;
 
     for (size_t i = 0; i < job->n_slots; i++) {
         struct outcome out = {.outcome = outcome, .exit_code = -1, .started_ms = job->row.started_ms, .ended_ms = now,
                               .final = outcome == ATTEMPT_FAILED};
 
+        if (job->slots[i].open && checkpoints != NULL)
+            out.checkpoints = checkpoints[next++];
         snprintf(out.reason, sizeof out.reason, "%s", reason);
         outcome_apply(engine, job, &job->slots[i], &out);
     }

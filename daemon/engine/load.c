@@ -148,6 +148,8 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
                              (long long)slot->index);
         slot->failures = member.failures;
         slot->losses = member.losses;
+        slot->stalls = member.stalls;
+        slot->since = member.since;
     }
     return 0;
 }

@@ -22,11 +22,42 @@ static bool was_stopped(const struct live_job *job, const struct outcome *out)
            (out->outcome == ATTEMPT_CANCELLED || out->outcome == ATTEMPT_LOST);
 }
 
-/* The member's next state by the attempt's outcome. Losses cost no retry, but are not endless; a member that ran out
- * of its walltime without a checkpoint would do so again, so that does cost one. */
-static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
-                       bool stopped, int64_t now)
+static void fail_or_wait(struct member_row *member, bool fails, int64_t count, int64_t now)
 {
+    member->state = fails ? MEMBER_FAILED : MEMBER_PENDING;
+    member->not_before_ms = now + backoff(count);
+}
+
+/* It has got further: it can go on from there, in another attempt, or another ensemble. */
+static void stop_here(struct member_row *member, const struct progress *progress)
+{
+    size_t len = strlen(member->reason);
+
+    member->state = MEMBER_UNFINISHED;
+    member->stalls = member->losses = 0;
+    snprintf(member->reason + len, sizeof member->reason - len, "; its checkpoint is %s", progress->newest);
+}
+
+/* Out of time where it was before: the next attempt is likely to be, too, and some of them in a row are enough. */
+static void stall(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
+                  const struct progress *progress, int64_t now)
+{
+    member->stalls++;
+    member->losses = 0;
+    fail_or_wait(member, member->stalls >= ens->spec->checkpoint.attempts, member->stalls, now);
+    if (member->state == MEMBER_FAILED)
+        snprintf(member->reason, sizeof member->reason, "stalled: %lld attempts in a row left no %scheckpoint%s%s; the last %.200s",
+                 (long long)member->stalls, progress->newest[0] ? "newer " : "", progress->newest[0] ? " than " : "",
+                 progress->newest, out->reason);
+}
+
+/* The member's next state by the attempt's outcome (stretto-spec(5), "Out of time"). Losses and stalls cost no retry, but are not
+ * endless; a member that ran out of its walltime and leaves no checkpoints would do so again, so that does cost one. */
+static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
+                       const struct progress *progress, bool stopped, int64_t now)
+{
+    bool checkpoints = ens->spec->checkpoint.any;
+
     snprintf(member->reason, sizeof member->reason, "%s", out->reason);
     member->not_before_ms = 0;
     if (stopped) {
@@ -38,18 +69,30 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         member->state = MEMBER_SUCCEEDED;
         member->reason[0] = '\0';
         return;
-    case ATTEMPT_FAILED:
     case ATTEMPT_TIMEOUT:
+        if (checkpoints && progress->made) {
+            stop_here(member, progress);
+            break;
+        }
+        if (checkpoints) {
+            stall(ens, member, out, progress, now);
+            break;
+        } /* fall through */
+    case ATTEMPT_FAILED:
         member->failures++;
         member->losses = 0;
-        member->state = out->final || member->failures > ens->spec->retries ? MEMBER_FAILED : MEMBER_PENDING;
-        member->not_before_ms = now + backoff(member->failures);
+        if (progress->made)
+            member->stalls = 0;
+        fail_or_wait(member, out->final || member->failures > ens->spec->retries, member->failures, now);
         break;
     case ATTEMPT_CANCELLED: /* by us where the ensemble is; else somebody ended the runner: preemption, a drain */
     case ATTEMPT_LOST:
+        if (progress->made) {
+            stop_here(member, progress);
+            break;
+        }
         member->losses++;
-        member->state = member->losses > LOSSES_MAX ? MEMBER_FAILED : MEMBER_PENDING;
-        member->not_before_ms = now + backoff(member->losses);
+        fail_or_wait(member, member->losses > LOSSES_MAX, member->losses, now);
         break;
     case ATTEMPT_OPEN:
         break;
@@ -61,7 +104,8 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
 struct member_row slot_member(const struct live_job *job, const struct slot *slot)
 {
     return (struct member_row){.ensemble = job->row.ensemble, .index = slot->index, .attempts = slot->number,
-                               .failures = slot->failures, .losses = slot->losses};
+                               .failures = slot->failures, .losses = slot->losses, .stalls = slot->stalls,
+                               .since = slot->since};
 }
 
 static void tell_ended(struct engine *engine, const struct live_job *job, const struct slot *slot,
@@ -96,13 +140,19 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);
     bool stopped = was_stopped(job, out);
+    const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
+    struct progress progress;
     struct error err;
 
     if (stopped)
         snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
-    next_state(ens, &member, &told, stopped, engine_now(engine));
+    if (resumed != NULL)
+        snprintf(attempt.resumed, sizeof attempt.resumed, "%s", resumed);
+    if (progress_take(engine, job, slot, out, &progress, &err) < 0)
+        return; /* the turn is doomed, and memory rebuilt */
+    next_state(ens, &member, &told, &progress, stopped, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
         return;

@@ -16,6 +16,29 @@ char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t 
                      (long long)(index / 1000), (long long)index, (long long)number);
 }
 
+int64_t engine_checkpoint_home(const struct live_ensemble *ens)
+{
+    return ens->row.id;
+}
+
+int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble)
+{
+    (void)engine;
+    return ensemble;
+}
+
+char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path)
+{
+    return xasprintf("%s/e%lld/members/%lld/%lld/checkpoint/%s", engine->ports.run_dir, (long long)home,
+                     (long long)(index / 1000), (long long)index, path);
+}
+
+char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index)
+{
+    return xasprintf("%s/e%lld/members/%lld/%lld/checkpoint", engine->ports.run_dir, (long long)engine_checkpoint_home(ens),
+                     (long long)(index / 1000), (long long)index);
+}
+
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation)
 {
     return xasprintf("%s/e%lld/training/g%lld", engine->ports.run_dir, (long long)ensemble, (long long)generation);

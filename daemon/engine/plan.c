@@ -119,9 +119,13 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .grace_ms = what->grace_ms,
         .tmpdir = training || what->tmpdir, /* the ranks' sockets lie there */
     };
+    const struct spec_checkpoint *checkpoint = &job->ensemble->spec->checkpoint;
     struct jobdesc_text text;
 
     *plan = (struct job_plan){0};
+    if (!training && checkpoint->any)
+        desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .before_ms = checkpoint->before_ms, .signal = checkpoint->signal,
+                                                      .glob = checkpoint->glob, .keep = checkpoint->keep};
     control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
     plan->failed = plan_tasks(engine, job, &text) < 0;

@@ -89,7 +89,23 @@ static void put_stream_env(struct planner *p)
     free(dir);
 }
 
-static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir)
+/* The arguments to go on from a checkpoint; which one it is, the runner fills in. A new reference, NULL: none. */
+static json_t *resume_arguments(struct planner *p, json_t *values)
+{
+    const json_t *templates = p->job->ensemble->spec->checkpoint.resume, *item;
+    json_t *filled = templates ? json_array() : NULL;
+    size_t i;
+
+    json_object_set_new(values, "checkpoint", json_string("{checkpoint}"));
+    json_array_foreach ((json_t *)templates, i, item) {
+        template_fill(&p->scratch, json_string_value(item), values);
+        json_array_append_new(filled, json_string(p->scratch.data));
+    }
+    return filled;
+}
+
+/* `resume` is taken over. */
+static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir, json_t *resume, int64_t since)
 {
     const struct spec *spec = p->job->ensemble->spec;
 
@@ -100,7 +116,10 @@ static void begin(struct planner *p, const struct spec_task *task, char *id, cha
                                    .launcher = task->launcher,
                                    .ntasks = task->resources.tasks,
                                    .success_file = task == &spec->members ? spec->success_file : NULL,
+                                   .resume = resume,
+                                   .since = since,
                                });
+    json_decref(resume);
     free(id);
     free(dir);
 }
@@ -113,7 +132,8 @@ static int put_member(struct planner *p, const struct slot *slot)
     json_t *values = params_at(spec->params, index);
     uint64_t seed = params_seed(spec->params, index);
     struct text params = {0};
-    char number[24];
+    json_t *resume, *whole;
+    char number[24], *checkpoints;
 
     if (values == NULL)
         return -1;
@@ -123,7 +143,11 @@ static int put_member(struct planner *p, const struct slot *slot)
     json_object_set_new(values, "seed", json_string(number));
     json_object_set_new(values, "ensemble", json_integer(id));
     json_object_set_new(values, "attempt", json_integer(slot->number));
-    begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number));
+    whole = json_copy(values); /* where a parameter of that name stays what it is */
+    resume = resume_arguments(p, whole);
+    json_decref(whole);
+    begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number),
+          resume, slot->since);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, ens->training != NULL);
     put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
@@ -131,8 +155,9 @@ static int put_member(struct planner *p, const struct slot *slot)
     put_env(p, "STRETTO_ATTEMPT", "%lld", (long long)slot->number);
     jobdesc_env(p->out, "STRETTO_PARAMS", params.data);
     jobdesc_env(p->out, "STRETTO_SEED", number);
-    put_env(p, "STRETTO_CHECKPOINT_DIR", "%s/e%lld/members/%lld/%lld/checkpoint", p->engine->ports.run_dir, id, index / 1000,
-            index);
+    checkpoints = engine_checkpoint_dir(p->engine, ens, index);
+    jobdesc_env(p->out, "STRETTO_CHECKPOINT_DIR", checkpoints);
+    free(checkpoints);
     if (ens->training != NULL)
         put_stream_env(p);
     jobdesc_task_end(p->out);
@@ -158,7 +183,8 @@ static void put_rank(struct planner *p, const struct slot *slot)
     char *dir = plan_training_dir(p->engine, id);
     json_t *values = json_object();
 
-    begin(p, task, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank));
+    begin(p, task, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,
+          0);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);
     put_env(p, "STRETTO_ENSEMBLE", "%lld", id);

@@ -2,6 +2,7 @@
 #ifndef DAEMON_ENGINE_PORTS_H
 #define DAEMON_ENGINE_PORTS_H
 #include "daemon/turn.h"
+#include "tasks/proto/ckptdir.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -27,6 +28,10 @@ struct rundir_ops {
      * taken over. err is not NULL where one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
                  void *arg);
+    /* The checkpoints in each directory that are whole, as ckptdir_json() tells them; lists are borrowed for the callback.
+     * `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
+    void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
+                        void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);
     /* Whole lines of a file from a byte offset on, at most about 1 MiB; `text` is NUL-terminated, "" where there is
      * nothing new. `path` is taken over. */
     void (*tail)(void *rundir, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size), void *arg);

@@ -91,7 +91,7 @@ static int look_at_member(struct engine *engine, const struct ensemble_row *row,
     }
 }
 
-int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, int64_t *n, struct error *err)
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err)
 {
     int64_t tally[MEMBER_STATE_COUNT];
     struct live_ensemble *ens;
@@ -110,7 +110,8 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, int
     ens = bring_back(engine, &row, err);
     if (ens == NULL)
         return -1;
-    member = (struct member_row){.ensemble = id, .index = index, .state = MEMBER_PENDING, .attempts = member.attempts};
+    member = (struct member_row){.ensemble = id, .index = index, .state = MEMBER_PENDING, .attempts = member.attempts,
+                                  .since = afresh ? member.attempts + 1 : member.since};
     if (store_member_put(engine->store, &member, err) < 0)
         return -1;
     engine_event(engine, "member.resubmitted", id, index, NULL);
@@ -118,8 +119,8 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, int
     return go_on(engine, ens, err);
 }
 
-int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, int64_t *n,
-                    struct error *err)
+int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
+                    int64_t *n, struct error *err)
 {
     int64_t tally[MEMBER_STATE_COUNT], wanted = 0;
     struct live_ensemble *ens;
@@ -139,7 +140,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
     if (ens == NULL)
         return -1;
     for (size_t i = 0; i < n_states; i++)
-        if (store_member_reset(engine->store, id, states[i], err) < 0)
+        if (store_member_reset(engine->store, id, states[i], afresh, err) < 0)
             return -1;
     names = json_array();
     for (size_t i = 0; i < n_states; i++)

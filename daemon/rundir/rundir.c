@@ -17,7 +17,8 @@ struct work {
     uv_work_t req;
     bool failed, taken;
     struct error err;
-    char **paths; /* read: files; write: directories; tail: one file; claim: a directory */
+    char **paths; /* read: files; write, checkpoints: directories; tail: one file; claim: a directory */
+    struct ckpt_chain *chains;
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
@@ -62,6 +63,7 @@ static void work_free(struct work *work)
     free(work->files);
     free(work->json);
     free(work->text);
+    free(work->chains);
     free(work);
 }
 
@@ -181,6 +183,27 @@ static void rundir_read(void *loop, char **paths, size_t n, void (*cb)(void *arg
     queue(loop, work, run_read, after_read);
 }
 
+static void run_checkpoints(uv_work_t *req)
+{
+    struct work *work = req->data;
+
+    for (size_t i = 0; i < work->n_paths && !work->failed; i++) {
+        work->json[i] = ckptdir_json(work->paths[i], &work->chains[i], &work->err);
+        work->failed = work->json[i] == NULL;
+    }
+}
+
+static void rundir_checkpoints(void *loop, char **dirs, struct ckpt_chain *chains, size_t n,
+                               void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg)
+{
+    struct work *work = work_new(dirs, n, arg);
+
+    work->chains = chains;
+    work->json = xcalloc(n, sizeof *work->json);
+    work->cb.read = cb;
+    queue(loop, work, run_checkpoints, after_read);
+}
+
 static void run_tail(uv_work_t *req)
 {
     struct work *work = req->data;
@@ -219,4 +242,5 @@ static void rundir_tail(void *loop, char *path, int64_t offset, void (*cb)(void 
     queue(loop, work, run_tail, after_tail);
 }
 
-const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read, .tail = rundir_tail};
+const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read,
+                                      .checkpoints = rundir_checkpoints, .tail = rundir_tail};

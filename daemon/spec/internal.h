@@ -10,4 +10,10 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
                        struct error *err);
 /* The training object at /training. Fills in the buffer's defaults in the object itself. */
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err);
+/* `checkpoint` of members; after their resources. */
+int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error *err);
+/* Is it one that members' templates may have? `params` is a struct params. */
+bool spec_known_placeholder(void *params, const char *name);
+/* A path below a directory that is called `what`: not absolute, and not leaving it. */
+int spec_check_relative(const char *path, const char *pointer, const char *what, struct error *err);
 #endif

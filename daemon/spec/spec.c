@@ -17,17 +17,16 @@ static int check_name(const char *name, struct error *err)
     return 0;
 }
 
-/* A path below the member's directory: not absolute, and not leaving it. */
-static int check_relative(const char *path, const char *pointer, struct error *err)
+int spec_check_relative(const char *path, const char *pointer, const char *what, struct error *err)
 {
     const char *p = path;
 
     if (*p == '/')
-        return error_at(err, "spec_impossible_value", pointer, "the path must be relative to the member's directory");
+        return error_at(err, "spec_impossible_value", pointer, "the path must be relative to %s", what);
     while (p != NULL) {
         p += *p == '/';
         if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
-            return error_at(err, "spec_impossible_value", pointer, "the path must not leave the member's directory");
+            return error_at(err, "spec_impossible_value", pointer, "the path must not leave %s", what);
         p = strchr(p, '/');
     }
     return 0;
@@ -45,7 +44,7 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
     if (jsonx_only(success, "/members/success", keys, err) < 0 ||
         jsonx_string(success, "/members/success", "file", JSONX_REQUIRED, &spec->success_file, err) < 0)
         return -1;
-    return check_relative(spec->success_file, "/members/success/file", err);
+    return spec_check_relative(spec->success_file, "/members/success/file", "the member's directory", err);
 }
 
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
@@ -59,10 +58,9 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
         return -1;
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
-        spec_parse_resources(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0)
+        spec_parse_resources(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0 ||
+        spec_parse_checkpoint(spec, members, err) < 0)
         return -1;
-    if (json_object_get(members, "checkpoint") != NULL)
-        return error_at(err, "spec_unsupported", "/members/checkpoint", "checkpoints of members are not built yet");
     spec->retries = 3;
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
 }

@@ -15,6 +15,17 @@ struct spec_task {
     bool tmpdir; /* its jobs have a temporary directory */
 };
 
+/* Of members that leave checkpoints. */
+struct spec_checkpoint {
+    bool any;
+    int64_t before_ms;    /* before the end they are warned; 0: not at all */
+    int signal;           /* by this; 0: by none */
+    const char *glob;     /* files that are checkpoints; NULL: only what the library records */
+    const json_t *resume; /* arguments to go on from one, or NULL */
+    int64_t keep;         /* of each member */
+    int64_t attempts;     /* in a row without progress, before a member is given up */
+};
+
 struct spec {
     json_t *json; /* owns every borrowed pointer below */
     const char *name;
@@ -22,6 +33,7 @@ struct spec {
     struct spec_task members;
     struct params *params;
     const char *success_file; /* NULL: exit status alone */
+    struct spec_checkpoint checkpoint;
     int64_t retries;
     int64_t width;
     int64_t pack;
@@ -39,5 +51,8 @@ struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err
 /* The file that the spec takes its parameters from, checked as a path: 1 and *path (borrowed), 0 where there is none or
  * spec_parse() will tell what is wrong, -1. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
+/* What a member must have left to be started at all, where the time that is left is known: less cannot bring it to a
+ * checkpoint. */
+int64_t spec_least_time_ms(const struct spec *spec);
 void spec_destroy(struct spec *spec);
 #endif

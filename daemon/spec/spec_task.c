@@ -43,7 +43,7 @@ int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *
     return 0;
 }
 
-static bool known_placeholder(void *arg, const char *name)
+bool spec_known_placeholder(void *arg, const char *name)
 {
     static const char *const built_in[] = {"index", "seed", "ensemble", "attempt"};
     const struct params *params = arg;
@@ -73,7 +73,7 @@ static int check_env(const json_t *env, const char *at, const struct params *par
         if (name[0] == '\0' || strchr(name, '=') != NULL || strncmp(name, "STRETTO_", 8) == 0)
             return error_at(err, "spec_impossible_value", place,
                             "\"%s\" cannot be set: names are not empty, have no =, and STRETTO_ is stretto's own", name);
-        if (template_check(json_string_value(value), known_placeholder, (void *)params, place, err) < 0)
+        if (template_check(json_string_value(value), spec_known_placeholder, (void *)params, place, err) < 0)
             return -1;
     }
     return 0;
@@ -94,7 +94,7 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
         snprintf(item_place, sizeof item_place, "%.200s/%zu", place, i);
         if (i == 0 && json_string_length(item) == 0)
             return error_at(err, "spec_impossible_value", item_place, "the program's name must not be empty");
-        if (template_check(json_string_value(item), known_placeholder, (void *)params, item_place, err) < 0)
+        if (template_check(json_string_value(item), spec_known_placeholder, (void *)params, item_place, err) < 0)
             return -1;
     }
     if (task->env == NULL)

@@ -6,7 +6,7 @@ static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "can
 
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
-    "a.started, a.ended, a.released FROM attempt a JOIN job j ON j.id = a.job"
+    "a.started, a.ended, a.released, a.resumed FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
 {
@@ -35,6 +35,7 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->started_ms = sqlite3_column_int64(stmt, 11);
     row->ended_ms = sqlite3_column_int64(stmt, 12);
     row->released_ms = sqlite3_column_int64(stmt, 13);
+    store_text(stmt, 14, row->resumed, sizeof row->resumed);
 }
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
@@ -48,11 +49,11 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
 {
     return store_exec(store, err,
                       "UPDATE attempt SET outcome = ?4, exit_code = nullif(?5, -1), signal = nullif(?6, 0), "
-                      "reason = ?7, host = ?8, started = ?9, ended = ?10 "
+                      "reason = ?7, host = ?8, started = ?9, ended = ?10, resumed = ?11 "
                       "WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
-                      "iiitiittmm", row->ensemble, row->index, row->number, names[row->outcome],
+                      "iiitiittmmt", row->ensemble, row->index, row->number, names[row->outcome],
                       (int64_t)row->exit_code, (int64_t)row->signal, row->reason[0] ? row->reason : NULL,
-                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms);
+                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms, row->resumed[0] ? row->resumed : NULL);
 }
 
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,

@@ -21,6 +21,7 @@ struct attempt_row {
     int signal;    /* 0: none */
     char reason[512];
     char host[64];
+    char resumed[512]; /* the checkpoint that it went on from; "" none */
     int64_t submitted_ms, started_ms, ended_ms; /* 0: not yet */
     int64_t released_ms; /* read only; its output was let go; 0: it was not */
 };

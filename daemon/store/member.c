@@ -6,7 +6,7 @@
 static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "running", "succeeded",
                                                       "failed",  "unfinished", "cancelled"};
 
-#define COLUMNS "ensemble, idx, state, attempts, failures, losses, not_before, reason"
+#define COLUMNS "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since"
 
 const char *member_state_name(enum member_state state)
 {
@@ -38,25 +38,27 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     row->losses = sqlite3_column_int64(stmt, 5);
     row->not_before_ms = sqlite3_column_int64(stmt, 6);
     store_text(stmt, 7, row->reason, sizeof row->reason);
+    row->stalls = sqlite3_column_int64(stmt, 8);
+    row->since = sqlite3_column_int64(stmt, 9);
 }
 
 int store_member_put(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "INSERT INTO member (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+                      "INSERT INTO member (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
                       "ON CONFLICT (ensemble, idx) DO UPDATE SET state = ?3, attempts = ?4, failures = ?5, "
-                      "losses = ?6, not_before = ?7, reason = ?8",
-                      "iitiiiit", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
-                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL);
+                      "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10",
+                      "iitiiiitii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
+                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since);
 }
 
 int store_member_change(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8 "
-                      "WHERE ensemble = ?1 AND idx = ?2",
-                      "iitiiiit", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
-                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL);
+                      "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8, "
+                      "stalls = ?9, since = ?10 WHERE ensemble = ?1 AND idx = ?2",
+                      "iitiiiitii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
+                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since);
 }
 
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err)
@@ -97,12 +99,12 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
     return each_row(store, stmt, each, arg, err);
 }
 
-int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, struct error *err)
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, bool afresh, struct error *err)
 {
     return store_exec(store, err,
-                      "UPDATE member SET state = 'pending', failures = 0, losses = 0, not_before = 0, reason = NULL "
-                      "WHERE ensemble = ?1 AND state = ?2",
-                      "it", ensemble, names[state]);
+                      "UPDATE member SET state = 'pending', failures = 0, losses = 0, not_before = 0, reason = NULL, stalls = 0, "
+                      "since = iif(?3, attempts + 1, since) WHERE ensemble = ?1 AND state = ?2",
+                      "itb", ensemble, names[state], (int)afresh);
 }
 
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)

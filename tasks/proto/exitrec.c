@@ -33,13 +33,18 @@ static json_t *text_json(const char *text)
 
 json_t *exitrec_json(const struct exitrec *rec)
 {
-    return json_pack("{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job,
-                     "id", rec->id, "host", text_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome",
-                     outcome_names[rec->outcome], "exit_code",
-                     rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code), "signal",
-                     rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", text_json(rec->reason),
-                     "user_seconds", rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss",
-                     (json_int_t)rec->max_rss);
+    json_t *json = json_pack(
+        "{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job, "id", rec->id, "host",
+        text_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome", outcome_names[rec->outcome], "exit_code",
+        rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code), "signal",
+        rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", text_json(rec->reason), "user_seconds",
+        rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
+
+    if (rec->checkpoints != NULL)
+        json_object_set(json, "checkpoints", (json_t *)rec->checkpoints);
+    if (rec->resumed != NULL)
+        json_object_set(json, "resumed", (json_t *)rec->resumed);
+    return json;
 }
 
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err)
@@ -98,7 +103,9 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         take_text(root, "reason", rec->reason, sizeof rec->reason, err) < 0 ||
         jsonx_number(root, "", "user_seconds", JSONX_OPTIONAL, &rec->user_seconds, err) < 0 ||
         jsonx_number(root, "", "system_seconds", JSONX_OPTIONAL, &rec->system_seconds, err) < 0 ||
-        jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0)
+        jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0 ||
+        jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
+        jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0)
         return -1;
     for (i = 0; i < sizeof outcome_names / sizeof *outcome_names && strcmp(outcome, outcome_names[i]) != 0; i++)
         ;
@@ -120,6 +127,7 @@ int exitrec_read(const char *path, struct exitrec *rec, struct error *err)
     if (root == NULL)
         return -1;
     rc = exitrec_parse(root, rec, err);
+    rec->checkpoints = rec->resumed = NULL;
     json_decref(root);
     if (rc < 0)
         errno = EBADMSG;

@@ -19,6 +19,9 @@ struct exitrec {
     char reason[512]; /* UTF-8; "" where there is nothing to say */
     double user_seconds, system_seconds;
     int64_t max_rss; /* bytes */
+    /* Of a task that leaves checkpoints; NULL otherwise. Borrowed: from what was parsed, or whoever writes it. */
+    const json_t *checkpoints; /* those that are whole, the newest first (tasks/proto/ckptdir.h) */
+    const json_t *resumed;     /* the one that it went on from; NULL: it began afresh */
 };
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome);
@@ -29,11 +32,11 @@ json_t *exitrec_json(const struct exitrec *rec);
 /* Written whole, with mode 0600; errno is set on failure. */
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err);
 
-/* From a parsed object (borrowed). */
+/* From a parsed object, which lasts as long as what is borrowed from it. */
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err);
 
 /* errno ENOENT where there is none, EBADMSG where it is no exit record. The caller compares job and id with what it
- * expects: another attempt's record proves nothing. */
+ * expects: another attempt's record proves nothing. Without checkpoints. */
 int exitrec_read(const char *path, struct exitrec *rec, struct error *err);
 
 struct job_ended {

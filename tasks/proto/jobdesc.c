@@ -6,6 +6,7 @@
 #include "tasks/proto/control.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,38 @@ bool job_name_valid(const char *name)
     return len > 0 && len <= JOB_NAME_MAX && strspn(name, allowed) == len && name[0] != '.' && name[0] != '-';
 }
 
-static int read_seconds(const json_t *obj, const char *key, int64_t *out_ms, struct error *err)
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP}, {"QUIT", SIGQUIT},
+               {"ALRM", SIGALRM}, {"CONT", SIGCONT}, {"URG", SIGURG},   {"XCPU", SIGXCPU}, {"WINCH", SIGWINCH}};
+
+int jobdesc_signal(const char *name)
+{
+    if (strncmp(name, "SIG", 3) == 0)
+        name += 3;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (strcmp(signals[i].name, name) == 0)
+            return signals[i].number;
+    return 0;
+}
+
+const char *jobdesc_signal_name(int number)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return NULL;
+}
+
+static int read_seconds(const json_t *obj, const char *at, const char *key, int64_t *out_ms, struct error *err)
 {
     double seconds = 0;
 
-    if (jsonx_number(obj, "", key, JSONX_REQUIRED, &seconds, err) < 0)
+    if (jsonx_number(obj, at, key, JSONX_REQUIRED, &seconds, err) < 0)
         return -1;
     if (seconds < 0 || seconds > SECONDS_MAX)
-        return error_at(err, BAD, key[0] == 'w' ? "/walltime" : "/grace", "\"%s\" must be between 0 and 100 years", key);
+        return error_at(err, BAD, jsonx_pointer((char[256]){0}, 256, at, key), "\"%s\" must be between 0 and 100 years", key);
     *out_ms = (int64_t)(seconds * 1000 + 0.5);
     return 0;
 }
@@ -87,7 +112,9 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
         jsonx_strings(obj, at, "path", JSONX_OPTIONAL, 0, &task->path, err) < 0 ||
         jsonx_string(obj, at, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
         jsonx_int(obj, at, "ntasks", JSONX_OPTIONAL, 1, 10000000, &task->ntasks, err) < 0 ||
-        jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0)
+        jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0 ||
+        jsonx_strings(obj, at, "resume", JSONX_OPTIONAL, 1, &task->resume, err) < 0 ||
+        jsonx_int(obj, at, "since", JSONX_OPTIONAL, 0, INT64_MAX, &task->since, err) < 0)
         return -1;
     if (strlen(task->id) > JOB_NAME_MAX || !printable(task->id))
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "id"),
@@ -136,6 +163,30 @@ out:
     return rc;
 }
 
+static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *checkpoint, struct error *err)
+{
+    static const char at[] = "/checkpoint";
+    const json_t *obj = NULL;
+    const char *name = NULL;
+
+    checkpoint->keep = 1;
+    if (jsonx_object(root, "", "checkpoint", JSONX_OPTIONAL, &obj, err) < 0)
+        return -1;
+    if (obj == NULL)
+        return 0;
+    checkpoint->any = true;
+    if (read_seconds(obj, at, "before", &checkpoint->before_ms, err) < 0 ||
+        jsonx_string(obj, at, "signal", JSONX_OPTIONAL, &name, err) < 0 ||
+        jsonx_string(obj, at, "glob", JSONX_OPTIONAL, &checkpoint->glob, err) < 0 ||
+        jsonx_int(obj, at, "keep", JSONX_OPTIONAL, 1, INT64_MAX, &checkpoint->keep, err) < 0)
+        return -1;
+    if (name != NULL && (checkpoint->signal = jobdesc_signal(name)) == 0)
+        return error_at(err, BAD, "/checkpoint/signal", "\"%.40s\" is no signal that a task can be warned by", name);
+    if (checkpoint->glob != NULL && !stays_below(checkpoint->glob))
+        return error_at(err, BAD, "/checkpoint/glob", "\"glob\" must stay in the checkpoint directory");
+    return 0;
+}
+
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
 {
     struct jobdesc *desc = xcalloc(1, sizeof *desc);
@@ -150,8 +201,8 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         jsonx_string(root, "", "kind", JSONX_REQUIRED, &kind, err) < 0 ||
         jsonx_string(root, "", "control", JSONX_OPTIONAL, &desc->control, err) < 0 ||
         jsonx_string(root, "", "control_key", JSONX_OPTIONAL, &desc->control_key, err) < 0 ||
-        read_seconds(root, "walltime", &desc->walltime_ms, err) < 0 ||
-        read_seconds(root, "grace", &desc->grace_ms, err) < 0 ||
+        read_seconds(root, "", "walltime", &desc->walltime_ms, err) < 0 ||
+        read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 || parse_checkpoint(root, &desc->checkpoint, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)
         goto fail;

@@ -23,6 +23,17 @@ struct jobdesc_task {
     const char *launcher;     /* NULL: argv is run as it is */
     int64_t ntasks;           /* processes to launch, >= 1 */
     const char *success_file; /* relative to dir, or NULL */
+    const json_t *resume;     /* arguments to add where there is a checkpoint to go on from, or NULL; "{checkpoint}" is its path */
+    int64_t since;            /* checkpoints of earlier attempts, or other ensembles', are not its own; 0: all are */
+};
+
+/* Of jobs whose tasks leave checkpoints. */
+struct jobdesc_checkpoint {
+    bool any;
+    int64_t before_ms; /* before the end the tasks are warned */
+    int signal;        /* by this; 0: by none */
+    const char *glob;  /* what matches is one; NULL: only what the library records */
+    int64_t keep;      /* how many of a task */
 };
 
 struct jobdesc {
@@ -34,6 +45,7 @@ struct jobdesc {
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
     bool tmpdir; /* its tasks have a temporary directory */
+    struct jobdesc_checkpoint checkpoint;
     size_t ntasks;
     struct jobdesc_task *tasks;
     json_t *root; /* owns the strings of a parsed descriptor; NULL in one that was put together */
@@ -41,6 +53,10 @@ struct jobdesc {
 
 /* 1 to 63 of [A-Za-z0-9._-], not beginning with a dot or a dash. */
 bool job_name_valid(const char *name);
+
+/* "USR1", with or without SIG in front: its number, 0 where it is none that a task can be warned by. */
+int jobdesc_signal(const char *name);
+const char *jobdesc_signal_name(int number); /* NULL likewise */
 
 /* From JSON; keeps a reference on root. Free with jobdesc_free(). */
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err);

@@ -36,6 +36,12 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     string(t, ",\"control_key\":", desc->control_key);
     seconds(t, ",\"walltime\":", desc->walltime_ms);
     seconds(t, ",\"grace\":", desc->grace_ms);
+    if (desc->checkpoint.any) {
+        seconds(t, ",\"checkpoint\":{\"before\":", desc->checkpoint.before_ms);
+        string(t, ",\"signal\":", jobdesc_signal_name(desc->checkpoint.signal));
+        string(t, ",\"glob\":", desc->checkpoint.glob);
+        text_add(&t->text, ",\"keep\":%" PRId64 "}", desc->checkpoint.keep);
+    }
     raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");
 }
 
@@ -50,6 +56,12 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
     }
     string(t, ",\"launcher\":", task->launcher);
     string(t, ",\"success_file\":", task->success_file);
+    if (task->resume != NULL) {
+        raw(t, ",\"resume\":");
+        text_json(&t->text, task->resume);
+    }
+    if (task->since > 0)
+        text_add(&t->text, ",\"since\":%" PRId64, task->since);
     text_add(&t->text, ",\"ntasks\":%" PRId64, task->ntasks);
     t->at = JOBDESC_AT_NOTHING;
 }

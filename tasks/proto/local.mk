@@ -1,19 +1,27 @@
 # Job descriptor, claim, exit records and control messages, between daemon, adapters, runner and ranks.
 noinst_LTLIBRARIES += libjobproto.la
 libjobproto_la_SOURCES = \
+	tasks/proto/ckptfind.c tasks/proto/ckptfind.h \
 	tasks/proto/claim.c tasks/proto/claim.h \
 	tasks/proto/control.c tasks/proto/control.h \
 	tasks/proto/exitrec.c tasks/proto/exitrec.h \
 	tasks/proto/jobdesc.c tasks/proto/jobdesc.h \
 	tasks/proto/jobdesc_text.c tasks/proto/jobdesc_text.h
 libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
-libjobproto_la_LIBADD = libcommon.la $(JANSSON_LIBS)
+libjobproto_la_LIBADD = libckptdir.la libcommon.la $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_jobproto
+unit_tests += tests/unit/test_jobproto tests/unit/test_ckptdir
+tests_unit_test_ckptdir_CFLAGS = $(unit_cflags)
+tests_unit_test_ckptdir_LDADD = libjobproto.la $(unit_libs)
 tests_unit_test_jobproto_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
 tests_unit_test_jobproto_LDADD = libjobproto.la $(unit_libs) $(ZMQ_LIBS)
 endif
+
+# Records of checkpoints, between members, runner and daemon; without libcommon.la, as libstreamproto.la below.
+noinst_LTLIBRARIES += libckptdir.la
+libckptdir_la_SOURCES = tasks/proto/ckptdir.c tasks/proto/ckptdir.h
+libckptdir_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 
 # Frames of the stream, between members and ranks. Not linked with libcommon.la: a shared library takes every member of
 # its convenience libraries, so each may be named once.

@@ -1,11 +1,14 @@
 bin_PROGRAMS += stretto-run
 stretto_run_SOURCES = \
+	tasks/runner/answer.c tasks/runner/answer.h \
+	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
 	tasks/runner/main.c \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
+	tasks/runner/signals.c \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
 	tasks/runner/tree.c tasks/runner/tree.h
 stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)

@@ -21,6 +21,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#define RECORDS_TAKE_MS 10000 /* that exit records may take before the scheduler kills what is left */
+
 struct options {
     const char *jobdir;
     bool local; /* the daemon that started it is on this host, and watches it */
@@ -83,6 +85,34 @@ static void log_start(const struct jobdesc *desc)
         log_info("launcher \"mpiexec\" is %s", STRETTO_MPIEXEC[0] ? STRETTO_MPIEXEC : "not there: built without MPI");
 }
 
+/* When whoever schedules the job will end it, as far as it says: Unix seconds, 0 where it does not. */
+static int64_t scheduled_end(void)
+{
+    static const char *const names[] = {"STRETTO_JOB_END", "SLURM_JOB_END_TIME"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+
+        if (text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12)
+            return strtoll(text, NULL, 10);
+    }
+    return 0;
+}
+
+/* The tasks' time is over at the walltime, or earlier where the scheduler's is over too soon after that for the grace and the
+ * exit records. */
+static void set_deadline(struct job *job, int64_t started_ms)
+{
+    int64_t now = time_monotonic_ms(), end = scheduled_end() * 1000 - time_now_ms() + now;
+    int64_t latest = end - job->desc->grace_ms - RECORDS_TAKE_MS;
+
+    job->deadline_ms = job->desc->walltime_ms > 0 ? started_ms + job->desc->walltime_ms : INT64_MAX;
+    if (scheduled_end() != 0 && latest > now && latest < job->deadline_ms)
+        job->deadline_ms = latest;
+    if (job->deadline_ms < INT64_MAX)
+        job->deadline = (time_now_ms() + job->deadline_ms - now) / 1000;
+}
+
 static int run_claimed(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
                        int signal_fd, int64_t started_ms)
 {
@@ -98,8 +128,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
         return EX_IOERR;
     }
     gethostname(job.host, sizeof job.host - 1);
-    if (desc->walltime_ms > 0)
-        job.deadline = (time_now_ms() - (time_monotonic_ms() - started_ms) + desc->walltime_ms) / 1000;
+    set_deadline(&job, started_ms);
     if (!job.watched)
         control_sender_nudge(control, CONTROL_CLAIM);
     log_start(desc);

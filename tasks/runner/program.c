@@ -72,7 +72,25 @@ static char *find(const char *name, const char *path, const char *dir, struct er
     return NULL;
 }
 
-int program_init(struct program *p, const struct jobdesc_task *task, const char *path, struct error *err)
+/* Every "{checkpoint}" in it replaced. To be freed. */
+static char *fill_in(const char *text, const char *checkpoint)
+{
+    static const char mark[] = "{checkpoint}";
+    char *filled = xstrdup(""), *longer;
+    const char *next;
+
+    for (; (next = strstr(text, mark)) != NULL; text = next + strlen(mark)) {
+        longer = xasprintf("%s%.*s%s", filled, (int)(next - text), text, checkpoint);
+        free(filled);
+        filled = longer;
+    }
+    longer = xasprintf("%s%s", filled, text);
+    free(filled);
+    return longer;
+}
+
+int program_init(struct program *p, const struct jobdesc_task *task, const char *path, const char *checkpoint,
+                 struct error *err)
 {
     const char *name = json_string_value(json_array_get(task->argv, 0)), *launcher = task->launcher;
     size_t n = 0, i;
@@ -95,7 +113,7 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     p->file = find(launcher ? launcher : name, path, task->dir, err);
     if (p->file == NULL)
         return -1;
-    p->argv = xcalloc(json_array_size(task->argv) + 4, sizeof *p->argv);
+    p->argv = xcalloc(json_array_size(task->argv) + json_array_size(task->resume) + 4, sizeof *p->argv);
     if (launcher != NULL) {
         p->argv[n++] = xstrdup(launcher);
         p->argv[n++] = xstrdup("-n");
@@ -103,6 +121,9 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     }
     json_array_foreach (task->argv, i, arg)
         p->argv[n++] = xstrdup(json_string_value(arg));
+    if (checkpoint != NULL)
+        json_array_foreach (task->resume, i, arg)
+            p->argv[n++] = fill_in(json_string_value(arg), checkpoint);
     return 0;
 }
 

@@ -1,10 +1,10 @@
 #include "tasks/runner/run.h"
 
-#include "common/letter.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/runner/answer.h"
 #include "tasks/runner/records.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/tree.h"
@@ -33,6 +33,8 @@ struct run {
     struct records *records;
     struct control_sender *control;
     int64_t deadline; /* monotonic ms, INT64_MAX: none; likewise below */
+    int64_t warn_at;  /* a little before it; INT64_MAX: not, or no longer */
+    int64_t term_at;  /* SIGTERM, where the tasks were first warned that the job is to end */
     int64_t kill_at;  /* SIGKILL for what did not end in its grace, once the whole job is to end */
     int64_t sweep_ms; /* until the next look whether that helped */
     enum stop stop;
@@ -43,25 +45,6 @@ struct run {
     int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
     bool all_told;    /* the children that are left when the last task has ended were told to end */
 };
-
-int run_signals(struct error *err)
-{
-    static const int handled[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-    sigset_t set;
-    int fd;
-
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
-        sigaddset(&set, handled[i]);
-        signal(handled[i], SIG_DFL); /* an ignored SIGCHLD would take the exit statuses with it */
-    }
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0)
-        return error_errno(err, "signalfd", "signalfd");
-    return fd;
-}
 
 static void record_written(void *arg)
 {
@@ -206,15 +189,48 @@ static bool reap(struct run *r, int64_t now)
 static const char *const reasons[] = {[STOP_TIMEOUT] = "the walltime was over", [STOP_CANCEL] = "told to end",
                                       [STOP_RANK] = "a rank failed"};
 
+static void forward(struct run *r, int sig)
+{
+    log_info("signal %d goes on to %zu task%s", sig, r->left, r->left == 1 ? "" : "s");
+    for (size_t i = 0; i < r->ntasks; i++)
+        if (r->tasks[i].pid > 0)
+            kill(r->tasks[i].pid, sig); /* the first process only: most programs would die of it unasked */
+}
+
+/* That the end is near: time to leave a checkpoint. Once. */
+static void warn(struct run *r)
+{
+    if (r->warn_at == INT64_MAX)
+        return;
+    r->warn_at = INT64_MAX;
+    for (size_t i = 0; i < r->ntasks; i++)
+        r->tasks[i].warned = r->tasks[i].pid > 0;
+    if (r->job->desc->checkpoint.signal != 0)
+        forward(r, r->job->desc->checkpoint.signal);
+}
+
+static void end_tasks(struct run *r)
+{
+    r->term_at = INT64_MAX;
+    for (size_t i = 0; i < r->ntasks; i++)
+        if (r->tasks[i].pid > 0)
+            tree_signal_task(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
+}
+
+/* Half of the grace is for those that are warned only now: whoever ended the job has no time for more. */
 static void stop_job(struct run *r, enum stop why, int64_t now)
 {
+    bool warn_first = why == STOP_CANCEL && r->warn_at != INT64_MAX && r->job->desc->checkpoint.signal != 0;
+
     if (r->stop != STOP_NONE || r->left == 0)
         return;
     r->stop = why;
     log_info("%s: ending %zu task%s", reasons[why], r->left, r->left == 1 ? "" : "s");
-    for (size_t i = 0; i < r->ntasks; i++)
-        if (r->tasks[i].pid > 0)
-            tree_signal_task(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
+    warn(r);
+    if (warn_first)
+        r->term_at = now + r->job->desc->grace_ms / 2;
+    else
+        end_tasks(r);
     r->kill_at = now + r->job->desc->grace_ms;
 }
 
@@ -239,14 +255,6 @@ static void end_children(struct run *r, int64_t now)
     r->all_told = true;
     tree_signal_children(SIGTERM);
     r->kill_at = now + r->job->desc->grace_ms;
-}
-
-static void forward(struct run *r, int sig)
-{
-    log_info("signal %d goes on to %zu task%s", sig, r->left, r->left == 1 ? "" : "s");
-    for (size_t i = 0; i < r->ntasks; i++)
-        if (r->tasks[i].pid > 0)
-            kill(r->tasks[i].pid, sig); /* the first process only: most programs would die of it unasked */
 }
 
 static void take_signals(struct run *r, int64_t now)
@@ -298,6 +306,10 @@ static void loop(struct run *r, int64_t give_up_after)
         kill_leftovers(r, now);
         if (children && now >= r->kill_at)
             kill_now(r, now);
+        if (now >= r->term_at)
+            end_tasks(r);
+        if (r->left > 0 && now >= r->warn_at)
+            warn(r);
         if (r->left > 0 && now >= r->deadline)
             stop_job(r, STOP_TIMEOUT, now);
         if (r->rank_failed)
@@ -312,32 +324,12 @@ static void loop(struct run *r, int64_t give_up_after)
         tell(r);
         until = earlier(records_due(r->records), r->keep_log);
         if (children)
-            until = earlier(until, earlier(r->kill_at, next_leftover(r)));
+            until = earlier(until, earlier(earlier(r->kill_at, r->term_at), next_leftover(r)));
         if (r->stop == STOP_NONE && r->left > 0)
-            until = earlier(until, r->deadline);
+            until = earlier(until, earlier(r->deadline, r->warn_at));
         wait_for_events(r, until);
         take_signals(r, time_monotonic_ms());
     }
-}
-
-/* To the daemon that waits for our end, so that it need not read any files; they are all written. */
-static bool answer(const struct run *r)
-{
-    json_t *records;
-    struct error err;
-    char *text;
-    int rc;
-
-    if (r->job->letter < 0 || getppid() != r->job->daemon)
-        return false;
-    records = json_array();
-    for (size_t i = 0; i < r->ntasks; i++)
-        json_array_append_new(records, exitrec_json(&r->tasks[i].rec));
-    text = json_dumps(records, JSON_COMPACT);
-    json_decref(records);
-    rc = text != NULL ? letter_answer(r->job->letter, text, strlen(text), &err) : -1;
-    free(text);
-    return rc == 0;
 }
 
 static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
@@ -345,7 +337,7 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
     struct job_ended ended = {.time = (double)time_now_ms() / 1000};
     char *path;
 
-    if (r->stop == STOP_NONE && answer(r))
+    if (r->stop == STOP_NONE && answer_letter(r->job, r->tasks, r->ntasks))
         return 0;
     path = xasprintf("%s/ended.json", jobdir);
     if (r->stop != STOP_NONE)
@@ -360,7 +352,7 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
 int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
             struct control_sender *control)
 {
-    int64_t walltime = job->desc->walltime_ms, give_up_after;
+    int64_t give_up_after;
     struct run r = {
         .job = job,
         .tasks = xcalloc(job->desc->ntasks, sizeof *r.tasks),
@@ -368,22 +360,28 @@ int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t st
         .left = job->desc->ntasks,
         .signal_fd = signal_fd,
         .control = control,
-        .deadline = walltime > 0 ? started_ms + walltime : INT64_MAX,
+        .deadline = job->deadline_ms,
+        .warn_at = INT64_MAX,
+        .term_at = INT64_MAX,
         .kill_at = INT64_MAX,
         .sweep_ms = SWEEP_MIN_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
     };
     int rc = -1;
 
+    if (job->desc->checkpoint.any) /* without a deadline it is never, but when somebody ends the job */
+        r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
     r.records = records_create(time_monotonic_ms, record_written, &r);
     start_tasks(&r);
     /* whoever started the runner counts on its end soon after the walltime */
-    give_up_after = walltime > 0 ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS
-                                 : time_monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
+    give_up_after = r.deadline < INT64_MAX ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS
+                                           : time_monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
     loop(&r, give_up_after);
     if (!records_lost(r.records))
         rc = finish(&r, jobdir, give_up_after);
     records_destroy(r.records);
+    for (size_t i = 0; i < r.ntasks; i++)
+        task_fini(&r.tasks[i]);
     free(r.tasks);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/runner/tree.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -68,12 +69,29 @@ static void add_last_line(struct task *t)
         snprintf(t->rec.reason + len, sizeof t->rec.reason - len, ": %s", line);
 }
 
+/* Out of time, or of what it took for its time, without having been ended. */
+static void explain_stop(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+    const char *when = t->warned ? "near the end of its time" : "before the end of its time";
+
+    if (rec->signal != 0)
+        snprintf(rec->reason, sizeof rec->reason, "ended %s by signal %d (%s)", when, rec->signal, strsignal(rec->signal));
+    else if (t->desc->success_file != NULL && rec->exit_code == 0)
+        snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status 0, and \"%.200s\" is missing", when,
+                 t->desc->success_file);
+    else
+        snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status %d", when, rec->exit_code);
+}
+
 static void explain(struct task *t, enum stop why)
 {
     struct exitrec *rec = &t->rec;
     size_t size = sizeof rec->reason;
 
-    if (rec->outcome == EXITREC_TIMEOUT)
+    if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
+        explain_stop(t);
+    else if (rec->outcome == EXITREC_TIMEOUT)
         snprintf(rec->reason, size, "ended at the walltime of %g s", (double)t->job->desc->walltime_ms / 1000);
     else if (rec->outcome == EXITREC_CANCELLED)
         snprintf(rec->reason, size, "%s", why == STOP_RANK ? "ended, because another rank failed" : "cancelled");
@@ -84,6 +102,13 @@ static void explain(struct task *t, enum stop why)
     else
         snprintf(rec->reason, size, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
     add_last_line(t);
+}
+
+/* Without success, and not because it was ended: was it for want of time? A program that leaves checkpoints stops when its
+ * next one does not fit, and says so by nothing but exit status 0; near the end whatever it does is put down to that. */
+static bool is_out_of_time(const struct task *t, bool exited_0)
+{
+    return t->checkpoints.desc != NULL && (t->warned || (exited_0 && json_array_size(t->checkpoints.whole) > 0));
 }
 
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why)
@@ -99,11 +124,21 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
     rec->user_seconds = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6;
     rec->system_seconds = (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6;
     rec->max_rss = (int64_t)usage->ru_maxrss * 1024;
+    if (t->checkpoints.desc != NULL)
+        checkpoints_end(&t->checkpoints, exited_0 && tree_signal_task(0, t->mark, 0) == 0);
+    rec->checkpoints = t->checkpoints.whole;
     /* told to end, exit 0 proves nothing: programs that stop early do that too. Only what success leaves behind does. */
-    if (exited_0 && (t->desc->success_file ? success_file_there(t) : why == STOP_NONE)) {
+    if (exited_0 && (t->desc->success_file ? success_file_there(t) : why == STOP_NONE && !t->warned)) {
         rec->outcome = EXITREC_SUCCEEDED;
         return;
     }
-    rec->outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;
+    rec->outcome = why == STOP_TIMEOUT || (why == STOP_NONE && is_out_of_time(t, exited_0)) ? EXITREC_TIMEOUT
+                   : why == STOP_NONE                                                       ? EXITREC_FAILED
+                                                                                            : EXITREC_CANCELLED;
     explain(t, why);
+}
+
+void task_fini(struct task *t)
+{
+    checkpoints_fini(&t->checkpoints);
 }

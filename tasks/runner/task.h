@@ -3,6 +3,7 @@
 #define TASKS_RUNNER_TASK_H
 #include "tasks/proto/exitrec.h"
 #include "tasks/proto/jobdesc.h"
+#include "tasks/runner/checkpoints.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@ struct job {
     const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
     const char *tmpdir; /* NULL: it asked for none */
     int64_t deadline; /* Unix seconds; 0: none */
+    int64_t deadline_ms; /* the same by time_monotonic_ms(), INT64_MAX: none */
     char host[64];
 };
 
@@ -31,6 +33,8 @@ struct task {
     bool ended;
     bool new_end; /* and what it left has not been looked for */
     int64_t kill_at; /* monotonic ms when what it left behind is killed; INT64_MAX: it left nothing */
+    struct checkpoints checkpoints;
+    bool warned; /* it ran when the end was near */
     struct exitrec rec; /* valid once ended */
 };
 
@@ -44,5 +48,7 @@ void task_skip(struct task *t, enum stop why);
 
 /* Its process was waited for. `why` says whether the runner had told it to end. */
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
+
+void task_fini(struct task *t);
 
 #endif

@@ -147,13 +147,20 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
 static int try_start(struct task *t, struct error *err)
 {
     struct environment *env = make_environment(t);
+    const char *resume = NULL;
     struct program program = {0};
     int fds[3] = {-1, -1, -1}, rc = -1, failed;
 
     if (dir_make(t->desc->dir, err) < 0 || (fds[1] = open_output(t->desc->dir, "stdout", err)) < 0 ||
         (fds[2] = open_output(t->desc->dir, "stderr", err)) < 0)
         goto out;
-    if (program_init(&program, t->desc, environment_get(env, "PATH"), err) < 0)
+    if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
+        goto out;
+    resume = t->checkpoints.resume;
+    t->rec.resumed = t->checkpoints.resumed;
+    if (resume != NULL)
+        environment_set(env, "STRETTO_RESUME", resume);
+    if (program_init(&program, t->desc, environment_get(env, "PATH"), resume, err) < 0)
         goto out;
     fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[0] < 0) {

@@ -192,7 +192,7 @@ static int run_again(int64_t members, long long width)
         ;
     before = sim_engine_ns(sim);
     sim_enter(sim);
-    if (engine_resubmit(sim_engine(sim), id, failed, 1, &n, &err) < 0 || n != members)
+    if (engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &err) < 0 || n != members)
         return 1;
     sim_leave(sim);
     sim_turn(sim);

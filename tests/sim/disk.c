@@ -16,6 +16,7 @@ struct request {
     size_t n_files;
     void (*written)(void *arg, const struct error *err);
     void (*read)(void *arg, json_t **json, const struct error *err);
+    struct ckpt_chain *chains; /* read: of directories with checkpoints; NULL: it is of files */
     void (*tailed)(void *arg, const char *text, size_t size);
     void (*claimed)(void *arg, bool taken, const struct error *err);
     json_t *claim;
@@ -31,6 +32,7 @@ static void request_free(struct request *r)
         free(r->files[i].json);
     }
     json_decref(r->claim);
+    free(r->chains);
     free(r->paths);
     free(r->files);
     free(r);
@@ -97,6 +99,23 @@ static void do_claim(struct sim *sim, struct request *r, bool alive)
     sim_leave(sim);
 }
 
+/* Of a directory's checkpoints, those that count: a new reference. The cluster keeps them as an array, the newest first. */
+static json_t *chain_of(struct sim *sim, const char *dir, const struct ckpt_chain *chain)
+{
+    json_t *all = json_object_get(sim_files(sim), dir), *list = json_array(), *item;
+    struct ckpt ckpt;
+    size_t i;
+
+    json_array_foreach (all, i, item) {
+        if (!ckpt_parse(item, &ckpt))
+            continue;
+        if (chain->since == 0 || (ckpt.ensemble == chain->ensemble && ckpt.attempt >= chain->since))
+            json_array_append(list, item);
+        ckpt_fini(&ckpt);
+    }
+    return list;
+}
+
 static void do_read(struct sim *sim, struct request *r, bool alive)
 {
     struct error err;
@@ -104,12 +123,15 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     json_t **json = xcalloc(r->n_paths, sizeof *json);
 
     for (size_t i = 0; i < r->n_paths && !failed; i++)
-        json[i] = json_object_get(sim_files(sim), r->paths[i]);
+        json[i] = r->chains != NULL ? chain_of(sim, r->paths[i], &r->chains[i])
+                                    : json_incref(json_object_get(sim_files(sim), r->paths[i]));
     error_set(&err, "file_read", "simulated");
     sim_enter(sim);
     if (alive)
         r->read(r->arg, json, failed ? &err : NULL);
     sim_leave(sim);
+    for (size_t i = 0; i < r->n_paths; i++)
+        json_decref(json[i]);
     free(json);
 }
 
@@ -159,6 +181,15 @@ static void disk_read(void *sim, char **paths, size_t n, void (*cb)(void *arg, j
     ask(sim, paths, n, arg)->read = cb;
 }
 
+static void disk_checkpoints(void *sim, char **dirs, struct ckpt_chain *chains, size_t n,
+                             void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg)
+{
+    struct request *r = ask(sim, dirs, n, arg);
+
+    r->chains = chains;
+    r->read = cb;
+}
+
 static void disk_claim(void *sim, char *dir, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
                        void *arg)
 {
@@ -183,4 +214,5 @@ static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *ar
     r->tailed = cb;
 }
 
-const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read, .tail = disk_tail};
+const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read,
+                                        .checkpoints = disk_checkpoints, .tail = disk_tail};

@@ -16,7 +16,8 @@ static const struct {
 } routes[] = {
 #define ROUTE_BODY 1
 #define ROUTE_ADMIN 2
-#define ROUTE(method, pattern, handler, query, flags) {#method, pattern, query, (flags) & ROUTE_BODY},
+#define ROUTE_BODY_OPTIONAL 4
+#define ROUTE(method, pattern, handler, query, flags) {#method, pattern, query, (flags) & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)},
 #include "api/tbl/routes.h"
 #undef ROUTE
 };

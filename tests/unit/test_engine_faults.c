@@ -138,7 +138,7 @@ static void script(struct sim *sim, struct ledger *ledger, int step)
         resize(sim, ledger, 0, 1, ENGINE_SHRINK_NOW);
     if (step == 80)
         resize(sim, ledger, 0, 4, ENGINE_SHRINK_LATER);
-    if (step % 90 == 1 && step < 500 && engine_resubmit(engine, ledger->ids[0], states, 2, &n, &err) < 0)
+    if (step % 90 == 1 && step < 500 && engine_resubmit(engine, ledger->ids[0], states, 2, false, &n, &err) < 0)
         refused_for_good(sim, "a resubmission", &err);
     if (step >= 100 && ledger->n == 3 && !ledger->cancelled[2]) {
         if (engine_cancel(engine, ledger->ids[2], &err) == 0)

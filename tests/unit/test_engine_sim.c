@@ -134,8 +134,8 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 6: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_LATER, &err); break;
     case 7:
     case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, &err); break;
-    case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), &n, &err); break;
-    default: rc = engine_resubmit(engine, acc->id, states, 2, &n, &err); break;
+    case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), sim_chance(sim, 300), &n, &err); break;
+    default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &err); break;
     }
     if (rc < 0 && !is_refusal(&err) && strncmp(err.code, "store_", 6) != 0)
         sim_violate(sim, "a call was refused: %s: %s", err.code, err.text);

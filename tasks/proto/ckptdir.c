@@ -1,0 +1,337 @@
+#define XXH_INLINE_ALL
+#include "tasks/proto/ckptdir.h"
+
+#include "common/files.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define RECORDS ".stretto"
+#define READ_SIZE ((size_t)1 << 20)
+
+void ckpt_fini(struct ckpt *ckpt)
+{
+    free(ckpt->path);
+    ckpt->path = NULL;
+}
+
+void ckptdir_free(struct ckpt_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        ckpt_fini(&list->items[i]);
+    free(list->items);
+    *list = (struct ckpt_list){0};
+}
+
+static char *record_path(const char *dir, int64_t number)
+{
+    return xasprintf("%s/" RECORDS "/%08" PRId64 ".json", dir, number);
+}
+
+json_t *ckpt_json(const struct ckpt *ckpt)
+{
+    return json_pack("{s:I, s:s, s:o, s:b, s:I, s:s, s:f, s:I, s:I}", "number", (json_int_t)ckpt->number, "path", ckpt->path,
+                     "step", ckpt->step < 0 ? json_null() : json_integer(ckpt->step), "reported", ckpt->reported, "size", (json_int_t)ckpt->size,
+                     "digest", ckpt->digest, "time", ckpt->time, "ensemble", (json_int_t)ckpt->ensemble, "attempt",
+                     (json_int_t)ckpt->attempt);
+}
+
+static int64_t integer(const json_t *json, const char *key, int64_t otherwise)
+{
+    const json_t *value = json_object_get(json, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* No way up and out of the directory. */
+static bool stays_below(const char *path)
+{
+    if (path == NULL || path[0] == '\0' || path[0] == '/')
+        return false;
+    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
+            return false;
+    return true;
+}
+
+bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
+{
+    const char *path = json_string_value(json_object_get(json, "path"));
+    const char *digest = json_string_value(json_object_get(json, "digest"));
+
+    *ckpt = (struct ckpt){
+        .number = integer(json, "number", -1),
+        .step = integer(json, "step", -1),
+        .reported = json_is_true(json_object_get(json, "reported")),
+        .size = integer(json, "size", -1),
+        .time = json_number_value(json_object_get(json, "time")),
+        .ensemble = integer(json, "ensemble", 0),
+        .attempt = integer(json, "attempt", 0),
+        .mtime_ns = integer(json, "mtime_ns", 0),
+        .inode = integer(json, "inode", 0),
+    };
+    if (!stays_below(path) || digest == NULL || strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 ||
+        ckpt->size < 0)
+        return false;
+    memcpy(ckpt->digest, digest, CKPT_DIGEST_SIZE);
+    ckpt->path = xstrdup(path);
+    return true;
+}
+
+static void read_record(const char *dir, int64_t number, struct ckpt_list *list)
+{
+    char *path = record_path(dir, number);
+    struct error err;
+    json_t *json = file_read_json(path, &err);
+    struct ckpt ckpt;
+
+    free(path);
+    if (json != NULL && ckpt_parse(json, &ckpt)) {
+        ckpt.number = number;
+        list->items = xrealloc(list->items, list->n + 1, sizeof ckpt);
+        list->items[list->n++] = ckpt;
+    }
+    json_decref(json);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct ckpt *x = a, *y = b;
+
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The number in a record's name, -1 where it is none. */
+static int64_t number_of(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+
+    return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
+}
+
+int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err)
+{
+    char *path = xasprintf("%s/" RECORDS, dir);
+    DIR *records = opendir(path);
+    struct dirent *entry;
+    int rc = 0;
+
+    *list = (struct ckpt_list){0};
+    if (records == NULL) {
+        rc = errno == ENOENT || errno == ENOTDIR ? 0 : error_errno(err, "checkpoints", "%s", path);
+        free(path);
+        return rc;
+    }
+    while (errno = 0, (entry = readdir(records)) != NULL)
+        if (number_of(entry->d_name) >= 0)
+            read_record(dir, number_of(entry->d_name), list);
+    if (errno != 0)
+        rc = error_errno(err, "checkpoints", "%s", path);
+    closedir(records);
+    free(path);
+    if (rc < 0)
+        ckptdir_free(list);
+    else if (list->n > 1)
+        qsort(list->items, list->n, sizeof *list->items, by_number);
+    return rc;
+}
+
+int64_t ckpt_mtime_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static bool unchanged(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size && ckpt_mtime_ns(a) == ckpt_mtime_ns(b);
+}
+
+/* 0 or -1 with errno. */
+static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
+{
+    XXH3_state_t *state = XXH3_createState();
+    char *buf = xcalloc(READ_SIZE, 1);
+    ssize_t n;
+
+    XXH3_64bits_reset(state);
+    *size = 0;
+    while ((n = read(fd, buf, READ_SIZE)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n > 0) {
+            XXH3_64bits_update(state, buf, (size_t)n);
+            *size += n;
+        }
+    }
+    snprintf(digest, CKPT_DIGEST_SIZE, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(state));
+    XXH3_freeState(state);
+    free(buf);
+    return n < 0 ? -1 : 0;
+}
+
+int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
+{
+    char *path = xasprintf("%s/%s", dir, ckpt->path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = -1;
+    struct stat before, after;
+    int64_t size;
+
+    if (fd < 0 || fstat(fd, &before) < 0) {
+        error_errno(err, "checkpoint", "%s", path);
+    } else if (!S_ISREG(before.st_mode)) {
+        errno = EBUSY;
+        error_set(err, "checkpoint", "%s is no regular file", path);
+    } else if (digest_of(fd, ckpt->digest, &size) < 0 || stat(path, &after) < 0) {
+        error_errno(err, "checkpoint", "%s", path);
+    } else if (!unchanged(&before, &after) || size != before.st_size) {
+        errno = EBUSY;
+        error_set(err, "checkpoint", "%s is still being written", path);
+    } else {
+        ckpt->size = size;
+        ckpt->mtime_ns = ckpt_mtime_ns(&before);
+        ckpt->inode = (int64_t)before.st_ino;
+        rc = 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
+int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
+{
+    char *path = xasprintf("%s/" RECORDS, dir);
+    struct ckpt_list list;
+    int rc = dir_make(path, err);
+
+    free(path);
+    if (rc < 0 || ckptdir_read(dir, &list, err) < 0)
+        return -1;
+    ckpt->number = list.n > 0 ? list.items[list.n - 1].number + 1 : 1;
+    ckptdir_free(&list);
+    ckpt->time = (double)time_now_ms() / 1000;
+    do { /* another process may record one at the same time */
+        json_t *json = ckpt_json(ckpt);
+
+        json_object_set_new(json, "mtime_ns", json_integer(ckpt->mtime_ns));
+        json_object_set_new(json, "inode", json_integer(ckpt->inode));
+        path = record_path(dir, ckpt->number);
+        rc = json != NULL ? file_create_json(path, json, 0600, err)
+                          : error_set(err, "checkpoint", "the name of a checkpoint is not UTF-8");
+        json_decref(json);
+        free(path);
+    } while (rc < 0 && errno == EEXIST && strcmp(err->code, "file_exists") == 0 && ckpt->number++ < INT64_MAX);
+    return rc;
+}
+
+static bool untouched(const char *dir, const struct ckpt *ckpt, bool *same_size)
+{
+    char *path = xasprintf("%s/%s", dir, ckpt->path);
+    struct stat st;
+    bool there = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+    free(path);
+    *same_size = there && st.st_size == ckpt->size;
+    return *same_size && ckpt_mtime_ns(&st) == ckpt->mtime_ns && (int64_t)st.st_ino == ckpt->inode;
+}
+
+bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read)
+{
+    struct ckpt now = *ckpt;
+    struct error err;
+    bool same_size;
+
+    if (untouched(dir, ckpt, &same_size) && !read)
+        return true;
+    return same_size && ckpt_measure(dir, &now, &err) == 0 && now.size == ckpt->size &&
+           strcmp(now.digest, ckpt->digest) == 0;
+}
+
+static bool in_chain(const struct ckpt *ckpt, const struct ckpt_chain *chain)
+{
+    return chain->since == 0 || (ckpt->ensemble == chain->ensemble && ckpt->attempt >= chain->since);
+}
+
+/* Is there a newer record of the same file? */
+static bool superseded(const struct ckpt_list *list, size_t i)
+{
+    for (size_t later = i + 1; later < list->n; later++)
+        if (strcmp(list->items[later].path, list->items[i].path) == 0)
+            return true;
+    return false;
+}
+
+const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain)
+{
+    for (size_t i = list->n; i-- > 0;)
+        if (in_chain(&list->items[i], chain) && !superseded(list, i) && ckpt_fits(dir, &list->items[i], true))
+            return &list->items[i];
+    return NULL;
+}
+
+static void remove_below(const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+
+    unlink(path);
+    free(path);
+}
+
+static void remove_record(const char *dir, const struct ckpt *ckpt)
+{
+    char *path = record_path(dir, ckpt->number);
+
+    unlink(path);
+    free(path);
+}
+
+static bool is_there(const char *dir, const struct ckpt *ckpt)
+{
+    char *path = xasprintf("%s/%s", dir, ckpt->path);
+    struct stat st;
+    bool there = lstat(path, &st) == 0 || errno != ENOENT;
+
+    free(path);
+    return there;
+}
+
+void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep)
+{
+    int64_t kept = 0;
+
+    for (size_t i = list->n; i-- > 0;) {
+        const struct ckpt *ckpt = &list->items[i];
+        bool same_size, gone = superseded(list, i) || !is_there(dir, ckpt);
+
+        if (!gone && kept >= keep && untouched(dir, ckpt, &same_size)) {
+            remove_below(dir, ckpt->path);
+            gone = true;
+        } else if (!gone && kept < keep && ckpt_fits(dir, ckpt, false)) {
+            kept++;
+        }
+        if (gone && i + 1 < list->n) /* the highest number stays, so that none is given twice */
+            remove_record(dir, ckpt);
+    }
+}
+
+json_t *ckptdir_json(const char *dir, const struct ckpt_chain *chain, struct error *err)
+{
+    struct ckpt_list list;
+    json_t *json;
+
+    if (ckptdir_read(dir, &list, err) < 0)
+        return NULL;
+    json = json_array();
+    for (size_t i = list.n; i-- > 0;)
+        if (in_chain(&list.items[i], chain) && !superseded(&list, i) && ckpt_fits(dir, &list.items[i], false))
+            json_array_append_new(json, ckpt_json(&list.items[i]));
+    ckptdir_free(&list);
+    return json;
+}

@@ -1,0 +1,74 @@
+/* What is known of the checkpoints in a member's checkpoint directory: a record for each that was whole once, in files of the
+ * directory itself (`.stretto/NUMBER.json`), so that runner, library and daemon read the same books, whoever died meanwhile.
+ *
+ * A record is written after its file and never changed. It has the file's size and digest: a file that no longer fits is not
+ * taken, and the one before is. Numbers grow; the one with the highest is the newest. */
+#ifndef TASKS_PROTO_CKPTDIR_H
+#define TASKS_PROTO_CKPTDIR_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define CKPT_DIGEST_SIZE 17 /* XXH3-64 as 16 hex digits */
+
+struct ckpt {
+    int64_t number;
+    char *path;   /* relative to the directory; from malloc */
+    int64_t step; /* -1: not known */
+    bool reported; /* by the program, by way of the library; otherwise it was found, and its step is what its name says */
+    int64_t size;
+    char digest[CKPT_DIGEST_SIZE];
+    double time; /* Unix seconds, when it was recorded */
+    int64_t ensemble, attempt; /* that made it */
+    int64_t mtime_ns, inode;   /* of the file then: where they are the same, nobody need read it again */
+};
+
+struct ckpt_list {
+    struct ckpt *items; /* the oldest first */
+    size_t n;
+};
+
+/* Those that count for a member: all, or only what its ensemble's attempts from `since` on have made, where it was told to
+ * start afresh (0: all). */
+struct ckpt_chain {
+    int64_t ensemble, since;
+};
+
+void ckpt_fini(struct ckpt *ckpt);
+void ckptdir_free(struct ckpt_list *list);
+
+/* Every record that can be read; none where there is no directory. */
+int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
+
+/* Size, digest, mtime and inode of its file, which is read. errno ENOENT where there is none; EBUSY where it changed
+ * meanwhile, or is no regular file. */
+int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err);
+
+/* Record it; its number and time are filled in. The directory `.stretto` is made. */
+int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err);
+
+int64_t ckpt_mtime_ns(const struct stat *st);
+
+/* Is its file as it was recorded? By size, and by content unless nobody has touched it; `read` true: by content anyway. */
+bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read);
+
+/* The newest of the chain whose content fits, NULL where there is none; borrowed from the list. */
+const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain);
+
+/* Remove files and records but for the `keep` newest that fit. Only files that are still as they were recorded; the record of
+ * one that no longer is stays, so that it is never taken for a new one. The list is not changed. */
+void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep);
+
+/* As records and replies have it: number, path, step (or null), reported, size, digest, time, ensemble, attempt. A new reference. */
+json_t *ckpt_json(const struct ckpt *ckpt);
+/* From such an object; false where it is none. Its path is copied. */
+bool ckpt_parse(const json_t *json, struct ckpt *ckpt);
+
+/* Those of the chain that fit, the newest first, as an array. */
+json_t *ckptdir_json(const char *dir, const struct ckpt_chain *chain, struct error *err);
+
+#endif

@@ -1,0 +1,23 @@
+#include "tasks/runner/run.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+int run_signals(struct error *err)
+{
+    static const int handled[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        sigaddset(&set, handled[i]);
+        signal(handled[i], SIG_DFL); /* an ignored SIGCHLD would take the exit statuses with it */
+    }
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, "signalfd", "signalfd");
+    return fd;
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Out of time is not failure: warnings before the end, checkpoints by name, unfinished members, and going on.
+TEST_LIMIT=200
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+
+# spec COUNT EPOCHS SECONDS [JQ]: COUNT trainings; the parameter is i
+spec() {
+	jq -n --arg epochs "$srcdir/tests/t/epochs.sh" --argjson count "$1" --arg total "$2" --arg seconds "$3" '{name: "t", members: {
+		command: [$epochs, $total, $seconds], parameters: {grid: {i: [range($count)]}}, retries: 0,
+		resources: {walltime: "3s"}, success: {file: "result"},
+		checkpoint: {before: "1500ms", signal: "USR1", grace: "2s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}} | '"${4:-.}" \
+		>"$T/spec.json"
+}
+member() { api GET "/v1/ensembles/$ID/members/$1" | jq -r "$2"; }
+ended() { wait_ensemble "$ID" 60; jq -r "$1" "$T/ensemble.json"; }
+again() { api POST "/v1/ensembles/$ID/resubmit" '{"states": ["unfinished"]}' >/dev/null; }
+dir() { echo "$STATE/run/e$ID/members/0/$1"; }
+refused() { # POINTER CODE NAME JQ: the spec is refused there
+	spec 1 1 0 "$4"
+	is "$(api_status POST /v1/ensembles "@$T/spec.json")" 422 "$3"
+	is "$(jq -r '"\(.pointer) \(.code)"' "$T/api.body")" "$1 $2" "… and that is where"
+}
+
+refused /members/checkpoint/signal spec_impossible_value "an unknown signal is refused" '.members.checkpoint.signal = "KILL"'
+refused /members/checkpoint/before spec_impossible_value "a warning before the start is refused" '.members.checkpoint.before = "3s"'
+refused /members/checkpoint/before spec_missing_key "a signal that is never sent is refused" 'del(.members.checkpoint.before)'
+refused /members/resources/walltime spec_missing_key "before an end that never comes, too" 'del(.members.resources)'
+refused /members/checkpoint/glob spec_impossible_value "a glob that leaves the directory is refused" '.members.checkpoint.glob = "../*"'
+refused /members/checkpoint/resume/0 spec_unfilled_placeholder "an unknown placeholder is refused" '.members.checkpoint.resume = ["{chekpoint}"]'
+refused /members/command/1 spec_unfilled_placeholder "{checkpoint} has no value but in resume" '.members.command[1] = "{checkpoint}"'
+refused /members/checkpoint/often spec_unknown_key "an unknown key is refused" '.members.checkpoint.often = true'
+
+spec 4 8 0.4
+ID=$(submit "$T/spec.json")
+is "$(ended '"\(.state) \(.members.unfinished) \(.members.failed)"')" "complete 4 0" "members that stop at the warning are unfinished"
+is "$(member 0 '.attempts[0] | "\(.outcome) \(.exit_code)"')" "timeout 0" "their attempts are out of time"
+like "$(member 0 .reason)" 'stopped near the end.*its checkpoint is epoch-[0-9]+.ckpt' "the reason says what there is to go on from"
+is "$(ls "$(dir 0)/checkpoint" | wc -l)" 2 "two checkpoints are kept"
+is "$(member 0 '.checkpoints | length')" 2 "and known"
+last=$(member 0 '.checkpoints[1].path')
+is "$(stat -c %s "$last")" "$(member 0 '.checkpoints[1].size')" "with their sizes"
+is "$(api GET "/v1/checkpoints?ensemble=$ID&limit=3" | jq '.checkpoints | length')" 3 "a page of all"
+next=$(jq -r .next "$T/api.body")
+is "$(api GET "/v1/checkpoints?ensemble=$ID&limit=100&cursor=$next" | jq '.checkpoints | length')" 5 "and the next"
+is "$(api GET "/v1/checkpoints?ensemble=$ID&member=2" | jq -r '[.checkpoints[].member] | unique | tostring')" '[2]' "one member's"
+
+# the newest of one is cut in half, of another gone, of the third everything is broken
+halve() { head -c $(($(stat -c %s "$1") / 2)) "$1" >"$T/half" && cat "$T/half" >"$1"; }
+halve "$last"
+before=$(basename "$(member 0 '.checkpoints[0].path')")
+rm "$(member 1 '.checkpoints[1].path')"
+for file in "$(dir 2)"/checkpoint/*.ckpt; do halve "$file"; done
+again
+is "$(ended '"\(.state) \(.members.succeeded + .members.unfinished)"')" "complete 4" "they are resubmitted"
+is "$(member 0 '.attempts[1].resumed')" "$before" "one that was cut in half is not taken, and the one before is"
+like "$(member 1 '.attempts[1].resumed')" '^epoch-' "nor is one that is gone"
+is "$(member 2 '.attempts[1].resumed')" null "with nothing whole it begins at the start"
+for _ in 1 2 3; do again; wait_ensemble "$ID" 60; done
+is "$(ended .members.succeeded)" 4 "all are finished in the end"
+for i in 0 1 2 3; do cat "$(dir $i)"/a*/result; done | sort -n | uniq -c | sort -u -k1,1 | awk '{print $1}' >"$T/each"
+is "$(cat "$T/each")" 4 "their histories are without gap or repeat"
+is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT sum(failures) FROM member WHERE ensemble = $ID")" 0 "and no retry was spent"
+
+# killed at the walltime, while it goes on writing
+spec 1 100 0.4 '.members.env = {EPOCHS_IGNORE: "1"} | .members.checkpoint.resume = ["--restart", "{checkpoint}"]'
+ID=$(submit "$T/spec.json")
+is "$(ended .members.unfinished)" 1 "one that is ended at the walltime is unfinished, too"
+like "$(member 0 .reason)" 'ended at the walltime' "as the reason says"
+like "$(member 0 '.attempts[0].ended')" . "it was recorded"
+
+# from the start
+api POST "/v1/ensembles/$ID/members/0/resubmit" '{"from": "start"}' >/dev/null
+is "$(ended .members.unfinished) $(member 0 '.attempts[1].resumed')" "1 null" "it can be told to begin at the start"
+api POST "/v1/ensembles/$ID/members/0/resubmit" >/dev/null
+is "$(ended .members.unfinished)" 1 "and then goes on"
+like "$(member 0 '.attempts[2].resumed')" '^epoch-' "from what it left since"
+is "$(api_status POST "/v1/ensembles/$ID/resubmit" '{"from": "end"}')" 422 "from nowhere else"
+
+# no progress
+spec 1 100 9 '.members.retries = 3'
+ID=$(submit "$T/spec.json")
+is "$(ended '"\(.members.failed)"') $(member 0 '.attempts | length')" "1 3" "without a checkpoint three attempts are enough"
+like "$(member 0 .reason)" '^stalled: 3 attempts in a row left no checkpoint' "and the reason says so"
+
+# preempted: the runner is told to end
+spec 1 100 0.3 '.members.resources.walltime = "60s"'
+ID=$(submit "$T/spec.json")
+wait_for 20 "ls $(dir 0)/checkpoint/epoch-2.ckpt"
+kill -TERM "$(jq .pid "$STATE/run/e$ID"/jobs/*/claim.json)"
+is "$(ended .members.unfinished)" 1 "one whose runner is told to end is warned, and unfinished"
+is "$(member 0 '.attempts[0] | "\(.outcome) \(.exit_code)"')" "cancelled 0" "it stopped by itself"
+
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+done_testing

@@ -1,0 +1,286 @@
+/* The books of a checkpoint directory: numbers, digests, chains, what is kept and what is never touched. */
+#include "common/files.h"
+#include "common/xalloc.h"
+#include "tasks/proto/ckptdir.h"
+#include "tasks/proto/ckptfind.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64];
+static struct error err;
+static const struct ckpt_chain all = {.ensemble = 7};
+
+static int setup(void **state)
+{
+    strcpy(dir, "/tmp/st-ckpt.XXXXXX");
+    return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    char *command = xasprintf("rm -rf '%s'", dir);
+    int rc = system(command);
+
+    free(command);
+    return rc;
+}
+
+static char *in_dir(const char *name)
+{
+    static char path[160];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    assert_int_equal(file_write_whole(in_dir(name), text, strlen(text), 0600, &err), 0);
+}
+
+static int64_t record(const char *name, int64_t attempt)
+{
+    struct ckpt ckpt = {.path = (char *)name, .step = ckptfind_step(name), .ensemble = 7, .attempt = attempt};
+
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), 0);
+    assert_int_equal(ckptdir_add(dir, &ckpt, &err), 0);
+    return ckpt.number;
+}
+
+/* The newest's path, "" where there is none. */
+static const char *newest(const struct ckpt_chain *chain)
+{
+    static char path[64];
+    struct ckpt_list list;
+    const struct ckpt *ckpt;
+
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    ckpt = ckptdir_newest(dir, &list, chain);
+    snprintf(path, sizeof path, "%s", ckpt ? ckpt->path : "");
+    ckptdir_free(&list);
+    return path;
+}
+
+static void retain(int64_t keep)
+{
+    struct ckpt_list list;
+
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    ckptdir_retain(dir, &list, keep);
+    ckptdir_free(&list);
+}
+
+static bool there(const char *name)
+{
+    return access(in_dir(name), F_OK) == 0;
+}
+
+static size_t whole(void)
+{
+    json_t *json = ckptdir_json(dir, &all, &err);
+    size_t n = json_array_size(json);
+
+    assert_non_null(json);
+    json_decref(json);
+    return n;
+}
+
+static void nothing_is_there_to_begin_with(void **state)
+{
+    struct ckpt_files files;
+
+    assert_string_equal(newest(&all), "");
+    assert_int_equal(whole(), 0);
+    assert_int_equal(ckptfind("/nowhere/at/all", "*", &files, &err), 0);
+    assert_int_equal(files.n, 0);
+}
+
+static void numbers_grow(void **state)
+{
+    write_file("a-1", "one");
+    write_file("a-2", "two");
+    assert_int_equal(record("a-1", 1), 1);
+    assert_int_equal(record("a-2", 1), 2);
+    assert_string_equal(newest(&all), "a-2");
+    assert_int_equal(whole(), 2);
+}
+
+static void what_was_cut_in_half_is_not_taken(void **state)
+{
+    write_file("a-1", "first");
+    write_file("a-2", "second");
+    record("a-1", 1);
+    record("a-2", 1);
+    assert_int_equal(truncate(in_dir("a-2"), 3), 0);
+    assert_string_equal(newest(&all), "a-1");
+    assert_int_equal(whole(), 1);
+    write_file("a-2", "secand"); /* the same size, and another content */
+    assert_string_equal(newest(&all), "a-1");
+    write_file("a-2", "second"); /* copied back from elsewhere */
+    assert_string_equal(newest(&all), "a-2");
+    unlink(in_dir("a-2"));
+    assert_string_equal(newest(&all), "a-1");
+}
+
+static void only_what_was_recorded_is_removed(void **state)
+{
+    char name[] = "a-1";
+
+    write_file("notes", "mine");
+    for (name[2] = '1'; name[2] <= '5'; name[2]++) {
+        write_file(name, name);
+        record(name, 1);
+    }
+    write_file("a-2", "changed since");
+    retain(2);
+    assert_false(there("a-1"));
+    assert_true(there("a-2")); /* is somebody's */
+    assert_false(there("a-3"));
+    assert_true(there("a-4") && there("a-5") && there("notes"));
+    assert_int_equal(whole(), 2);
+}
+
+static void the_one_before_is_kept_until_the_next_is_whole(void **state)
+{
+    char name[] = "a-1";
+
+    for (name[2] = '1'; name[2] <= '3'; name[2]++) {
+        write_file(name, name);
+        record(name, 1);
+    }
+    assert_int_equal(truncate(in_dir("a-3"), 1), 0);
+    retain(1);
+    assert_true(there("a-2"));
+    assert_false(there("a-1"));
+    assert_string_equal(newest(&all), "a-2");
+}
+
+static void no_number_is_given_twice(void **state)
+{
+    write_file("a-1", "one");
+    record("a-1", 1);
+    unlink(in_dir("a-1"));
+    retain(1);
+    write_file("a-2", "two");
+    assert_int_equal(record("a-2", 2), 2);
+    assert_int_equal(whole(), 1);
+}
+
+/* Written again under the same name, the former is not there any more. */
+static void a_name_may_be_used_again(void **state)
+{
+    write_file("state", "first");
+    record("state", 1);
+    write_file("state", "second one");
+    assert_string_equal(newest(&all), "");
+    record("state", 1);
+    assert_string_equal(newest(&all), "state");
+    assert_int_equal(whole(), 1);
+    retain(1);
+    assert_true(there("state"));
+    assert_int_equal(whole(), 1);
+}
+
+static void a_fresh_start_does_not_count_what_was_before(void **state)
+{
+    struct ckpt_chain fresh = {.ensemble = 7, .since = 3}, other = {.ensemble = 8, .since = 1};
+
+    write_file("a-1", "one");
+    record("a-1", 2);
+    assert_string_equal(newest(&fresh), "");
+    assert_string_equal(newest(&other), "");
+    write_file("a-2", "two");
+    record("a-2", 3);
+    assert_string_equal(newest(&fresh), "a-2");
+    assert_string_equal(newest(&all), "a-2");
+}
+
+static void broken_records_are_passed_over(void **state)
+{
+    write_file("a-1", "one");
+    record("a-1", 1);
+    write_file(".stretto/00000002.json", "{\"path\": \"../../etc/passwd\", \"size\": 1, \"digest\": \"0123456789abcdef\"}");
+    write_file(".stretto/00000003.json", "{\"path\": \"a-1\"");
+    write_file(".stretto/00000004.json.tmp", "{}");
+    assert_string_equal(newest(&all), "a-1");
+    retain(1);
+    assert_true(there("a-1"));
+}
+
+static void files_are_found_by_name(void **state)
+{
+    struct ckpt_files files;
+
+    write_file("a-10.ckpt", "x");
+    write_file("b.txt", "x");
+    assert_int_equal(dir_make(in_dir("sub"), &err), 0);
+    assert_int_equal(dir_make(in_dir("dir.ckpt"), &err), 0);
+    write_file("sub/c-3.ckpt", "x");
+    assert_int_equal(symlink("a-10.ckpt", in_dir("latest.ckpt")), 0);
+    assert_int_equal(ckptfind(dir, "*.ckpt", &files, &err), 0);
+    assert_int_equal(files.n, 1);
+    assert_string_equal(files.items[0].path, "a-10.ckpt");
+    ckptfind_free(&files);
+    assert_int_equal(ckptfind(dir, "*/*.ckpt", &files, &err), 0);
+    assert_int_equal(files.n, 1);
+    assert_string_equal(files.items[0].path, "sub/c-3.ckpt");
+    ckptfind_free(&files);
+    assert_int_equal(ckptfind_step("sub-9/a-10.ckpt"), 10);
+    assert_int_equal(ckptfind_step("state"), -1);
+    assert_int_equal(ckptfind_step("99999999999999999999"), -1);
+}
+
+/* A library and a runner may record at the same time. */
+static void writers_do_not_disturb_each_other(void **state)
+{
+    enum { WRITERS = 4, EACH = 20 };
+    struct ckpt_list list;
+
+    write_file("a-1", "one");
+    for (int i = 0; i < WRITERS; i++) {
+        if (fork() == 0) {
+            struct ckpt ckpt = {.path = (char *)"a-1", .ensemble = 7, .attempt = i + 1};
+
+            for (int n = 0; n < EACH; n++)
+                if (ckpt_measure(dir, &ckpt, &err) < 0 || ckptdir_add(dir, &ckpt, &err) < 0)
+                    _exit(1);
+            _exit(0);
+        }
+    }
+    for (int i = 0, status; i < WRITERS; i++) {
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    assert_int_equal(list.n, WRITERS * EACH);
+    for (size_t i = 0; i < list.n; i++)
+        assert_int_equal(list.items[i].number, i + 1);
+    ckptdir_free(&list);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_there_to_begin_with),
+        TEST(numbers_grow),
+        TEST(what_was_cut_in_half_is_not_taken),
+        TEST(only_what_was_recorded_is_removed),
+        TEST(the_one_before_is_kept_until_the_next_is_whole),
+        TEST(no_number_is_given_twice),
+        TEST(a_name_may_be_used_again),
+        TEST(a_fresh_start_does_not_count_what_was_before),
+        TEST(broken_records_are_passed_over),
+        TEST(files_are_found_by_name),
+        TEST(writers_do_not_disturb_each_other),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
