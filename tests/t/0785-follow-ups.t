@@ -131,6 +131,29 @@ restart
 wait_ensemble "$J" 40
 is "$(sort "$T/rows" | tr '\n' ' ')" "1-a 2-b 3-c " "are the copy's"
 
+# --- the command
+spec 3 "test -e $T/fine"
+K=$(submit "$T/spec.json")
+status_is 3 "stretto follow-up of one that runs, or has nothing unfinished, is refused" stretto follow-up "$K"
+wait_ensemble "$K" 40
+status_is 2 "an ID, or --all" stretto follow-up
+status_is 2 "not both" stretto follow-up --all "$K"
+status_is 2 "nor states of all" stretto follow-up --all --state failed
+status_is 3 "a walltime that is none is refused" stretto follow-up "$K" --state failed --walltime soon
+like "$(cat "$T/err")" "spec_impossible_value at /resources/walltime" "with its place"
+status_is 0 "nothing is unfinished" stretto follow-up --all --walltime 1h
+is "$(cat "$T/out" "$T/err")" "" "and nothing is said"
+: >"$T/fine"
+status_is 0 "stretto follow-up" stretto follow-up "$K" --state failed --width 2 --pack 3 --walltime 1h --queue q --adapter local
+L=$(get "$K" '.follow_ups[0]')
+is "$(cat "$T/out")" "ensemble $L follows up $K: 3 members, running" "tells what was made"
+is "$(db "SELECT width || json_extract(spec, '$.pack', '$.members.resources.walltime', '$.members.resources.queue') FROM ensemble
+	WHERE id = $L")" '2[3,"1h","q"]' "as asked for"
+wait_ensemble "$L" 40
+like "$(stretto status "$K")" "family     1 follow-ups, the last $L, complete: 3 succeeded" "the status of the first shows the family"
+like "$(stretto status "$L")" "follows up $K" "that of the follow-up where it comes from"
+is "$(stretto follow-up --all --json | jq -c .)" '{"follow_ups":[],"refused":[],"next":null}' "--json is what the daemon said"
+
 # --- a training
 spec 2 false '.training = {command: ["true"], fields: {t: {dtype: "float32", shape: [1]}}, buffer: {policy: "fifo", capacity: 1}}'
 jq '.follow_up.auto = true' "$T/spec.json" >"$T/auto.json"
