@@ -18,6 +18,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->turn = turn;
     engine->wake_at = INT64_MAX;
     engine->budget = DISPATCH_MAX;
+    engine->slice = TAKE_OVER_MAX;
     engine->save.ring = save_due;
     return engine;
 }

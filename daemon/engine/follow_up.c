@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE 512 /* members taken over at once, so that a loop turn stays short */
 #define LOOKS 64  /* at families, between two looks for more */
 
 struct family {
@@ -21,18 +20,17 @@ struct family {
 static int take_over(struct engine *engine, struct ensemble_row *row, struct error *err)
 {
     int64_t n;
-    int rc = store_handover_take(engine->store, row->id, SLICE, &n, err);
+    int rc = store_handover_take(engine->store, row->id, engine->slice, &n, err);
 
     if (rc < 0)
         return -1;
     row->next_index += n;
-    if (rc == 0 && row->next_index < row->count) { /* cannot be: nobody changes them meanwhile */
+    if (rc == 0 && row->next_index < row->count) /* cannot be: nobody changes them meanwhile */
         log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld has %lld of the %lld members that it was made for",
                      (long long)row->id, (long long)row->next_index, (long long)row->count);
-        if (store_handover_end(engine->store, row, err) < 0)
-            return -1;
-    }
-    return store_ensemble_update(engine->store, row, err) < 0 ? -1 : rc;
+    if (rc == 0 || row->next_index == row->count)
+        return store_handover_end(engine->store, row, err);
+    return store_ensemble_update(engine->store, row, err) < 0 ? -1 : 1;
 }
 
 void follow_up_take_over(struct engine *engine, struct alarm *alarm)

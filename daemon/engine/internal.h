@@ -23,6 +23,7 @@
 #define REST_MAX_MS 10000
 #define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
+#define TAKE_OVER_MAX 512 /* members taken over by a follow-up at once, likewise */
 #define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
 
@@ -168,6 +169,7 @@ struct engine {
     bool again;     /* that was not enough: the adapters are dealt again then */
     int64_t dealt;  /* jobs, ever */
     int withdrawals; /* of surplus jobs, under way */
+    int slice;       /* members taken over by a follow-up at once */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
