@@ -56,6 +56,7 @@ e2e_tests = \
 	tests/t/0776-given-up.t \
 	tests/t/0780-parameter-files.t \
 	tests/t/0785-follow-ups.t \
+	tests/t/0786-families.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)

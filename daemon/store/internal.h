@@ -3,7 +3,7 @@
 #define DAEMON_STORE_INTERNAL_H
 #include "daemon/store/member.h"
 
-#define STORE_STATEMENTS 128 /* slots of the table; a power of two, far above the number of statements */
+#define STORE_STATEMENTS 256 /* slots of the table; a power of two, far above the number of statements */
 
 struct store {
     sqlite3 *db;
