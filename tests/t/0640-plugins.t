@@ -172,7 +172,8 @@ stop_daemon
 chmod 755 adapters
 start_daemon --config strettod.json
 ok "what runs is stopped when the plugin is back" wait_for 30 '[ "$(api GET "/v1/ensembles/$id" | jq .members.cancelled)" = 6 ]'
-is "$(wc -l <"$HOME/ran")" 2 "and nothing else was started"
+# of those that waited in the queue one may have got the place of one that was stopped, for a moment
+is "$(grep -c '[45]' "$HOME/ran"),$(sort "$HOME/ran" | uniq -d)" "0," "and nothing else was submitted"
 
 # shellcheck disable=SC2086 # pids
 kill $servers
