@@ -1,6 +1,7 @@
 #include "api/ensemble_json.h"
 
 #include "api/value.h"
+#include "daemon/store/family.h"
 
 #include <stdlib.h>
 
@@ -54,10 +55,50 @@ static int add_training(const struct request *r, const struct ensemble_row *row,
     return json_object_set_new(json, "training", value); /* -1 also where value is NULL */
 }
 
+static json_t *counts(const int64_t n[MEMBER_STATE_COUNT])
+{
+    json_t *json = json_object();
+
+    for (int i = 0; i < MEMBER_STATE_COUNT; i++)
+        json_object_set_new(json, member_state_name((enum member_state)i), json_integer(n[i]));
+    return json;
+}
+
+/* Of a root that was followed up: how its members are now, wherever they are. */
+static json_t *family(const struct request *r, int64_t root, struct error *err)
+{
+    struct ensemble_row newest;
+    int64_t n[MEMBER_STATE_COUNT], follow_ups;
+
+    if (store_family_newest(request_store(r), root, &newest, err) <= 0 ||
+        store_family_follow_ups(request_store(r), root, &follow_ups, err) < 0 ||
+        store_family_tally(request_store(r), root, n, err) < 0)
+        return NULL;
+    return json_pack("{s:I, s:I, s:s, s:o}", "follow_ups", (json_int_t)follow_ups, "newest", (json_int_t)newest.id, "state",
+                     ensemble_state_name(newest.state), "members", counts(n));
+}
+
+/* Where it comes from, and what came of it. */
+static int add_lineage(const struct request *r, const struct ensemble_row *row, json_t *json, struct error *err)
+{
+    json_t *follow_ups = json_array();
+    int64_t id;
+    int rc = store_follow_up_of(request_store(r), row->id, &id, err);
+
+    if (rc == 1)
+        json_array_append_new(follow_ups, json_integer(id));
+    json_object_set_new(json, "root", json_integer(ensemble_root(row)));
+    json_object_set_new(json, "follow_up_of", row->parent != 0 ? json_integer(row->parent) : json_null());
+    json_object_set_new(json, "follow_ups", follow_ups);
+    if (rc < 0)
+        return -1;
+    return json_object_set_new(json, "family", rc == 1 && row->root == 0 ? family(r, row->id, err) : json_null());
+}
+
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT] = {0};
-    json_t *json, *members;
+    json_t *json;
     char *dir;
 
     if (store_tally_get(request_store(r), row->id, n, err) < 0)
@@ -70,20 +111,15 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));
-    members = json_object();
-    for (int i = 0; i < MEMBER_STATE_COUNT; i++)
-        json_object_set_new(members, member_state_name((enum member_state)i), json_integer(n[i]));
-    json_object_set_new(json, "members", members);
+    json_object_set_new(json, "members", counts(n));
     if (add_rate(r, row, n, json, err) < 0)
         goto fail;
     json_object_set_new(json, "created", value_time(row->created_ms));
     json_object_set_new(json, "ended", value_time(row->ended_ms));
-    json_object_set_new(json, "follow_up_of", json_null());
-    json_object_set_new(json, "follow_ups", json_array());
     dir = engine_ensemble_dir(request_config(r)->engine, row->id);
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);
-    if (add_training(r, row, json, err) < 0)
+    if (add_lineage(r, row, json, err) < 0 || add_training(r, row, json, err) < 0)
         goto fail;
     return json;
 fail:

@@ -9,6 +9,8 @@
 /* New references; NULL with err where the store cannot be read. */
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err);
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err);
+/* The header that says where the ensemble is. */
+void ensemble_add_location(struct request *r, const json_t *ensemble);
 /* Answer with the ensemble of the path, as the turn leaves it. */
 void ensemble_reply(struct request *r, int status);
 /* Likewise, with how many of its members were resubmitted. */

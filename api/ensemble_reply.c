@@ -1,6 +1,18 @@
 #include "api/ensemble_json.h"
 #include "api/find.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+void ensemble_add_location(struct request *r, const json_t *ensemble)
+{
+    char location[48];
+
+    snprintf(location, sizeof location, "/v1/ensembles/%" PRId64,
+             (int64_t)json_integer_value(json_object_get(ensemble, "id")));
+    request_add_header(r, "Location", location);
+}
+
 /* The ensemble of the path as JSON; NULL after having answered with the problem. */
 static json_t *read_ensemble(struct request *r)
 {

@@ -5,19 +5,9 @@
 #include "common/xalloc.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define CALL "POST /v1/ensembles"
-
-static void add_location(struct request *r, const json_t *ensemble)
-{
-    char location[48];
-
-    snprintf(location, sizeof location, "/v1/ensembles/%" PRId64,
-             (int64_t)json_integer_value(json_object_get(ensemble, "id")));
-    request_add_header(r, "Location", location);
-}
 
 /* A submission from the whole request to its answer: in between, a file of parameters may be read. */
 struct submission {
@@ -54,7 +44,7 @@ static bool submit(const struct submission *s, struct rows *rows)
         request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted and cannot be shown", id);
         return true;
     }
-    add_location(r, json);
+    ensemble_add_location(r, json);
     idempotency_reply(r, &s->key, 201, json);
     return true;
 }
@@ -71,7 +61,7 @@ static void have_rows(void *arg, struct parameter_file *file, struct rows *rows,
     } else if (rows == NULL) {
         request_reply_problem(s->r, err);
         parameter_file_drop(file);
-    } else if (idempotency_answered(s->r, CALL, &s->key, add_location)) {
+    } else if (idempotency_answered(s->r, CALL, &s->key, ensemble_add_location)) {
         rows_close(rows);
         parameter_file_drop(file);
     } else {
@@ -118,7 +108,7 @@ void ensembles_post(struct request *r)
     struct idempotency key;
     json_t *spec;
 
-    if (idempotency_answered(r, CALL, &key, add_location))
+    if (idempotency_answered(r, CALL, &key, ensemble_add_location))
         return;
     spec = request_json(r);
     if (spec == NULL)

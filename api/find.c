@@ -29,7 +29,7 @@ int find_member(struct request *r, struct ensemble_row *ensemble, struct member_
 
     if (find_ensemble(r, ensemble) < 0)
         return -1;
-    if (index >= ensemble->count) {
+    if (index >= ensemble->count && ensemble->root == 0) {
         request_reply_error(r, "member_not_found",
                             "ensemble %" PRId64 " has %" PRId64 " members, from 0 on: there is no %" PRId64,
                             ensemble->id, ensemble->count, index);
@@ -38,6 +38,12 @@ int find_member(struct request *r, struct ensemble_row *ensemble, struct member_
     rc = store_member_get(request_store(r), ensemble->id, index, row, &err);
     if (rc < 0) {
         request_reply_problem(r, &err);
+        return -1;
+    }
+    if (rc == 0 && ensemble->root != 0) {
+        request_reply_error(r, "member_not_found",
+                            "ensemble %" PRId64 " follows up %" PRId64 " and has some of its members: %" PRId64 " is not one",
+                            ensemble->id, ensemble->root, index);
         return -1;
     }
     if (rc == 0)

@@ -13,6 +13,10 @@ libapi_la_SOURCES = \
 	api/ensemble_pause_post.c \
 	api/ensemble_reply.c \
 	api/ensemble_resubmit_post.c \
+	api/ensemble_follow_up_post.c \
+	api/follow_ups_post.c \
+	api/follow_up_body.c api/follow_up_body.h \
+	api/states.c api/states.h \
 	api/ensemble_resume_post.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \

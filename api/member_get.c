@@ -57,6 +57,8 @@ static json_t *member_json(const struct member_row *row, const struct spec *spec
     json_object_set_new(json, "parameters", value_or_null(params_at(spec->params, row->index)));
     json_object_set_new(json, "seed", value_text(seed));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "follow_up_of", row->origin != 0 ? json_integer(row->origin) : json_null());
+    json_object_set_new(json, "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null());
     json_object_set_new(json, "attempts", attempts);
     json_object_set_new(json, "checkpoints", checkpoints);
     return json;

@@ -23,14 +23,15 @@ static int add(void *arg, const struct member_row *row)
         return 1;
     }
     json_array_append_new(l->items,
-                          json_pack("{s:I, s:o, s:I, s:o, s:o}", "index", (json_int_t)row->index, "state",
+                          json_pack("{s:I, s:o, s:I, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
                                     value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts,
-                                    "reason", value_text_or_null(row->reason), "parameters",
+                                    "reason", value_text_or_null(row->reason), "follow_up",
+                                    row->heir != 0 ? json_integer(row->heir) : json_null(), "parameters",
                                     value_or_null(params_at(l->spec->params, row->index))));
     return 0;
 }
 
-/* After those with a row come those without one. */
+/* After those with a row come those without one; none in a follow-up. */
 static void add_rowless(struct listing *l, const struct ensemble_row *ensemble, int64_t from)
 {
     struct member_row row = {.ensemble = ensemble->id, .state = find_rowless_state(ensemble)};
@@ -74,7 +75,7 @@ void members_get(struct request *r)
     l.items = json_array();
     if (store_member_each(request_store(r), ensemble.id, state, from, (int)l.limit + 1, add, &l, &err) < 0)
         goto fail;
-    if (l.next < 0 && (state == MEMBER_STATE_COUNT || state == find_rowless_state(&ensemble)))
+    if (l.next < 0 && ensemble.root == 0 && (state == MEMBER_STATE_COUNT || state == find_rowless_state(&ensemble)))
         add_rowless(&l, &ensemble, from);
     snprintf(cursor, sizeof cursor, "%" PRId64, l.next);
     request_reply_json(r, 200, json_pack("{s:o, s:s?}", "members", l.items, "next", l.next >= 0 ? cursor : NULL));

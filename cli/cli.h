@@ -47,6 +47,7 @@ int cmd_pause(struct cli *cli, int argc, char **argv);
 int cmd_resume(struct cli *cli, int argc, char **argv);
 int cmd_resize(struct cli *cli, int argc, char **argv);
 int cmd_resubmit(struct cli *cli, int argc, char **argv);
+int cmd_follow_up(struct cli *cli, int argc, char **argv);
 int cmd_adapters(struct cli *cli, int argc, char **argv);
 int cmd_jobs(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);

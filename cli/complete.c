@@ -27,6 +27,7 @@ static const struct {
     {"members", "state", {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"}},
     {"jobs", "state", {"intent", "submitted", "running", "ended"}},
     {"resubmit", "state", {"failed", "unfinished"}},
+    {"follow-up", "state", {"failed", "unfinished"}},
     {"token", "role", {"reader", "operator", "admin"}},
 };
 

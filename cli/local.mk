@@ -7,6 +7,7 @@ libcli_la_SOURCES = \
 	cli/cmd_adapters.c \
 	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
+	cli/cmd_follow_up.c \
 	cli/cmd_jobs.c \
 	cli/cmd_logs.c \
 	cli/cmd_members.c \
@@ -21,6 +22,7 @@ libcli_la_SOURCES = \
 	cli/complete.c cli/complete.h \
 	cli/credentials.c cli/credentials.h \
 	cli/ensemble.c cli/ensemble.h \
+	cli/lock.c cli/lock.h \
 	cli/pages.c cli/pages.h \
 	cli/parse.c \
 	cli/problem.c \

@@ -31,22 +31,47 @@ static void print_head(const json_t *ensemble, FILE *to)
     free(name);
 }
 
+/* The rest of a line: how many are in which state, where there are any. */
+static void print_states(const json_t *counts, FILE *to)
+{
+    const char *separator = "";
+
+    for (const char *const *state = ensemble_member_states; *state; state++) {
+        if (get_int(counts, *state) > 0) {
+            fprintf(to, "%s %lld %s", separator, (long long)get_int(counts, *state), *state);
+            separator = ",";
+        }
+    }
+    fputc('\n', to);
+}
+
+static void print_lineage(const json_t *ensemble, FILE *to)
+{
+    const json_t *next = json_object_get(ensemble, "follow_ups"), *family = json_object_get(ensemble, "family");
+
+    if (get_int(ensemble, "follow_up_of") != 0)
+        fprintf(to, "follows up %lld\n", (long long)get_int(ensemble, "follow_up_of"));
+    if (json_array_size(next) > 0)
+        fprintf(to, "followed   by %lld\n", (long long)json_integer_value(json_array_get(next, 0)));
+    if (!json_is_object(family))
+        return;
+    fprintf(to, "family     %lld follow-ups, the last %lld, %s:", (long long)get_int(family, "follow_ups"),
+            (long long)get_int(family, "newest"), get_string(family, "state"));
+    print_states(json_object_get(family, "members"), to);
+}
+
 void report_status(const json_t *ensemble, FILE *to)
 {
     const json_t *training = ensemble_training(ensemble), *rate = json_object_get(ensemble, "rate"), *value;
-    const char *name, *separator = "";
+    const char *name;
     char text[RENDER_SIZE];
     double eta = ensemble_eta(ensemble);
 
     print_head(ensemble, to);
     fprintf(to, "members    %lld:", (long long)get_int(ensemble, "count"));
-    for (const char *const *state = ensemble_member_states; *state; state++) {
-        if (ensemble_members(ensemble, *state) > 0) {
-            fprintf(to, "%s %lld %s", separator, (long long)ensemble_members(ensemble, *state), *state);
-            separator = ",";
-        }
-    }
-    fprintf(to, "\nwidth      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
+    print_states(json_object_get(ensemble, "members"), to);
+    print_lineage(ensemble, to);
+    fprintf(to, "width      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
     if (!ensemble_ended(ensemble) && json_number_value(rate) > 0) {
         fprintf(to, "rate       %s members/s", render_number(text, rate));
         fprintf(to, eta >= 0 ? ", %s to go\n" : "\n", render_duration(text, eta));

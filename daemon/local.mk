@@ -10,6 +10,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/deal.c \
 	daemon/engine/dispatch.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
+	daemon/engine/follow_up.c \
 	daemon/engine/internal.h \
 	daemon/engine/job.c \
 	daemon/engine/load.c \
@@ -47,6 +48,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/source.c daemon/spec/source.h \
 	daemon/spec/spec.c daemon/spec/spec.h \
 	daemon/spec/spec_checkpoint.c \
+	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
@@ -55,6 +57,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \
+	daemon/store/family.c daemon/store/family.h \
 	daemon/store/gather.c daemon/store/gather.h \
 	daemon/store/idempotency.c daemon/store/idempotency.h \
 	daemon/store/internal.h \
@@ -98,7 +101,9 @@ endif
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
-	tests/unit/test_store_faults tests/unit/test_open_faults
+	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family
+tests_unit_test_family_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_family_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)

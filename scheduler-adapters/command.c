@@ -21,7 +21,7 @@ struct output {
 struct run {
     struct run *next, **prev; /* of those that run, or that wait */
     struct commands *all;
-    char **argv, **env;
+    char **argv, **env, *in;
     int64_t limit_ms;
     command_cb *cb;
     void *arg;
@@ -29,6 +29,8 @@ struct run {
     uv_process_t process;
     uv_timer_t timer;
     struct output out, err;
+    uv_pipe_t in_pipe; /* used only where there is something to be read */
+    uv_write_t in_write;
     int open; /* handles, the timer not counted */
     bool started, terminated;
     struct command_result result;
@@ -68,6 +70,7 @@ static void run_free(struct run *r)
 {
     words_free(r->argv);
     words_free(r->env);
+    free(r->in);
     free(r->out.text);
     free(r->err.text);
     free(r);
@@ -133,6 +136,18 @@ static void close_pipe(struct output *o)
         uv_close((uv_handle_t *)&o->pipe, handle_closed);
 }
 
+/* It need not read all, or anything, of what it is given. */
+static void close_in(struct run *r)
+{
+    if (r->in != NULL && !uv_is_closing((uv_handle_t *)&r->in_pipe))
+        uv_close((uv_handle_t *)&r->in_pipe, handle_closed);
+}
+
+static void written(uv_write_t *write, int status)
+{
+    close_in(write->data);
+}
+
 static void exited(uv_process_t *process, int64_t status, int sig)
 {
     struct run *r = process->data;
@@ -141,6 +156,7 @@ static void exited(uv_process_t *process, int64_t status, int sig)
     if (sig != 0 && r->result.end == COMMAND_EXITED)
         r->result.end = COMMAND_KILLED;
     uv_close((uv_handle_t *)process, handle_closed);
+    close_in(r);
     if (r->terminated) { /* what it left behind may hold the pipes for ever */
         kill(-r->process.pid, SIGKILL);
         close_pipe(&r->out);
@@ -212,13 +228,19 @@ static void start(struct run *r)
     uv_process_options_t options = {.exit_cb = exited, .file = r->argv[0], .args = r->argv, .env = r->env, .cwd = "/",
                                     .flags = UV_PROCESS_DETACHED, .stdio_count = 3, .stdio = stdio};
     struct commands *all = r->all;
+    uv_buf_t in;
     int rc;
 
     uv_pipe_init(all->loop, &r->out.pipe, 0);
     uv_pipe_init(all->loop, &r->err.pipe, 0);
     uv_timer_init(all->loop, &r->timer);
-    r->out.pipe.data = r->err.pipe.data = r->timer.data = r->process.data = r;
+    r->out.pipe.data = r->err.pipe.data = r->timer.data = r->process.data = r->in_pipe.data = r->in_write.data = r;
     r->open = 3;
+    if (r->in != NULL) {
+        uv_pipe_init(all->loop, &r->in_pipe, 0);
+        stdio[0] = (uv_stdio_container_t){.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&r->in_pipe};
+        r->open++;
+    }
     r->next = all->active;
     r->prev = &all->active;
     if (r->next != NULL)
@@ -230,12 +252,17 @@ static void start(struct run *r)
         r->result.end = COMMAND_NOT_STARTED;
         r->err.text = xasprintf("%s: %s", r->argv[0], uv_strerror(rc));
         r->err.n = strlen(r->err.text);
+        close_in(r);
         close_pipe(&r->out);
         close_pipe(&r->err);
         uv_close((uv_handle_t *)&r->process, handle_closed);
         return;
     }
     r->started = true;
+    if (r->in != NULL) {
+        in = uv_buf_init(r->in, (unsigned)strlen(r->in));
+        uv_write(&r->in_write, (uv_stream_t *)&r->in_pipe, &in, 1, written);
+    }
     uv_timer_start(&r->timer, limit_reached, (uint64_t)r->limit_ms, 0);
     uv_read_start((uv_stream_t *)&r->out.pipe, make_room, take);
     uv_read_start((uv_stream_t *)&r->err.pipe, make_room, take);
@@ -302,7 +329,7 @@ void commands_run(struct commands *all, const struct command *what, command_cb *
     struct run *r = xcalloc(1, sizeof *r);
 
     *r = (struct run){.all = all, .argv = words_copy(what->argv), .env = words_copy(what->env), .limit_ms = what->limit_ms,
-                      .cb = cb, .arg = arg};
+                      .in = what->in != NULL ? xstrdup(what->in) : NULL, .cb = cb, .arg = arg};
     r->out.max = what->out_max;
     r->err.max = what->err_max;
     *all->last_waiting = r;

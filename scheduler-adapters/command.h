@@ -29,6 +29,7 @@ typedef void command_cb(void *arg, struct command_result *result);
 struct command {
     const char *const *argv; /* ended by NULL; argv[0] is looked up in PATH of env */
     const char *const *env;  /* the whole environment, ended by NULL */
+    const char *in;          /* what it reads on its standard input; NULL: nothing */
     int64_t limit_ms;        /* from its start to the end of its output */
     size_t out_max, err_max; /* bytes */
 };
@@ -41,7 +42,7 @@ struct commands *commands_create(uv_loop_t *loop, unsigned most);
 /* End what runs and what waits; all are answered (COMMAND_STOPPED), then done(arg) is called. None may be run any more. */
 void commands_destroy(struct commands *commands, void (*done)(void *arg), void *arg);
 
-/* argv and env are copied. The callback is called once, never from inside this call. */
+/* argv, env and in are copied. The callback is called once, never from inside this call. */
 void commands_run(struct commands *commands, const struct command *what, command_cb *cb, void *arg);
 
 /* Why it did not exit with status 0, in one sentence: its own last words where it has any. */

@@ -12,6 +12,17 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_queue.c \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \
+	scheduler-adapters/pbs.c scheduler-adapters/pbs.h \
+	scheduler-adapters/pbs_end.c \
+	scheduler-adapters/pbs_json.c \
+	scheduler-adapters/pbs_kind.c \
+	scheduler-adapters/pbs_known.c \
+	scheduler-adapters/pbs_look.c \
+	scheduler-adapters/pbs_overdue.c \
+	scheduler-adapters/pbs_poll.c \
+	scheduler-adapters/pbs_rows.c \
+	scheduler-adapters/pbs_submit.c \
+	scheduler-adapters/pbs_xml.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
@@ -22,9 +33,10 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm_poll.c \
 	scheduler-adapters/slurm_rows.c \
 	scheduler-adapters/slurm_submit.c \
-	scheduler-adapters/slurm_time.c
-libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
-libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS)
+	scheduler-adapters/slurm_time.c \
+	scheduler-adapters/words.c scheduler-adapters/words.h
+libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS)
+libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)
 
 # What adapters outside of this tree are built with: headers that need nothing else of ours, made from our own, and a
 # library of the helpers. It keeps nothing: a plugin and the daemon share only the structs of the headers.
@@ -57,11 +69,15 @@ pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_letter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_slurm_rows
+	tests/unit/test_adapter_letter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_pbs_rows \
+	tests/unit/test_slurm_rows
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_pbs_rows_SOURCES = tests/unit/test_pbs_rows.c tests/unit/unit.h
+tests_unit_test_pbs_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_pbs_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
 tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -88,3 +104,13 @@ slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm
 EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
 TESTS += $(slurm_tests)
+
+pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t
+dist_check_SCRIPTS += $(pbs_tests) tests/pbs/private-pbs
+EXTRA_DIST += tests/t/pbs.sh tests/pbs/pbs_commands.py tests/pbs/pbs_jobs.py
+TESTS += $(pbs_tests)
+# Without sanitizers, as real ones are: it is run some hundred times.
+check_PROGRAMS += tests/pbs/pbs-client
+tests_pbs_pbs_client_SOURCES = tests/pbs/pbs-client.c
+tests_pbs_pbs_client_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
+tests_pbs_pbs_client_LDFLAGS =

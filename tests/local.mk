@@ -56,6 +56,8 @@ e2e_tests = \
 	tests/t/0775-fair-shares.t \
 	tests/t/0776-given-up.t \
 	tests/t/0780-parameter-files.t \
+	tests/t/0785-follow-ups.t \
+	tests/t/0786-families.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
@@ -88,7 +90,7 @@ clean-fuzz:
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_engine_sim
-sim_sources = tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/memory.c tests/sim/runners.c tests/sim/scheduler.c \
+sim_sources = tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/family.c tests/sim/memory.c tests/sim/runners.c tests/sim/scheduler.c \
 	tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
 tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h $(sim_sources)
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)

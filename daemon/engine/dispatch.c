@@ -62,6 +62,12 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct mem
     return 0;
 }
 
+/* Are there members without a row? Those of a follow-up have one each, written as they are taken over. */
+static bool has_untried(const struct live_ensemble *ens)
+{
+    return ens->row.root == 0 && ens->row.next_index < ens->row.count;
+}
+
 /* Pending members, those that were tried before first: at most `room`. -1 on failure. */
 static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t room,
                               int64_t now)
@@ -72,7 +78,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
     if (ens->due <= now &&
         store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
         return store_doom(engine->store, &err);
-    while (choice.n < room && ens->row.next_index < ens->row.count) {
+    while (choice.n < room && has_untried(ens)) {
         rows[choice.n++] = (struct member_row){.ensemble = ens->row.id, .index = ens->row.next_index++};
         engine_save_later(engine, ens);
     }
@@ -83,7 +89,7 @@ bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
     return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING) &&
-           (ens->row.next_index < ens->row.count || ens->due <= now);
+           (has_untried(ens) || ens->due <= now);
 }
 
 int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now)
@@ -119,6 +125,8 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
     log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
+    if (ens->spec->follows_up)
+        follow_up_auto(engine, ens);
 }
 
 /* Is every member final? It cannot be while attempts are open or members have not been tried, so the tally is rarely

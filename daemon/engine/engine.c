@@ -2,6 +2,7 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/store/family.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->turn = turn;
     engine->wake_at = INT64_MAX;
     engine->budget = DISPATCH_MAX;
+    engine->slice = TAKE_OVER_MAX;
     engine->save.ring = save_due;
     return engine;
 }
@@ -188,6 +190,8 @@ int engine_wake_up(struct engine *engine, struct error *err)
 static int store_cancelled(struct engine *engine, struct ensemble_row *row, struct training_row *training,
                            const char *reason, struct error *err)
 {
+    if (row->root != 0 && row->next_index < row->count && store_handover_end(engine->store, row, err) < 0)
+        return -1;
     row->state = ENSEMBLE_CANCELLED;
     row->ended_ms = engine_now(engine);
     snprintf(row->reason, sizeof row->reason, "%s", reason);

@@ -61,11 +61,31 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
- * already are none. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides: "member_not_found"; "member_succeeded"; "training_over" where the training that they
- * would stream into takes no more. */
+ * already are none. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides:
+ * "member_not_found"; "member_succeeded"; "training_over" where the training that they would stream into takes no more;
+ * "member_in_follow_up" where they go on there. */
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
                     int64_t *n, struct error *err);
+
+/* What a follow-up is to be like. */
+struct engine_follow_up {
+    enum member_state states[MEMBER_STATE_COUNT]; /* of the members that go on: unfinished, failed */
+    size_t n_states;
+    const json_t *changes; /* to the spec of the ensemble before it: spec_follow_up(); NULL: none */
+};
+
+/* The members of a family (an ensemble, its follow-up, …) that are in one of the states go on in a new ensemble, after
+ * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer. Codes:
+ * "ensemble_not_found"; "ensemble_not_over" where an ensemble of the family is still to end by itself;
+ * "follow_up_needless" where no member is in such a state; "training_over"; those of engine_submit(). */
+int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up, bool *made,
+                     struct error *err);
+/* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root *after
+ * on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 where there are no more. */
+int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
+                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed), void *arg,
+                         struct error *err);
 
 /* The wake-up time has come (ports->wake_at). */
 void engine_tick(struct engine *engine);

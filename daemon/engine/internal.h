@@ -23,6 +23,7 @@
 #define REST_MAX_MS 10000
 #define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
+#define TAKE_OVER_MAX 512 /* members taken over by a follow-up at once, likewise */
 #define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
 
@@ -87,6 +88,7 @@ struct live_ensemble {
     int64_t cpus;              /* of its member jobs */
     int64_t due;               /* when the first pending row may go: never later than the store says */
     struct alarm due_alarm;
+    struct alarm take_over;    /* of a follow-up: more members of those before it */
     struct heap_node hungry, to_train; /* in its adapter's heaps */
     bool dirty;              /* on the engine's list, likewise `unsaved` */
     bool unsaved;            /* its row, since members were taken */
@@ -167,6 +169,7 @@ struct engine {
     bool again;     /* that was not enough: the adapters are dealt again then */
     int64_t dealt;  /* jobs, ever */
     int withdrawals; /* of surplus jobs, under way */
+    int slice;       /* members taken over by a follow-up at once */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
@@ -221,6 +224,18 @@ char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensem
 /* rows.c: copies of parameter files; *rows is NULL where the ensemble has none */
 int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
 int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
+
+/* submit.c */
+/* Could it run here? Code and pointer into the spec where not. */
+int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err);
+void engine_draw_stream_key(struct engine *engine, struct ensemble_row *row);
+
+/* follow_up.c */
+void follow_up_take_over(struct engine *engine, struct alarm *alarm);
+/* It is complete: the follow-up that its spec asks for. */
+void follow_up_auto(struct engine *engine, struct live_ensemble *ens);
+/* May members of the ensemble's family be resubmitted now? 0, or -1 with "member_in_follow_up". */
+int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row, struct error *err);
 
 /* load.c */
 void engine_forget(struct engine *engine); /* free all of its memory */

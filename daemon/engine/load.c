@@ -13,6 +13,7 @@ void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
     HASH_DEL(engine->ensembles, ens);
     deal_leave(engine, ens);
     alarm_set(engine, &ens->due_alarm, INT64_MAX);
+    alarm_set(engine, &ens->take_over, INT64_MAX);
     if (ens->dirty)
         DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
     if (ens->unsaved)
@@ -65,6 +66,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     ens->adapter = adapter;
     ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
     ens->due_alarm.ring = due;
+    ens->take_over.ring = follow_up_take_over;
     if (spec->has_training) {
         ens->training = training_new(ens);
         if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
@@ -76,6 +78,8 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
         }
     }
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
+    if (row->root != 0 && row->next_index < row->count)
+        alarm_set(engine, &ens->take_over, engine_now(engine));
     return ens;
 }
 

@@ -18,13 +18,15 @@ char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t 
 
 int64_t engine_checkpoint_home(const struct live_ensemble *ens)
 {
-    return ens->row.id;
+    return ensemble_root(&ens->row);
 }
 
 int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble)
 {
-    (void)engine;
-    return ensemble;
+    struct ensemble_row row;
+    struct error err;
+
+    return store_ensemble_get(engine->store, ensemble, &row, &err) == 1 ? ensemble_root(&row) : ensemble;
 }
 
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path)

@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "daemon/store/family.h"
 
 /* May members of it go again? What they would stream into must still take members: once every member is final, its
  * ranks are told that no more will come, and a rank cannot be told otherwise. */
@@ -10,6 +11,8 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
 {
     if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0 ||
         store_tally_get(engine->store, id, tally, err) < 0)
+        return -1;
+    if (follow_up_check_whole(engine, row, err) < 0)
         return -1;
     if (row->state == ENSEMBLE_CANCELLED)
         return error_set(err, "ensemble_over", "ensemble %lld is cancelled: its members cannot go again", (long long)id);
@@ -68,18 +71,29 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
     return 0;
 }
 
+static int in_follow_up(const struct ensemble_row *row, const struct member_row *member, struct error *err)
+{
+    return error_set(err, "member_in_follow_up", "member %lld.%lld goes on as %lld.%lld", (long long)row->id,
+                     (long long)member->index, (long long)member->heir, (long long)member->index);
+}
+
 /* 1: it may go again, 0: it will anyway, -1. */
 static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
                           struct error *err)
 {
     int rc;
 
-    if (index >= row->count)
+    if (index >= row->count && row->root == 0)
         return error_set(err, "member_not_found", "ensemble %lld has %lld members, from 0 on: there is no %lld",
                          (long long)row->id, (long long)row->count, (long long)index);
     rc = store_member_get(engine->store, row->id, index, member, err);
+    if (rc == 0 && row->root != 0)
+        return error_set(err, "member_not_found", "ensemble %lld follows up %lld and has some of its members: %lld is not one",
+                         (long long)row->id, (long long)row->root, (long long)index);
     if (rc <= 0)
         return rc;
+    if (member->heir != 0)
+        return in_follow_up(row, member, err);
     switch (member->state) {
     case MEMBER_SUCCEEDED:
         return error_set(err, "member_succeeded", "member %lld.%lld has succeeded", (long long)row->id, (long long)index);
@@ -122,16 +136,21 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
                     int64_t *n, struct error *err)
 {
-    int64_t tally[MEMBER_STATE_COUNT], wanted = 0;
+    int64_t tally[MEMBER_STATE_COUNT], handed[MEMBER_STATE_COUNT], wanted = 0, gone = 0;
     struct live_ensemble *ens;
     struct ensemble_row row;
     json_t *names;
 
     *n = 0;
-    if (check(engine, id, &row, tally, err) < 0)
+    if (check(engine, id, &row, tally, err) < 0 || store_handed_get(engine->store, id, handed, err) < 0)
         return -1;
-    for (size_t i = 0; i < n_states; i++)
-        wanted += tally[states[i]];
+    for (size_t i = 0; i < n_states; i++) {
+        wanted += tally[states[i]] - handed[states[i]];
+        gone += handed[states[i]];
+    }
+    if (wanted == 0 && gone > 0)
+        return error_set(err, "member_in_follow_up", "the members of ensemble %lld that could go again do so in a follow-up",
+                         (long long)id);
     if (wanted == 0)
         return 0;
     if (check_training(engine, id, tally, err) < 0)

@@ -73,7 +73,7 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
                     cpus(&spec->members.resources), cpus(&spec->training.resources), spec->adapter, slots);
 }
 
-static int check_resources(struct engine *engine, const struct spec *spec, struct error *err)
+int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err)
 {
     struct known_adapter *adapter;
 
@@ -89,12 +89,19 @@ static int check_resources(struct engine *engine, const struct spec *spec, struc
     return check_together(adapter, spec, err);
 }
 
+void engine_draw_stream_key(struct engine *engine, struct ensemble_row *row)
+{
+    uint64_t key;
+
+    engine->ports.random(engine->ports.arg, &key, sizeof key);
+    snprintf(row->stream_key, sizeof row->stream_key, "%016llx", (unsigned long long)key);
+}
+
 int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
     struct spec *spec;
     struct live_ensemble *ens;
-    uint64_t key;
     char *text;
     int rc;
 
@@ -103,12 +110,11 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         rows_close(rows);
         return -1;
     }
-    if (check_resources(engine, spec, err) < 0) {
+    if (engine_check_resources(engine, spec, err) < 0) {
         spec_destroy(spec);
         return -1;
     }
-    engine->ports.random(engine->ports.arg, &key, sizeof key);
-    snprintf(row.stream_key, sizeof row.stream_key, "%016llx", (unsigned long long)key);
+    engine_draw_stream_key(engine, &row);
     snprintf(row.name, sizeof row.name, "%s", spec->name);
     snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
     row.count = params_count(spec->params);

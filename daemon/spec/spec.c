@@ -67,7 +67,8 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
 
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "training", NULL};
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "training",
+                                       "follow_up", NULL};
     const json_t *members = NULL, *training = NULL;
 
     spec->adapter = "local";
@@ -88,7 +89,9 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;
-    return training == NULL ? 0 : spec_parse_training(spec, (json_t *)training, err);
+    if (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0)
+        return -1;
+    return spec_parse_follow_up(spec, err);
 }
 
 int spec_parameter_file(const json_t *json, const char **path, struct error *err)

@@ -5,6 +5,7 @@
 #include "scheduler-adapters/adapter.h"
 
 #define SPEC_WIDTH_MAX 1000000
+#define SPEC_FOLLOW_UPS 10 /* made by themselves, where the spec does not say how many */
 
 struct spec_task {
     const json_t *command; /* array of strings */
@@ -38,6 +39,8 @@ struct spec {
     int64_t width;
     int64_t pack;
     int64_t share; /* of the places of an adapter, where several ensembles want them */
+    bool follows_up;    /* follow-ups are made by themselves, */
+    int64_t follow_ups; /* as long as the family has fewer than these */
     bool has_training;
     struct spec_task training;
     int64_t ranks;
@@ -55,4 +58,12 @@ int spec_parameter_file(const json_t *json, const char **path, struct error *err
  * checkpoint. */
 int64_t spec_least_time_ms(const struct spec *spec);
 void spec_destroy(struct spec *spec);
+
+/* The spec of a follow-up: that of the ensemble before it, with what the caller of the API would have otherwise, as an
+ * object. New; NULL with code and pointer where that has keys or types that it may not have. The values are judged by
+ * spec_parse(): spec_follow_up_place() turns its pointers, and those of an adapter, into pointers into the changes. */
+json_t *spec_follow_up(const json_t *spec, const json_t *changes, struct error *err);
+void spec_follow_up_place(struct error *err);
+/* Whether such changes can be made to any spec: 0, or -1 with code and pointer. */
+int spec_follow_up_check(const json_t *changes, struct error *err);
 #endif

@@ -1,11 +1,13 @@
 #include "daemon/store/ensemble.h"
 
+#include "daemon/store/internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled"};
 
-#define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended"
+#define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent"
 
 const char *ensemble_state_name(enum ensemble_state state)
 {
@@ -29,15 +31,17 @@ static void read_row(sqlite3_stmt *stmt, struct ensemble_row *row)
     row->next_index = sqlite3_column_int64(stmt, 8);
     row->created_ms = sqlite3_column_int64(stmt, 9);
     row->ended_ms = sqlite3_column_int64(stmt, 10);
+    row->root = sqlite3_column_int64(stmt, 11);
+    row->parent = sqlite3_column_int64(stmt, 12);
 }
 
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)
 {
     if (store_exec(store, err,
-                   "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created) "
-                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                   "tttttiiii", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count,
-                   row->width, row->next_index, row->created_ms) < 0)
+                   "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created, root, "
+                   "parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                   "tttttiiiimm", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count,
+                   row->width, row->next_index, row->created_ms, row->root, row->parent) < 0)
         return -1;
     row->id = store_last_id(store);
     return 0;
@@ -140,7 +144,7 @@ static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *cons
     return rc;
 }
 
-static int read_member_counts(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err)
+int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err)
 {
     const char *member_names[MEMBER_STATE_COUNT];
 
@@ -151,9 +155,8 @@ static int read_member_counts(struct store *store, sqlite3_stmt *stmt, int64_t n
 
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err)
 {
-    return read_member_counts(store,
-                              store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble), n,
-                              err);
+    return store_read_tally(store, store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble), n,
+                            err);
 }
 
 int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT], int64_t members[MEMBER_STATE_COUNT],
@@ -162,12 +165,12 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
     if (read_counts(store, store_query(store, err, "SELECT state, n FROM census", ""), names, ENSEMBLE_STATE_COUNT, ensembles,
                     err) < 0)
         return -1;
-    return read_member_counts(store,
-                              store_query(store, err,
-                                          "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open JOIN tally t ON "
-                                          "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
-                                          ""),
-                              members, err);
+    return store_read_tally(store,
+                            store_query(store, err,
+                                        "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open JOIN tally t ON "
+                                        "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
+                                        ""),
+                            members, err);
 }
 
 int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err)

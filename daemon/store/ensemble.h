@@ -14,10 +14,16 @@ struct ensemble_row {
     char adapter[64];
     char stream_key[17];
     int64_t count, width, next_index;
+    int64_t root, parent; /* of a follow-up: the first of its family, the one before it; 0: it is none */
     int64_t created_ms, ended_ms; /* ended 0: not yet */
 };
 
 const char *ensemble_state_name(enum ensemble_state state);
+/* The first of its family: itself where it is no follow-up. */
+static inline int64_t ensemble_root(const struct ensemble_row *row)
+{
+    return row->root != 0 ? row->root : row->id;
+}
 
 /* Insert; row->id is set. `spec` is the JSON text as accepted. */
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err);

@@ -1,9 +1,9 @@
 /* Shared by the files of the store. */
 #ifndef DAEMON_STORE_INTERNAL_H
 #define DAEMON_STORE_INTERNAL_H
-#include "daemon/store/store.h"
+#include "daemon/store/member.h"
 
-#define STORE_STATEMENTS 128 /* slots of the table; a power of two, far above the number of statements */
+#define STORE_STATEMENTS 256 /* slots of the table; a power of two, far above the number of statements */
 
 struct store {
     sqlite3 *db;
@@ -32,6 +32,9 @@ int store_migrate(struct store *store, struct error *err);
 /* Whether the database is empty or was made by a strettod, this one's version or not; code "store_foreign" where it was
  * not. */
 int store_check_origin(struct store *store, struct error *err);
+
+/* Rows of a member state's name and a number, by state. NULL: the query could not be started. */
+int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 
 /* err from SQLite's last failure; code store_full or store_io. Returns -1. */
 int store_error(struct store *store, const char *doing, struct error *err);

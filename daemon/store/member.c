@@ -6,7 +6,8 @@
 static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "running", "succeeded",
                                                       "failed",  "unfinished", "cancelled"};
 
-#define COLUMNS "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since"
+#define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since"
+#define COLUMNS WRITTEN ", origin, heir"
 
 const char *member_state_name(enum member_state state)
 {
@@ -40,12 +41,14 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     store_text(stmt, 7, row->reason, sizeof row->reason);
     row->stalls = sqlite3_column_int64(stmt, 8);
     row->since = sqlite3_column_int64(stmt, 9);
+    row->origin = sqlite3_column_int64(stmt, 10);
+    row->heir = sqlite3_column_int64(stmt, 11);
 }
 
 int store_member_put(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "INSERT INTO member (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
+                      "INSERT INTO member (" WRITTEN ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
                       "ON CONFLICT (ensemble, idx) DO UPDATE SET state = ?3, attempts = ?4, failures = ?5, "
                       "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10",
                       "iitiiiitii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
@@ -103,7 +106,7 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
 {
     return store_exec(store, err,
                       "UPDATE member SET state = 'pending', failures = 0, losses = 0, not_before = 0, reason = NULL, stalls = 0, "
-                      "since = iif(?3, attempts + 1, since) WHERE ensemble = ?1 AND state = ?2",
+                      "since = iif(?3, attempts + 1, since) WHERE ensemble = ?1 AND state = ?2 AND heir IS NULL",
                       "itb", ensemble, names[state], (int)afresh);
 }
 

@@ -25,6 +25,7 @@ struct member_row {
     int64_t since;    /* it was told to start afresh: only checkpoints of attempts from this one on count; 0: all do */
     int64_t not_before_ms;
     char reason[512];
+    int64_t origin, heir; /* the ensembles of its family that had it before, and next: not for the calls that write; 0: none */
 };
 
 const char *member_state_name(enum member_state state);
@@ -38,7 +39,8 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
 /* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */
 int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                       int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
-/* Every row in `state` becomes pending, as if nothing had been tried but for its attempts; `afresh`: and its checkpoints, too. */
+/* Every row in `state` that was not handed on becomes pending, as if nothing had been tried but for its attempts; `afresh`: and
+ * its checkpoints, too. */
 int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, bool afresh, struct error *err);
 /* Earliest time at which a pending row may go, INT64_MAX where there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);

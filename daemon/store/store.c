@@ -241,7 +241,7 @@ int64_t store_changes(const struct store *store)
 /* The prepared statement of a literal, found by its address. */
 static sqlite3_stmt *prepared(struct store *store, const char *sql, struct error *err)
 {
-    size_t i = ((uintptr_t)sql * UINT64_C(0x9e3779b97f4a7c15)) >> 57;
+    size_t i = ((uintptr_t)sql * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
 
     for (size_t n = 0; n < STORE_STATEMENTS; n++, i = (i + 1) % STORE_STATEMENTS) {
         if (store->statements[i].sql == sql)

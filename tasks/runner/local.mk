@@ -10,6 +10,7 @@ stretto_run_SOURCES = \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
+	tasks/runner/shell.c tasks/runner/shell.h \
 	tasks/runner/signals.c \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
 	tasks/runner/tree.c tasks/runner/tree.h \

@@ -9,6 +9,7 @@
 #include "tasks/proto/claim.h"
 #include "tasks/runner/run.h"
 #include "tasks/runner/runlog.h"
+#include "tasks/runner/shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -262,6 +263,8 @@ int main(int argc, char **argv)
     int signal_fd, status;
     char *jobdir;
 
+    if (shell_is_meant(argc, argv))
+        return shell_become(argc, argv);
     clean_descriptors();
     umask(077); /* whatever a batch system has set: output and records are for the user alone */
     log_init("stretto-run", LOG_LEVEL_INFO);

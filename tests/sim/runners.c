@@ -15,9 +15,30 @@ static void nudge(struct cluster *c, const char *job, enum engine_look what)
     sim_leave(c->sim);
 }
 
-/* A task begins or ends; a member must never have two processes at once. */
-static void count(struct cluster *c, const char *id, int change)
+/* The same of what is one member in all ensembles of its family, as its checkpoint directory tells: it is always given the
+ * same. */
+static void count_in_family(struct cluster *c, const json_t *task, int change)
 {
+    const json_t *env = json_object_get(task, "env");
+    const char *dir = json_string_value(json_object_get(env, "STRETTO_CHECKPOINT_DIR"));
+    json_t *left = dir != NULL ? cluster_get(c, dir, "member.json") : NULL;
+    json_int_t n = json_integer_value(json_object_get(left, "processes")) + change;
+
+    if (dir == NULL || sim_faults_of(c->sim)->tidy)
+        return;
+    if (n > 1)
+        sim_violate(c->sim, "two processes of one family's member, in %s", dir);
+    if (left != NULL && (!json_equal(json_object_get(left, "seed"), json_object_get(env, "STRETTO_SEED")) ||
+                         !json_equal(json_object_get(left, "params"), json_object_get(env, "STRETTO_PARAMS"))))
+        sim_violate(c->sim, "the member of %s was given other parameters", dir);
+    cluster_put(c, dir, "member.json", json_pack("{s:I, s:O, s:O}", "processes", n, "seed", json_object_get(env, "STRETTO_SEED"),
+                                                 "params", json_object_get(env, "STRETTO_PARAMS")));
+}
+
+/* A task begins or ends; a member must never have two processes at once. */
+static void count(struct cluster *c, const json_t *task, int change)
+{
+    const char *id = json_string_value(json_object_get(task, "id"));
     json_int_t n = json_integer_value(json_object_get(c->running, id)) + change;
 
     if (n > 1)
@@ -26,6 +47,7 @@ static void count(struct cluster *c, const char *id, int change)
         json_object_del(c->running, id);
     else
         json_object_set_new(c->running, id, json_integer(n));
+    count_in_family(c, task, change);
 }
 
 static bool is_training(const json_t *task)
@@ -111,7 +133,7 @@ static void task_ends(struct sim *sim, void *arg)
         }
     }
     if (!job->dead) {
-        count(c, json_string_value(json_object_get(end->task, "id")), -1);
+        count(c, end->task, -1);
         write_exit(c, job, end->task, outcome);
         json_array_foreach (tasks, i, task)
             if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
@@ -133,7 +155,7 @@ static void kill_tasks(struct cluster *c, struct cjob *job)
     json_array_foreach (tasks, i, task) {
         if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") != NULL)
             continue;
-        count(c, json_string_value(json_object_get(task, "id")), -1);
+        count(c, task, -1);
         note_attempt(c, task, "killed");
     }
     job->node_lost = true;
@@ -232,7 +254,7 @@ void runner_start(struct sim *sim, void *arg)
         json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)sim_now(sim) / 1000, "host", "n1"));
     nudge(c, job->name, ENGINE_LOOK_RECORDS);
     json_array_foreach (json_object_get(desc, "tasks"), i, task) {
-        count(c, json_string_value(json_object_get(task, "id")), 1);
+        count(c, task, 1);
         note_attempt(c, task, "running");
         if (is_training(task)) {
             const json_t *env = json_object_get(task, "env");

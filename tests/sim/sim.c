@@ -2,6 +2,7 @@
 
 #include "common/heap.h"
 #include "common/xalloc.h"
+#include "daemon/engine/internal.h"
 #include "daemon/store/internal.h"
 
 #include <stdarg.h>
@@ -254,6 +255,7 @@ void sim_boot(struct sim *sim)
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);
     sim->engine = engine_create(&ports, sim->store, sim->turn);
+    sim->engine->slice = 1 + (int)(sim->order % 7);
     turn_on_commit(sim->turn, committed, sim);
     for (int i = 0; i < SIM_ADAPTERS; i++)
         engine_add_adapter(sim->engine, &cluster_ops[i], cluster_adapter(sim->clusters[i]), sim->max_jobs[i]);

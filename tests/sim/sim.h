@@ -67,6 +67,11 @@ bool sim_step_ms(struct sim *sim);
 /* No job is left behind in a queue. */
 void sim_check_queues(struct sim *sim);
 
+/* A follow-up of an ensemble, such as a user might ask for at any time, or of all: 0 and *made, 0 where there is none, or -1. To
+ * be followed by the end of the turn. */
+int sim_follow_up(struct sim *sim, int64_t ensemble, int64_t *made, struct error *err);
+int sim_follow_up_all(struct sim *sim, struct error *err);
+
 /* Jobs that the scheduler still has queued or running. */
 int sim_live_jobs(const struct sim *sim);
 /* What went against the promises so far, NULL if nothing did. */
@@ -116,6 +121,11 @@ void watch_always(struct sim *sim); /* what must hold after every turn */
 void watch_end(struct sim *sim);    /* … and when all is over */
 void watch_calm(struct sim *sim);   /* … where nothing ever failed */
 void watch_places(struct sim *sim); /* no place is left empty that could be used */
+
+/* family.c */
+void watch_families_store(struct sim *sim);
+void watch_families(struct sim *sim);
+void watch_families_end(struct sim *sim);
 
 /* disk.c */
 extern const struct rundir_ops sim_disk_ops; /* their `rundir` is the sim */

@@ -42,7 +42,7 @@ struct claimant {
     bool trains, waits_to_train, wants;
 };
 
-#define CLAIMANTS_MAX 16
+#define CLAIMANTS_MAX 64
 
 /* Cases of due members are left out that the clock has not been read for yet: those of this very millisecond. */
 #define CLAIMANTS                                                                                                      \
@@ -52,8 +52,9 @@ struct claimant {
     "j.ensemble = e.id AND j.kind = 'members' AND j.state <> 'ended' AND j.id <> ?1), EXISTS (SELECT 1 FROM job j "    \
     "WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.id IS NOT NULL, "                      \
     "e.state = 'running' AND coalesce(t.state = 'running', 1) AND (SELECT count(*) FROM attempt a WHERE a.ensemble = " \
-    "e.id AND a.outcome IS NULL) < e.width AND (max(e.next_index, coalesce((SELECT max(idx) + 1 FROM member m WHERE "  \
-    "m.ensemble = e.id), 0)) < e.count OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = "       \
+    "e.id AND a.outcome IS NULL) < e.width AND ((e.root IS NULL AND max(e.next_index, coalesce((SELECT max(idx) + 1 " \
+    "FROM member m WHERE "                                                                                              \
+    "m.ensemble = e.id), 0)) < e.count) OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = "       \
     "'pending' AND m.not_before < ?2)), coalesce(json_extract(e.spec, '$.pack'), 1) FROM ensemble e LEFT JOIN "        \
     "training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') OR EXISTS (SELECT 1 FROM job j WHERE "     \
     "j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
@@ -212,6 +213,7 @@ void watch_store(struct sim *sim)
     if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
         sim_violate(sim, "the store cannot be watched: %s", why);
     sqlite3_free(why);
+    watch_families_store(sim);
 }
 
 /* That nothing is dispatched above the width, or while paused, is watched for at each write: after a resize there may be
@@ -228,6 +230,7 @@ void watch_always(struct sim *sim)
     SIM_HOLDS(sim, "jobs of ensembles that are complete without them",
           "SELECT count(*) FROM ensemble e WHERE e.state = 'complete' AND EXISTS (SELECT 1 FROM attempt a WHERE a.ensemble = "
           "e.id AND a.outcome IS NULL)");
+    watch_families(sim);
 }
 
 /* What each attempt came to, against what the cluster knows. */
@@ -308,6 +311,7 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
           "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
+    watch_families_end(sim);
     watch_history(sim);
 }
 

@@ -19,6 +19,11 @@ wait_for 60 '[ "$(api GET /v1/ensembles/'"$id"'/members/2 | jq -r .state)" != pe
 api GET "/v1/ensembles/$id" >"$T/out"
 api POST "/v1/ensembles/$id/cancel" >"$T/out"
 ok "it ends" wait_ensemble "$id" 60
+training=$(jq -r .training.id "$T/ensemble.json")
+# one of which members can go on
+jq 'del(.training)' "$T/spec.json" >"$T/over.json"
+over=$(submit "$T/over.json")
+wait_ensemble "$over" 60 || bail "it does not end"
 # and one that is not over, for the calls that change such a one
 jq 'del(.training) | .members.command = ["sleep", "100"]' "$T/spec.json" >"$T/open.json"
 open=$(submit "$T/open.json")
@@ -28,7 +33,7 @@ cat >"$T/check.py" <<'X'
 # document says of its status and content type.
 import json, re, subprocess, sys
 import jsonschema
-socket, ensemble, spec, training, open_ensemble = sys.argv[1:6]
+socket, ensemble, spec, training, open_ensemble, over = sys.argv[1:7]
 
 def call(method, path, body=None):
     head = ["-H", "Content-Type: application/json", "--data-binary", body] if body is not None else []
@@ -75,7 +80,8 @@ for path, item in doc["paths"].items():
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
         changes = method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit")
-        there = path.replace("{id}", training if "/trainings/" in path else open_ensemble if changes else ensemble)
+        there = path.replace("{id}", training if "/trainings/" in path else open_ensemble if changes else
+                             over if path.endswith("/follow-up") else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index)
             status, kind, data = call(method, at, body)
@@ -93,7 +99,7 @@ for path, item in doc["paths"].items():
             check(operation, f"{method} {there}?x=1", *call(method, there.replace("{index}", "0") + "?x=1"))
 print("checked", done, "wrong", bad)
 X
-is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$(jq -r .training.id "$T/ensemble.json")" "$open" | tee "$T/result" | tail -n 1 |
+is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$training" "$open" "$over" | tee "$T/result" | tail -n 1 |
 	sed 's/[0-9]* wrong/N wrong/')" "checked N wrong 0" "every call of the document answers as it says"
 diag "$(head -n 20 "$T/result")"
 

@@ -23,7 +23,7 @@ else
 fi
 
 page=$srcdir/docs/man/stretto.1
-for command in $(stretto --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+for command in $(stretto --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	ok "stretto(1) has $command" grep -q "^\.It Ic $command\b" "$page"
 	for option in $(stretto "$command" --help | grep -o -E -- '--[a-z]+' | sort -u | grep -v -E 'help|usage|version'); do
 		ok "stretto(1) has $option of $command" grep -q -E -- " -${option#--}( |\$)" "$page"

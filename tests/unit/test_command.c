@@ -200,6 +200,30 @@ static void so_many_run_at_once_and_no_more(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Also of more than a pipe holds, and where the command reads none of it. */
+static void a_command_reads_what_it_is_given(void **state)
+{
+    static char text[300001];
+    static const char *const scripts[] = {"wc -c", "exit 3"};
+    const char *const argv[2][4] = {{"/bin/sh", "-c", scripts[0], NULL}, {"/bin/sh", "-c", scripts[1], NULL}};
+    struct answer a[2];
+
+    memset(text, 'x', sizeof text - 1);
+    for (int i = 0; i < 2; i++) {
+        a[i] = (struct answer){.in_call = true};
+        commands_run(all, &(struct command){.argv = argv[i], .env = no_env, .in = text, .limit_ms = 20000, .out_max = 100,
+                                            .err_max = 100},
+                     answered, &a[i]);
+        a[i].in_call = false;
+    }
+    until(&a[0]);
+    assert_int_equal(a[0].end, COMMAND_EXITED);
+    assert_string_equal(a[0].out, "300000\n");
+    until(&a[1]);
+    assert_int_equal(a[1].end, COMMAND_EXITED);
+    assert_int_equal(a[1].status, 3);
+}
+
 static void all_are_answered_when_they_are_destroyed(void **state)
 {
     enum { N = 8 };
@@ -237,9 +261,11 @@ int main(void)
         CASE(somebody_else_may_kill_it),
         CASE(it_sees_no_environment_but_its_own),
         CASE(so_many_run_at_once_and_no_more),
+        CASE(a_command_reads_what_it_is_given),
         CASE(all_are_answered_when_they_are_destroyed),
     };
 
     alarm(60);
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 
 #define STEPS_MAX 300000
 #define VERBS_MAX 25 /* calls in one schedule */
+#define ACCEPTED_MAX 64
 
 static char dir[64];
 
@@ -59,11 +60,12 @@ static void note(struct sim *sim, struct accepted *acc, bool went_well)
     acc->state = row.state;
 }
 
-/* Submit one; it counts as accepted only if the turn was committed. */
-static void submit(struct sim *sim, struct accepted accepted[], size_t *n)
+/* Submit one; it counts as accepted only if the turn was committed: how many were. */
+static size_t submit(struct sim *sim, struct accepted accepted[], size_t *n)
 {
     json_t *spec = random_spec(sim);
     struct accepted *acc = &accepted[*n];
+    size_t before = *n;
     struct error err;
 
     if (engine_submit(sim_engine(sim), spec, NULL, &acc->id, &err) == 0) {
@@ -73,6 +75,7 @@ static void submit(struct sim *sim, struct accepted accepted[], size_t *n)
         sim_violate(sim, "a good spec was refused: %s at %s", err.text, err.pointer);
     }
     json_decref(spec);
+    return *n - before;
 }
 
 static void check_accepted(struct sim *sim, const struct accepted accepted[], size_t n)
@@ -92,10 +95,17 @@ static void check_accepted(struct sim *sim, const struct accepted accepted[], si
     }
 }
 
+static bool commits_fail(const struct sim *sim)
+{
+    return sim_faults_of(sim)->commit_fails > 0;
+}
+
 static bool is_refusal(const struct error *err)
 {
     return strcmp(err->code, "ensemble_over") == 0 || strcmp(err->code, "training_over") == 0 ||
-           strcmp(err->code, "member_succeeded") == 0 || strcmp(err->code, "member_not_found") == 0;
+           strcmp(err->code, "member_succeeded") == 0 || strcmp(err->code, "member_not_found") == 0 ||
+           strcmp(err->code, "ensemble_not_over") == 0 || strcmp(err->code, "follow_up_needless") == 0 ||
+           strcmp(err->code, "member_in_follow_up") == 0 || strcmp(err->code, "resources_impossible") == 0;
 }
 
 static int keep_index(void *arg, const struct member_row *row)
@@ -137,7 +147,7 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), sim_chance(sim, 300), &n, &err); break;
     default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &err); break;
     }
-    if (rc < 0 && !is_refusal(&err) && strncmp(err.code, "store_", 6) != 0)
+    if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
         sim_violate(sim, "a call was refused: %s: %s", err.code, err.text);
     note(sim, acc, rc == 0 || is_refusal(&err));
     if (rc < 0 || !acc->known)
@@ -150,6 +160,26 @@ static void any_verb(struct sim *sim, struct accepted *acc)
         sim_violate(sim, "a resumption was answered, and the ensemble is paused");
     if (verb >= 9 && n > 0 && acc->state == ENSEMBLE_COMPLETE)
         sim_violate(sim, "members were resubmitted, and the ensemble is complete");
+}
+
+/* A follow-up of one, or of all; one that is made is accepted like any other ensemble. */
+static void follow_up(struct sim *sim, struct accepted accepted[], size_t *n)
+{
+    struct accepted *acc = &accepted[*n];
+    bool all = sim_chance(sim, 200);
+    struct error err;
+    int rc;
+
+    acc->id = 0;
+    rc = all ? sim_follow_up_all(sim, &err) : sim_follow_up(sim, accepted[sim_random(sim, *n)].id, &acc->id, &err);
+    if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
+        sim_violate(sim, "a follow-up was refused: %s: %s", err.code, err.text);
+    if (acc->id == 0) {
+        sim_turn(sim);
+        return;
+    }
+    note(sim, acc, true);
+    *n += acc->known;
 }
 
 /* Nobody leaves an ensemble paused for ever. */
@@ -198,8 +228,8 @@ static struct sim_faults random_faults(uint64_t seed)
 
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
-    struct accepted accepted[8];
-    size_t n = 0, submissions = 1 + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
+    struct accepted accepted[ACCEPTED_MAX];
+    size_t n = 0, submitted = 0, submissions = 1 + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
     int crash = is_calm(seed) ? 0 : 4;
 
     for (int i = 0; i < SIM_ADAPTERS; i++)
@@ -209,10 +239,13 @@ static void run_schedule(struct sim *sim, uint64_t seed)
     for (int step = 0; sim_violation(sim) == NULL; step++) {
         if (step > STEPS_MAX)
             sim_violate(sim, "no end after %d steps", step);
-        if (sim_engine(sim) != NULL && n < submissions && sim_chance(sim, 50))
-            submit(sim, accepted, &n);
+        if (sim_engine(sim) != NULL && submitted < submissions && sim_chance(sim, 50))
+            submitted += submit(sim, accepted, &n);
         if (sim_engine(sim) != NULL && n > 0 && verbs > 0 && sim_chance(sim, 15)) {
-            any_verb(sim, &accepted[sim_random(sim, n)]);
+            if (sim_chance(sim, 250))
+                follow_up(sim, accepted, &n);
+            else
+                any_verb(sim, &accepted[sim_random(sim, n)]);
             verbs--;
         }
         if (sim_engine(sim) != NULL && verbs == 0 && step % 128 == 0)
@@ -222,9 +255,9 @@ static void run_schedule(struct sim *sim, uint64_t seed)
         if (sim_engine(sim) == NULL) {
             if (sim_chance(sim, 100) || !sim_step(sim))
                 sim_boot(sim);
-        } else if (n == submissions && verbs == 0 && step % 16 == 0 && sim_is_over(sim)) {
+        } else if (submitted == submissions && verbs == 0 && step % 16 == 0 && sim_is_over(sim)) {
             break;
-        } else if (!sim_step(sim) && n == submissions && verbs == 0 && !sim_is_over(sim)) {
+        } else if (!sim_step(sim) && submitted == submissions && verbs == 0 && !sim_is_over(sim)) {
             resume_all(sim, accepted, n); /* it may have been waiting for that alone */
             if (sim_engine(sim) != NULL && !sim_step(sim) && !sim_is_over(sim))
                 sim_violate(sim, "nothing will happen any more, and it is not over");

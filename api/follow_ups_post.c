@@ -1,0 +1,77 @@
+#include "api/ensemble_json.h"
+#include "api/follow_up_body.h"
+#include "api/handlers.h"
+#include "api/value.h"
+#include "common/jsonx.h"
+
+#include <inttypes.h>
+
+#define CALL "POST /v1/follow-ups"
+#define MADE_MAX 20 /* in one call: each takes over its first members at once */
+
+struct making {
+    struct request *r;
+    json_t *made, *refused;
+    bool failed;
+    struct error err;
+};
+
+static void add(void *arg, int64_t root, int64_t follow_up, const struct error *failed)
+{
+    struct making *m = arg;
+    struct ensemble_row row;
+    json_t *json;
+
+    if (failed != NULL) {
+        json_array_append_new(m->refused, json_pack("{s:I, s:s, s:o, s:o}", "ensemble", (json_int_t)root, "code", failed->code,
+                                                    "detail", value_text(failed->text), "pointer",
+                                                    value_text_or_null(failed->pointer)));
+        return;
+    }
+    json = store_ensemble_get(request_store(m->r), follow_up, &row, &m->err) == 1 ? ensemble_json(m->r, &row, &m->err) : NULL;
+    m->failed = m->failed || json == NULL || json_array_append_new(m->made, json) < 0;
+}
+
+static void follow_up_all(struct request *r, json_t *body, const struct idempotency *key)
+{
+    struct making m = {.r = r, .made = json_array(), .refused = json_array()};
+    int64_t after = 0;
+    struct error err;
+
+    if (!json_is_object(body))
+        after = 0; /* is told below */
+    else if (jsonx_int(body, "", "after", JSONX_OPTIONAL, 0, INT64_MAX, &after, &err) < 0)
+        goto fail;
+    else
+        json_object_del(body, "after");
+    if (follow_up_body_check(body, NULL, &err) < 0 ||
+        engine_follow_up_all(request_config(r)->engine, body, MADE_MAX, &after, add, &m, &err) < 0)
+        goto fail;
+    if (m.failed) {
+        json_decref(m.made);
+        json_decref(m.refused);
+        request_reply_error(r, "internal", "follow-ups were made and cannot be shown");
+        return;
+    }
+    idempotency_reply(r, key, 200, json_pack("{s:o, s:o, s:o}", "follow_ups", m.made, "refused", m.refused, "next",
+                                             after != 0 ? json_integer(after) : json_null()));
+    return;
+fail:
+    json_decref(m.made);
+    json_decref(m.refused);
+    request_reply_problem(r, &err);
+}
+
+void follow_ups_post(struct request *r)
+{
+    struct idempotency key;
+    json_t *body;
+
+    if (idempotency_answered(r, CALL, &key, NULL))
+        return;
+    body = request_json(r);
+    if (body == NULL)
+        return;
+    follow_up_all(r, body, &key);
+    json_decref(body);
+}

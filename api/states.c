@@ -1,0 +1,34 @@
+#include "api/states.h"
+
+#include "common/jsonx.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+int states_read(const json_t *obj, const char *verb, enum member_state states[MEMBER_STATE_COUNT], size_t *n,
+                struct error *err)
+{
+    bool wanted[MEMBER_STATE_COUNT] = {false};
+    const json_t *names = NULL, *name;
+    enum member_state state;
+    size_t i;
+
+    if (jsonx_strings(obj, "", "states", JSONX_OPTIONAL, 1, &names, err) < 0)
+        return -1;
+    if (names == NULL)
+        return 0;
+    json_array_foreach (names, i, name) {
+        char pointer[32];
+
+        snprintf(pointer, sizeof pointer, "/states/%zu", i);
+        if (member_state_parse(json_string_value(name), &state) < 0 ||
+            (state != MEMBER_FAILED && state != MEMBER_UNFINISHED))
+            return error_at(err, "spec_impossible_value", pointer, "members that are failed or unfinished can %s", verb);
+        wanted[state] = true;
+    }
+    *n = 0;
+    for (state = 0; state < MEMBER_STATE_COUNT; state++)
+        if (wanted[state])
+            states[(*n)++] = state;
+    return 0;
+}

@@ -1,0 +1,246 @@
+/* What became of jobs: by the listing; those that it lacks by the history, where PBS keeps one, by what we did to them, and by what
+ * their runners left behind. */
+#include "scheduler-adapters/pbs.h"
+
+#include "common/files.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAILED "PBS: FAILED"
+
+struct asked {
+    char *name, *dir, *id;
+    bool submitted; /* else it can have left nothing behind */
+    bool missing;
+    bool again;     /* it waits, and has run before: of no use where its runner had begun */
+    bool withdraw;
+};
+
+struct question {
+    uv_work_t work;
+    struct adapter *a;
+    struct asked *asked;
+    size_t n;
+    struct adapter_status *statuses;
+    adapter_poll_cb *cb;
+    void *arg;
+};
+
+static void answer(struct question *q, enum adapter_answer answer, const struct error *err)
+{
+    struct adapter *a = q->a;
+
+    if (answer != ADAPTER_OK) {
+        free(q->statuses);
+        q->statuses = NULL;
+    }
+    answers_poll(a->answers, q->cb, q->arg, answer, q->statuses, q->n, err);
+    for (size_t i = 0; i < q->n; i++) {
+        free(q->asked[i].name);
+        free(q->asked[i].dir);
+        free(q->asked[i].id);
+    }
+    free(q->asked);
+    free(q);
+    pbs_idle(a);
+}
+
+static bool is_there(const struct asked *asked, const char *name)
+{
+    char *path = xasprintf("%s/%s", asked->dir, name);
+    bool there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static bool may_have_said_why(const struct adapter_status *status)
+{
+    return status->state == ADAPTER_JOB_ENDED && strncmp(status->reason, FAILED, strlen(FAILED)) == 0;
+}
+
+static void add_last_words(const struct asked *asked, struct adapter_status *status)
+{
+    char *path = xasprintf("%s/runner.log", asked->dir), line[160];
+    size_t n = strlen(status->reason);
+
+    file_last_line(path, line, sizeof line);
+    free(path);
+    if (line[0] != '\0' && strstr(line, "] info: ") == NULL && strstr(line, "] warning: ") == NULL)
+        snprintf(status->reason + n, sizeof status->reason - n, ": %s", line);
+}
+
+static bool needs_a_look(const struct question *q, size_t i)
+{
+    return q->asked[i].again || may_have_said_why(&q->statuses[i]) ||
+           (q->asked[i].submitted && q->statuses[i].state == ADAPTER_JOB_UNKNOWN);
+}
+
+static void look_at_files(uv_work_t *work)
+{
+    struct question *q = work->data;
+
+    for (size_t i = 0; i < q->n; i++) {
+        struct adapter_status *status = &q->statuses[i];
+
+        if (!needs_a_look(q, i))
+            continue;
+        if (status->state == ADAPTER_JOB_ENDED) {
+            add_last_words(&q->asked[i], status);
+        } else if (status->state == ADAPTER_JOB_UNKNOWN && is_there(&q->asked[i], "ended.json")) {
+            status->state = ADAPTER_JOB_ENDED; /* a server without a history forgets jobs as they end */
+        } else if (q->asked[i].again && is_there(&q->asked[i], "claim.json")) {
+            q->asked[i].withdraw = true;
+            *status = (struct adapter_status){.state = ADAPTER_JOB_ENDED, .node_lost = true};
+            snprintf(status->reason, sizeof status->reason, "PBS: put back into the queue");
+        }
+    }
+}
+
+static void taken_out(void *arg, enum adapter_answer answer, const struct error *err)
+{
+}
+
+static void files_looked_at(uv_work_t *work, int status)
+{
+    struct question *q = work->data;
+    struct error stopped;
+
+    if (q->a->closing) {
+        error_set(&stopped, "batch_system_unsure", "the daemon ends");
+        answer(q, ADAPTER_UNSURE, &stopped);
+        return;
+    }
+    for (size_t i = 0; i < q->n; i++)
+        if (q->asked[i].withdraw)
+            pbs_withdraw(q->a, q->asked[i].name, q->asked[i].id, taken_out, NULL);
+    answer(q, ADAPTER_OK, NULL);
+}
+
+static void finish(struct question *q)
+{
+    for (size_t i = 0; i < q->n; i++) {
+        if (!needs_a_look(q, i))
+            continue;
+        uv_queue_work(q->a->host.loop, &q->work, look_at_files, files_looked_at);
+        return;
+    }
+    files_looked_at(&q->work, 0);
+}
+
+static void remembered(void *arg, const struct pbs_rows *rows, const struct error *err)
+{
+    struct question *q = arg;
+    size_t n;
+
+    for (size_t i = 0; i < q->n; i++) {
+        const struct pbs_known *known = pbs_known_find(q->a, q->asked[i].name);
+        const struct pbs_row *row;
+
+        if (!q->asked[i].missing)
+            continue;
+        row = pbs_rows_find(rows, q->asked[i].name, &n);
+        while (row != NULL && n > 0 && row->phase != PBS_OVER) { /* it has begun, or was put back, since the listing */
+            row++;
+            n--;
+        }
+        if (row != NULL && n > 0) {
+            pbs_status(rows->kind, row, &q->statuses[i]);
+        } else if (known != NULL && known->never_began) {
+            q->statuses[i].state = ADAPTER_JOB_ENDED;
+            snprintf(q->statuses[i].reason, sizeof q->statuses[i].reason, "cancelled before it started");
+        }
+    }
+    finish(q);
+}
+
+/* By their ids: a server that keeps a long history of everybody's jobs prints too much otherwise. One whose id was never told, since
+ * an answer was lost, has left files behind if its runner has begun; and if it has not, it may as well be submitted again. */
+static void look_back(struct question *q)
+{
+    const char **ids = xcalloc(q->n + 1, sizeof *ids);
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->n; i++) {
+        const struct pbs_known *known = pbs_known_find(q->a, q->asked[i].name);
+
+        if (q->asked[i].id == NULL && known != NULL)
+            q->asked[i].id = xstrdup(known->id);
+        q->asked[i].missing = q->statuses[i].state == ADAPTER_JOB_UNKNOWN && q->asked[i].id != NULL;
+        if (q->asked[i].missing)
+            ids[n++] = q->asked[i].id;
+    }
+    if (n > 0)
+        pbs_look_back(q->a, ids, remembered, q);
+    else
+        finish(q);
+    free(ids);
+}
+
+/* Waiting jobs that no answer is about: second ones of a name, and those of which nobody asked. */
+static void tell_surplus(struct adapter *a, const struct pbs_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (!rows->row[i].told && rows->row[i].phase == PBS_WAITS)
+            a->host.surplus(a->host.arg, rows->row[i].name, rows->row[i].id);
+}
+
+static void listed(void *arg, const struct pbs_rows *rows, const struct error *err)
+{
+    struct question *q = arg;
+    size_t n;
+
+    if (rows == NULL) {
+        answer(q, ADAPTER_UNSURE, err);
+        return;
+    }
+    q->statuses = xcalloc(q->n, sizeof *q->statuses);
+    for (size_t i = 0; i < rows->n; i++)
+        rows->row[i].told = false;
+    for (size_t i = 0; i < q->n; i++) {
+        struct pbs_row *row = pbs_rows_find(rows, q->asked[i].name, &n);
+
+        q->statuses[i].state = ADAPTER_JOB_UNKNOWN;
+        if (row == NULL)
+            continue;
+        row->told = true;
+        pbs_status(rows->kind, row, &q->statuses[i]);
+        q->asked[i].again = row->phase == PBS_WAITS && row->runs > 0;
+        if (q->asked[i].again) {
+            free(q->asked[i].id);
+            q->asked[i].id = xstrdup(row->id);
+        }
+    }
+    tell_surplus(q->a, rows);
+    look_back(q);
+}
+
+static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, bool submitted, adapter_poll_cb *cb, void *arg)
+{
+    struct question *q = xcalloc(1, sizeof *q);
+
+    *q = (struct question){.a = a, .n = n, .cb = cb, .arg = arg};
+    q->work.data = q;
+    q->asked = xcalloc(n, sizeof *q->asked);
+    for (size_t i = 0; i < n; i++)
+        q->asked[i] = (struct asked){.name = xstrdup(jobs[i].name), .dir = xstrdup(jobs[i].dir),
+                                     .id = jobs[i].scheduler_id != NULL ? xstrdup(jobs[i].scheduler_id) : NULL,
+                                     .submitted = submitted || jobs[i].submitted_ms > 0 || jobs[i].scheduler_id != NULL};
+    pbs_busy(a);
+    pbs_look(a, listed, q);
+}
+
+void pbs_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+{
+    ask(a, jobs, n, false, cb, arg);
+}
+
+/* After a lost answer: any of them may have been submitted, and have ended since. */
+void pbs_find(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+{
+    ask(a, jobs, n, true, cb, arg);
+}

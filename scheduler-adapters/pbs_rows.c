@@ -1,0 +1,247 @@
+/* Jobs as qstat tells of them, by the names of its attributes, and what they mean. */
+#include "scheduler-adapters/pbs.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* Exit_status below 0, where PBS itself ended the job, or could not begin it. */
+static const struct {
+    enum pbs_kind kind;
+    int status;
+    const char *meaning;
+    bool node_lost;
+} statuses[] = {
+    {PBS_KIND_OPENPBS, -1, "it could not be started", false},
+    {PBS_KIND_OPENPBS, -2, "it could not be started", false},
+    {PBS_KIND_OPENPBS, -3, "it could not be started, for now", true},
+    {PBS_KIND_OPENPBS, -4, "ended when its node was started again", true},
+    {PBS_KIND_OPENPBS, -5, "ended when its node was started again", true},
+    {PBS_KIND_OPENPBS, -6, "ended when its node was started again", true},
+    {PBS_KIND_OPENPBS, -10, "its user is not known on the node", false},
+    {PBS_KIND_OPENPBS, -11, "put back into the queue", true},
+    {PBS_KIND_OPENPBS, -14, "one of its nodes was lost", true},
+    {PBS_KIND_OPENPBS, -20, "its node was lost", true},
+    {PBS_KIND_OPENPBS, -24, "it used more CPUs than it had asked for", false},
+    {PBS_KIND_OPENPBS, -25, "it used more CPUs than it had asked for", false},
+    {PBS_KIND_OPENPBS, -26, "it used more virtual memory than it had asked for", false},
+    {PBS_KIND_OPENPBS, -27, "it used more memory than it had asked for", false},
+    {PBS_KIND_OPENPBS, -28, "it used more CPU time than it had asked for", false},
+    {PBS_KIND_OPENPBS, -29, "its walltime was over", false},
+    {PBS_KIND_TORQUE, -1, "it could not be started", false},
+    {PBS_KIND_TORQUE, -2, "it could not be started", false},
+    {PBS_KIND_TORQUE, -3, "it could not be started, for now", true},
+    {PBS_KIND_TORQUE, -4, "ended when its node was started again", true},
+    {PBS_KIND_TORQUE, -5, "ended when its node was started again", true},
+    {PBS_KIND_TORQUE, -6, "ended when its node was started again", true},
+    {PBS_KIND_TORQUE, -8, "its shell could not be started", false},
+    {PBS_KIND_TORQUE, -9, "its output could not be opened", false},
+    {PBS_KIND_TORQUE, -10, "it used more memory than it had asked for", false},
+    {PBS_KIND_TORQUE, -11, "its walltime was over", false},
+    {PBS_KIND_TORQUE, -12, "it used more CPU time than it had asked for", false},
+    {PBS_KIND_TORQUE, -13, "it could not be started, for now", true},
+};
+
+struct pbs_row *pbs_rows_add(struct pbs_rows *rows, const char *id)
+{
+    struct pbs_row *row;
+
+    if (rows->n == rows->size) {
+        rows->size = rows->size == 0 ? 64 : 2 * rows->size;
+        rows->row = xrealloc(rows->row, rows->size, sizeof *rows->row);
+    }
+    row = &rows->row[rows->n];
+    *row = (struct pbs_row){.place = rows->n, .phase = PBS_RUNS, .state = '?'};
+    snprintf(row->id, sizeof row->id, "%s", id);
+    rows->n++;
+    return row;
+}
+
+void pbs_rows_end(struct pbs_rows *rows)
+{
+    const struct pbs_row *row = &rows->row[rows->n - 1];
+
+    if (row->name[0] == '\0' || row->id[0] == '\0')
+        rows->n--;
+}
+
+/* Of a letter that is new to us it is only known that the job is there: it goes on. M: it went to another server, and may run. */
+static enum pbs_phase phase_of(char state)
+{
+    return strchr("QHWT", state) != NULL ? PBS_WAITS : strchr("FCX", state) != NULL ? PBS_OVER : PBS_RUNS;
+}
+
+/* "1382109600", or "Sun Nov 22 04:58:35 2026", always in English. 0: neither. */
+static int64_t parse_time(const char *text)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    struct tm tm = {.tm_isdst = -1};
+    char month[4], *end;
+    const char *found;
+    long long seconds = strtoll(text, &end, 10);
+
+    if (end != text && *end == '\0')
+        return seconds > 0 ? seconds : 0;
+    if (sscanf(text, "%*3s %3s %d %d:%d:%d %d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &tm.tm_year) != 6)
+        return 0;
+    found = strstr(months, month);
+    if (found == NULL || strlen(month) != 3 || (found - months) % 3 != 0)
+        return 0;
+    tm.tm_mon = (int)(found - months) / 3;
+    tm.tm_year -= 1900;
+    return (int64_t)mktime(&tm);
+}
+
+/* "n1/0*2+n2/0*2": the first. */
+static void set_host(struct pbs_row *row, const char *value)
+{
+    snprintf(row->host, sizeof row->host, "%.*s", (int)strcspn(value, "/+*"), value);
+}
+
+/* "PBS_O_HOME=/home/me,STRETTO_RUNNER=st-1,…": as Torque has it. */
+static void set_from_variables(struct pbs_row *row, const char *value)
+{
+    static const char wanted[] = PBS_NAME_VARIABLE "=";
+
+    while (value != NULL && strncmp(value, wanted, sizeof wanted - 1) != 0) {
+        value = strchr(value, ',');
+        value = value != NULL ? value + 1 : NULL;
+    }
+    if (value != NULL)
+        pbs_row_set(row, PBS_NAME_VARIABLE, value + sizeof wanted - 1);
+}
+
+void pbs_row_set(struct pbs_row *row, const char *attribute, const char *value)
+{
+    if (strcmp(attribute, PBS_NAME_VARIABLE) == 0) {
+        snprintf(row->name, sizeof row->name, "%.*s", (int)strcspn(value, ","), value);
+    } else if (strcmp(attribute, "Job_Id") == 0) {
+        snprintf(row->id, sizeof row->id, "%s", value);
+    } else if (strcmp(attribute, "Variable_List") == 0) {
+        set_from_variables(row, value);
+    } else if (strcmp(attribute, "job_state") == 0) {
+        row->state = value[0];
+        row->phase = value[0] != '\0' ? phase_of(value[0]) : PBS_RUNS;
+    } else if (strcasecmp(attribute, "exit_status") == 0) {
+        row->exit_status = atoi(value);
+        row->has_exit_status = true;
+    } else if (strcmp(attribute, "comment") == 0) {
+        snprintf(row->words, sizeof row->words, "%s", value);
+    } else if (strcmp(attribute, "exec_host") == 0) {
+        set_host(row, value);
+    } else if (strcmp(attribute, "ctime") == 0) {
+        row->created = parse_time(value);
+    } else if (strcmp(attribute, "stime") == 0 || strcmp(attribute, "start_time") == 0) {
+        row->started = parse_time(value);
+    } else if (strcmp(attribute, "run_count") == 0 || strcmp(attribute, "start_count") == 0) {
+        row->runs = atoi(value);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    static const int rank[] = {[PBS_RUNS] = 0, [PBS_WAITS] = 1, [PBS_OVER] = 2};
+    const struct pbs_row *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    if (order == 0)
+        order = rank[x->phase] - rank[y->phase];
+    if (order == 0)
+        order = (x->created > y->created) - (x->created < y->created);
+    if (order == 0)
+        order = (x->place > y->place) - (x->place < y->place);
+    if (x->phase == PBS_OVER && strcmp(x->name, y->name) == 0 && y->phase == PBS_OVER)
+        return -order; /* what ended last says most: an earlier one may have been taken out */
+    return order;
+}
+
+void pbs_rows_sort(struct pbs_rows *rows)
+{
+    if (rows->n > 1)
+        qsort(rows->row, rows->n, sizeof *rows->row, compare);
+}
+
+void pbs_rows_free(struct pbs_rows *rows)
+{
+    free(rows->row);
+    *rows = (struct pbs_rows){.kind = rows->kind};
+}
+
+struct pbs_row *pbs_rows_find(const struct pbs_rows *rows, const char *name, size_t *n)
+{
+    size_t low = 0, high = rows->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(rows->row[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*n = 0; low + *n < rows->n && strcmp(rows->row[low + *n].name, name) == 0; ++*n)
+        ;
+    return *n > 0 ? &rows->row[low] : NULL;
+}
+
+static void explain_end(enum pbs_kind kind, const struct pbs_row *row, struct adapter_status *status)
+{
+    int code = row->exit_status;
+
+    if (!row->has_exit_status && row->started == 0) {
+        snprintf(status->reason, sizeof status->reason, "cancelled before it started");
+        return;
+    }
+    if (!row->has_exit_status) { /* it had begun, but what was deleted is one that waited again */
+        snprintf(status->reason, sizeof status->reason, "PBS: put back into the queue, and taken out of it");
+        status->node_lost = true;
+        return;
+    }
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i].kind == kind && statuses[i].status == code) {
+            snprintf(status->reason, sizeof status->reason, "PBS: %s (Exit_status %d)", statuses[i].meaning, code);
+            status->node_lost = statuses[i].node_lost;
+            return;
+        }
+    if (code == 256 + 15)
+        snprintf(status->reason, sizeof status->reason, "PBS: deleted (Exit_status %d)", code);
+    else if (code > 256)
+        snprintf(status->reason, sizeof status->reason, "PBS: its shell was ended by signal %d (Exit_status %d)", code - 256, code);
+    else if (code > 128)
+        snprintf(status->reason, sizeof status->reason, "PBS: FAILED, by signal %d (Exit_status %d)", code - 128, code);
+    else if (code != 0)
+        snprintf(status->reason, sizeof status->reason, "PBS: FAILED (Exit_status %d)", code);
+}
+
+static bool can_never_run(const struct pbs_row *row)
+{
+    return strncmp(row->words, "Can Never Run", 13) == 0 ||
+           (row->state == 'H' && strstr(row->words, "too many failed attempts") != NULL);
+}
+
+void pbs_status(enum pbs_kind kind, const struct pbs_row *row, struct adapter_status *status)
+{
+    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", row->id);
+    switch (row->phase) {
+    case PBS_WAITS: /* of one that was put back, exit status and host are those of its last try */
+        status->state = ADAPTER_JOB_QUEUED;
+        status->never = can_never_run(row);
+        snprintf(status->reason, sizeof status->reason, "%s", row->words);
+        break;
+    case PBS_RUNS:
+        status->state = ADAPTER_JOB_RUNNING;
+        status->started_ms = row->started * 1000;
+        snprintf(status->host, sizeof status->host, "%s", row->host);
+        break;
+    case PBS_OVER:
+        status->state = ADAPTER_JOB_ENDED;
+        status->started_ms = row->started * 1000;
+        snprintf(status->host, sizeof status->host, "%s", row->host);
+        explain_end(kind, row, status);
+        break;
+    }
+}

@@ -1,0 +1,312 @@
+/* qsub: what a job asks for as its options, the script on its standard input, and what it answers. */
+#include "scheduler-adapters/pbs.h"
+
+#include "common/xalloc.h"
+#include "scheduler-adapters/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1 << 20)
+#define NAME_MAX_OLD 15 /* of -N in Torque, and in PBS Pro before 13 */
+#define SPARE_MS 30000
+
+/* What qsub says where it is not PBS's last word: nothing of it is the job's fault. Everything else that it says when it ends
+ * with an error is. */
+static const char *const for_now[] = {
+    "annot connect", "Connection refused", "Connection reset", "Connection timed out", "No route to host", "Broken pipe",
+    "Communication failure", "communication failure", "End of File", "timed out", "Batch protocol error", "Bad DIS",
+    "No free connections", "connection table full", "Server shutting down", "shutting down", "System error", "system error",
+    "internal error", "Internal error", "Invalid credential", "Expired credential", "munge", "Munge", "pbs_iff", "trqauthd",
+    "already in queue", "already in complex", "would exceed", "Queue is not enabled", "Resource temporarily unavailable",
+    "temporarily", "Cannot allocate memory", "annot resolve", "Unknown Host", "could not find", "license", "No space left",
+    "try again", "Try again", "Job with requested ID already exists", "Unable to authenticate", "unable to authenticate",
+    "unable to obtain", "Failed to get", "pbs_conf",
+};
+
+/* More time than a queue allows: the walltime alone may be fine. */
+static const char *const too_long[] = {"violates queue and/or server resource limits", "exceeds queue resource limits",
+                                       "Resource limit exceeds allowable"};
+
+struct submission {
+    struct adapter *a;
+    char name[64];
+    struct adapter_job job;
+    char *dir, *queue, *account;
+    json_t *extra;
+    bool just_walltime; /* without time to spare, which was refused */
+    adapter_submit_cb *cb;
+    void *arg;
+};
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static bool mentions(const json_t *extra, const char *what)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach ((json_t *)extra, i, item)
+        if (strstr(json_string_value(item), what) != NULL)
+            return true;
+    return false;
+}
+
+static bool asked_by_site(const struct submission *s, const char *what)
+{
+    return mentions(s->a->extra, what) || mentions(s->extra, what);
+}
+
+/* `nodes` chunks, some of which hold one task more than the others where they cannot all have as many. */
+static void add_chunks(struct words *words, const struct submission *s)
+{
+    const struct adapter_resources *want = &s->job.resources;
+    int64_t tasks = (int64_t)want->copies * want->tasks, nodes = want->nodes, each, more;
+    int64_t gpus = divide_up((int64_t)want->gpus * want->copies, nodes);
+    int64_t mib = divide_up(divide_up(want->memory, MIB) * want->copies, nodes);
+    char text[512];
+    int n = 0;
+
+    tasks = tasks > nodes ? tasks : nodes;
+    each = tasks / nodes;
+    more = tasks % nodes;
+    for (int part = 0; part < 2; part++) {
+        int64_t count = part == 0 ? more : nodes - more, here = part == 0 ? each + 1 : each;
+
+        if (count == 0)
+            continue;
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", n > 0 ? "+" : "", (long long)count);
+        if (s->a->kind == PBS_KIND_TORQUE)
+            n += snprintf(text + n, sizeof text - (size_t)n, ":ppn=%lld", (long long)(here * want->cpus_per_task));
+        else
+            n += snprintf(text + n, sizeof text - (size_t)n, ":ncpus=%lld:mpiprocs=%lld:ompthreads=%d",
+                          (long long)(here * want->cpus_per_task), (long long)here, want->cpus_per_task);
+        if (gpus > 0)
+            n += snprintf(text + n, sizeof text - (size_t)n, ":%s=%lld", s->a->kind == PBS_KIND_TORQUE ? "gpus" : "ngpus",
+                          (long long)gpus);
+        if (mib > 0 && s->a->kind != PBS_KIND_TORQUE)
+            n += snprintf(text + n, sizeof text - (size_t)n, ":mem=%lldmb", (long long)mib);
+    }
+    words_add(words, "-l");
+    words_add(words, "%s=%s", s->a->kind == PBS_KIND_TORQUE ? "nodes" : "select", text);
+    if (s->a->kind == PBS_KIND_TORQUE && mib > 0) {
+        words_add(words, "-l");
+        words_add(words, "mem=%lldmb", (long long)(mib * nodes));
+    }
+    if (s->a->kind != PBS_KIND_TORQUE && nodes > 1 && !asked_by_site(s, "place=")) {
+        words_add(words, "-l");
+        words_add(words, "place=scatter");
+    }
+}
+
+/* The runner ends its tasks at the walltime itself, and they have their grace after that. */
+static void add_walltime(struct words *words, const struct submission *s)
+{
+    int64_t ms = s->job.resources.walltime_ms, seconds;
+
+    if (ms == 0)
+        return;
+    seconds = divide_up(s->just_walltime ? ms : ms + s->job.grace_ms + SPARE_MS, 1000);
+    words_add(words, "-l");
+    words_add(words, "walltime=%02lld:%02lld:%02lld", (long long)(seconds / 3600), (long long)(seconds / 60 % 60),
+              (long long)(seconds % 60));
+}
+
+/* A name that is too long for -N keeps its end, which differs from job to job. */
+static void add_name(struct words *words, const char *name)
+{
+    size_t n = strlen(name);
+
+    words_add(words, "-N");
+    if (n <= NAME_MAX_OLD)
+        words_add(words, "%s", name);
+    else
+        words_add(words, "st%s", name + n - (NAME_MAX_OLD - 2));
+    words_add(words, "-v");
+    words_add(words, PBS_NAME_VARIABLE "=%s", name);
+}
+
+/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. PBS's own words go to a
+ * file beside the runner's log, where its name does not look like HOST:PATH. */
+static void build(struct words *words, const struct submission *s)
+{
+    if (!asked_by_site(s, s->a->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
+        add_chunks(words, s);
+    add_walltime(words, s);
+    if (s->job.resources.queue != NULL) {
+        words_add(words, "-q");
+        words_add(words, "%s", s->job.resources.queue);
+    }
+    if (s->job.resources.account != NULL) {
+        words_add(words, "-A");
+        words_add(words, "%s", s->job.resources.account);
+    }
+    words_add_all(words, s->a->extra);
+    words_add_all(words, s->extra);
+    words_add(words, "-r");
+    words_add(words, "n");
+    words_add(words, "-m");
+    words_add(words, "n");
+    words_add(words, "-j");
+    words_add(words, "oe");
+    words_add(words, "-o");
+    if (strchr(s->dir, ':') == NULL)
+        words_add(words, "%s/pbs.log", s->dir);
+    else
+        words_add(words, "/dev/null");
+    words_add(words, "-S");
+    words_add(words, "%s", s->a->shell);
+    add_name(words, s->name);
+}
+
+/* Not -V, and no values by -v: commas in them are told apart by no version alike. The shell becomes the runner; until that has set
+ * its signals up, those that are meant for it must not kill it. */
+static char *make_script(const struct submission *s)
+{
+    char *runner = words_quote(s->a->host.runner), *dir = words_quote(s->dir), *exports = xstrdup(""), *script;
+
+    for (char **variable = s->a->job_env; *variable != NULL; variable++) {
+        int n = (int)strcspn(*variable, "=");
+        char *value = words_quote(*variable + n + 1), *longer;
+
+        longer = xasprintf("%sexport %.*s=%s\n", exports, n, *variable, value);
+        free(exports);
+        free(value);
+        exports = longer;
+    }
+    script = xasprintf("#!/bin/sh\ntrap '' USR1 USR2\n%sexec %s %s >>%s/runner.log 2>&1\n", exports, runner, dir, dir);
+    free(exports);
+    free(runner);
+    free(dir);
+    return script;
+}
+
+static bool says_any(const char *said, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strstr(said, words[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* The id is the last line that looks like one: sites print their own words before. */
+static bool find_id(char *out, char *id, size_t size)
+{
+    char *rest = NULL;
+    bool found = false;
+
+    for (char *line = strtok_r(out, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        size_t digits = strspn(line, "0123456789");
+
+        if (digits == 0 || (line[digits] != '\0' && line[digits] != '.') || strchr(line, ' ') != NULL || strlen(line) >= size)
+            continue;
+        snprintf(id, size, "%s", line);
+        found = true;
+    }
+    return found;
+}
+
+/* Only PBS's own "no" is a refusal. 255: there was no server to say it. */
+static enum adapter_answer verdict(struct command_result *result, char *id, size_t size, struct error *err)
+{
+    if (pbs_check(result, "qsub", err) < 0) {
+        if (result->end != COMMAND_EXITED || result->status == 255 || result->err[0] == '\0' ||
+            says_any(result->err, for_now, sizeof for_now / sizeof *for_now))
+            return ADAPTER_UNSURE;
+        snprintf(err->code, sizeof err->code, "job_refused");
+        return ADAPTER_REFUSED;
+    }
+    if (!find_id(result->out, id, size)) {
+        error_set(err, "batch_system_unsure", "qsub printed no job id: %.200s", result->out);
+        return ADAPTER_UNSURE;
+    }
+    return ADAPTER_OK;
+}
+
+static void submission_end(struct submission *s, enum adapter_answer answer, const char *id, const struct error *err)
+{
+    struct adapter *a = s->a;
+
+    answers_submit(a->answers, s->cb, s->arg, answer, id, err);
+    free(s->dir);
+    free(s->queue);
+    free(s->account);
+    json_decref(s->extra);
+    free(s);
+    pbs_idle(a);
+}
+
+static void run_qsub(void *arg, const struct error *err);
+
+static void submitted(void *arg, struct command_result *result)
+{
+    struct submission *s = arg;
+    struct error err = {0};
+    char id[64] = "";
+    enum adapter_answer answer = verdict(result, id, sizeof id, &err);
+
+    if (answer == ADAPTER_REFUSED && s->job.resources.walltime_ms > 0 && !s->just_walltime &&
+        says_any(result->err, too_long, sizeof too_long / sizeof *too_long)) {
+        s->just_walltime = true;
+        run_qsub(s, NULL);
+        return;
+    }
+    if (answer == ADAPTER_OK)
+        pbs_note_submitted(s->a, s->name, id);
+    submission_end(s, answer, id, &err);
+}
+
+static void run_qsub(void *arg, const struct error *err)
+{
+    struct submission *s = arg;
+    struct words words = {0};
+    char *script;
+
+    if (err != NULL) {
+        submission_end(s, ADAPTER_UNSURE, NULL, err);
+        return;
+    }
+    script = make_script(s);
+    build(&words, s);
+    pbs_run(s->a, s->a->submissions, PBS_QSUB, (const char *const *)words.word, script, PBS_WORDS_MAX, submitted, s);
+    words_fini(&words);
+    free(script);
+}
+
+static void keep_job(struct submission *s, const struct adapter_job *job)
+{
+    struct adapter_resources *want = &s->job.resources;
+
+    s->job = *job;
+    s->job.name = s->name;
+    s->job.scheduler_id = s->job.descriptor = NULL;
+    s->job.dir = s->dir = xstrdup(job->dir);
+    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
+    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
+    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
+}
+
+void pbs_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+{
+    const struct pbs_known *known = pbs_known_find(a, job->name);
+    struct submission *s;
+
+    if (known != NULL && known->gone == 0) {
+        answers_submit(a->answers, cb, arg, ADAPTER_OK, known->id, NULL);
+        return;
+    }
+    if (a->no_runner.text[0] != '\0') {
+        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
+        return;
+    }
+    s = xcalloc(1, sizeof *s);
+    *s = (struct submission){.a = a, .cb = cb, .arg = arg};
+    snprintf(s->name, sizeof s->name, "%s", job->name);
+    keep_job(s, job);
+    pbs_busy(a);
+    pbs_kind_ready(a, run_qsub, s);
+}

@@ -1,0 +1,81 @@
+/* What `qstat -f -x` of Torque prints: <Data><Job><Job_Id>…</Job_Id>…<Resource_List><mem>…</mem></Resource_List></Job>…</Data>. */
+#include "scheduler-adapters/pbs.h"
+
+#include "common/xalloc.h"
+
+#include <expat.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_DATA = 1, DEPTH_JOB, DEPTH_ATTRIBUTE };
+
+struct reader {
+    struct pbs_rows *rows;
+    struct pbs_row *row; /* NULL outside of a job */
+    int depth;
+    char *value; /* of the attribute that is read */
+    size_t n, size;
+};
+
+static void begin(void *arg, const char *name, const char **attributes)
+{
+    struct reader *r = arg;
+
+    r->depth++;
+    r->n = 0;
+    if (r->depth == DEPTH_JOB && strcmp(name, "Job") == 0)
+        r->row = pbs_rows_add(r->rows, "");
+}
+
+static void take(void *arg, const char *text, int n)
+{
+    struct reader *r = arg;
+
+    if (r->depth != DEPTH_ATTRIBUTE)
+        return;
+    if (r->n + (size_t)n + 1 > r->size) {
+        r->size = 2 * (r->n + (size_t)n + 1);
+        r->value = xrealloc(r->value, r->size, 1);
+    }
+    memcpy(r->value + r->n, text, (size_t)n);
+    r->n += (size_t)n;
+}
+
+static void end(void *arg, const char *name)
+{
+    struct reader *r = arg;
+
+    if (r->depth == DEPTH_ATTRIBUTE && r->row != NULL && r->n > 0) {
+        r->value[r->n] = '\0';
+        pbs_row_set(r->row, name, r->value);
+    } else if (r->depth == DEPTH_JOB && r->row != NULL) {
+        pbs_rows_end(r->rows);
+        r->row = NULL;
+    }
+    r->n = 0;
+    r->depth--;
+}
+
+int pbs_xml_parse(struct pbs_rows *rows, char *text, size_t size, struct error *err)
+{
+    struct reader r = {.rows = rows};
+    XML_Parser parser;
+    int rc = 0;
+
+    while (size > 0 && strchr(" \n\r\t", text[size - 1]) != NULL)
+        size--;
+    if (size == 0) /* old ones print nothing where there are no jobs */
+        return 0;
+    parser = XML_ParserCreate("UTF-8");
+    XML_SetUserData(parser, &r);
+    XML_SetElementHandler(parser, begin, end);
+    XML_SetCharacterDataHandler(parser, take);
+    if (XML_Parse(parser, text, (int)size, 1) != XML_STATUS_OK) {
+        pbs_rows_free(rows);
+        rc = error_set(err, "batch_system_unsure", "qstat: its list cannot be read (byte %ld): %s",
+                       (long)XML_GetCurrentByteIndex(parser), XML_ErrorString(XML_GetErrorCode(parser)));
+    }
+    XML_ParserFree(parser);
+    free(r.value);
+    return rc;
+}

@@ -1,0 +1,83 @@
+/* Follow-ups at any time, and what must hold of families. */
+#include "daemon/engine/internal.h"
+#include "daemon/store/internal.h"
+#include "tests/sim/sim.h"
+
+#include <string.h>
+
+int sim_follow_up(struct sim *sim, int64_t ensemble, int64_t *made, struct error *err)
+{
+    static const enum member_state unfinished = MEMBER_UNFINISHED, failed = MEMBER_FAILED;
+    struct engine_follow_up wish = {.states = {unfinished, failed}, .n_states = 1 + sim_random(sim, 2)};
+    json_t *changes = json_object();
+    bool is_new = false;
+    int64_t id = 0;
+    int rc;
+
+    if (sim_chance(sim, 300))
+        wish = (struct engine_follow_up){.states = {failed}, .n_states = 1};
+    if (sim_chance(sim, 500))
+        json_object_set_new(changes, "width", json_integer((json_int_t)(1 + sim_random(sim, 12))));
+    if (sim_chance(sim, 300))
+        json_object_set_new(changes, "adapter", json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));
+    if (sim_chance(sim, 300))
+        json_object_set_new(changes, "pack", json_integer((json_int_t)(1 + sim_random(sim, 4))));
+    wish.changes = changes;
+    rc = engine_follow_up(sim_engine(sim), ensemble, &wish, &id, &is_new, err);
+    if (rc == 0 && id == 0)
+        sim_violate(sim, "a follow-up of ensemble %lld was answered, and none was named", (long long)ensemble);
+    *made = rc == 0 && is_new ? id : 0;
+    json_decref(changes);
+    return rc;
+}
+
+static void ignore(void *arg, int64_t root, int64_t follow_up, const struct error *failed)
+{
+}
+
+int sim_follow_up_all(struct sim *sim, struct error *err)
+{
+    int64_t after = 0;
+
+    return engine_follow_up_all(sim_engine(sim), NULL, 1 + (int)sim_random(sim, 3), &after, ignore, NULL, err);
+}
+
+/* While anything of a family is under way, nothing of it is followed up. */
+void watch_families_store(struct sim *sim)
+{
+    static const char trigger[] =
+        "CREATE TEMP TRIGGER followed_up BEFORE INSERT ON main.ensemble WHEN NEW.root IS NOT NULL AND EXISTS (SELECT 1 FROM "
+        "main.ensemble e WHERE (e.id = NEW.root OR e.root = NEW.root) AND (e.ended IS NULL OR EXISTS (SELECT 1 FROM main.attempt "
+        "a WHERE a.ensemble = e.id AND a.outcome IS NULL))) BEGIN SELECT violate('a follow-up was made of what has not ended'); "
+        "END;";
+    char *why = NULL;
+
+    if (sqlite3_exec(sim_store(sim)->db, trigger, NULL, NULL, &why) != SQLITE_OK)
+        sim_violate(sim, "the store cannot be watched: %s", why);
+    sqlite3_free(why);
+}
+
+void watch_families(struct sim *sim)
+{
+    SIM_HOLDS(sim, "members of a family that are in two of its ensembles at once",
+          "SELECT count(*) FROM (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.heir IS NULL GROUP BY "
+          "coalesce(e.root, e.id), m.idx HAVING count(*) > 1)");
+    SIM_HOLDS(sim, "members that were handed on, and have not arrived",
+          "SELECT count(*) FROM member m WHERE m.heir IS NOT NULL AND NOT EXISTS (SELECT 1 FROM member h WHERE h.ensemble = "
+          "m.heir AND h.idx = m.idx AND h.origin = m.ensemble)");
+    SIM_HOLDS(sim, "members handed on that are not counted so",
+          "SELECT count(*) FROM tally t WHERE t.handed <> (SELECT count(*) FROM member m WHERE m.ensemble = t.ensemble AND "
+          "m.state = t.state AND m.heir IS NOT NULL)");
+    SIM_HOLDS(sim, "families whose books do not add up to their members",
+          "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND r.count <> (SELECT sum(t.n - t.handed) FROM ensemble e JOIN "
+          "tally t ON t.ensemble = e.id WHERE e.id = r.id OR e.root = r.id) - (SELECT coalesce(sum(e.count - e.next_index), 0) "
+          "FROM ensemble e WHERE e.root = r.id)");
+}
+
+void watch_families_end(struct sim *sim)
+{
+    SIM_HOLDS(sim, "follow-ups that still wait for members", "SELECT count(*) FROM handover");
+    SIM_HOLDS(sim, "follow-ups that took over what they were not asked for",
+          "SELECT count(*) FROM member m JOIN member o ON o.ensemble = m.origin AND o.idx = m.idx WHERE o.state NOT IN "
+          "('unfinished', 'failed')");
+}

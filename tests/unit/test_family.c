@@ -1,0 +1,279 @@
+/* Families in the store: who has a member now, how they are counted, and what the schema itself refuses. */
+#include "daemon/store/attempt.h"
+#include "daemon/store/family.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char dir[64];
+
+static int new_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    char rm[128];
+
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static struct store *must_open(void)
+{
+    struct store *store = NULL;
+    struct error err;
+
+    if (store_open(&store, dir, &err) < 0)
+        fail_msg("%s", err.text);
+    return store;
+}
+
+/* One of `count` members that is complete, of which every third is unfinished, the next failed, the others succeeded. */
+static struct ensemble_row add_root(struct store *store, int64_t count)
+{
+    static const enum member_state states[] = {MEMBER_UNFINISHED, MEMBER_FAILED, MEMBER_SUCCEEDED};
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
+    struct error err;
+
+    assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
+    for (int64_t i = 0; i < count; i++) {
+        struct member_row member = {.ensemble = row.id, .index = i, .state = states[i % 3], .attempts = 2, .failures = 1};
+
+        assert_int_equal(store_member_put(store, &member, &err), 0);
+    }
+    row.next_index = count;
+    row.state = ENSEMBLE_COMPLETE;
+    row.ended_ms = 2;
+    assert_int_equal(store_ensemble_update(store, &row, &err), 0);
+    return row;
+}
+
+static struct ensemble_row add_follow_up(struct store *store, const struct ensemble_row *parent, int64_t count)
+{
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1,
+                               .root = ensemble_root(parent), .parent = parent->id, .created_ms = 3};
+    struct error err;
+
+    assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
+    return row;
+}
+
+/* Slices of `limit` until it has them all; how many slices. */
+static int take_all(struct store *store, struct ensemble_row *row, int limit)
+{
+    struct error err;
+    int64_t n;
+    int rc, slices = 0;
+
+    do {
+        rc = store_handover_take(store, row->id, limit, &n, &err);
+        assert_true(rc >= 0);
+        row->next_index += n;
+        slices++;
+        assert_int_equal(store_ensemble_update(store, row, &err), 0);
+        assert_int_equal(store_commit(store, &err), 0);
+    } while (rc == 1);
+    return slices;
+}
+
+static void end_all(struct store *store, struct ensemble_row *row, enum member_state state)
+{
+    struct error err;
+    struct member_row member;
+
+    for (int64_t i = 0; i < 3000; i++) {
+        if (store_member_get(store, row->id, i, &member, &err) != 1)
+            continue;
+        member.state = state;
+        assert_int_equal(store_member_change(store, &member, &err), 0);
+    }
+    row->state = ENSEMBLE_COMPLETE;
+    row->ended_ms = 9;
+    assert_int_equal(store_ensemble_update(store, row, &err), 0);
+}
+
+static void family_is(struct store *store, int64_t root, int64_t pending, int64_t succeeded, int64_t failed, int64_t unfinished)
+{
+    int64_t n[MEMBER_STATE_COUNT];
+    struct error err;
+
+    assert_int_equal(store_family_tally(store, root, n, &err), 0);
+    assert_int_equal(n[MEMBER_PENDING], pending);
+    assert_int_equal(n[MEMBER_SUCCEEDED], succeeded);
+    assert_int_equal(n[MEMBER_FAILED], failed);
+    assert_int_equal(n[MEMBER_UNFINISHED], unfinished);
+}
+
+static void members_are_taken_over_in_slices(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 3000), next, newest;
+    struct member_row member;
+    struct error err;
+    int64_t id, n[MEMBER_STATE_COUNT];
+
+    family_is(store, root.id, 0, 1000, 1000, 1000);
+    next = add_follow_up(store, &root, 1000);
+    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
+    family_is(store, root.id, 0, 1000, 1000, 1000); /* until they are taken over */
+    assert_int_equal(store_handover_in(store, root.id, &id, &err), 1);
+    assert_int_equal(id, next.id);
+    assert_int_equal(store_handover_take(store, next.id, 300, &next.next_index, &err), 1);
+    assert_int_equal(next.next_index, 300);
+    assert_int_equal(store_ensemble_update(store, &next, &err), 0);
+    family_is(store, root.id, 300, 1000, 1000, 700);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store); /* a daemon that dies goes on where it was */
+    store = must_open();
+    assert_int_equal(take_all(store, &next, 300), 3);
+    assert_int_equal(next.next_index, 1000);
+    assert_int_equal(store_handover_in(store, root.id, &id, &err), 0);
+    family_is(store, root.id, 1000, 1000, 1000, 0);
+    assert_int_equal(store_handed_get(store, root.id, n, &err), 0);
+    assert_int_equal(n[MEMBER_UNFINISHED], 1000);
+    assert_int_equal(store_member_get(store, root.id, 2997, &member, &err), 1);
+    assert_int_equal(member.heir, next.id);
+    assert_int_equal(member.state, MEMBER_UNFINISHED);
+    assert_int_equal(store_member_get(store, next.id, 2997, &member, &err), 1);
+    assert_int_equal(member.origin, root.id);
+    assert_int_equal(member.state, MEMBER_PENDING);
+    assert_int_equal(member.attempts + member.failures + member.losses, 0);
+    assert_int_equal(store_member_get(store, next.id, 2998, &member, &err), 0);
+    assert_int_equal(store_family_newest(store, root.id, &newest, &err), 1);
+    assert_int_equal(newest.id, next.id);
+    assert_int_equal(newest.root, root.id);
+    assert_int_equal(newest.parent, root.id);
+    assert_int_equal(store_family_open(store, root.id, &id, &err), 1);
+    assert_int_equal(id, next.id);
+    store_close(store);
+}
+
+static int keep(void *arg, const int64_t *root)
+{
+    int64_t *found = arg;
+
+    found[++found[0]] = *root;
+    return 0;
+}
+
+static void a_family_goes_on_from_all_of_its_ensembles(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 9), second, third;
+    int64_t found[8] = {0}, id, n;
+    struct error err;
+
+    assert_int_equal(store_family_each_unfinished(store, 0, 8, keep, found, &err), 0);
+    assert_int_equal(found[0], 1);
+    assert_int_equal(found[1], root.id);
+    second = add_follow_up(store, &root, 3);
+    assert_int_equal(store_handover_add(store, &second, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(take_all(store, &second, 2), 2);
+    found[0] = 0;
+    assert_int_equal(store_family_each_unfinished(store, 0, 8, keep, found, &err), 0);
+    assert_int_equal(found[0], 0); /* they are pending now */
+    end_all(store, &second, MEMBER_UNFINISHED);
+    assert_int_equal(store_family_open(store, root.id, &id, &err), 0);
+    assert_int_equal(store_family_each_unfinished(store, 0, 8, keep, found, &err), 0);
+    assert_int_equal(found[0], 1);
+    assert_int_equal(found[1], root.id);
+    found[0] = 0;
+    assert_int_equal(store_family_each_unfinished(store, root.id, 8, keep, found, &err), 0);
+    assert_int_equal(found[0], 0);
+    /* the unfinished ones of the second, and the root's failed ones */
+    third = add_follow_up(store, &second, 6);
+    assert_int_equal(store_handover_add(store, &third, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(store_handover_add(store, &third, MEMBER_FAILED, &err), 0);
+    assert_int_equal(take_all(store, &third, 100), 1);
+    assert_int_equal(third.next_index, 6);
+    family_is(store, root.id, 6, 3, 0, 0);
+    assert_int_equal(store_family_follow_ups(store, root.id, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(store_follow_up_of(store, second.id, &id, &err), 1);
+    assert_int_equal(id, third.id);
+    assert_int_equal(store_follow_up_of(store, third.id, &id, &err), 0);
+    end_all(store, &third, MEMBER_SUCCEEDED);
+    family_is(store, root.id, 0, 9, 0, 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+}
+
+static void one_that_is_cancelled_leaves_the_rest_where_they_are(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 30), next = add_follow_up(store, &root, 10), after;
+    int64_t n[MEMBER_STATE_COUNT];
+    struct error err;
+
+    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(store_handover_take(store, next.id, 4, &next.next_index, &err), 1);
+    assert_int_equal(store_handover_end(store, &next, &err), 0);
+    assert_int_equal(next.count, 4);
+    assert_int_equal(store_ensemble_cancel_pending(store, next.id, &err), 0);
+    assert_int_equal(store_tally_get(store, next.id, n, &err), 0);
+    assert_int_equal(n[MEMBER_CANCELLED], 4);
+    assert_int_equal(n[MEMBER_PENDING], 0);
+    family_is(store, root.id, 0, 10, 10, 6);
+    next.state = ENSEMBLE_CANCELLED;
+    next.ended_ms = 4;
+    assert_int_equal(store_ensemble_update(store, &next, &err), 0);
+    after = add_follow_up(store, &next, 6);
+    assert_int_equal(store_handover_add(store, &after, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(take_all(store, &after, 100), 1);
+    assert_int_equal(after.next_index, 6);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+}
+
+/* Every one of these writes is one that the daemon never makes; the database refuses it, whoever does. */
+static void the_schema_refuses_doubles(void **state)
+{
+    static const char *const wrong[] = {
+        "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, root, parent) VALUES "
+        "('y', 'running', 'local', '{}', '0', 1, 1, 1, 1, 1)", /* a second follow-up of the same ensemble */
+        "UPDATE member SET state = 'pending' WHERE ensemble = 1 AND idx = 0",   /* it goes on elsewhere */
+        "UPDATE member SET state = 'running' WHERE ensemble = 1 AND idx = 0",
+        "UPDATE member SET heir = 3 WHERE ensemble = 1 AND idx = 0",            /* handed on twice */
+        "UPDATE member SET heir = NULL WHERE ensemble = 1 AND idx = 0",
+        "UPDATE member SET heir = 3 WHERE ensemble = 2 AND idx = 0",            /* while it is pending there */
+        "INSERT INTO member (ensemble, idx, state) VALUES (2, 1, 'pending')",   /* which was not handed on */
+        "INSERT INTO member (ensemble, idx, state, origin) VALUES (2, 1, 'pending', 1)",
+        "INSERT INTO member (ensemble, idx, state, origin) VALUES (3, 0, 'pending', 1)", /* … to it */
+        "UPDATE tally SET handed = n + 1 WHERE ensemble = 1 AND state = 'unfinished'",
+    };
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 9), next = add_follow_up(store, &root, 3), third;
+    struct error err;
+    char path[80];
+    sqlite3 *db;
+
+    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(take_all(store, &next, 100), 1);
+    third = add_follow_up(store, &next, 1);
+    assert_int_equal(third.id, 3);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (sqlite3_exec(db, wrong[i], NULL, NULL, NULL) != SQLITE_CONSTRAINT)
+            fail_msg("not refused: %s", wrong[i]);
+    sqlite3_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(members_are_taken_over_in_slices, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_family_goes_on_from_all_of_its_ensembles, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(one_that_is_cancelled_leaves_the_rest_where_they_are, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_schema_refuses_doubles, new_dir, remove_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* What qstat of OpenPBS and Torque prints, read. */
+#include "common/xalloc.h"
+#include "scheduler-adapters/pbs.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct pbs_rows rows;
+static struct error err;
+
+static int parse(enum pbs_kind kind, const char *text)
+{
+    char *copy = xstrdup(text);
+    int rc;
+
+    rows.kind = kind;
+    pbs_rows_free(&rows);
+    pbs_text_clean(copy, strlen(copy));
+    rc = kind == PBS_KIND_TORQUE ? pbs_xml_parse(&rows, copy, strlen(copy), &err) : pbs_json_parse(&rows, copy, strlen(copy), &err);
+    free(copy);
+    pbs_rows_sort(&rows);
+    return rc;
+}
+
+static int close_rows(void **state)
+{
+    pbs_rows_free(&rows);
+    return 0;
+}
+
+static struct adapter_status status_of(const char *name)
+{
+    struct adapter_status status = {0};
+    size_t n;
+    struct pbs_row *row = pbs_rows_find(&rows, name, &n);
+
+    assert_non_null(row);
+    pbs_status(rows.kind, row, &status);
+    return status;
+}
+
+/* A job of OpenPBS's, with further attributes. */
+static void one(const char *name, const char *state, const char *more)
+{
+    char text[1000];
+
+    snprintf(text, sizeof text,
+             "{\"timestamp\":\t1,\"Jobs\":\t{\"12.pbs\":\t{\"Job_Name\":\t\"x\",\"job_state\":\t\"%s\",\"Variable_List\":\t{\"N\":\t1,"
+             "\"STRETTO_RUNNER\":\t\"%s\"}%s}}}\n",
+             state, name, more);
+    assert_int_equal(parse(PBS_KIND_OPENPBS, text), 0);
+}
+
+static void states_of_openpbs_are_read(void **state)
+{
+    struct adapter_status status;
+
+    one("a", "Q", ",\"comment\":\"Not Running: Not enough free nodes available\",\"run_count\":0");
+    status = status_of("a");
+    assert_int_equal(status.state, ADAPTER_JOB_QUEUED);
+    assert_string_equal(status.reason, "Not Running: Not enough free nodes available");
+    assert_false(status.never);
+    one("a", "Q", ",\"comment\":\"Can Never Run: Insufficient amount of resource: ncpus (R: 99 A: 0 T: 4)\"");
+    assert_true(status_of("a").never);
+    one("a", "H", ",\"comment\":\"job held, too many failed attempts to run\"");
+    assert_true(status_of("a").never);
+    one("a", "H", "");
+    assert_false(status_of("a").never);
+    one("a", "R", ",\"exec_host\":\"n7/0*2+n8/0*2\",\"stime\":\"Sun Nov 22 04:58:35 2026\"");
+    status = status_of("a");
+    assert_int_equal(status.state, ADAPTER_JOB_RUNNING);
+    assert_string_equal(status.host, "n7");
+    assert_string_equal(status.scheduler_id, "12.pbs");
+    assert_true(status.started_ms == 1000LL * mktime(&(struct tm){.tm_year = 126, .tm_mon = 10, .tm_mday = 22, .tm_hour = 4,
+                                                                  .tm_min = 58, .tm_sec = 35, .tm_isdst = -1}));
+    for (const char *letter = "SUEBM?"; *letter != '\0'; letter++) {
+        one("a", (const char[]){*letter, '\0'}, "");
+        assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+    }
+    for (const char *letter = "QHWT"; *letter != '\0'; letter++) { /* an exit status is of an earlier try */
+        one("a", (const char[]){*letter, '\0'}, ",\"Exit_status\":-20");
+        assert_int_equal(status_of("a").state, ADAPTER_JOB_QUEUED);
+        assert_false(status_of("a").node_lost);
+    }
+}
+
+static void ends_of_openpbs_are_read(void **state)
+{
+    static const struct {
+        const char *status, *reason;
+        bool node_lost;
+    } cases[] = {
+        {"0", "", false},
+        {"3", "PBS: FAILED (Exit_status 3)", false},
+        {"137", "PBS: FAILED, by signal 9 (Exit_status 137)", false},
+        {"271", "PBS: deleted (Exit_status 271)", false},
+        {"265", "PBS: its shell was ended by signal 9 (Exit_status 265)", false},
+        {"-29", "PBS: its walltime was over (Exit_status -29)", false},
+        {"-20", "PBS: its node was lost (Exit_status -20)", true},
+        {"-11", "PBS: put back into the queue (Exit_status -11)", true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char more[100];
+
+        snprintf(more, sizeof more, ",\"Exit_status\":%s,\"stime\":\"Sun Nov 22 04:58:35 2026\"", cases[i].status);
+        one("a", "F", more);
+        assert_int_equal(status_of("a").state, ADAPTER_JOB_ENDED);
+        assert_string_equal(status_of("a").reason, cases[i].reason);
+        assert_int_equal(status_of("a").node_lost, cases[i].node_lost);
+    }
+    one("a", "F", ",\"substate\":91");
+    assert_string_equal(status_of("a").reason, "cancelled before it started");
+    one("a", "F", ",\"substate\":91,\"stime\":\"Sun Nov 22 04:58:35 2026\",\"run_count\":1");
+    assert_string_equal(status_of("a").reason, "PBS: put back into the queue, and taken out of it");
+    assert_true(status_of("a").node_lost);
+}
+
+static void xml_of_torque_is_read(void **state)
+{
+    struct adapter_status status;
+
+    assert_int_equal(
+        parse(PBS_KIND_TORQUE,
+              "<?xml version=\"1.0\"?>\n<Data>"
+              "<Job><Job_Id>6.t</Job_Id><Job_Name>x</Job_Name><resources_used><walltime>00:00:01</walltime></resources_used>"
+              "<job_state>C</job_state><exec_host>n1/0+n1/1</exec_host><Variable_List>PBS_O_QUEUE=b,A=x&lt;y,STRETTO_RUNNER=a,B=c"
+              "</Variable_List><start_time>1382109600</start_time><exit_status>-11</exit_status></Job>"
+              "<Job><Job_Id>7.t</Job_Id><job_state>Q</job_state><Variable_List>STRETTO_RUNNER=b</Variable_List></Job>"
+              "<Job><Job_Id>8.t</Job_Id><job_state>R</job_state><Variable_List>NOT_STRETTO_RUNNER=c</Variable_List></Job>"
+              "<Job><Job_Id>9.t</Job_Id><job_state>C</job_state><Variable_List>STRETTO_RUNNER=d</Variable_List>"
+              "<exit_status>0</exit_status></Job></Data>\n"),
+        0);
+    assert_int_equal(rows.n, 3);
+    status = status_of("a");
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_string_equal(status.reason, "PBS: its walltime was over (Exit_status -11)");
+    assert_string_equal(status.host, "n1");
+    assert_true(status.started_ms == 1382109600000);
+    assert_int_equal(status_of("b").state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(status_of("d").state, ADAPTER_JOB_ENDED);
+    assert_int_equal(parse(PBS_KIND_TORQUE, ""), 0);
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<?xml version=\"1.0\"?>\n<Data></Data>\n"), 0);
+    assert_int_equal(rows.n, 0);
+}
+
+static void a_list_that_is_not_whole_is_none(void **state)
+{
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Job><Job_Id>7.t</Job_Id><Variable_List>STRETTO_RUNNER=b</Variable_List></Job>"), -1);
+    assert_int_equal(rows.n, 0);
+    assert_int_equal(parse(PBS_KIND_OPENPBS, "{\"Jobs\":{\"1.p\":{\"job_state\":\"R\"}"), -1);
+    assert_int_equal(parse(PBS_KIND_OPENPBS, ""), -1);
+    assert_int_equal(parse(PBS_KIND_OPENPBS, "{\"timestamp\":1,\"pbs_version\":\"23\"}"), 0);
+    assert_int_equal(rows.n, 0);
+}
+
+/* They stand in variables of people who have nothing to do with us. */
+static void bytes_that_no_format_allows_harm_nothing(void **state)
+{
+    one("a", "R", ",\"Account_Name\":\"caf\xe9 \x1b[31m \xed\xa0\x80 \xef\xbf\xbe\xf5 ok \xc3\xa9\"");
+    assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Job><Job_Id>6.t</Job_Id><comment>\x01 \xe9 \xef\xbf\xbf</comment><job_state>R</job_state>"
+                                            "<Variable_List>STRETTO_RUNNER=a</Variable_List></Job></Data>"),
+                     0);
+    assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+}
+
+/* Ids jump, and are used again: the name is the job. Of two the one that runs, else the first that waits, else the last that ended. */
+static void the_right_one_of_a_name_is_told_of(void **state)
+{
+    static const char *const letters[] = {"FQR", "QHF", "FFF"}, *const first[] = {"3.t", "1.t", "3.t"};
+    size_t n;
+
+    for (size_t i = 0; i < 3; i++) {
+        char text[900] = "<Data>";
+
+        for (int job = 1; job <= 3; job++)
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "<Job><Job_Id>%d.t</Job_Id><job_state>%c</job_state><ctime>%d</ctime><Variable_List>STRETTO_RUNNER=a"
+                     "</Variable_List></Job>",
+                     job, letters[i][job - 1], 100 + job);
+        strcat(text, "</Data>");
+        assert_int_equal(parse(PBS_KIND_TORQUE, text), 0);
+        assert_string_equal(pbs_rows_find(&rows, "a", &n)->id, first[i]);
+        assert_int_equal(n, 3);
+        assert_null(pbs_rows_find(&rows, "b", &n));
+    }
+}
+
+#define CASE(test) cmocka_unit_test_teardown(test, close_rows)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(states_of_openpbs_are_read),
+        CASE(ends_of_openpbs_are_read),
+        CASE(xml_of_torque_is_read),
+        CASE(a_list_that_is_not_whole_is_none),
+        CASE(bytes_that_no_format_allows_harm_nothing),
+        CASE(the_right_one_of_a_name_is_told_of),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
