@@ -1,2 +1,3 @@
 include examples/heat/local.mk
+include examples/rnn/local.mk
 include examples/solver/local.mk

@@ -56,10 +56,10 @@ static void put_python_path(struct planner *p, const char *rest)
     put_env(p, "PYTHONPATH", "%s%s%s", p->engine->ports.python_path, rest ? ":" : "", rest ? rest : "");
 }
 
-/* The spec's own, and where to find the Python package for what streams. */
-static void put_spec_env(struct planner *p, const json_t *templates, const json_t *values, bool streams)
+/* The spec's own, and where to find the Python package for what has use for it. */
+static void put_spec_env(struct planner *p, const json_t *templates, const json_t *values, bool package)
 {
-    bool python = streams && p->engine->ports.python_path[0] != '\0';
+    bool python = package && p->engine->ports.python_path[0] != '\0';
     const char *name;
     json_t *value;
 
@@ -143,13 +143,15 @@ static int put_member(struct planner *p, const struct slot *slot)
     json_object_set_new(values, "seed", json_string(number));
     json_object_set_new(values, "ensemble", json_integer(id));
     json_object_set_new(values, "attempt", json_integer(slot->number));
+    if (json_object_get(values, "python") == NULL) /* a parameter of that name stays what it is */
+        json_object_set_new(values, "python", json_string(p->engine->ports.python[0] ? p->engine->ports.python : "python3"));
     whole = json_copy(values); /* where a parameter of that name stays what it is */
     resume = resume_arguments(p, whole);
     json_decref(whole);
     begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number),
           resume, slot->since);
     put_arguments(p, spec->members.command, values, NULL);
-    put_spec_env(p, spec->members.env, values, ens->training != NULL);
+    put_spec_env(p, spec->members.env, values, ens->training != NULL || spec->checkpoint.any);
     put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
     put_env(p, "STRETTO_MEMBER", "%lld", index);
     put_env(p, "STRETTO_ATTEMPT", "%lld", (long long)slot->number);

@@ -45,7 +45,7 @@ int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *
 
 bool spec_known_placeholder(void *arg, const char *name)
 {
-    static const char *const built_in[] = {"index", "seed", "ensemble", "attempt"};
+    static const char *const built_in[] = {"index", "seed", "ensemble", "attempt", "python"};
     const struct params *params = arg;
 
     if (params == NULL)
