@@ -134,6 +134,7 @@ struct live_job {
     bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
     int64_t told_in;            /* the last answer of its adapter that was about it */
     bool cancel_sent;
+    bool told_queued;           /* the scheduler last said that it waits */
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
     char host[64]; /* … where */

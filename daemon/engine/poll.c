@@ -24,8 +24,20 @@ static bool may_be_refused(const struct live_job *job)
            !job->sealed && job->open > 0 && !job_is_unwanted(job);
 }
 
+/* Nothing else would tell what has become of the job. */
+static void tell_doubt_is_over(const struct live_job *job, const struct adapter_status *status)
+{
+    if (status->state == ADAPTER_JOB_UNKNOWN)
+        log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it was not submitted, and is now", job->row.name);
+    else
+        log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it was submitted, as %s", job->row.name,
+                    status->scheduler_id);
+}
+
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
+    if (found && job->doubtful && job->row.state == JOB_INTENT)
+        tell_doubt_is_over(job, status);
     job->asked = true;
     job->unsure = false;
     job->told_in = job->adapter->answers;
@@ -36,6 +48,10 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         job_back(job);
+        if (job->started && !job->told_queued)
+            log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: the scheduler has put it back into the queue%s%s",
+                        job->row.name, status->reason[0] ? ": " : "", status->reason);
+        job->told_queued = true;
         if (status->never && may_be_refused(job)) {
             job_file(engine, job);
             job->waits = true;
@@ -46,6 +62,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         break;
     case ADAPTER_JOB_RUNNING:
         job_back(job);
+        job->told_queued = false;
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:

@@ -22,6 +22,7 @@ struct cjob {
     bool told_ended, told_unknown;   /* by the scheduler, to the daemon */
     enum adapter_state lie;          /* what it says of the job until then */
     int64_t lie_until;
+    bool phantom;                    /* it said of one that waits that it runs, and then that it has ended: of another one's processes */
     int cpus, node;
     bool holds; /* its CPUs */
     struct cjob *wait_prev, *wait_next;

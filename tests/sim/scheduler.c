@@ -42,7 +42,13 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
         job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
         if (job->state == ADAPTER_JOB_QUEUED && job->wait_prev == NULL && sim_chance(c->sim, 300))
             job->held_ms = now + 2 * USELESS_MS; /* a second one of its name, if it comes to that, is there first */
+        if (job->state == ADAPTER_JOB_QUEUED && sim_chance(c->sim, 200)) {
+            job->lie = ADAPTER_JOB_RUNNING;
+            job->phantom = sim_chance(c->sim, 500);
+        }
     }
+    if (job->phantom && job->state == ADAPTER_JOB_QUEUED && now >= job->lie_until)
+        cluster_set_state(c, job, ADAPTER_JOB_ENDED);
     return cluster_is_live(job->state) && now < job->lie_until ? job->lie : job->state;
 }
 
