@@ -34,7 +34,7 @@ endif
 TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run
+EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run tests/bench/slurm.sh
 
 # The daemon as a whole.
 e2e_tests = \

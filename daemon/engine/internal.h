@@ -21,6 +21,8 @@
 #define BACKOFF_MAX_MS 300000
 #define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
 #define REST_MAX_MS 10000
+#define DOUBTS_TOLD 5            /* of submissions in a row that were not answered, one by one; */
+#define DOUBTS_EVERY_MS 60000    /* … and then all together */
 #define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
 #define TAKE_OVER_MAX 512 /* members taken over by a follow-up at once, likewise */
@@ -47,6 +49,7 @@ struct known_adapter {
     int failures;     /* polls in a row without an answer */
     int64_t answered_at, failing_since; /* 0: never, or not now */
     char failing_for[256];
+    int64_t doubts, doubts_told_ms; /* submissions in a row that were not answered; when that was last told */
     struct live_job *unasked, *polled; /* to look up by name; to poll */
     size_t n_unasked, n_polled;
     int64_t answers;
@@ -134,6 +137,7 @@ struct live_job {
     bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
     int64_t told_in;            /* the last answer of its adapter that was about it */
     bool cancel_sent;
+    int doubts;                 /* submissions of it in a row that were not answered */
     bool told_queued;           /* the scheduler last said that it waits */
     char gone_reason[256];
     bool started; /* its tasks are marked as running */

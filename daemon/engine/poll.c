@@ -24,20 +24,8 @@ static bool may_be_refused(const struct live_job *job)
            !job->sealed && job->open > 0 && !job_is_unwanted(job);
 }
 
-/* Nothing else would tell what has become of the job. */
-static void tell_doubt_is_over(const struct live_job *job, const struct adapter_status *status)
-{
-    if (status->state == ADAPTER_JOB_UNKNOWN)
-        log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it was not submitted, and is now", job->row.name);
-    else
-        log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it was submitted, as %s", job->row.name,
-                    status->scheduler_id);
-}
-
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
-    if (found && job->doubtful && job->row.state == JOB_INTENT)
-        tell_doubt_is_over(job, status);
     job->asked = true;
     job->unsure = false;
     job->told_in = job->adapter->answers;
@@ -85,6 +73,24 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_advance(engine, job);
 }
 
+/* Nothing else would tell what has become of jobs of which it was said that it is not known whether they were submitted. */
+static void tell_doubts_are_over(struct engine *engine, const struct question *q, const struct adapter_status *statuses)
+{
+    int doubts = 0, there = 0;
+
+    for (size_t i = 0; i < q->n; i++) {
+        const struct live_job *job = engine_find_job(engine, q->ids[i]);
+
+        if (job == NULL || !job->doubtful || job->row.state != JOB_INTENT)
+            continue;
+        doubts++;
+        there += statuses[i].state != ADAPTER_JOB_UNKNOWN;
+    }
+    if (doubts > 0)
+        log_info_of(LOG_ADAPTER(q->adapter), "adapter %s: of the jobs in doubt it has %d; %d are submitted now", q->adapter, there,
+                    doubts - there);
+}
+
 /* When: at once after news, and after a look-up, which put off a poll; else after a while, longer where it fails. */
 static void ask_again(struct engine *engine, struct known_adapter *adapter, bool found)
 {
@@ -121,6 +127,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         adapter->answered_at = engine_now(engine);
         adapter->failing_since = 0;
         adapter->answers++;
+        if (q->find)
+            tell_doubts_are_over(engine, q, statuses);
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
