@@ -98,7 +98,7 @@ struct adapter {
     struct slurm_submission *gathered, **last_gathered; /* slurm_gather.c: jobs that wait for others like them */
     size_t array_most;                                  /* how many have gone together of late: sites limit it otherwise, too */
     int64_t gather_ms;
-    uint64_t gathered_since, sent_at; /* loop time */
+    uint64_t gathered_since, paced; /* loop time: of the first; each sbatch moves it on by gather_ms */
     bool sending;
     uv_timer_t gather_timer;
 

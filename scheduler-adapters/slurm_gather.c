@@ -1,5 +1,5 @@
 /* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one sbatch, which costs Slurm about as
- * much as one job does. So a job waits for others like it until no more are coming, and longer where an sbatch has just gone.
+ * much as one job does. So a job waits for others like it until no more are coming, and longer where several sbatches have just gone.
  *
  * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only found out by
  * trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for they are of one shape; else it
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUIET_MS 100    /* after the last job, where no sbatch has gone of late: no more are coming */
+#define QUIET_MS 100    /* after the last job: no more are coming */
+#define BURST 4         /* times that it may go at once so; then once in gather_ms */
 #define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define ARRAY_GUESS 500 /* where the site's limit is not known */
 
@@ -147,11 +148,12 @@ static void send_all(void *arg)
 {
     struct adapter *a = arg;
     struct slurm_group *groups, *next;
+    uint64_t now = uv_now(a->host.loop);
 
     a->sending = false;
     groups = group_all(a);
     if (groups != NULL)
-        a->sent_at = uv_now(a->host.loop);
+        a->paced = (a->paced > now ? a->paced : now) + (uint64_t)a->gather_ms;
     for (; groups != NULL; groups = next) {
         next = groups->next;
         slurm_send(groups);
@@ -182,7 +184,7 @@ static void set_timer(struct adapter *a, uint64_t wait_ms)
         uv_timer_start(&a->gather_timer, timer_rang, wait_ms, 0);
 }
 
-/* Once it is quiet, but after a while in any case; and not soon after the last time. */
+/* Once it is quiet, but after a while in any case; and not too often. */
 static void send_later(struct adapter *a)
 {
     uint64_t now = uv_now(a->host.loop), gather_ms = (uint64_t)a->gather_ms;
@@ -190,8 +192,8 @@ static void send_later(struct adapter *a)
 
     if (due > latest)
         due = latest;
-    if (due < a->sent_at + gather_ms)
-        due = a->sent_at + gather_ms;
+    if (due + BURST * gather_ms < a->paced)
+        due = a->paced - BURST * gather_ms;
     set_timer(a, due > now ? due - now : 0);
 }
 

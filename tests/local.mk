@@ -95,6 +95,11 @@ tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/uni
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = libdaemon.la $(unit_libs)
 
+unit_tests += tests/unit/test_engine_silence
+tests_unit_test_engine_silence_SOURCES = tests/unit/test_engine_silence.c tests/unit/unit.h $(sim_sources)
+tests_unit_test_engine_silence_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_silence_LDADD = libdaemon.la $(unit_libs)
+
 check_PROGRAMS += tests/bench/engine-million
 tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)
 tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)

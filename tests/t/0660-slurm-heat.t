@@ -25,8 +25,8 @@ PATH=$T/bin:$PATH
 ln -s "$srcdir/examples" .
 run_blocks "$srcdir/README.md" "tested with Slurm"
 
-is "$(squeue -h -a -t all -o '%j' | sort -u | wc -l)" 13 "a job for each member and for the training"
-is "$(squeue -h -a -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
+is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 13 "a job for each member and for the training"
+is "$(squeue -h -a -r -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
 
 # --- over the network: a rank that is not on this host by what it says of itself, whose socket nobody takes, therefore
 start_daemon --run-dir "$HOME/stretto-runs" --state-dir "$XDG_STATE_HOME/stretto"
