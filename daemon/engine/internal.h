@@ -89,6 +89,7 @@ struct live_ensemble {
     struct live_job *to_cancel; /* the first of those that are still to be cancelled, with all after it */
     int64_t in_flight;         /* open attempts */
     int64_t cpus;              /* of its member jobs */
+    bool begun;                /* a member of it runs, or has run, as far as is known */
     int64_t due;               /* when the first pending row may go: never later than the store says */
     struct alarm due_alarm;
     struct alarm take_over;    /* of a follow-up: more members of those before it */
@@ -253,6 +254,7 @@ bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
  * is then rolled back). */
 int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now);
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it take a place now? */
+bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens); /* to be submitted, as far as it is concerned */
 
 /* deal.c: the places of an adapter, and who gets them */
 void deal_account(struct live_job *job, int sign); /* a job of it begins (1) or ends (-1) */

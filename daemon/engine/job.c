@@ -129,7 +129,8 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_job_over(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
-    deal_note_run(job->adapter, &job->row);
+    if (!job->sealed) /* else it has not run, whatever its scheduler said */
+        deal_note_run(job->adapter, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
@@ -354,6 +355,11 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     job_file(engine, job);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
         job->slots[i].untold = job->slots[i].open;
+    if (job->row.kind == JOB_MEMBERS && !job->ensemble->begun) {
+        job->ensemble->begun = true;
+        if (job->ensemble->training != NULL)
+            engine_touch(engine, job->ensemble); /* which may have waited for that */
+    }
     job_save_later(engine, job);
 }
 
