@@ -1,9 +1,9 @@
 /* sbatch: what a job, or an array of jobs of one shape, asks for as its options, and what it answers. */
 #include "scheduler-adapters/slurm.h"
+#include "scheduler-adapters/words.h"
 
 #include "common/xalloc.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,41 +24,6 @@ static const char *const for_now[] = {
 
 /* There are too many jobs of this user. */
 static const char *const limits[] = {"MaxSubmitJob", "submit limit reached"};
-
-struct words {
-    char **word;
-    size_t n, size;
-};
-
-static void add(struct words *words, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct words *words, const char *fmt, ...)
-{
-    va_list ap;
-    int n;
-
-    if (words->n + 1 >= words->size) {
-        words->size = words->size == 0 ? 32 : 2 * words->size;
-        words->word = xrealloc(words->word, words->size, sizeof *words->word);
-    }
-    va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    words->word[words->n] = xcalloc((size_t)n + 1, 1);
-    va_start(ap, fmt);
-    vsnprintf(words->word[words->n], (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    words->word[++words->n] = NULL;
-}
-
-static void add_all(struct words *words, const json_t *extra)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach ((json_t *)extra, i, item)
-        add(words, "%s", json_string_value(item));
-}
 
 /* Each character `what` doubled, or replaced; to be freed. */
 static char *replace(const char *text, char what, const char *by)
@@ -87,17 +52,17 @@ static void add_resources(struct words *words, const struct adapter_resources *w
 {
     int64_t tasks = (int64_t)want->copies * want->tasks;
 
-    add(words, "--nodes=%d", want->nodes);
-    add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
-    add(words, "--cpus-per-task=%d", want->cpus_per_task);
+    words_add(words, "--nodes=%d", want->nodes);
+    words_add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
+    words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
-        add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
+        words_add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
     if (want->gpus > 0)
-        add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
+        words_add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
     if (want->queue != NULL)
-        add(words, "--partition=%s", want->queue);
+        words_add(words, "--partition=%s", want->queue);
     if (want->account != NULL)
-        add(words, "--account=%s", want->account);
+        words_add(words, "--account=%s", want->account);
 }
 
 /* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. Of an array it
@@ -105,15 +70,18 @@ static void add_resources(struct words *words, const struct adapter_resources *w
 static void add_script(struct words *words, const struct adapter *a, const struct slurm_group *group)
 {
     const struct slurm_submission *first = group->first;
-    char *runner = replace(a->host.runner, '\'', "'\\''"), *where = replace(first->job.dir, '\'', "'\\''");
+    char *dir = xstrdup(first->job.dir), *runner = words_quote(a->host.runner), *where;
 
-    if (group->n == 1) {
-        add(words, "--wrap=trap '' USR1 USR2; exec '%s' '%s'", runner, where);
-    } else {
-        where[strlen(where) - first->digits] = '\0';
-        add(words, "--wrap=trap '' USR1 USR2; d='%s'$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec '%s' \"$d\"",
-            where, (long long)group->base, runner);
-    }
+    if (group->n > 1)
+        dir[strlen(dir) - first->digits] = '\0';
+    where = words_quote(dir);
+    if (group->n == 1)
+        words_add(words, "--wrap=trap '' USR1 USR2; exec %s %s", runner, where);
+    else
+        words_add(words,
+                  "--wrap=trap '' USR1 USR2; d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"",
+                  where, (long long)group->base, runner);
+    free(dir);
     free(runner);
     free(where);
 }
@@ -130,7 +98,7 @@ static void add_array(struct words *words, const struct slurm_group *group)
         if (last != s)
             at += sprintf(at, "-%lld", (long long)(last->number - group->base));
     }
-    add(words, "--array=%s", list);
+    words_add(words, "--array=%s", list);
     free(list);
 }
 
@@ -140,16 +108,16 @@ static void add_place(struct words *words, const struct slurm_group *group)
     char *log = replace(first->job.dir, '%', "%%");
 
     if (group->n == 1) {
-        add(words, "--job-name=%s", first->name);
-        add(words, "--chdir=%s", first->job.dir);
-        add(words, "--output=%s/runner.log", log);
-        add(words, "--error=%s/runner.log", log);
+        words_add(words, "--job-name=%s", first->name);
+        words_add(words, "--chdir=%s", first->job.dir);
+        words_add(words, "--output=%s/runner.log", log);
+        words_add(words, "--error=%s/runner.log", log);
     } else {
         add_array(words, group);
-        add(words, "--job-name=%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
-        add(words, "--chdir=%.*s", (int)(strlen(first->job.dir) - strlen(first->name)), first->job.dir);
-        add(words, "--output=/dev/null");
-        add(words, "--error=/dev/null");
+        words_add(words, "--job-name=%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+        words_add(words, "--chdir=%.*s", (int)(strlen(first->job.dir) - strlen(first->name)), first->job.dir);
+        words_add(words, "--output=/dev/null");
+        words_add(words, "--error=/dev/null");
     }
     free(log);
 }
@@ -159,15 +127,15 @@ static void build(struct words *words, const struct adapter *a, const struct slu
 {
     const struct adapter_job *job = &group->first->job;
 
-    add(words, "--no-requeue");
+    words_add(words, "--no-requeue");
     if (job->resources.walltime_ms > 0)
-        add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
+        words_add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
     add_resources(words, &job->resources);
-    add_all(words, a->extra);
-    add_all(words, job->resources.extra);
-    add(words, "--parsable");
-    add(words, "--open-mode=append");
-    add(words, "--input=/dev/null");
+    words_add_all(words, a->extra);
+    words_add_all(words, job->resources.extra);
+    words_add(words, "--parsable");
+    words_add(words, "--open-mode=append");
+    words_add(words, "--input=/dev/null");
     add_place(words, group);
     add_script(words, a, group);
 }
@@ -233,7 +201,5 @@ void slurm_send(struct slurm_group *group)
     build(&words, a, group);
     slurm_busy(a);
     slurm_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, SLURM_WORDS_MAX, submitted, group);
-    for (size_t i = 0; i < words.n; i++)
-        free(words.word[i]);
-    free(words.word);
+    words_fini(&words);
 }
