@@ -45,6 +45,7 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
 
     a->timeout_ms = 30000;
     a->interval_ms = 15000;
+    a->gather_ms = 2000;
     memcpy(a->program, program_names, sizeof a->program);
     if (config != NULL) {
         for (size_t i = 0; i < SLURM_PROGRAMS; i++)
@@ -54,7 +55,8 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
             jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
             jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, &environment, err) < 0 ||
             jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
-            jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0)
+            jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0 ||
+            jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0)
             return -1;
     }
     return read_environment(a, conf, environment, err);
@@ -83,6 +85,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     a->submissions = commands_create(host->loop, SUBMISSIONS_MAX);
     a->questions = commands_create(host->loop, QUESTIONS_MAX);
     slurm_overdue_init(a);
+    slurm_gather_init(a);
     return a;
 }
 
@@ -124,9 +127,11 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     a->destroyed = done;
     a->destroyed_arg = arg;
     a->closing = true;
-    a->stopping = 3;
+    a->stopping = 4;
     slurm_overdue_stop(a);
+    slurm_gather_stop(a);
     uv_close((uv_handle_t *)&a->timer, timer_closed);
+    uv_close((uv_handle_t *)&a->gather_timer, timer_closed);
     commands_destroy(a->submissions, part_gone, a);
     commands_destroy(a->questions, part_gone, a);
 }
@@ -228,6 +233,8 @@ static const struct adapter_setting settings[] = {
     {"conf", "what SLURM_CONF says where the daemon starts, or Slurm's own", "the file slurm.conf"},
     {"poll", "15s", "between questions about jobs; there is one for all of them, by squeue"},
     {"timeout", "30s", "how long one command of Slurm's may take; nothing is concluded from one that takes longer"},
+    {"gather", "2s",
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by an sbatch of its own"},
     {"extra", "[]", "options for every sbatch, before those of an ensemble's resources.extra, e.g. [\"--qos=debug\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, HOME, LANG and others alike, which hold no secrets"},

@@ -21,6 +21,7 @@ enum slurm_phase { SLURM_WAITS, SLURM_RUNS, SLURM_OVER };
 /* A job as Slurm tells of it; the texts are parts of the rows' own. */
 struct slurm_row {
     const char *name, *id, *state, *host, *nodes, *reason;
+    const char *label; /* the job's name in Slurm: its own, or its array's */
     int64_t submitted, started; /* Unix seconds; 0: not known */
     enum slurm_phase phase;
     size_t place;
@@ -30,8 +31,34 @@ struct slurm_row {
 /* Sorted by name; of one name first the one that an answer is about. */
 struct slurm_rows {
     char *text;
+    char (*names)[64]; /* of tasks of arrays */
     struct slurm_row *row;
     size_t n;
+};
+
+/* A job to be submitted. Its name ends with a number, of which jobs of one shape make an array; else it goes alone. */
+struct slurm_submission {
+    struct slurm_submission *next;
+    char name[64];
+    int64_t number;
+    size_t digits; /* of the number, at the end of the name and of the directory; 0: it goes alone */
+    adapter_submit_cb *cb;
+    void *arg;
+    struct adapter_job job; /* with what it points to: */
+    char *dir, *queue, *account;
+    json_t *extra;
+};
+
+/* What goes by one sbatch: one job, or several of one shape, in the order of their numbers, as an array named "STEMBASE+", of which
+ * task T is the job "STEM(BASE+T)". */
+struct slurm_group {
+    struct slurm_group *next;
+    struct adapter *a;
+    struct slurm_submission *first, **last;
+    size_t n;
+    int64_t base;
+    struct slurm_group *rest; /* it goes first, to see whether the rest was refused for its size alone; */
+    struct error why;         /* which was for this */
 };
 
 struct slurm_look;
@@ -62,9 +89,20 @@ struct adapter {
     uint64_t listings;
     struct slurm_known *known;
 
-    enum slurm_record record; /* slurm_past.c: where ended jobs are kept */
+    enum slurm_record record; /* slurm_site.c: where ended jobs are kept; */
     char *record_file;
-    uint64_t record_again; /* loop time before which no question of it is worth another try */
+    size_t array_max;           /* how many jobs an array may have, and what its last number may be; 0: not known */
+    struct error site_unknown;  /* why */
+    struct waiting *site_waiting;
+
+    struct slurm_submission *gathered, **last_gathered; /* slurm_gather.c: jobs that wait for others like them */
+    size_t array_most;                                  /* how many have gone together of late: sites limit it otherwise, too */
+    int64_t gather_ms;
+    uint64_t gathered_since, paced; /* loop time: of the first; each sbatch moves it on by gather_ms */
+    bool sending;
+    uv_timer_t gather_timer;
+
+    uint64_t record_again; /* slurm_past.c: loop time before which no question of it is worth another try */
     bool record_told;      /* that it does not answer stands in the log */
 
     struct slurm_partition *partitions; /* slurm_time.c: their limits, and until when they hold (loop time) */
@@ -114,14 +152,35 @@ void slurm_status(const struct slurm_row *row, struct adapter_status *status);
 
 /* slurm_past.c: what became of jobs that squeue does not show. */
 /* Never fails: what cannot be found out is left out of the rows, and they may be none. `since`: Unix seconds. */
-void slurm_past(struct adapter *a, const char *const *names, size_t n, int64_t since, slurm_look_cb *cb, void *arg);
+void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, slurm_look_cb *cb, void *arg);
 
 /* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. Then: the minutes to ask for. */
 void slurm_time_ready(struct adapter *a, void (*go)(void *arg), void *arg);
 int64_t slurm_time_minutes(const struct adapter *a, const struct adapter_job *job);
 void slurm_time_fini(struct adapter *a);
 
-/* slurm_submit.c, slurm_poll.c, slurm_end.c: the methods. */
+/* slurm_site.c: go(arg), now or later, once the site's configuration is known, or cannot be. */
+void slurm_site_ready(struct adapter *a, void (*go)(void *arg), void *arg);
+struct waiting {
+    struct waiting *next;
+    void (*go)(void *arg);
+    void *arg;
+};
+/* The first to wait is to ask: true. All are called by the other. */
+bool slurm_wait(struct waiting **list, void (*go)(void *arg), void *arg);
+void slurm_waited(struct waiting **list);
+
+/* slurm_submit.c: slurm_group_answered() follows. */
+void slurm_send(struct slurm_group *group);
+
+/* slurm_gather.c */
+void slurm_gather_init(struct adapter *a);
+void slurm_gather_stop(struct adapter *a); /* what waits is not submitted */
+/* Takes the group over. is_definite: it is sure that nothing of it was accepted. */
+void slurm_group_answered(struct slurm_group *group, enum adapter_answer answer, bool is_definite, const char *id,
+                          const struct error *err);
+
+/* slurm_gather.c, slurm_poll.c, slurm_end.c: the methods. */
 void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 void slurm_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 void slurm_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);

@@ -21,7 +21,7 @@ struct slurm_order {
     struct slurm_order *next;
     struct adapter *a;
     enum kind kind;
-    char name[64], id[64]; /* id: of the one to be withdrawn */
+    char name[64], id[64], label[64]; /* id: of the one to be withdrawn, label: what it is named in Slurm */
     int sig;
     int64_t grace_ms;
     adapter_done_cb *cb;
@@ -142,13 +142,15 @@ static struct batch *batch_add(struct batch *batch, const char *const *words, st
 
 static void withdraw_step(void *arg, struct command_result *result);
 
-/* Held first: Slurm refuses that of one that has started, so what is cancelled then cannot have. */
+/* Held first: one that has not started cannot any more, and what is cancelled then has not. And a scancel that looks at the state
+ * would take a whole array that waits for the one task of it that it was given, had holding the task not made it a job of its own. */
 static void withdraw(struct slurm_order *order, const struct slurm_row *row, size_t n)
 {
     const char *const args[] = {"hold", order->id, NULL};
 
     for (size_t i = 0; i < n; i++)
         if (strcmp(row[i].id, order->id) == 0 && row[i].phase == SLURM_WAITS) {
+            snprintf(order->label, sizeof order->label, "%s", row[i].label);
             slurm_run(order->a, order->a->questions, SLURM_SCONTROL, args, SLURM_WORDS_MAX, withdraw_step, order);
             return;
         }
@@ -173,7 +175,7 @@ static void withdraw_step(void *arg, struct command_result *result)
     const char *const args[] = {"--state=PENDING", name, order->id, NULL};
     struct error err;
 
-    snprintf(name, sizeof name, "--name=%s", order->name);
+    snprintf(name, sizeof name, "--name=%s", order->label);
     if (slurm_check(result, "scontrol", &err) == 0)
         slurm_run(order->a, order->a->questions, SLURM_SCANCEL, args, SLURM_WORDS_MAX, withdrawn, order);
     else if (result->end == COMMAND_EXITED && strstr(result->err, "ontact") == NULL && strstr(result->err, "timed out") == NULL)

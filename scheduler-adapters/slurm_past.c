@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_MAX 200          /* of one sacct: what squeue lost is rarely more, and is asked for again */
+#define IDS_MAX 200           /* of one sacct: what squeue lost is rarely more, and is asked for again */
 #define SINCE_S 3600           /* clocks differ, and a name may have been submitted before */
 #define AGAIN_MS 60000         /* between questions that get no answer */
 #define FILE_TAIL (8 << 20)    /* of the log, in which the newest jobs stand last */
@@ -21,7 +21,7 @@
 struct past {
     uv_work_t work;
     struct adapter *a;
-    char *names; /* separated by commas */
+    char *ids; /* separated by commas */
     int64_t since;
     slurm_look_cb *cb;
     void *arg;
@@ -36,7 +36,7 @@ static void finish(struct past *past, struct slurm_rows *rows)
 
     past->cb(past->arg, rows, &none);
     slurm_rows_free(rows);
-    free(past->names);
+    free(past->ids);
     free(past->path);
     free(past);
     slurm_idle(a);
@@ -122,7 +122,7 @@ static void ask_sacct(struct past *past)
     char since[32];
     time_t from = (time_t)(past->since > SINCE_S ? past->since - SINCE_S : 0);
     struct tm tm;
-    const char *const args[] = {"-n", "-X", "-D", "-P", "-S", since, "--name", past->names, "-o", slurm_sacct_format, NULL};
+    const char *const args[] = {"-n", "-X", "-D", "-P", "-S", since, "-j", past->ids, "-o", slurm_sacct_format, NULL};
 
     localtime_r(&from, &tm);
     strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%S", &tm);
@@ -139,59 +139,27 @@ static void ask(struct past *past)
         finish(past, &(struct slurm_rows){0});
 }
 
-/* The value of "KEY   = value" in what `scontrol show config` prints; "" where there is none. */
-static void config_value(const char *text, const char *key, char *out, size_t size)
-{
-    const char *at = text;
-    size_t n = strlen(key);
-
-    out[0] = '\0';
-    while (at != NULL && strncmp(at, key, n) != 0) {
-        at = strchr(at, '\n');
-        at = at != NULL ? at + 1 : NULL;
-    }
-    if (at == NULL)
-        return;
-    at += n + strspn(at + n, " =");
-    snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
-static void configured(void *arg, struct command_result *result)
+static void ask_if_known(void *arg)
 {
     struct past *past = arg;
-    struct adapter *a = past->a;
-    char accounting[128], completion[128], file[512];
-    struct error err;
 
-    if (slurm_check(result, "scontrol", &err) < 0) {
-        no_answer(past, err.text);
-        return;
-    }
-    config_value(result->out, "AccountingStorageType", accounting, sizeof accounting);
-    config_value(result->out, "JobCompType", completion, sizeof completion);
-    config_value(result->out, "JobCompLoc", file, sizeof file);
-    if (strcmp(accounting, "accounting_storage/slurmdbd") == 0) {
-        a->record = SLURM_RECORD_SACCT;
-    } else if (strcmp(completion, "jobcomp/filetxt") == 0 && file[0] == '/' && access(file, R_OK) == 0) {
-        a->record = SLURM_RECORD_FILE;
-        a->record_file = xstrdup(file);
-    } else {
-        a->record = SLURM_RECORD_NONE;
-    }
-    ask(past);
+    if (past->a->record == SLURM_RECORD_UNASKED)
+        no_answer(past, past->a->site_unknown.text);
+    else
+        ask(past);
 }
 
-void slurm_past(struct adapter *a, const char *const *names, size_t n, int64_t since, slurm_look_cb *cb, void *arg)
+void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, slurm_look_cb *cb, void *arg)
 {
     struct past *past = xcalloc(1, sizeof *past);
     size_t size = 1, at = 0;
 
-    n = n < NAMES_MAX ? n : NAMES_MAX;
+    n = n < IDS_MAX ? n : IDS_MAX;
     for (size_t i = 0; i < n; i++)
-        size += strlen(names[i]) + 1;
-    past->names = xcalloc(size, 1);
+        size += strlen(ids[i]) + 1;
+    past->ids = xcalloc(size, 1);
     for (size_t i = 0; i < n; i++)
-        at += (size_t)sprintf(past->names + at, "%s%s", i > 0 ? "," : "", names[i]);
+        at += (size_t)sprintf(past->ids + at, "%s%s", i > 0 ? "," : "", ids[i]);
     past->a = a;
     past->since = since;
     past->cb = cb;
@@ -200,8 +168,7 @@ void slurm_past(struct adapter *a, const char *const *names, size_t n, int64_t s
     if (uv_now(a->host.loop) < a->record_again || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
         finish(past, &(struct slurm_rows){0});
     else if (a->record == SLURM_RECORD_UNASKED)
-        slurm_run(a, a->questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, SLURM_WORDS_MAX, configured,
-                  past);
+        slurm_site_ready(a, ask_if_known, past);
     else
         ask(past);
 }

@@ -14,7 +14,7 @@
 
 struct asked {
     char *name, *dir;
-    bool submitted; /* else nothing of it can be in a record */
+    char id[64]; /* "": nothing of it can be in a record */
     bool missing;
 };
 
@@ -117,19 +117,19 @@ static void remembered(void *arg, const struct slurm_rows *rows, const struct er
 
 static void look_back(struct question *q)
 {
-    const char **names = xcalloc(q->n, sizeof *names);
+    const char **ids = xcalloc(q->n, sizeof *ids);
     size_t n = 0;
 
     for (size_t i = 0; i < q->n; i++) {
-        q->asked[i].missing = q->asked[i].submitted && q->statuses[i].state == ADAPTER_JOB_UNKNOWN;
+        q->asked[i].missing = q->asked[i].id[0] != '\0' && q->statuses[i].state == ADAPTER_JOB_UNKNOWN;
         if (q->asked[i].missing)
-            names[n++] = q->asked[i].name;
+            ids[n++] = q->asked[i].id;
     }
     if (n > 0)
-        slurm_past(q->a, names, n, q->since, remembered, q);
+        slurm_past(q->a, ids, n, q->since, remembered, q);
     else
         finish(q);
-    free(names);
+    free(ids);
 }
 
 /* Waiting jobs that no answer is about: second ones of a name, and those of which nobody asked. */
@@ -189,8 +189,8 @@ void slurm_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
     for (size_t i = 0; i < n; i++) {
         int64_t submitted = jobs[i].submitted_ms / 1000;
 
-        q->asked[i] = (struct asked){.name = xstrdup(jobs[i].name), .dir = xstrdup(jobs[i].dir),
-                                     .submitted = submitted > 0 || jobs[i].scheduler_id != NULL};
+        q->asked[i] = (struct asked){.name = xstrdup(jobs[i].name), .dir = xstrdup(jobs[i].dir)};
+        snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", jobs[i].scheduler_id != NULL ? jobs[i].scheduler_id : "");
         if (submitted > 0 && (q->since == 0 || submitted < q->since))
             q->since = submitted;
     }

@@ -115,7 +115,7 @@ static void parse_line(struct slurm_rows *rows, size_t *size, char *line)
     }
     state = find_state(field[FIELD_STATE]);
     row = row_add(rows, size);
-    row->name = field[FIELD_NAME];
+    row->name = row->label = field[FIELD_NAME];
     row->id = field[FIELD_ID];
     row->state = field[FIELD_STATE];
     row->submitted = seconds(field[FIELD_SUBMITTED]);
@@ -164,17 +164,24 @@ static int64_t record_time(const char *word)
 /* "JobId=5 UserId=me(1) … Name=NAME JobState=FAILED … StartTime=… NodeList=n1 …": from the back, since each cut ends the line. */
 static void parse_record(struct slurm_rows *rows, size_t *size, char *line)
 {
+    const char *task = record_value(line, " ArrayTaskId=");
+    char *array = record_value(line, " ArrayJobId=");
     const char *submitted = record_value(line, " SubmitTime="), *nodes = record_value(line, " NodeList=");
     const char *started = record_value(line, " StartTime="), *state = record_value(line, " JobState=");
     const char *name = record_value(line, " Name="), *id = strncmp(line, "JobId=", 6) == 0 ? line + 6 : NULL;
+    char both[96];
     struct slurm_row *row;
     int known = state != NULL ? find_state(state) : -1;
 
     if (name == NULL || id == NULL || known < 0)
         return;
     line[strcspn(line, " ")] = '\0';
+    if (array != NULL && task != NULL && strlen(array) + strlen(task) < 40) { /* there is room for it, where " ArrayTaskId=" was */
+        snprintf(both, sizeof both, "%s_%s", array, task);
+        id = strcpy(array, both);
+    }
     row = row_add(rows, size);
-    row->name = name;
+    row->name = row->label = name;
     row->id = id;
     row->state = state;
     row->submitted = record_time(submitted);
@@ -214,8 +221,31 @@ static int compare(const void *a, const void *b)
     return order;
 }
 
+/* A task of an array "STEMBASE+" with the id "ARRAY_TASK" is the job "STEM(BASE+TASK)". */
+static void name_tasks(struct slurm_rows *rows)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        struct slurm_row *row = &rows->row[i];
+        size_t end = strlen(row->label), stem;
+        const char *task = strchr(row->id, '_');
+
+        if (end == 0 || row->label[end - 1] != '+' || task == NULL || end > 63)
+            continue;
+        if (rows->names == NULL)
+            rows->names = xcalloc(rows->n, sizeof *rows->names);
+        for (stem = end - 1; stem > 0 && row->label[stem - 1] >= '0' && row->label[stem - 1] <= '9'; stem--)
+            ;
+        snprintf(rows->names[n], sizeof rows->names[n], "%.*s%lld", stem < 40 ? (int)stem : 40, row->label,
+                 strtoll(row->label + stem, NULL, 10) + strtoll(task + 1, NULL, 10));
+        row->name = rows->names[n++];
+    }
+}
+
 void slurm_rows_sort(struct slurm_rows *rows)
 {
+    name_tasks(rows);
     if (rows->n > 1)
         qsort(rows->row, rows->n, sizeof *rows->row, compare);
 }
@@ -224,6 +254,7 @@ void slurm_rows_free(struct slurm_rows *rows)
 {
     free(rows->row);
     free(rows->text);
+    free(rows->names);
     *rows = (struct slurm_rows){0};
 }
 

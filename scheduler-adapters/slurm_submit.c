@@ -1,9 +1,9 @@
-/* sbatch: what a job asks for as its options, and what it answers. */
+/* sbatch: what a job, or an array of jobs of one shape, asks for as its options, and what it answers. */
 #include "scheduler-adapters/slurm.h"
+#include "scheduler-adapters/words.h"
 
 #include "common/xalloc.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,56 +17,13 @@ static const char *const for_now[] = {
     "Connection timed out", "Transport endpoint", "Unexpected message received", "Insane message length", "Communication",
     "communication", "Slurm backup controller in standby", "Slurm controller", "temporarily unable", "Slurm temporarily",
     "Resource temporarily unavailable", "I/O error writing script", "Protocol authentication error", "Munge", "munge",
-    "MaxSubmitJob", "Job submission/cancellation", "Unable to establish", "error (No such file or directory) opening",
-    "Cannot allocate memory", "Configuration file", "resolve", "submit limit reached", "in transition", "Host is down",
+    "Job submission/cancellation", "Unable to establish", "error (No such file or directory) opening",
+    "Cannot allocate memory", "Configuration file", "resolve", "in transition", "Host is down",
     "No route to host", "Broken pipe", "Connection reset", "configuration not available now", "(inactive or drain)",
 };
 
-struct submission {
-    struct adapter *a;
-    char name[64];
-    adapter_submit_cb *cb;
-    void *arg;
-    /* until the partitions' limits are known: */
-    struct adapter_job job;
-    char *dir, *queue, *account;
-    json_t *extra;
-};
-
-struct words {
-    char **word;
-    size_t n, size;
-};
-
-static void add(struct words *words, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct words *words, const char *fmt, ...)
-{
-    va_list ap;
-    int n;
-
-    if (words->n + 1 >= words->size) {
-        words->size = words->size == 0 ? 32 : 2 * words->size;
-        words->word = xrealloc(words->word, words->size, sizeof *words->word);
-    }
-    va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    words->word[words->n] = xcalloc((size_t)n + 1, 1);
-    va_start(ap, fmt);
-    vsnprintf(words->word[words->n], (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    words->word[++words->n] = NULL;
-}
-
-static void add_all(struct words *words, const json_t *extra)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach ((json_t *)extra, i, item)
-        add(words, "%s", json_string_value(item));
-}
+/* There are too many jobs of this user. */
+static const char *const limits[] = {"MaxSubmitJob", "submit limit reached"};
 
 /* Each character `what` doubled, or replaced; to be freed. */
 static char *replace(const char *text, char what, const char *by)
@@ -95,57 +52,113 @@ static void add_resources(struct words *words, const struct adapter_resources *w
 {
     int64_t tasks = (int64_t)want->copies * want->tasks;
 
-    add(words, "--nodes=%d", want->nodes);
-    add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
-    add(words, "--cpus-per-task=%d", want->cpus_per_task);
+    words_add(words, "--nodes=%d", want->nodes);
+    words_add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
+    words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
-        add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
+        words_add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
     if (want->gpus > 0)
-        add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
+        words_add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
     if (want->queue != NULL)
-        add(words, "--partition=%s", want->queue);
+        words_add(words, "--partition=%s", want->queue);
     if (want->account != NULL)
-        add(words, "--account=%s", want->account);
+        words_add(words, "--account=%s", want->account);
 }
 
-/* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. */
-static void add_script(struct words *words, const struct adapter *a, const char *dir)
+/* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. Of an array it
+ * finds its job's directory by its number, and its log there, which sbatch could not name. */
+static void add_script(struct words *words, const struct adapter *a, const struct slurm_group *group)
 {
-    char *runner = replace(a->host.runner, '\'', "'\\''"), *where = replace(dir, '\'', "'\\''");
+    const struct slurm_submission *first = group->first;
+    char *dir = xstrdup(first->job.dir), *runner = words_quote(a->host.runner), *where;
 
-    add(words, "--wrap=trap '' USR1 USR2; exec '%s' '%s'", runner, where);
+    if (group->n > 1)
+        dir[strlen(dir) - first->digits] = '\0';
+    where = words_quote(dir);
+    if (group->n == 1)
+        words_add(words, "--wrap=trap '' USR1 USR2; exec %s %s", runner, where);
+    else
+        words_add(words,
+                  "--wrap=trap '' USR1 USR2; d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"",
+                  where, (long long)group->base, runner);
+    free(dir);
     free(runner);
     free(where);
 }
 
-/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
-static void build(struct words *words, const struct adapter *a, const struct adapter_job *job)
+/* "3-7,9": the numbers are in order. */
+static void add_array(struct words *words, const struct slurm_group *group)
 {
-    char *log = replace(job->dir, '%', "%%");
+    char *list = xcalloc(group->n + 1, 24), *at = list;
 
-    add(words, "--no-requeue");
-    if (job->resources.walltime_ms > 0)
-        add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
-    add_resources(words, &job->resources);
-    add_all(words, a->extra);
-    add_all(words, job->resources.extra);
-    add(words, "--parsable");
-    add(words, "--job-name=%s", job->name);
-    add(words, "--chdir=%s", job->dir);
-    add(words, "--open-mode=append");
-    add(words, "--output=%s/runner.log", log);
-    add(words, "--error=%s/runner.log", log);
-    add(words, "--input=/dev/null");
-    add_script(words, a, job->dir);
+    for (const struct slurm_submission *s = group->first, *last; s != NULL; s = last->next) {
+        for (last = s; last->next != NULL && last->next->number == last->number + 1; last = last->next)
+            ;
+        at += sprintf(at, "%s%lld", at == list ? "" : ",", (long long)(s->number - group->base));
+        if (last != s)
+            at += sprintf(at, "-%lld", (long long)(last->number - group->base));
+    }
+    words_add(words, "--array=%s", list);
+    free(list);
+}
+
+static void add_place(struct words *words, const struct slurm_group *group)
+{
+    const struct slurm_submission *first = group->first;
+    char *log = replace(first->job.dir, '%', "%%");
+
+    if (group->n == 1) {
+        words_add(words, "--job-name=%s", first->name);
+        words_add(words, "--chdir=%s", first->job.dir);
+        words_add(words, "--output=%s/runner.log", log);
+        words_add(words, "--error=%s/runner.log", log);
+    } else {
+        add_array(words, group);
+        words_add(words, "--job-name=%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+        words_add(words, "--chdir=%.*s", (int)(strlen(first->job.dir) - strlen(first->name)), first->job.dir);
+        words_add(words, "--output=/dev/null");
+        words_add(words, "--error=/dev/null");
+    }
     free(log);
+}
+
+/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
+static void build(struct words *words, const struct adapter *a, const struct slurm_group *group)
+{
+    const struct adapter_job *job = &group->first->job;
+
+    words_add(words, "--no-requeue");
+    if (job->resources.walltime_ms > 0)
+        words_add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
+    add_resources(words, &job->resources);
+    words_add_all(words, a->extra);
+    words_add_all(words, job->resources.extra);
+    words_add(words, "--parsable");
+    words_add(words, "--open-mode=append");
+    words_add(words, "--input=/dev/null");
+    add_place(words, group);
+    add_script(words, a, group);
+}
+
+static bool says_one_of(const char *said, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strstr(said, words[i]) != NULL)
+            return true;
+    return false;
 }
 
 static bool is_for_now(const char *said)
 {
-    for (size_t i = 0; i < sizeof for_now / sizeof *for_now; i++)
-        if (strstr(said, for_now[i]) != NULL)
-            return true;
-    return false;
+    return says_one_of(said, for_now, sizeof for_now / sizeof *for_now) ||
+           says_one_of(said, limits, sizeof limits / sizeof *limits);
+}
+
+/* Nothing of it has been accepted. */
+static bool is_limit(const char *said)
+{
+    return says_one_of(said, limits, sizeof limits / sizeof *limits) &&
+           !says_one_of(said, for_now, sizeof for_now / sizeof *for_now);
 }
 
 /* Only Slurm's own "no" is a refusal. */
@@ -170,67 +183,23 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
 
 static void submitted(void *arg, struct command_result *result)
 {
-    struct submission *s = arg;
-    struct adapter *a = s->a;
+    struct slurm_group *group = arg;
+    struct adapter *a = group->a;
     struct error err = {0};
     enum adapter_answer answer = verdict(result, &err);
+    bool is_definite = answer == ADAPTER_REFUSED || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_limit(result->err));
 
-    if (answer == ADAPTER_OK)
-        slurm_note_submitted(a, s->name, result->out);
-    answers_submit(a->answers, s->cb, s->arg, answer, result->out, &err);
-    free(s);
+    slurm_group_answered(group, answer, is_definite, result->out, &err);
     slurm_idle(a);
 }
 
-static void run_sbatch(void *arg)
+void slurm_send(struct slurm_group *group)
 {
-    struct submission *s = arg;
+    struct adapter *a = group->a;
     struct words words = {0};
 
-    build(&words, s->a, &s->job);
-    slurm_run(s->a, s->a->submissions, SLURM_SBATCH, (const char *const *)words.word, SLURM_WORDS_MAX, submitted, s);
-    for (size_t i = 0; i < words.n; i++)
-        free(words.word[i]);
-    free(words.word);
-    free(s->dir);
-    free(s->queue);
-    free(s->account);
-    json_decref(s->extra);
-}
-
-static void keep_job(struct submission *s, const struct adapter_job *job)
-{
-    struct adapter_resources *want = &s->job.resources;
-
-    s->job = *job;
-    s->job.name = s->name;
-    s->job.scheduler_id = s->job.descriptor = NULL;
-    s->job.dir = s->dir = xstrdup(job->dir);
-    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
-    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
-    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
-}
-
-void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
-{
-    const char *known = slurm_known_id(a, job->name);
-    struct submission *s;
-
-    if (known != NULL) {
-        answers_submit(a->answers, cb, arg, ADAPTER_OK, known, NULL);
-        return;
-    }
-    if (a->no_runner.text[0] != '\0') {
-        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
-        return;
-    }
-    s = xcalloc(1, sizeof *s);
-    *s = (struct submission){.a = a, .cb = cb, .arg = arg};
-    snprintf(s->name, sizeof s->name, "%s", job->name);
-    keep_job(s, job);
+    build(&words, a, group);
     slurm_busy(a);
-    if (job->resources.walltime_ms > 0)
-        slurm_time_ready(a, run_sbatch, s);
-    else
-        run_sbatch(s);
+    slurm_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, SLURM_WORDS_MAX, submitted, group);
+    words_fini(&words);
 }

@@ -20,12 +20,6 @@ struct slurm_partition {
     int64_t minutes; /* INT64_MAX: no limit */
 };
 
-struct waiting {
-    struct waiting *next;
-    void (*go)(void *arg);
-    void *arg;
-};
-
 /* "30:00", "1:00:00", "2-00:00:00", "infinite"; what is not read is no limit. */
 static int64_t parse_minutes(const char *text)
 {
@@ -70,35 +64,23 @@ static void take(struct adapter *a, char *text)
 static void answered(void *arg, struct command_result *result)
 {
     struct adapter *a = arg;
-    struct waiting *list = a->time_waiting, *next;
     struct error err;
 
-    a->time_waiting = NULL;
     if (slurm_check(result, "sinfo", &err) == 0) {
         take(a, result->out);
         a->partitions_until = uv_now(a->host.loop) + ASK_AGAIN_MS;
     }
-    for (; list != NULL; list = next) {
-        next = list->next;
-        list->go(list->arg);
-        free(list);
-    }
+    slurm_waited(&a->time_waiting);
     slurm_idle(a);
 }
 
 void slurm_time_ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
-    struct waiting *waiting, **last = &a->time_waiting;
-
     if (uv_now(a->host.loop) < a->partitions_until) {
         go(arg);
         return;
     }
-    while (*last != NULL)
-        last = &(*last)->next;
-    waiting = *last = xcalloc(1, sizeof *waiting);
-    *waiting = (struct waiting){.go = go, .arg = arg};
-    if (a->time_waiting != waiting)
+    if (!slurm_wait(&a->time_waiting, go, arg))
         return;
     slurm_busy(a);
     slurm_run(a, a->questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, SLURM_LIST_MAX, answered, a);

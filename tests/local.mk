@@ -34,7 +34,7 @@ endif
 TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run
+EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run tests/bench/slurm.sh
 
 # The daemon as a whole.
 e2e_tests = \
@@ -95,6 +95,11 @@ sim_sources = tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim
 tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h $(sim_sources)
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = libdaemon.la $(unit_libs)
+
+unit_tests += tests/unit/test_engine_silence
+tests_unit_test_engine_silence_SOURCES = tests/unit/test_engine_silence.c tests/unit/unit.h $(sim_sources)
+tests_unit_test_engine_silence_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_silence_LDADD = libdaemon.la $(unit_libs)
 
 check_PROGRAMS += tests/bench/engine-million
 tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)

@@ -32,6 +32,13 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
            n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] > 0;
 }
 
+/* A scheduler's word that a job runs is no proof of it: one that came back with an older state gives the job's id to another one,
+ * and takes that one's processes, and its end, for the job's. Only a claim proves that a runner has begun. */
+static bool has_run(const struct live_job *job, bool claimed_by_runner)
+{
+    return claimed_by_runner || (job->started && job->adapter->ops->exact);
+}
+
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
     bool ends_all = job->refused && job->row.kind == JOB_MEMBERS && !has_begun(engine, job);
@@ -112,11 +119,11 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
 
     job->abandon_as = outcome;
     snprintf(job->abandon_reason, sizeof job->abandon_reason, "%s", reason);
-    if (job->started && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
+    if (has_run(job, job->claimed) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
         look_for_checkpoints(engine, job);
         return;
     }
-    if (job->sealed || !job->maybe_submitted || job->started) {
+    if (job->sealed || !job->maybe_submitted || has_run(job, job->claimed)) {
         conclude(engine, job, NULL);
         return;
     }
@@ -155,20 +162,23 @@ static void submit_again(struct engine *engine, struct live_job *job)
     job_start_committed(engine, job);
 }
 
+/* Of one that was submitted more than once, what is said to have ended may be the one that came too late. */
+static bool is_doubtful(const struct live_job *job, bool ran)
+{
+    return ran && !job->adapter->ops->exact && (job->unknown || job->row.submissions > 1);
+}
+
 /* Long enough without a record, and is it sure that the job is over? */
 static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t now)
 {
-    /* of one that was submitted more than once, what is said to have ended may be the one that came too late */
-    bool doubtful = ran && (job->unknown || job->row.submissions > 1);
-
     if (ended || job->adapter->ops->exact)
         return now - job->missing_ms >= RECORDS_MS;
-    return job->gone_ms - job->missing_ms >= (doubtful ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
+    return job->gone_ms - job->missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
 }
 
 void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended)
 {
-    bool ran = claimed_by_runner || job->started;
+    bool ran = has_run(job, claimed_by_runner);
     int64_t now = engine_now(engine), wait;
     char reason[400];
 
@@ -176,12 +186,17 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
         return;
     }
-    if (!ran && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {
+    if (!ran && !job->started && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }
-    if (job->missing_ms == 0)
+    if (job->missing_ms == 0) {
         job->missing_ms = now;
+        if (is_doubtful(job, ran) && !ended)
+            log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
+                        "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for a minute",
+                        job->row.name, job->unknown ? "does not know it any more" : "says that it has ended");
+    }
     if (!job->sealed && !is_sure(job, ran, ended, now)) {
         wait = now - job->missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->missing_ms;
         job->look = true;

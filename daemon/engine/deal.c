@@ -175,8 +175,7 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
     struct live_ensemble *first;
 
     if (ens->training != NULL)
-        enter_trainings(engine, ens,
-                        ens->row.state == ENSEMBLE_RUNNING && ens->training->row.state == TRAINING_PENDING);
+        enter_trainings(engine, ens, dispatch_training_is_due(engine, ens));
     first = next_to_train(ens->adapter);
     if (first != NULL && first != ens && ens->in_flight == 0) /* it may have waited for the last of these */
         engine_touch(engine, first);

@@ -88,7 +88,8 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
     return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
-           (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING) &&
+           (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
+            (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
            (has_untried(ens) || ens->due <= now);
 }
 
@@ -145,6 +146,13 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens)
     return dispatch_all_final(tally);
 }
 
+/* Where members go first, it is once one of them runs: or all have ended without it, for then nothing else would end it. */
+bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens)
+{
+    return ens->row.state == ENSEMBLE_RUNNING && ens->training != NULL && ens->training->row.state == TRAINING_PENDING &&
+           (!ens->spec->members_first || ens->begun || members_over(engine, ens));
+}
+
 /* Jobs of a cancelled ensemble, some in each turn: there may be thousands. */
 static void cancel_jobs(struct engine *engine, struct live_ensemble *ens)
 {
@@ -163,8 +171,7 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
     int64_t now = engine_now(engine);
 
     deal_enter(engine, ens);
-    if (ens->row.state == ENSEMBLE_RUNNING && ens->training != NULL &&
-        ens->training->row.state == TRAINING_PENDING && deal_may_train(engine, ens))
+    if (dispatch_training_is_due(engine, ens) && deal_may_train(engine, ens))
         training_start(engine, ens); /* which touches it */
     if (ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && ens->due > now)
         alarm_set(engine, &ens->due_alarm, ens->due);

@@ -21,6 +21,8 @@
 #define BACKOFF_MAX_MS 300000
 #define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
 #define REST_MAX_MS 10000
+#define DOUBTS_TOLD 5            /* of submissions in a row that were not answered, one by one; */
+#define DOUBTS_EVERY_MS 60000    /* … and then all together */
 #define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
 #define TAKE_OVER_MAX 512 /* members taken over by a follow-up at once, likewise */
@@ -47,6 +49,7 @@ struct known_adapter {
     int failures;     /* polls in a row without an answer */
     int64_t answered_at, failing_since; /* 0: never, or not now */
     char failing_for[256];
+    int64_t doubts, doubts_told_ms; /* submissions in a row that were not answered; when that was last told */
     struct live_job *unasked, *polled; /* to look up by name; to poll */
     size_t n_unasked, n_polled;
     int64_t answers;
@@ -86,6 +89,7 @@ struct live_ensemble {
     struct live_job *to_cancel; /* the first of those that are still to be cancelled, with all after it */
     int64_t in_flight;         /* open attempts */
     int64_t cpus;              /* of its member jobs */
+    bool begun;                /* a member of it runs, or has run, as far as is known */
     int64_t due;               /* when the first pending row may go: never later than the store says */
     struct alarm due_alarm;
     struct alarm take_over;    /* of a follow-up: more members of those before it */
@@ -134,6 +138,8 @@ struct live_job {
     bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
     int64_t told_in;            /* the last answer of its adapter that was about it */
     bool cancel_sent;
+    int doubts;                 /* submissions of it in a row that were not answered */
+    bool told_queued;           /* the scheduler last said that it waits */
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
     char host[64]; /* … where */
@@ -248,6 +254,7 @@ bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
  * is then rolled back). */
 int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now);
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it take a place now? */
+bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens); /* to be submitted, as far as it is concerned */
 
 /* deal.c: the places of an adapter, and who gets them */
 void deal_account(struct live_job *job, int sign); /* a job of it begins (1) or ends (-1) */

@@ -129,7 +129,8 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_job_over(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
-    deal_note_run(job->adapter, &job->row);
+    if (!job->sealed) /* else it has not run, whatever its scheduler said */
+        deal_note_run(job->adapter, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
@@ -159,6 +160,23 @@ struct live_job *job_answered(void *ticket, struct engine **engine)
     return job;
 }
 
+/* A few are told of one by one: where Slurm is down, or has a limit on jobs, there may be thousands. */
+static void tell_doubt(struct engine *engine, const struct live_job *job, const char *why)
+{
+    struct known_adapter *adapter = job->adapter;
+    int64_t now = engine_now(engine);
+
+    if (++adapter->doubts <= DOUBTS_TOLD) {
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it is not known whether it was submitted: %s", job->row.name,
+                    why);
+        adapter->doubts_told_ms = now;
+    } else if (now - adapter->doubts_told_ms >= DOUBTS_EVERY_MS) {
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: it was not known %lld times in a row whether a job was submitted: %s",
+                    adapter->ops->name, (long long)adapter->doubts, why);
+        adapter->doubts_told_ms = now;
+    }
+}
+
 static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
 {
     struct engine *engine;
@@ -169,6 +187,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         return;
     switch (answer) {
     case ADAPTER_OK:
+        job->adapter->doubts = job->doubts = 0;
         job_note_submitted(engine, job, scheduler_id);
         job_advance(engine, job);
         break;
@@ -178,13 +197,12 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         job_refuse(engine, job, why->text);
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
-                    "job %s: it is not known whether it was submitted: %s", job->row.name, why->text);
+        tell_doubt(engine, job, why->text);
         job->asked = false;
         job->unsure = job->doubtful = true;
         store_job_update(engine->store, &job->row, &err);
         job_file(engine, job);
-        job_retry_in(engine, job, POLL_MS);
+        job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
         break;
     }
     engine_settle(engine);
@@ -337,6 +355,11 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     job_file(engine, job);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
         job->slots[i].untold = job->slots[i].open;
+    if (job->row.kind == JOB_MEMBERS && !job->ensemble->begun) {
+        job->ensemble->begun = true;
+        if (job->ensemble->training != NULL)
+            engine_touch(engine, job->ensemble); /* which may have waited for that */
+    }
     job_save_later(engine, job);
 }
 

@@ -181,6 +181,7 @@ static int adopt_jobs(struct loading *loading, struct error *err)
                 read_members(engine, job, err) < 0)
                 return -1;
             ens->in_flight += (int64_t)job->open;
+            ens->begun = ens->begun || job->started;
             continue;
         }
         for (int64_t rank = 0; rank < row->size; rank++)

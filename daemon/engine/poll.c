@@ -36,6 +36,10 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         job_back(job);
+        if (job->started && !job->told_queued)
+            log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: the scheduler has put it back into the queue%s%s",
+                        job->row.name, status->reason[0] ? ": " : "", status->reason);
+        job->told_queued = true;
         if (status->never && may_be_refused(job)) {
             job_file(engine, job);
             job->waits = true;
@@ -46,6 +50,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         break;
     case ADAPTER_JOB_RUNNING:
         job_back(job);
+        job->told_queued = false;
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
@@ -66,6 +71,24 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     job_file(engine, job);
     if (found || job->gone || job->look)
         job_advance(engine, job);
+}
+
+/* Nothing else would tell what has become of jobs of which it was said that it is not known whether they were submitted. */
+static void tell_doubts_are_over(struct engine *engine, const struct question *q, const struct adapter_status *statuses)
+{
+    int doubts = 0, there = 0;
+
+    for (size_t i = 0; i < q->n; i++) {
+        const struct live_job *job = engine_find_job(engine, q->ids[i]);
+
+        if (job == NULL || !job->doubtful || job->row.state != JOB_INTENT)
+            continue;
+        doubts++;
+        there += statuses[i].state != ADAPTER_JOB_UNKNOWN;
+    }
+    if (doubts > 0)
+        log_info_of(LOG_ADAPTER(q->adapter), "adapter %s: of the jobs in doubt it has %d; %d are submitted now", q->adapter, there,
+                    doubts - there);
 }
 
 /* When: at once after news, and after a look-up, which put off a poll; else after a while, longer where it fails. */
@@ -104,6 +127,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         adapter->answered_at = engine_now(engine);
         adapter->failing_since = 0;
         adapter->answers++;
+        if (q->find)
+            tell_doubts_are_over(engine, q, statuses);
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 

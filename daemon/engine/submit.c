@@ -64,6 +64,10 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
     int slots = adapter->ops->slots(adapter->adapter);
     int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&spec->members.resources);
 
+    if (slots > 0 && spec->members_first)
+        return error_at(err, "spec_impossible_value", "/start",
+                        "\"%s\" has %d slots, which members would take from their training; members-first is for batch systems "
+                        "in whose queue a training would wait for long", spec->adapter, slots);
     if (slots == 0)
         return 0;
     if (wanted <= slots)

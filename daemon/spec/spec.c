@@ -65,9 +65,23 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
 }
 
+static int parse_start(struct spec *spec, bool has_training, struct error *err)
+{
+    const char *start = "training-first";
+
+    if (jsonx_string(spec->json, "", "start", JSONX_OPTIONAL, &start, err) < 0)
+        return -1;
+    spec->members_first = strcmp(start, "members-first") == 0;
+    if (!spec->members_first && strcmp(start, "training-first") != 0)
+        return error_at(err, "spec_impossible_value", "/start", "unknown start \"%.60s\"; known: training-first, members-first", start);
+    if (spec->members_first && !has_training)
+        return error_at(err, "spec_impossible_value", "/start", "there is no training that members could be started before");
+    return 0;
+}
+
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "training",
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "start", "training",
                                        "follow_up", NULL};
     const json_t *members = NULL, *training = NULL;
 
@@ -89,7 +103,8 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;
-    if (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0)
+    if (parse_start(spec, training != NULL, err) < 0 ||
+        (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0))
         return -1;
     return spec_parse_follow_up(spec, err);
 }

@@ -42,6 +42,7 @@ struct spec {
     bool follows_up;    /* follow-ups are made by themselves, */
     int64_t follow_ups; /* as long as the family has fewer than these */
     bool has_training;
+    bool members_first; /* the training is submitted once a member runs, instead of before all */
     struct spec_task training;
     int64_t ranks;
     const json_t *fields;

@@ -233,6 +233,8 @@ void cluster_enqueue(struct cluster *c, const struct adapter_job *wanted, char i
     job->state = ADAPTER_JOB_QUEUED;
     c->live++;
     job->visible_ms = visible_ms;
+    job->never = sim_chance(c->sim, sim_faults_of(c->sim)->never);
     add_job(c, job);
-    cluster_start_at(c, job, visible_ms + (int64_t)sim_random(c->sim, (uint64_t)sim_faults_of(c->sim)->queue_ms));
+    if (!job->never || sim_chance(c->sim, 200))
+        cluster_start_at(c, job, visible_ms + (int64_t)sim_random(c->sim, (uint64_t)sim_faults_of(c->sim)->queue_ms));
 }

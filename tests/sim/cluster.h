@@ -22,6 +22,8 @@ struct cjob {
     bool told_ended, told_unknown;   /* by the scheduler, to the daemon */
     enum adapter_state lie;          /* what it says of the job until then */
     int64_t lie_until;
+    bool never;                      /* it cannot run, as it says; or can, after all */
+    bool phantom;                    /* it said of one that waits that it runs, and then that it has ended: of another one's processes */
     int cpus, node;
     bool holds; /* its CPUs */
     struct cjob *wait_prev, *wait_next;
@@ -40,6 +42,7 @@ struct cluster {
     uint64_t next_id;
     int live; /* queued or running */
     uint64_t answers;
+    int polls_in_silence;
 };
 
 /* Something that happens to a job later. */

@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -216,3 +217,14 @@ static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *ar
 
 const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read,
                                         .checkpoints = disk_checkpoints, .tail = disk_tail};
+
+void sim_remove_state(const char *dir)
+{
+    static const char *const files[] = {"stretto.db", "stretto.db-wal", "stretto.db-shm", "lock"};
+    char path[200];
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        remove(path);
+    }
+}

@@ -42,7 +42,13 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
         job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
         if (job->state == ADAPTER_JOB_QUEUED && job->wait_prev == NULL && sim_chance(c->sim, 300))
             job->held_ms = now + 2 * USELESS_MS; /* a second one of its name, if it comes to that, is there first */
+        if (job->state == ADAPTER_JOB_QUEUED && sim_chance(c->sim, 200)) {
+            job->lie = ADAPTER_JOB_RUNNING;
+            job->phantom = sim_chance(c->sim, 500);
+        }
     }
+    if (job->phantom && job->state == ADAPTER_JOB_QUEUED && now >= job->lie_until)
+        cluster_set_state(c, job, ADAPTER_JOB_ENDED);
     return cluster_is_live(job->state) && now < job->lie_until ? job->lie : job->state;
 }
 
@@ -74,6 +80,10 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
     best->told_ended = best->told_ended || state == ADAPTER_JOB_ENDED;
     status->started_ms = best->started_ms;
     status->node_lost = best->node_lost;
+    status->never = best->never && state == ADAPTER_JOB_QUEUED;
+    best->told_ended = best->told_ended || status->never; /* which is the end of it, too */
+    if (status->never)
+        snprintf(status->reason, sizeof status->reason, "never");
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", best->id);
 }
 
@@ -149,10 +159,31 @@ static struct question *question_new(struct cluster *c, void *arg)
     return q;
 }
 
+#define HANGING_MS 30000 /* what is asked of one that is silent */
+
+static bool is_silent(const struct cluster *c)
+{
+    const struct sim_faults *weather = sim_faults_of(c->sim);
+
+    return sim_now(c->sim) >= weather->silent_from && sim_now(c->sim) < weather->silent_until;
+}
+
+int cluster_polls_in_silence(const struct cluster *c)
+{
+    return c->polls_in_silence;
+}
+
 static void answer_later(struct cluster *c, struct question *q)
 {
     const struct sim_faults *weather = sim_faults_of(c->sim);
 
+    if (is_silent(c)) {
+        q->unsure = true;
+        q->refused = false;
+        c->polls_in_silence += q->polled != NULL;
+        sim_at(c->sim, sim_now(c->sim) + HANGING_MS, answer, q);
+        return;
+    }
     sim_at(c->sim, cluster_soon(c, sim_chance(c->sim, weather->slow) ? 40000 : (uint64_t)weather->answer_ms), answer, q);
 }
 
@@ -238,10 +269,10 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
         if (!twin->told_unknown)
             sim_violate(c->sim, "job %s was submitted again, and the scheduler had not said that it does not know it",
                         job->name);
-    q->refused = sim_chance(c->sim, faults->submit_refused);
+    q->refused = !is_silent(c) && sim_chance(c->sim, faults->submit_refused);
     for (struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
         twin->told_ended = twin->told_ended || q->refused; /* it may be given up for that, over a crash that forgets why */
-    q->unsure = !q->refused && sim_chance(c->sim, faults->submit_unsure);
+    q->unsure = is_silent(c) || (!q->refused && sim_chance(c->sim, faults->submit_unsure));
     take_descriptor(c, job);
     if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
         cluster_enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));
@@ -268,7 +299,7 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
     struct question *q = question_new(c, arg);
 
     q->done = cb;
-    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
     for (struct cjob *job = cluster_named(c, ajob->name); job != NULL && !q->unsure; job = job->next) {
         if (sim_now(c->sim) < job->visible_ms)
             continue;
@@ -286,7 +317,7 @@ static void cluster_withdraw(struct adapter *a, const char *name, const char *id
     struct question *q = question_new(c, arg);
 
     q->done = cb;
-    q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
     for (struct cjob *job = cluster_named(c, name); job != NULL && !q->unsure; job = job->next)
         if (strcmp(job->id, id) == 0 && job->state == ADAPTER_JOB_QUEUED)
             cluster_set_state(c, job, ADAPTER_JOB_ENDED);

@@ -15,6 +15,7 @@ struct sim_faults {
     int queue_lost;      /* a queued job vanishes */
     int runner_killed;   /* a runner dies with its tasks, leaving no record: alone, or with its node, or to be queued again */
     int lies;            /* the scheduler says of a job for a while that it ended, or that there is none */
+    int never;           /* a job of which the scheduler says, while it waits, that it can never run: which is mostly so */
     int task_fails;
     int write_fails;     /* of the run directory */
     int read_fails;
@@ -25,6 +26,7 @@ struct sim_faults {
     /* The rest of the weather, in ms: at most. All 0: as usual. */
     int queue_ms, run_ms, forget_ms, disk_ms, answer_ms;
     int slow; /* how many answers of disk and scheduler take much longer, per mille */
+    int64_t silent_from, silent_until; /* the scheduler does not answer, and has what it was told then, or not */
     bool tidy; /* what no one will ask for any more is removed: for long runs */
 };
 
@@ -36,6 +38,7 @@ void sim_memory(bool watched);
 
 struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir);
 void sim_destroy(struct sim *sim);
+void sim_remove_state(const char *state_dir); /* the files in it */
 
 uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
@@ -66,6 +69,8 @@ bool sim_step_ms(struct sim *sim);
 
 /* No job is left behind in a queue. */
 void sim_check_queues(struct sim *sim);
+
+int sim_polls_in_silence(const struct sim *sim); /* how often it was asked in vain, from silent_from on */
 
 /* A follow-up of an ensemble, such as a user might ask for at any time, or of all: 0 and *made, 0 where there is none, or -1. To
  * be followed by the end of the turn. */
@@ -98,6 +103,7 @@ struct adapter *cluster_adapter(struct cluster *cluster);
 extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
 void cluster_check_queue(struct cluster *cluster); /* no job is left in it of which nothing can come */
+int cluster_polls_in_silence(const struct cluster *cluster);
 void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
 
 /* What the cluster saw of each attempt that it ran: "ENSEMBLE.INDEX.ATTEMPT" → its outcome, or "running". Shared by the

@@ -25,8 +25,8 @@ PATH=$T/bin:$PATH
 ln -s "$srcdir/examples" .
 run_blocks "$srcdir/README.md" "tested with Slurm"
 
-is "$(squeue -h -a -t all -o '%j' | sort -u | wc -l)" 13 "a job for each member and for the training"
-is "$(squeue -h -a -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
+is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 13 "a job for each member and for the training"
+is "$(squeue -h -a -r -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
 
 # --- over the network: a rank that is not on this host by what it says of itself, whose socket nobody takes, therefore
 start_daemon --run-dir "$HOME/stretto-runs" --state-dir "$XDG_STATE_HOME/stretto"
@@ -40,6 +40,19 @@ is "$(jq -c '[.state, .members.succeeded, .training.unique, .training.drawn]' en
 	"every time step came over the network, and was used"
 is "$(jq -c '[.host, (.curve | length), (.endpoints | map(select(startswith("tcp://"))) | length > 0)]' \
 	"$HOME/stretto-runs/e$id/training/stream/g1-rank0.json")" '["elsewhere",40,true]' "by TCP and CURVE"
+
+# --- members first: they wait for their training, which is submitted once one of them runs
+jq '.start = "members-first" | .members.parameters.count = 4 | .members.resources = {walltime: "5m"} | .training.buffer.threshold = 10' \
+	examples/heat/heat-slurm.json >spec.json
+id=$(submit spec.json)
+ok "members first" wait_ensemble "$id" 100
+is "$(jq -c '[.state, .members.succeeded, .training.unique, .training.drawn]' ensemble.json)" '["complete",4,80,80]' \
+	"every time step was used"
+first=$(for i in 0 1 2 3; do api GET "/v1/ensembles/$id/members/$i" | jq -r '.attempts[0].started'; done | sort | head -n 1)
+ok "the training was submitted when a member ran" jq -e --arg first "$first" \
+	"[.jobs[] | select(.ensemble == $id and .kind == \"training\") | .created > \$first] == [true]" <<<"$(api GET '/v1/jobs?limit=200')"
+is "$(api_status POST /v1/ensembles "$(jq '.adapter = "local"' spec.json)") $(jq -r .pointer api.body)" "422 /start" \
+	"where the daemon itself deals the places, the training goes first"
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 slurm_stop

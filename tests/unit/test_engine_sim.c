@@ -207,6 +207,7 @@ static struct sim_faults random_faults(uint64_t seed)
     return (struct sim_faults){
         .submit_unsure = 40 * wild,
         .submit_refused = wild == 3 ? 5 : 0,
+        .never = wild == 2 ? 10 : 0,
         .poll_unsure = 100 * wild,
         .queue_lost = 20 * wild,
         .runner_killed = 40 * wild,
@@ -300,19 +301,6 @@ static void copy_template(void)
     }
 }
 
-static void remove_dir(void)
-{
-    static const char *const files[] = {"stretto.db", "stretto.db-wal", "stretto.db-shm", "lock"};
-    char path[100];
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        remove(path);
-    }
-    if (rmdir(dir) < 0)
-        perror(dir);
-}
-
 /* 0, or -1 with the violation told. */
 static int one_seed(uint64_t seed)
 {
@@ -338,7 +326,9 @@ static int one_seed(uint64_t seed)
             fputs("(no sqlite3 shell)\n", stderr);
     }
     sim_destroy(sim);
-    remove_dir();
+    sim_remove_state(dir);
+    if (rmdir(dir) < 0)
+        perror(dir);
     return violated ? -1 : 0;
 }
 

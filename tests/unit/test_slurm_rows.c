@@ -126,6 +126,27 @@ static void the_completion_log_is_read(void **state)
     slurm_rows_free(&rows);
 }
 
+static void tasks_of_arrays_are_jobs(void **state)
+{
+    size_t n;
+
+    parse("st-1-7+|20_0|RUNNING|100|120|n1|n1|None\nst-1-7+|20_3|PENDING|100|N/A|n/a||Resources\n"
+          "st-1-10|21|PENDING|110|N/A|n/a||None\nst-1-9+|22|PENDING|100|N/A|n/a||None\n+|23_1|PENDING|100|N/A|n/a||None\n");
+    assert_string_equal(status_of("st-1-7").scheduler_id, "20_0");
+    assert_int_equal(status_of("st-1-7").state, ADAPTER_JOB_RUNNING);
+    assert_string_equal(slurm_rows_find(&rows, "st-1-10", &n)->id, "20_3");
+    assert_string_equal(slurm_rows_find(&rows, "st-1-10", &n)->label, "st-1-7+");
+    assert_int_equal(n, 2);
+    assert_null(slurm_rows_find(&rows, "st-1-7+", &n));
+    slurm_rows_free(&rows);
+    slurm_rows_parse_record(&rows, xstrdup(
+        "JobId=26 UserId=me(1) Name=st-1-7+ JobState=FAILED StartTime=2026-11-22T01:43:50 NodeList=n1 "
+        "SubmitTime=2026-11-22T01:43:49 EligibleTime=2026-11-22T01:43:50 ArrayJobId=20 ArrayTaskId=12 ExitCode=3:0 \n"));
+    assert_string_equal(status_of("st-1-19").scheduler_id, "20_12");
+    assert_true(rows.row[0].submitted > 0);
+    slurm_rows_free(&rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +154,7 @@ int main(void)
         cmocka_unit_test(of_one_name_the_right_one_is_told),
         cmocka_unit_test(what_is_not_whole_is_not_believed),
         cmocka_unit_test(the_completion_log_is_read),
+        cmocka_unit_test(tasks_of_arrays_are_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

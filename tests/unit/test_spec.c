@@ -73,6 +73,7 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"name", "7", "spec_wrong_type", "/name"},
         {"width", "0", "spec_impossible_value", "/width"},
         {"width", "1.5", "spec_wrong_type", "/width"},
+        {"start", "\"later\"", "spec_impossible_value", "/start"},
         {"members", "[]", "spec_wrong_type", "/members"},
         {"members/comand", "[]", "spec_unknown_key", "/members/comand"},
         {"members/command", "[]", "spec_impossible_value", "/members/command"},

@@ -1,0 +1,319 @@
+/* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one sbatch, which costs Slurm about as
+ * much as one job does. So a job waits for others like it until no more are coming, and longer where several sbatches have just gone.
+ *
+ * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only found out by
+ * trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for they are of one shape; else it
+ * was the size, and the others go in smaller arrays. */
+#include "scheduler-adapters/slurm.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUIET_MS 100    /* after the last job: no more are coming */
+#define BURST 4         /* times that it may go at once so; then once in gather_ms */
+#define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
+#define ARRAY_GUESS 500 /* where the site's limit is not known */
+
+static void submission_free(struct slurm_submission *s)
+{
+    free(s->dir);
+    free(s->queue);
+    free(s->account);
+    json_decref(s->extra);
+    free(s);
+}
+
+static void answer(struct adapter *a, struct slurm_submission *s, enum adapter_answer what, const char *id,
+                   const struct error *err)
+{
+    if (what == ADAPTER_OK)
+        slurm_note_submitted(a, s->name, id);
+    answers_submit(a->answers, s->cb, s->arg, what, id, err);
+    submission_free(s);
+    slurm_idle(a);
+}
+
+static void add(struct adapter *a, struct slurm_submission *s)
+{
+    s->next = NULL;
+    *a->last_gathered = s;
+    a->last_gathered = &s->next;
+}
+
+/* The number that the name ends with, if the directory is named like the job. */
+static void read_number(struct slurm_submission *s)
+{
+    size_t n = strlen(s->name), n_dir = strlen(s->dir), digits = 0;
+
+    while (digits < n && s->name[n - 1 - digits] >= '0' && s->name[n - 1 - digits] <= '9')
+        digits++;
+    if (digits == 0 || digits > 15 || n - digits > 40 || (digits > 1 && s->name[n - digits] == '0'))
+        return;
+    if (n_dir <= n || s->dir[n_dir - n - 1] != '/' || strcmp(s->dir + n_dir - n, s->name) != 0)
+        return;
+    s->digits = digits;
+    s->number = strtoll(s->name + n - digits, NULL, 10);
+}
+
+static bool is_same(const char *x, const char *y)
+{
+    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+/* May both be tasks of one array? */
+static bool are_alike(const struct slurm_submission *x, const struct slurm_submission *y)
+{
+    const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;
+    size_t stem = strlen(x->dir) - x->digits;
+
+    return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
+           p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
+           p->copies == q->copies && p->memory == q->memory && p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) &&
+           is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
+           x->job.grace_ms == y->job.grace_ms;
+}
+
+static size_t most(const struct adapter *a)
+{
+    size_t max = a->array_max > 0 ? a->array_max : ARRAY_GUESS;
+
+    if (a->gather_ms == 0)
+        return 1;
+    max = max < ARRAY_MAX ? max : ARRAY_MAX;
+    return max < a->array_most ? max : a->array_most;
+}
+
+static struct slurm_group *group_new(struct adapter *a, struct slurm_submission *first)
+{
+    struct slurm_group *group = xcalloc(1, sizeof *group);
+
+    *group = (struct slurm_group){.a = a, .first = first, .n = 1, .base = first->number};
+    first->next = NULL;
+    group->last = &first->next;
+    return group;
+}
+
+static void sort_into(struct adapter *a, struct slurm_group **groups, struct slurm_submission *s)
+{
+    struct slurm_group *group;
+
+    for (; (group = *groups) != NULL; groups = &group->next) {
+        int64_t last = a->array_max > 0 ? (int64_t)a->array_max : ARRAY_GUESS;
+
+        if (group->n >= most(a) || !are_alike(group->first, s) || s->number < group->base || s->number - group->base > last)
+            continue;
+        *group->last = s;
+        group->last = &s->next;
+        s->next = NULL;
+        group->n++;
+        return;
+    }
+    *groups = group_new(a, s);
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const struct slurm_submission *p = *(struct slurm_submission *const *)x, *q = *(struct slurm_submission *const *)y;
+
+    return (p->number > q->number) - (p->number < q->number);
+}
+
+/* All that have been gathered, in the order of their numbers. */
+static struct slurm_group *group_all(struct adapter *a)
+{
+    struct slurm_submission *s, *next, **all;
+    struct slurm_group *groups = NULL;
+    size_t n = 0, i = 0;
+
+    for (s = a->gathered; s != NULL; s = s->next)
+        n++;
+    all = xcalloc(n + 1, sizeof *all);
+    for (s = a->gathered; s != NULL; s = next) {
+        next = s->next;
+        all[i++] = s;
+    }
+    a->gathered = NULL;
+    a->last_gathered = &a->gathered;
+    qsort(all, n, sizeof *all, by_number);
+    for (i = 0; i < n; i++)
+        sort_into(a, &groups, all[i]);
+    free(all);
+    return groups;
+}
+
+static void send_all(void *arg)
+{
+    struct adapter *a = arg;
+    struct slurm_group *groups, *next;
+    uint64_t now = uv_now(a->host.loop);
+
+    a->sending = false;
+    groups = group_all(a);
+    if (groups != NULL)
+        a->paced = (a->paced > now ? a->paced : now) + (uint64_t)a->gather_ms;
+    for (; groups != NULL; groups = next) {
+        next = groups->next;
+        slurm_send(groups);
+    }
+}
+
+static void site_known(void *arg)
+{
+    struct adapter *a = arg;
+
+    slurm_time_ready(a, send_all, a);
+}
+
+static void timer_rang(uv_timer_t *timer)
+{
+    struct adapter *a = timer->data;
+
+    a->sending = true;
+    if (a->gather_ms > 0)
+        slurm_site_ready(a, site_known, a);
+    else
+        site_known(a);
+}
+
+static void set_timer(struct adapter *a, uint64_t wait_ms)
+{
+    if (!a->sending && !a->closing)
+        uv_timer_start(&a->gather_timer, timer_rang, wait_ms, 0);
+}
+
+/* Once it is quiet, but after a while in any case; and not too often. */
+static void send_later(struct adapter *a)
+{
+    uint64_t now = uv_now(a->host.loop), gather_ms = (uint64_t)a->gather_ms;
+    uint64_t due = now + (gather_ms < QUIET_MS ? gather_ms : QUIET_MS), latest = a->gathered_since + gather_ms;
+
+    if (due > latest)
+        due = latest;
+    if (due + BURST * gather_ms < a->paced)
+        due = a->paced - BURST * gather_ms;
+    set_timer(a, due > now ? due - now : 0);
+}
+
+void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+{
+    const char *known = slurm_known_id(a, job->name);
+    struct slurm_submission *s;
+    struct adapter_resources *want;
+
+    if (known != NULL) {
+        answers_submit(a->answers, cb, arg, ADAPTER_OK, known, NULL);
+        return;
+    }
+    if (a->no_runner.text[0] != '\0') {
+        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
+        return;
+    }
+    s = xcalloc(1, sizeof *s);
+    *s = (struct slurm_submission){.cb = cb, .arg = arg, .job = *job};
+    snprintf(s->name, sizeof s->name, "%s", job->name);
+    want = &s->job.resources;
+    s->job.name = s->name;
+    s->job.scheduler_id = s->job.descriptor = NULL;
+    s->job.dir = s->dir = xstrdup(job->dir);
+    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
+    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
+    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
+    read_number(s);
+    slurm_busy(a);
+    if (a->gathered == NULL)
+        a->gathered_since = uv_now(a->host.loop);
+    add(a, s);
+    send_later(a);
+}
+
+static void answer_all(struct slurm_group *group, enum adapter_answer what, const char *id, const struct error *err)
+{
+    struct slurm_submission *next;
+    char task[64];
+
+    for (struct slurm_submission *s = group->first; s != NULL; s = next) {
+        next = s->next;
+        if (what == ADAPTER_OK && group->n > 1)
+            snprintf(task, sizeof task, "%.30s_%lld", id, (long long)(s->number - group->base));
+        answer(group->a, s, what, what == ADAPTER_OK && group->n > 1 ? task : id, err);
+    }
+    free(group);
+}
+
+/* Its first job alone, to see. */
+static void try_first(struct slurm_group *group)
+{
+    struct slurm_group *first;
+    struct slurm_submission *s = group->first;
+
+    group->first = s->next;
+    group->n--;
+    first = group_new(group->a, s);
+    first->rest = group;
+    slurm_send(first);
+}
+
+/* It was too large: its jobs go in smaller ones. */
+static void divide(struct slurm_group *group, const struct error *err)
+{
+    struct adapter *a = group->a;
+    struct slurm_submission *next;
+    char sentence[400];
+
+    a->array_most = (group->n + 1) / 2;
+    snprintf(sentence, sizeof sentence, "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most",
+             group->n + 1, err->text, a->array_most);
+    a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
+    for (struct slurm_submission *s = group->first; s != NULL; s = next) {
+        next = s->next;
+        add(a, s);
+    }
+    free(group);
+    set_timer(a, 0);
+}
+
+void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, bool is_definite, const char *id,
+                          const struct error *err)
+{
+    struct adapter *a = group->a;
+    struct slurm_group *rest = group->rest;
+
+    if (group->n > 1 && what != ADAPTER_OK && is_definite && !a->closing) {
+        group->why = *err;
+        try_first(group);
+        return;
+    }
+    if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX) /* it may be allowed more again */
+        a->array_most *= 2;
+    answer_all(group, what, id, err);
+    if (rest != NULL && what == ADAPTER_OK && !a->closing)
+        divide(rest, &rest->why);
+    else if (rest != NULL)
+        answer_all(rest, what == ADAPTER_OK ? ADAPTER_UNSURE : what, id, what == ADAPTER_OK ? &rest->why : err);
+}
+
+void slurm_gather_init(struct adapter *a)
+{
+    a->last_gathered = &a->gathered;
+    a->array_most = ARRAY_MAX;
+    uv_timer_init(a->host.loop, &a->gather_timer);
+    a->gather_timer.data = a;
+}
+
+void slurm_gather_stop(struct adapter *a)
+{
+    struct slurm_submission *next;
+    struct error err;
+
+    uv_timer_stop(&a->gather_timer);
+    error_set(&err, "batch_system_unsure", "the daemon ends");
+    for (struct slurm_submission *s = a->gathered; s != NULL; s = next) {
+        next = s->next;
+        answer(a, s, ADAPTER_UNSURE, NULL, &err);
+    }
+    a->gathered = NULL;
+    a->last_gathered = &a->gathered;
+}

@@ -1,0 +1,86 @@
+/* What `scontrol show config` tells of the site: where it keeps what has ended, and how large arrays may be. Asked for once it is
+ * answered no more: who changes it restarts slurmctld, and mostly for other reasons. */
+#include "scheduler-adapters/slurm.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool slurm_wait(struct waiting **list, void (*go)(void *arg), void *arg)
+{
+    bool is_first = *list == NULL;
+
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = xcalloc(1, sizeof **list);
+    **list = (struct waiting){.go = go, .arg = arg};
+    return is_first;
+}
+
+void slurm_waited(struct waiting **waiting)
+{
+    struct waiting *list = *waiting, *next;
+
+    *waiting = NULL;
+    for (; list != NULL; list = next) {
+        next = list->next;
+        list->go(list->arg);
+        free(list);
+    }
+}
+
+/* The value of "KEY   = value"; "" where there is none. */
+static void config_value(const char *text, const char *key, char *out, size_t size)
+{
+    const char *at = text;
+    size_t n = strlen(key);
+
+    out[0] = '\0';
+    while (at != NULL && strncmp(at, key, n) != 0) {
+        at = strchr(at, '\n');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    if (at == NULL)
+        return;
+    at += n + strspn(at + n, " =");
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+static void configured(void *arg, struct command_result *result)
+{
+    struct adapter *a = arg;
+    char accounting[128], completion[128], file[512], size[32];
+
+    if (slurm_check(result, "scontrol", &a->site_unknown) == 0) {
+        config_value(result->out, "AccountingStorageType", accounting, sizeof accounting);
+        config_value(result->out, "JobCompType", completion, sizeof completion);
+        config_value(result->out, "JobCompLoc", file, sizeof file);
+        config_value(result->out, "MaxArraySize", size, sizeof size);
+        a->array_max = strtoul(size, NULL, 10) > 1 ? strtoul(size, NULL, 10) - 1 : 1;
+        if (strcmp(accounting, "accounting_storage/slurmdbd") == 0) {
+            a->record = SLURM_RECORD_SACCT;
+        } else if (strcmp(completion, "jobcomp/filetxt") == 0 && file[0] == '/' && access(file, R_OK) == 0) {
+            a->record = SLURM_RECORD_FILE;
+            a->record_file = xstrdup(file);
+        } else {
+            a->record = SLURM_RECORD_NONE;
+        }
+    }
+    slurm_waited(&a->site_waiting);
+    slurm_idle(a);
+}
+
+void slurm_site_ready(struct adapter *a, void (*go)(void *arg), void *arg)
+{
+    if (a->record != SLURM_RECORD_UNASKED) {
+        go(arg);
+        return;
+    }
+    if (!slurm_wait(&a->site_waiting, go, arg))
+        return;
+    slurm_busy(a);
+    slurm_run(a, a->questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, SLURM_WORDS_MAX, configured, a);
+}
