@@ -102,6 +102,8 @@ static void add_resources(struct words *words, const struct adapter_resources *w
         add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
     if (want->gpus > 0)
         add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
+    if (want->whole_nodes)
+        add(words, "--exclusive");
     if (want->queue != NULL)
         add(words, "--partition=%s", want->queue);
     if (want->account != NULL)

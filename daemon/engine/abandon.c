@@ -34,7 +34,7 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
 
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
-    bool ends_all = job->refused && job->row.kind == JOB_MEMBERS && !has_begun(engine, job);
+    bool ends_all = job->refused && job->row.kind != JOB_TRAINING && !has_begun(engine, job);
     char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->abandon_reason, sizeof reason);
@@ -161,7 +161,7 @@ static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t no
     /* of one that was submitted more than once, what is said to have ended may be the one that came too late */
     bool doubtful = ran && (job->unknown || job->row.submissions > 1);
 
-    if (ended || job->adapter->ops->exact)
+    if (ended || job->adapter->ops->exact || job_is_inside(job))
         return now - job->missing_ms >= RECORDS_MS;
     return job->gone_ms - job->missing_ms >= (doubtful ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
 }
@@ -174,6 +174,10 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
 
     if (!ran && job_is_unwanted(job)) {
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
+        return;
+    }
+    if (!ran && job_is_inside(job)) {
+        job_abandon(engine, job, ATTEMPT_LOST, job->gone_reason);
         return;
     }
     if (!ran && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {
