@@ -5,7 +5,7 @@
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
-echo '{"adapters": {"local": {"slots": 4}}}' >config.json
+echo '{"adapters": {"local": {"slots": 4, "gpus": ["g0", "g1"]}}}' >config.json
 start_daemon --config config.json
 sql() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 
@@ -57,12 +57,32 @@ is "$(api GET "/v1/jobs?ensemble=$ID&limit=1000" | jq -c '(.jobs | map(select(.k
 	| [.jobs[] | select(.kind == "members").pilot] | unique == $p')" true "/v1/jobs says in which"
 ok "they are given back at once when nothing is left" wait_for 10 '[ -z "$(runners "--pilot")" ]'
 
+# --- as many at once as there is room for: CPUs, GPUs
+rm -f ran
+spec 12 'mkdir '"$T"'/w/{i}; ls -d '"$T"'/w/*/ | wc -l >>'"$T"'/wide; sleep 0.2; rmdir '"$T"'/w/{i}
+	exec 8>'"$T"'/gpu.$CUDA_VISIBLE_DEVICES; flock -n 8 || : >'"$T"'/shared; sleep 0.1' \
+	'.allocation |= (.count = 1 | .cpus = 4 | .gpus = 2) | .members.resources |= (.gpus = 1 | .cpus_per_task = 1)'
+mkdir w
+ID=$(submit spec.json)
+is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 12" "members with GPUs run"
+is "$(sort -n wide | tail -n 1)" 2 "as many at once as there are GPUs"
+is "$(printf '%s ' gpu.*)" "gpu.g0 gpu.g1 " "each has one of them"
+ok "no GPU is given twice" test ! -e shared
+rm -f wide gpu.*
+spec 12 'mkdir '"$T"'/w/{i}; ls -d '"$T"'/w/*/ | wc -l >>'"$T"'/wide; sleep 0.3; rmdir '"$T"'/w/{i}' \
+	'.allocation |= (.count = 1 | .cpus = 4) | .members.resources.cpus_per_task = 2'
+ID=$(submit spec.json)
+is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 12" "members of two CPUs run"
+is "$(sort -n wide | tail -n 1)" 2 "two of them at once on four"
+
 # --- killed at random: a runner of a pilot, a pilot, a runner inside; and the daemon
 rm -f ran
-spec 60 'sleep 0.4; echo {i} >>'"$T"'/ran' '.allocation.cpus = 2'
+members=$((30 + 10 * ${PILOT_KILLS:-3}))
+spec $members 'sleep 0.4; echo {i} >>'"$T"'/ran' '.allocation.cpus = 2'
 ID=$(submit spec.json)
 for ((kill = 0; kill < ${PILOT_KILLS:-3}; kill++)); do
 	wait_for 30 'running 2' || break
+	[ $kill = 0 ] || sleep "0.$((RANDOM % 10))" # at any moment
 	what=$((kill % 3))
 	# the last is the job of a member: its descriptor comes by letter, as the pilot's own does; it is none of the first two
 	victims=$(case $what in 0) runners "--pilot" ;; *) runners "--local --letter" ;; esac)
@@ -70,8 +90,8 @@ for ((kill = 0; kill < ${PILOT_KILLS:-3}; kill++)); do
 	kill -KILL "$(shuf -n 1 -e $victims)" 2>/dev/null # it may just have ended
 	if [ $what = 2 ]; then kill_daemon && start_daemon --config config.json; fi
 done
-is "$(ended '"\(.state) \(.members.succeeded)"' 90)" "complete 60" "killed at random, all members come to their end"
-is "$(sort -n ran | uniq | wc -l)" 60 "each of them ran"
+is "$(ended '"\(.state) \(.members.succeeded)"' 120)" "complete $members" "killed at random, all members come to their end"
+is "$(sort -n ran | uniq | wc -l)" $members "each of them ran"
 ok "none twice at once" test ! -e twice
 is "$(sql "SELECT count(*) FROM attempt WHERE ensemble = $ID AND outcome = 'failed'")" 0 "nothing of it is blamed on a member"
 ok "every job has ended" wait_for 20 '[ "$(sql "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
