@@ -110,6 +110,22 @@ is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 12" "the next daemon
 is "$(sort -n ran | uniq -c | awk '$1 > 1' | wc -l)" 0 "nothing ran again"
 is "$(jobs_of "$ID" pilot)" 1 "in the same allocation"
 
+# --- what was on its way when the daemon and its files were lost is handed over again
+rm -f ran
+spec 6 'sleep 0.5; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.cpus = 4 | .width = 1'
+ID=$(submit spec.json)
+wait_for 20 'running 1'
+pilot=$(jq -r 'select(.what == "ready").pid' "$STATE/run/e$ID"/jobs/*/node0/journal.jsonl)
+kill -STOP "$pilot"
+api PATCH "/v1/ensembles/$ID" '{"width": 4}' >/dev/null
+ok "jobs wait in the inbox" wait_for 20 'ls "$STATE/run/e$ID"/jobs/*/node0/inbox/*.jsonl'
+kill_daemon
+rm -f "$STATE/run/e$ID"/jobs/*/node0/inbox/*
+start_daemon --config config.json
+kill -CONT "$pilot"
+is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 6" "what a crash took out of the inbox is put there again"
+is "$(sort ran | xargs)" "0 1 2 3 4 5" "and run once"
+
 # --- an allocation that ends by its walltime: what does not fit waits for the next one
 rm -f ran
 spec 12 'sleep 0.5; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.walltime = "5s" | .allocation.cpus = 2 | .members.resources.walltime = "4s"'
@@ -118,6 +134,7 @@ is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 12" "members that do
 ok "which there was" test "$(jobs_of "$ID" pilot)" -ge 2
 is "$(sort -n ran | uniq -c | awk '$1 > 1' | wc -l)" 0 "none was started that could not end"
 is "$(sql "SELECT count(*) FROM attempt WHERE ensemble = $ID AND outcome <> 'succeeded' AND started IS NOT NULL")" 0 "or was ended for it"
+is "$(sql "SELECT count(*) FROM member WHERE ensemble = $ID AND losses > 0")" 0 "what was not started cost nothing"
 
 # --- pause, resize, cancel, idle
 spec 100 'sleep 0.2' '.allocation.count = 1 | .allocation.cpus = 4 | .allocation.idle = "1s" | .width = 4'
