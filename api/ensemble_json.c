@@ -95,6 +95,16 @@ static int add_lineage(const struct request *r, const struct ensemble_row *row, 
     return json_object_set_new(json, "family", rc == 1 && row->root == 0 ? family(r, row->id, err) : json_null());
 }
 
+static json_t *allocation_json(const struct request *r, int64_t id)
+{
+    struct engine_allocation alloc;
+
+    if (!engine_allocation(request_config(r)->engine, id, &alloc))
+        return json_null();
+    return json_pack("{s:I, s:I, s:I}", "count", (json_int_t)alloc.count, "asked", (json_int_t)alloc.asked, "running",
+                     (json_int_t)alloc.running);
+}
+
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT] = {0};
@@ -119,6 +129,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     dir = engine_ensemble_dir(request_config(r)->engine, row->id);
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);
+    json_object_set_new(json, "allocation", allocation_json(r, row->id));
     if (add_lineage(r, row, json, err) < 0 || add_training(r, row, json, err) < 0)
         goto fail;
     return json;

@@ -2,6 +2,21 @@
 
 #include "api/value.h"
 
+#include <stdio.h>
+#include <string.h>
+
+/* Names of one daemon's jobs differ in the id, which is their last part. */
+static json_t *name_of_pilot(const struct job_row *row)
+{
+    const char *last = strrchr(row->name, '-');
+    char name[sizeof row->name + 24];
+
+    if (row->pilot == 0 || last == NULL)
+        return json_null();
+    snprintf(name, sizeof name, "%.*s-%lld", (int)(last - row->name), row->name, (long long)row->pilot);
+    return value_text(name);
+}
+
 json_t *job_json(const struct job_row *row)
 {
     json_t *json = json_object();
@@ -11,6 +26,7 @@ json_t *job_json(const struct job_row *row)
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "kind", value_text(job_kind_name(row->kind)));
     json_object_set_new(json, "adapter", value_text(row->adapter));
+    json_object_set_new(json, "pilot", name_of_pilot(row));
     json_object_set_new(json, "state", value_text(job_state_name(row->state)));
     json_object_set_new(json, "scheduler_id", value_text_or_null(row->scheduler_id));
     json_object_set_new(json, "size", json_integer(row->size));

@@ -100,6 +100,7 @@ static void make_engine(struct app *app)
         .run_dir = app->config->run_dir,
         .rows_dir = app->rows_dir,
         .control_endpoint = app->control_endpoint,
+        .runner = app->config->runner,
         .python = app->python,
         .python_path = app->config->python_path,
         .stream_interface = app->config->stream_interface,

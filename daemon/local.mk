@@ -17,6 +17,8 @@ libdaemon_la_SOURCES = \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \
 	daemon/engine/pause.c \
+	daemon/engine/pilot.c daemon/engine/pilot.h daemon/engine/pilot_inbox.c daemon/engine/pilot_journal.c \
+	daemon/engine/pilot_wants.c \
 	daemon/engine/plan.c daemon/engine/plan.h daemon/engine/plan_tasks.c \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
@@ -47,6 +49,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/rows_writer.c \
 	daemon/spec/source.c daemon/spec/source.h \
 	daemon/spec/spec.c daemon/spec/spec.h \
+	daemon/spec/spec_allocation.c \
 	daemon/spec/spec_checkpoint.c \
 	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_task.c \

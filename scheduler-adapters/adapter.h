@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 4
+#define ADAPTER_ABI 5
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -27,6 +27,7 @@ struct adapter_resources {
     int gpus;            /* per member or rank, >= 0 */
     int copies;          /* members or ranks that share the job, >= 1; CPUs wanted: copies * tasks * cpus_per_task */
     int64_t memory;      /* bytes per member, 0: not said */
+    bool whole_nodes;    /* all that the nodes have, shared with nobody; where an adapter has slots, they are said instead */
     int64_t walltime_ms; /* 0: no limit */
     const char *queue;   /* NULL: not said; likewise account */
     const char *account;

@@ -30,7 +30,10 @@ static void sweep(const char *name, const atomic_bool *stop)
 
         if (i > 0)
             nanosleep(&pause, NULL);
-        quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) == 0 ? quiet + 1 : 0;
+        quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) + /* of a pilot also what its jobs started */
+                        process_signal_marked("STRETTO_PILOT", name, SIGKILL) == 0
+                    ? quiet + 1
+                    : 0;
     }
     if (quiet < 2 && !atomic_load(stop))
         log_warn("job %s: processes are left that do not die", name);

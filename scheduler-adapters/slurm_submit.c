@@ -59,6 +59,8 @@ static void add_resources(struct words *words, const struct adapter_resources *w
         words_add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
     if (want->gpus > 0)
         words_add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
+    if (want->whole_nodes)
+        words_add(words, "--exclusive");
     if (want->queue != NULL)
         words_add(words, "--partition=%s", want->queue);
     if (want->account != NULL)

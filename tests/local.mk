@@ -34,10 +34,12 @@ endif
 TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/run tests/bench/slurm.sh
+EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
+	tests/bench/run tests/bench/slurm.sh
 
 # The daemon as a whole.
 e2e_tests = \
+	tests/t/0670-pilots.t \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0720-members.t \

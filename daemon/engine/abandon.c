@@ -41,7 +41,7 @@ static bool has_run(const struct live_job *job, bool claimed_by_runner)
 
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
-    bool ends_all = job->refused && job->row.kind == JOB_MEMBERS && !has_begun(engine, job);
+    bool ends_all = job->refused && job->row.kind != JOB_TRAINING && !has_begun(engine, job);
     char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->abandon_reason, sizeof reason);
@@ -171,7 +171,7 @@ static bool is_doubtful(const struct live_job *job, bool ran)
 /* Long enough without a record, and is it sure that the job is over? */
 static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t now)
 {
-    if (ended || job->adapter->ops->exact)
+    if (ended || job->adapter->ops->exact || job_is_inside(job))
         return now - job->missing_ms >= RECORDS_MS;
     return job->gone_ms - job->missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
 }
@@ -184,6 +184,10 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
 
     if (!ran && job_is_unwanted(job)) {
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
+        return;
+    }
+    if (!ran && job_is_inside(job)) {
+        job_abandon(engine, job, ATTEMPT_LOST, job->gone_reason);
         return;
     }
     if (!ran && !job->started && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {

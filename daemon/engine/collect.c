@@ -1,5 +1,5 @@
 /* Learning how the tasks of a job ended, from the records in the run directory alone. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -15,6 +15,13 @@ enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
 
 static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
 {
+    char *job_dir = job->row.kind == JOB_PILOT ? plan_job_dir(engine, job) : NULL, *dir;
+
+    if (job_dir != NULL) {
+        dir = xasprintf("%s/pilot", job_dir);
+        free(job_dir);
+        return dir;
+    }
     return job->row.kind == JOB_TRAINING
                ? engine_rank_dir(engine, job->row.ensemble, slot->number, slot->index)
                : engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
@@ -22,6 +29,10 @@ static char *slot_dir(const struct engine *engine, const struct live_job *job, c
 
 static void task_id(const struct live_job *job, const struct slot *slot, char out[64])
 {
+    if (job->row.kind == JOB_PILOT) {
+        snprintf(out, 64, "%lld.pilot", (long long)job->row.ensemble);
+        return;
+    }
     snprintf(out, 64, job->row.kind == JOB_TRAINING ? "%lld.training.%lld" : "%lld.%lld", (long long)job->row.ensemble,
              (long long)slot->index);
 }
@@ -143,7 +154,10 @@ static bool take_records(struct engine *engine, struct live_job *job)
     json_t *records = NULL, *record;
     size_t i, next = 0;
 
-    if (job->gone && job->adapter->ops->take_records != NULL)
+    if (job_is_inside(job)) {
+        records = job->records;
+        job->records = NULL;
+    } else if (job->gone && job->adapter->ops->take_records != NULL)
         records = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
     json_array_foreach (records, i, record) { /* in the order of the slots that were open when it was submitted */
         while (next < job->n_slots && !is_of(job, &job->slots[next], record))

@@ -7,7 +7,7 @@
  *
  * Trainings go before members, and never so that all wait for all: while trainings run, their members must have room
  * beside them, and no job may wait at the head of the adapter's queue that has none. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include <string.h>
 
@@ -48,10 +48,19 @@ bool deal_fit_together(const struct known_adapter *adapter, const struct adapter
 static struct adapter_resources resources_of(const struct live_job *job)
 {
     const struct spec *spec = job->ensemble->spec;
-    struct adapter_resources r = job->row.kind == JOB_TRAINING ? spec->training.resources : spec->members.resources;
+    struct adapter_resources r;
 
+    if (job->row.kind == JOB_PILOT)
+        return pilot_resources(job->adapter, spec);
+    r = job->row.kind == JOB_TRAINING ? spec->training.resources : spec->members.resources;
     r.copies = (int)job->row.size;
     return r;
+}
+
+/* What its adapter is asked for to run members. */
+static struct adapter_resources resources_for_members(const struct live_ensemble *ens)
+{
+    return ens->allocation != NULL ? pilot_resources(ens->adapter, ens->spec) : ens->spec->members.resources;
 }
 
 void deal_account(struct live_job *job, int sign)
@@ -59,6 +68,8 @@ void deal_account(struct live_job *job, int sign)
     struct adapter_resources r = resources_of(job);
     struct known_adapter *adapter = job->adapter;
 
+    if (job_is_inside(job)) /* its pilot has them */
+        return;
     adapter->cpus += sign * cpus(&r);
     if (job->row.kind == JOB_TRAINING) {
         if (adapter->ops->slots(adapter->adapter) > 0)
@@ -70,14 +81,14 @@ void deal_account(struct live_job *job, int sign)
     adapter->dirty = true;
 }
 
-void deal_note_run(struct known_adapter *adapter, const struct job_row *row)
+void deal_note_run(int64_t *run_ms, const struct job_row *row)
 {
     int64_t ms = row->ended_ms - row->started_ms;
 
     if (row->started_ms == 0)
         return;
     ms = ms < 1 ? 1 : ms;
-    adapter->run_ms = adapter->run_ms == 0 ? ms : (7 * adapter->run_ms + ms + 7) / 8;
+    *run_ms = *run_ms == 0 ? ms : (7 * *run_ms + ms + 7) / 8;
 }
 
 /* Jobs run for hours, or for milliseconds: a place waits for none of them, and a late ensemble behind few. */
@@ -116,10 +127,11 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
         return true;
     add(&trainings, &ens->spec->training.resources, 1);
     for (struct live_ensemble *other = engine->ensembles; other != NULL; other = other->hh.next) {
+        struct adapter_resources members = resources_for_members(other);
         bool streams = other->training != NULL && other->training->job != NULL;
 
         if (other->adapter == adapter && (other == ens || streams || other->in_flight > 0) &&
-            !deal_fit_together(adapter, &trainings, &other->spec->members.resources))
+            !deal_fit_together(adapter, &trainings, &members))
             return false;
     }
     return true;
@@ -128,14 +140,14 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
 /* Is there room for its jobs beside the trainings, and the one that waits for its turn? */
 static bool fits_beside_trainings(const struct live_ensemble *ens)
 {
-    struct adapter_resources trainings = ens->adapter->trainings;
+    struct adapter_resources trainings = ens->adapter->trainings, members = resources_for_members(ens);
     const struct live_ensemble *next = next_to_train(ens->adapter);
 
     if (ens->training != NULL) /* was seen to when its training started */
         return true;
     if (next != NULL)
         add(&trainings, &next->spec->training.resources, 1);
-    return trainings.tasks == 0 || deal_fit_together(ens->adapter, &trainings, &ens->spec->members.resources);
+    return trainings.tasks == 0 || deal_fit_together(ens->adapter, &trainings, &members);
 }
 
 void deal_touch_all(struct engine *engine, const struct known_adapter *adapter)
@@ -179,7 +191,7 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
     first = next_to_train(ens->adapter);
     if (first != NULL && first != ens && ens->in_flight == 0) /* it may have waited for the last of these */
         engine_touch(engine, first);
-    if (!dispatch_wants(ens, engine_now(engine))) {
+    if (ens->allocation != NULL || !dispatch_wants(ens, engine_now(engine))) { /* pilots have places of their own */
         leave(ens);
         return;
     }
@@ -210,7 +222,7 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
             leave(ens);
             continue;
         }
-        n = dispatch_job(engine, ens, now);
+        n = dispatch_job(engine, ens, NULL, now);
         if (n < 0)
             return; /* the turn is rolled back, and memory rebuilt */
         engine->budget -= n;

@@ -1,5 +1,5 @@
 /* What an ensemble does next: start its training, make jobs of pending members up to the width, end. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -41,13 +41,18 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
     return 0;
 }
 
-static int make_job(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t n, int64_t now)
+static int make_job(struct engine *engine, struct live_ensemble *ens, struct pilot_node *node, struct member_row *rows, size_t n,
+                    int64_t now)
 {
     struct job_row row = {.ensemble = ens->row.id, .kind = JOB_MEMBERS, .size = (int64_t)n, .created_ms = now};
     struct live_job *job;
     struct error err;
 
     memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
+    if (node != NULL) {
+        row.pilot = node->pilot->job->row.id;
+        row.node = node->number;
+    }
     if (store_job_insert(engine->store, &row, &err) < 0)
         return -1;
     job = job_new(engine, ens, &row);
@@ -93,7 +98,7 @@ bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
            (has_untried(ens) || ens->due <= now);
 }
 
-int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now)
+int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, struct pilot_node *node, int64_t now)
 {
     int64_t room = ens->row.width - ens->in_flight, n;
     bool was_due = ens->due <= now;
@@ -104,7 +109,7 @@ int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t n
         room = ens->spec->pack;
     rows = xcalloc((size_t)room, sizeof *rows);
     n = choose_members(engine, ens, rows, (size_t)room, now);
-    if (n > 0 && make_job(engine, ens, rows, (size_t)n, now) < 0)
+    if (n > 0 && make_job(engine, ens, node, rows, (size_t)n, now) < 0)
         n = -1;
     free(rows);
     if (n >= 0 && was_due && store_member_next_due(engine->store, ens->row.id, &ens->due, &err) < 0)
@@ -126,6 +131,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
     log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
+    ens->to_cancel = ens->jobs; /* its pilots are given back */
     if (ens->spec->follows_up)
         follow_up_auto(engine, ens);
 }
@@ -183,8 +189,11 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         else
             training_members_over(engine, ens);
     }
-    if (ens->row.state < ENSEMBLE_COMPLETE)
+    if (ens->row.state < ENSEMBLE_COMPLETE) {
+        if (ens->allocation != NULL)
+            pilot_dispatch(engine, ens);
         return;
+    }
     cancel_jobs(engine, ens);
     if (ens->jobs == NULL && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
         engine_drop_ensemble(engine, ens);

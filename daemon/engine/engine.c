@@ -1,4 +1,4 @@
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -334,7 +334,9 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 
     if (job == NULL)
         return;
-    if (what == ENGINE_LOOK_RECORDS) {
+    if (what == ENGINE_LOOK_RECORDS && job->pilot != NULL)
+        pilot_look(engine, job->pilot);
+    if (what == ENGINE_LOOK_RECORDS && (job->pilot == NULL || !job->started)) {
         job->look = true;
         job_advance(engine, job);
     } else if (job->row.kind == JOB_TRAINING) {

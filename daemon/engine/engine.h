@@ -114,6 +114,13 @@ struct engine_adapter {
 /* false where there is none of that name. */
 bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out);
 
+/* The allocations of a live ensemble: how many there may be, wait for their turn, run. */
+struct engine_allocation {
+    int64_t count, asked, running;
+};
+/* false where there is none of that id under way, or its members are jobs of their own. */
+bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
+
 /* How much is under way. */
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 

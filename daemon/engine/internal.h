@@ -30,6 +30,9 @@
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
 
 struct engine;
+struct allocation;
+struct pilot;
+struct pilot_node;
 
 /* Something to do at a time. All zeros but for `ring` to begin with. */
 struct alarm {
@@ -85,6 +88,7 @@ struct live_ensemble {
     struct spec *spec;
     struct known_adapter *adapter;
     struct training *training; /* NULL where the spec has none */
+    struct allocation *allocation; /* NULL likewise: pilot.h */
     struct live_job *jobs;     /* oldest first */
     struct live_job *to_cancel; /* the first of those that are still to be cancelled, with all after it */
     int64_t in_flight;         /* open attempts */
@@ -116,6 +120,10 @@ struct live_job {
     struct job_row row;
     struct live_ensemble *ensemble;
     struct known_adapter *adapter;
+    struct pilot *pilot;     /* of a job of that kind */
+    struct pilot_node *node; /* on which one runs that is inside such a job; NULL where it is gone */
+    json_t *records;         /* its exit records, as the pilot handed them back */
+    bool returned;           /* never started by the pilot, and it never will be */
     struct slot *slots;
     size_t n_slots, open;
     enum job_business business; /* what is under way; nothing else is begun meanwhile */
@@ -250,15 +258,16 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
 /* dispatch.c */
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens);
 bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
-/* Make a job of pending members that may go now, at most `pack` and within the width. How many, -1 on failure (the turn
+/* Make a job of pending members that may go now, at most `pack` and within the width; to run on that node (NULL: a job of its
+ * own). How many, -1 on failure (the turn
  * is then rolled back). */
-int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, int64_t now);
+int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, struct pilot_node *node, int64_t now);
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it take a place now? */
 bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens); /* to be submitted, as far as it is concerned */
 
 /* deal.c: the places of an adapter, and who gets them */
 void deal_account(struct live_job *job, int sign); /* a job of it begins (1) or ends (-1) */
-void deal_note_run(struct known_adapter *adapter, const struct job_row *row);
+void deal_note_run(int64_t *run_ms, const struct job_row *row);
 void deal_enter(struct engine *engine, struct live_ensemble *ens); /* it may want places, or no longer */
 void deal_leave(struct engine *engine, struct live_ensemble *ens); /* it is over */
 void deal_adapters(struct engine *engine);
@@ -283,6 +292,11 @@ char *plan_job_dir(const struct engine *engine, const struct live_job *job);
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out);
 
 /* job.c, collect.c */
+/* Does it run inside another one, a pilot? Its own adapter then knows nothing of it. */
+static inline bool job_is_inside(const struct live_job *job)
+{
+    return job->row.pilot != 0;
+}
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row);
 void job_destroy(struct engine *engine, struct live_job *job);
 void job_file(struct engine *engine, struct live_job *job); /* onto the list of its adapter where it belongs */
@@ -347,6 +361,7 @@ struct outcome {
     bool recorded; /* by its runner, which says what it went on from: */
     const json_t *resumed;     /* NULL: it began afresh */
     const json_t *checkpoints; /* those of the member that are whole, the newest first; NULL: it is not known */
+    bool unstarted; /* it costs nothing, and goes back at once */
 };
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
 

@@ -1,5 +1,5 @@
 /* The life of a job: intent (committed) → files on disk → submitted → running → ended. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -36,6 +36,12 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     job->retry.ring = retry;
     HASH_ADD(hh, engine->jobs, row.id, sizeof job->row.id, job);
     DL_APPEND2(ens->jobs, job, ens_prev, ens_next);
+    if (row->kind == JOB_PILOT && ens->allocation != NULL) {
+        job->pilot = pilot_new(job);
+        alarm_set(engine, &job->pilot->look, engine_now(engine));
+    }
+    if (job_is_inside(job))
+        pilot_bind(engine, job);
     deal_account(job, 1);
     return job;
 }
@@ -62,7 +68,9 @@ void job_file(struct engine *engine, struct live_job *job)
 {
     enum job_list list = JOB_LIST_NONE;
 
-    if (!job->asked && !job->unsure)
+    if (job_is_inside(job))
+        ;
+    else if (!job->asked && !job->unsure)
         list = JOB_LIST_UNASKED;
     else if (job->asked && job->row.state != JOB_INTENT) /* also what is gone: it may come back, until it is given up */
         list = JOB_LIST_POLLED;
@@ -85,6 +93,9 @@ void job_destroy(struct engine *engine, struct live_job *job)
     if (job->ensemble->to_cancel == job)
         job->ensemble->to_cancel = job->ens_next;
     DL_DELETE2(job->ensemble->jobs, job, ens_prev, ens_next);
+    pilot_unbind(job);
+    pilot_free(engine, job->pilot);
+    json_decref(job->records);
     free(job->slots);
     free(job);
 }
@@ -102,7 +113,8 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
 
     for (size_t i = 0; i < job->n_slots; i++) {
         struct outcome out = {.outcome = outcome, .exit_code = -1, .started_ms = job->row.started_ms, .ended_ms = now,
-                              .final = outcome == ATTEMPT_FAILED};
+                              .final = outcome == ATTEMPT_FAILED,
+                              .unstarted = outcome == ATTEMPT_LOST && job_is_inside(job) && !job->started};
 
         if (job->slots[i].open && checkpoints != NULL)
             out.checkpoints = checkpoints[next++];
@@ -119,7 +131,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     if (!job->over)
         snprintf(job->row.reason, sizeof job->row.reason, "%s", reason);
     job->over = true;
-    if (!surplus_is_swept(engine, job))
+    if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job))
         return;
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
@@ -129,8 +141,8 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_job_over(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
-    if (!job->sealed) /* else it has not run, whatever its scheduler said */
-        deal_note_run(job->adapter, &job->row);
+    if (job->row.kind != JOB_PILOT && !job->sealed) /* one that is sealed has not run, whatever its scheduler said */
+        deal_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->run_ms, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
@@ -141,7 +153,7 @@ void job_note_submitted(struct engine *engine, struct live_job *job, const char 
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
         snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
-    if (job->adapter->ops->exact) /* it will find the job by its name, where others may have lost sight of it */
+    if (job->adapter->ops->exact || job_is_inside(job)) /* it will find the job by its name, where others may have lost sight of it */
         job_save_later(engine, job);
     else
         job_save(engine, job);
@@ -219,6 +231,11 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
     job->doubtful = job->doubtful || job->maybe_submitted; /* it was given up for forgotten */
     job->maybe_submitted = true;
     job->row.submissions++;
+    if (job_is_inside(job)) {
+        pilot_hand_over(engine, job, descriptor);
+        free(dir);
+        return;
+    }
     job->adapter->ops->submit(job->adapter->adapter, &ajob, submitted, ticket_new(engine, job->row.id));
     free(dir);
 }
@@ -252,6 +269,10 @@ void job_start(struct engine *engine, struct live_job *job)
     }
     if (job->open == 0) { /* all that was in it has ended */
         job_end(engine, job, "");
+        return;
+    }
+    if (job_is_inside(job) && (job->node == NULL || job->returned)) {
+        job_abandon(engine, job, ATTEMPT_LOST, "its allocation has ended before it started");
         return;
     }
     if (job->written && !job->adapter->ops->hands_over) {
@@ -317,6 +338,11 @@ static void send_cancel(struct engine *engine, struct live_job *job)
 
     plan_adapter_job(job, dir, &ajob);
     job->cancel_sent = true;
+    if (job_is_inside(job)) {
+        pilot_order_cancel(engine, job);
+        free(dir);
+        return;
+    }
     job->adapter->ops->cancel(job->adapter->adapter, &ajob, cancel_answered, ticket_new(engine, job->row.id));
     free(dir);
 }
@@ -374,6 +400,10 @@ void job_advance(struct engine *engine, struct live_job *job)
     }
     if (!job->asked) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
         return;
+    if (job->returned) {
+        job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, job->gone_reason);
+        return;
+    }
     if (job->row.state == JOB_INTENT) {
         job_start(engine, job);
         return;

@@ -1,5 +1,5 @@
 /* Building the engine's memory from the store, and freeing it. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -20,6 +20,7 @@ void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
         LL_DELETE2(engine->unsaved, ens, next_unsaved);
     spec_destroy(ens->spec);
     training_free(engine, ens->training);
+    allocation_free(engine, ens->allocation);
     free(ens);
 }
 
@@ -67,6 +68,8 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
     ens->due_alarm.ring = due;
     ens->take_over.ring = follow_up_take_over;
+    if (spec->has_allocation)
+        ens->allocation = allocation_new(ens);
     if (spec->has_training) {
         ens->training = training_new(ens);
         if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
@@ -158,6 +161,17 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
     return 0;
 }
 
+/* Its pilot was over when the daemon died: its files tell what became of it. */
+static void lose_pilot(struct engine *engine, struct live_job *job)
+{
+    job->asked = job->gone = true;
+    job->gone_ms = engine_now(engine);
+    snprintf(job->gone_reason, sizeof job->gone_reason, "its allocation has ended");
+    if (job->row.state == JOB_INTENT)
+        job->row.state = JOB_SUBMITTED;
+    job_retry_in(engine, job, 0);
+}
+
 static int adopt_jobs(struct loading *loading, struct error *err)
 {
     struct engine *engine = loading->engine;
@@ -182,6 +196,15 @@ static int adopt_jobs(struct loading *loading, struct error *err)
                 return -1;
             ens->in_flight += (int64_t)job->open;
             ens->begun = ens->begun || job->started;
+            if (job_is_inside(job) && job->node == NULL)
+                lose_pilot(engine, job);
+            continue;
+        }
+        if (row->kind == JOB_PILOT) {
+            add_slot(job, &(struct attempt_row){.number = 1});
+            job->started = row->state == JOB_RUNNING;
+            if (job->pilot != NULL)
+                job->pilot->begun = job->started;
             continue;
         }
         for (int64_t rank = 0; rank < row->size; rank++)
@@ -194,11 +217,11 @@ static int adopt_jobs(struct loading *loading, struct error *err)
     return 0;
 }
 
-/* Cancelled, but not every job was marked yet when the daemon died. */
+/* Cancelled or complete, but not every job was marked yet when the daemon died. */
 static void resume_cancels(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
-        if (ens->row.state == ENSEMBLE_CANCELLED)
+        if (ens->row.state >= ENSEMBLE_COMPLETE)
             ens->to_cancel = ens->jobs;
 }
 

@@ -1,5 +1,5 @@
 /* How an attempt ended, and what becomes of its member. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 
@@ -139,7 +139,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     };
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);
-    bool stopped = was_stopped(job, out);
+    bool stopped = was_stopped(job, out), unstarted = out->unstarted && ens->row.state != ENSEMBLE_CANCELLED;
     const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
     struct progress progress;
     struct error err;
@@ -152,7 +152,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         snprintf(attempt.resumed, sizeof attempt.resumed, "%s", resumed);
     if (progress_take(engine, job, slot, out, &progress, &err) < 0)
         return; /* the turn is doomed, and memory rebuilt */
-    next_state(ens, &member, &told, &progress, stopped, engine_now(engine));
+    next_state(ens, &member, &told, &progress, stopped || unstarted, engine_now(engine));
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
         return;
@@ -161,7 +161,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
     tell_ended(engine, job, slot, out->outcome, member.state, told.reason);
-    if (out->outcome != ATTEMPT_SUCCEEDED && !stopped)
+    if (out->outcome != ATTEMPT_SUCCEEDED && !stopped && !unstarted)
         log_warn_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
                     "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
                     (long long)slot->index, (long long)slot->number, job->row.name,
@@ -176,6 +176,8 @@ void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slo
     job->open--;
     if (job->row.kind == JOB_TRAINING)
         training_rank_ended(engine, job, slot, out);
+    else if (job->row.kind == JOB_PILOT)
+        pilot_ended(engine, job, out);
     else
         apply_to_member(engine, job, slot, out);
     engine_touch(engine, job->ensemble);

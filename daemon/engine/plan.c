@@ -5,6 +5,7 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/control_key.h"
+#include "daemon/engine/pilot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,15 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
 {
     const struct spec *spec = job->ensemble->spec;
     const struct spec_task *task = job->row.kind == JOB_TRAINING ? &spec->training : &spec->members;
+    bool pilot = job->row.kind == JOB_PILOT;
 
     *out = (struct adapter_job){
         .name = job->row.name,
         .scheduler_id = job->row.scheduler_id[0] ? job->row.scheduler_id : NULL,
         .dir = dir,
-        .resources = task->resources,
+        .resources = pilot ? pilot_resources(job->adapter, spec) : task->resources,
         .submitted_ms = job->row.submitted_ms,
-        .grace_ms = task->grace_ms,
+        .grace_ms = pilot ? spec->allocation.grace_ms : task->grace_ms,
     };
     out->resources.copies = (int)job->row.size;
 }
@@ -91,6 +93,25 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     free(dir);
 }
 
+/* What the pilot is to know, on each of its nodes. */
+static void plan_pilot(const struct engine *engine, const struct live_job *job, const char *control_key, struct job_plan *plan)
+{
+    const struct spec *spec = job->ensemble->spec;
+    const struct spec_allocation *alloc = &spec->allocation;
+    struct adapter_resources r = pilot_resources(job->adapter, spec);
+    char *dir = plan_job_dir(engine, job);
+    json_t *config = json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
+                               "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint,
+                               "control_key", control_key, "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task,
+                               "memory", (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "member_walltime",
+                               (double)spec->members.resources.walltime_ms / 1000, "flush", !job->adapter->ops->same_host);
+
+    if (alloc->launcher != NULL)
+        json_object_set(config, "launcher", (json_t *)alloc->launcher);
+    add_json(plan, job, xasprintf("%s/pilot.json", dir), config);
+    add_dir(plan, dir);
+}
+
 void plan_drop(struct job_plan *plan)
 {
     for (size_t i = 0; i < plan->n_dirs; i++)
@@ -106,18 +127,18 @@ void plan_drop(struct job_plan *plan)
 
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
-    bool training = job->row.kind == JOB_TRAINING;
+    bool training = job->row.kind == JOB_TRAINING, pilot = job->row.kind == JOB_PILOT;
     char key[CONTROL_KEY_SIZE], *dir;
     const struct spec_task *what = training ? &job->ensemble->spec->training : &job->ensemble->spec->members;
     struct jobdesc desc = {
         .job = job->row.name,
         .ensemble = job->row.ensemble,
-        .kind = training ? JOBDESC_TRAINING : JOBDESC_MEMBERS,
+        .kind = training ? JOBDESC_TRAINING : pilot ? JOBDESC_PILOT : JOBDESC_MEMBERS,
         .control = engine->ports.control_endpoint,
         .control_key = key,
-        .walltime_ms = what->resources.walltime_ms,
-        .grace_ms = what->grace_ms,
-        .tmpdir = training || what->tmpdir, /* the ranks' sockets lie there */
+        .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : what->resources.walltime_ms,
+        .grace_ms = pilot ? job->ensemble->spec->allocation.grace_ms : what->grace_ms,
+        .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
     };
     const struct spec_checkpoint *checkpoint = &job->ensemble->spec->checkpoint;
     struct jobdesc_text text;
@@ -132,7 +153,9 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     plan->descriptor = jobdesc_end(&text);
     if (training)
         plan_training(engine, job, key, plan);
-    if (job->adapter->ops->hands_over)
+    if (pilot)
+        plan_pilot(engine, job, key, plan);
+    if (job->adapter->ops->hands_over || job_is_inside(job))
         return;
     dir = plan_job_dir(engine, job);
     add_file(plan, job, xasprintf("%s/job.json", dir), plan->descriptor);

@@ -199,6 +199,22 @@ static void put_rank(struct planner *p, const struct slot *slot)
     free(dir);
 }
 
+/* The runner once more, which stays and takes jobs. */
+static void put_pilot(struct planner *p)
+{
+    long long id = p->job->row.ensemble;
+    char *dir = plan_job_dir(p->engine, p->job), *name = xasprintf("%lld.pilot", id), *own = xasprintf("%s/pilot", dir);
+
+    jobdesc_task_begin(p->out, &(const struct jobdesc_task){.id = name, .dir = own, .ntasks = 1});
+    jobdesc_arg(p->out, p->engine->ports.runner);
+    jobdesc_arg(p->out, "--pilot");
+    jobdesc_arg(p->out, dir);
+    jobdesc_task_end(p->out);
+    free(dir);
+    free(name);
+    free(own);
+}
+
 int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out)
 {
     struct planner p = {.engine = engine, .job = job, .out = out};
@@ -210,6 +226,8 @@ int plan_tasks(const struct engine *engine, const struct live_job *job, struct j
             continue;
         if (job->row.kind == JOB_TRAINING)
             put_rank(&p, &job->slots[i]);
+        else if (job->row.kind == JOB_PILOT)
+            put_pilot(&p);
         else
             rc = put_member(&p, &job->slots[i]);
     }

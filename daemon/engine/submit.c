@@ -1,5 +1,5 @@
 /* Accepting a spec: checked against what can run here, then stored. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pilot.h"
 
 #include "common/log.h"
 
@@ -15,6 +15,21 @@ static int check_task(struct known_adapter *adapter, const struct spec_task *tas
     if (adapter->ops->check(adapter->adapter, &task->resources, err) == 0)
         return 0;
     snprintf(pointer, sizeof pointer, "%s/resources%.200s", at, err->pointer);
+    memcpy(err->pointer, pointer, sizeof pointer);
+    return -1;
+}
+
+/* The same of an allocation, which has names of its own for what it asks for. */
+static int check_allocation(struct known_adapter *adapter, const struct spec *spec, struct error *err)
+{
+    struct adapter_resources r = pilot_resources(adapter, spec);
+    char pointer[sizeof err->pointer];
+    bool cpus;
+
+    if (adapter->ops->check(adapter->adapter, &r, err) == 0)
+        return 0;
+    cpus = strcmp(err->pointer, "/tasks") == 0 || strcmp(err->pointer, "/cpus_per_task") == 0;
+    snprintf(pointer, sizeof pointer, "/allocation%.200s", cpus ? "/cpus" : err->pointer);
     memcpy(err->pointer, pointer, sizeof pointer);
     return -1;
 }
@@ -38,7 +53,7 @@ static int64_t sum(int64_t a, int copies_a, int64_t b, int copies_b)
 
 /* The same for what else the adapter counts: could one job of both run? */
 static int check_sum(struct known_adapter *adapter, const struct adapter_resources *training,
-                     const struct adapter_resources *members, struct error *err)
+                     const struct adapter_resources *members, const char *at, struct error *err)
 {
     int64_t gpus = sum(training->gpus, training->copies, members->gpus, members->copies);
     struct adapter_resources both = {
@@ -49,20 +64,21 @@ static int check_sum(struct known_adapter *adapter, const struct adapter_resourc
         .gpus = gpus > INT32_MAX ? INT32_MAX : (int)gpus,
         .memory = sum(training->memory, training->copies, members->memory, members->copies),
     };
-    char text[sizeof err->text];
+    char text[sizeof err->text], pointer[64];
 
     if (adapter->ops->check(adapter->adapter, &both, err) == 0)
         return 0;
     snprintf(text, sizeof text, "a job of members must run beside the training: %.300s", err->text);
-    return error_at(err, "resources_impossible", strcmp(err->pointer, "/memory") == 0 ? "/members/resources/memory" :
-                    "/members/resources/gpus", "%s", text);
+    snprintf(pointer, sizeof pointer, "%s%s", at, strcmp(err->pointer, "/memory") == 0 ? "/memory" : "/gpus");
+    return error_at(err, "resources_impossible", pointer, "%s", text);
 }
 
 /* A training holds its slots while its members run: both must fit at once, or nothing ever ends. */
 static int check_together(struct known_adapter *adapter, const struct spec *spec, struct error *err)
 {
+    struct adapter_resources members = spec->has_allocation ? pilot_resources(adapter, spec) : spec->members.resources;
     int slots = adapter->ops->slots(adapter->adapter);
-    int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&spec->members.resources);
+    int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&members);
 
     if (slots > 0 && spec->members_first)
         return error_at(err, "spec_impossible_value", "/start",
@@ -71,10 +87,11 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
     if (slots == 0)
         return 0;
     if (wanted <= slots)
-        return check_sum(adapter, &spec->training.resources, &spec->members.resources, err);
-    return error_at(err, "resources_impossible", "/members/resources/tasks",
+        return check_sum(adapter, &spec->training.resources, &members, spec->has_allocation ? "/allocation" : "/members/resources",
+                         err);
+    return error_at(err, "resources_impossible", spec->has_allocation ? "/allocation/cpus" : "/members/resources/tasks",
                     "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
-                    cpus(&spec->members.resources), cpus(&spec->training.resources), spec->adapter, slots);
+                    cpus(&members), cpus(&spec->training.resources), spec->adapter, slots);
 }
 
 int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err)
@@ -84,7 +101,7 @@ int engine_check_resources(struct engine *engine, const struct spec *spec, struc
     HASH_FIND_STR(engine->adapters, spec->adapter, adapter);
     if (adapter == NULL)
         return error_at(err, "spec_unknown_adapter", "/adapter", "there is no adapter \"%.60s\" here", spec->adapter);
-    if (check_task(adapter, &spec->members, "/members", err) < 0)
+    if ((spec->has_allocation ? check_allocation(adapter, spec, err) : check_task(adapter, &spec->members, "/members", err)) < 0)
         return -1;
     if (!spec->has_training)
         return 0;

@@ -112,7 +112,7 @@ bool surplus_is_swept(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
     char *dir;
 
-    if (job->swept || (!job->waits && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
+    if (job->swept || job_is_inside(job) || (!job->waits && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
         return true;
     if (job->sweeping)
         return false;

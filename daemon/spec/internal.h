@@ -10,6 +10,8 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
                        struct error *err);
 /* `follow_up`, once it is known whether there is a training. */
 int spec_parse_follow_up(struct spec *spec, struct error *err);
+/* The allocation object at /allocation, after the members. */
+int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *err);
 /* The training object at /training. Fills in the buffer's defaults in the object itself. */
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err);
 /* `checkpoint` of members; after their resources. */

@@ -81,9 +81,9 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
 
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "start", "training",
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "start", "allocation", "training",
                                        "follow_up", NULL};
-    const json_t *members = NULL, *training = NULL;
+    const json_t *members = NULL, *training = NULL, *allocation = NULL;
 
     spec->adapter = "local";
     spec->pack = 1;
@@ -100,10 +100,12 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
         jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
         jsonx_int(spec->json, "", "share", JSONX_OPTIONAL, 1, 1000, &spec->share, err) < 0 ||
+        jsonx_object(spec->json, "", "allocation", JSONX_OPTIONAL, &allocation, err) < 0 ||
         jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;
     if (parse_start(spec, training != NULL, err) < 0 ||
+        (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
         (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0))
         return -1;
     return spec_parse_follow_up(spec, err);

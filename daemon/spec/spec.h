@@ -27,6 +27,16 @@ struct spec_checkpoint {
     int64_t attempts;     /* in a row without progress, before a member is given up */
 };
 
+/* Large jobs in which the members run, instead of jobs of their own. */
+struct spec_allocation {
+    struct adapter_resources resources; /* of one of them, as the adapter is asked for it */
+    int64_t count;                /* at once */
+    int64_t cpus, gpus, memory;   /* of each node; cpus and memory 0: all that it has */
+    int64_t idle_ms;              /* after which it is given back */
+    int64_t grace_ms;
+    const json_t *launcher; /* words that start a program on every node; NULL: the pilot's own */
+};
+
 struct spec {
     json_t *json; /* owns every borrowed pointer below */
     const char *name;
@@ -41,6 +51,8 @@ struct spec {
     int64_t share; /* of the places of an adapter, where several ensembles want them */
     bool follows_up;    /* follow-ups are made by themselves, */
     int64_t follow_ups; /* as long as the family has fewer than these */
+    bool has_allocation;
+    struct spec_allocation allocation;
     bool has_training;
     bool members_first; /* the training is submitted once a member runs, instead of before all */
     struct spec_task training;

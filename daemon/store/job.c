@@ -5,10 +5,10 @@
 
 #define COLUMNS                                                                                                        \
     "id, ensemble, kind, adapter, name, state, scheduler_id, size, submissions, cancel, reason, created, submitted, "  \
-    "started, ended"
+    "started, ended, pilot, node"
 
 static const char *const state_names[] = {"intent", "submitted", "running", "ended"};
-static const char *const kind_names[] = {"members", "training"};
+static const char *const kind_names[] = {"members", "training", "pilot"};
 
 const char *job_state_name(enum job_state state)
 {
@@ -22,7 +22,7 @@ static void read_row(sqlite3_stmt *stmt, struct job_row *row)
     row->id = sqlite3_column_int64(stmt, 0);
     row->ensemble = sqlite3_column_int64(stmt, 1);
     store_text(stmt, 2, word, sizeof word);
-    row->kind = strcmp(word, "training") == 0 ? JOB_TRAINING : JOB_MEMBERS;
+    row->kind = strcmp(word, "training") == 0 ? JOB_TRAINING : strcmp(word, "pilot") == 0 ? JOB_PILOT : JOB_MEMBERS;
     store_text(stmt, 3, row->adapter, sizeof row->adapter);
     store_text(stmt, 4, row->name, sizeof row->name);
     store_text(stmt, 5, word, sizeof word);
@@ -37,17 +37,19 @@ static void read_row(sqlite3_stmt *stmt, struct job_row *row)
     row->submitted_ms = sqlite3_column_int64(stmt, 12);
     row->started_ms = sqlite3_column_int64(stmt, 13);
     row->ended_ms = sqlite3_column_int64(stmt, 14);
+    row->pilot = sqlite3_column_int64(stmt, 15);
+    row->node = sqlite3_column_int64(stmt, 16);
 }
 
 int store_job_insert(struct store *store, struct job_row *row, struct error *err)
 {
     /* The name holds the id, which the same statement gives: one more than was ever given. */
     if (store_exec(store, err,
-                   "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created) "
-                   "SELECT n, ?1, ?2, ?3, 'st-' || ?4 || '-' || n, 'intent', ?5, ?6 FROM (SELECT 1 + coalesce((SELECT seq "
+                   "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node) "
+                   "SELECT n, ?1, ?2, ?3, 'st-' || ?4 || '-' || n, 'intent', ?5, ?6, ?7, ?8 FROM (SELECT 1 + coalesce((SELECT seq "
                    "FROM sqlite_sequence WHERE name = 'job'), 0) AS n)",
-                   "itttii", row->ensemble, kind_names[row->kind], row->adapter, store_instance(store), row->size,
-                   row->created_ms) < 0)
+                   "itttiimi", row->ensemble, kind_names[row->kind], row->adapter, store_instance(store), row->size,
+                   row->created_ms, row->pilot, row->node) < 0)
         return -1;
     row->id = store_last_id(store);
     row->state = JOB_INTENT;

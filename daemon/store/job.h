@@ -4,7 +4,7 @@
 #include "daemon/store/store.h"
 
 enum job_state { JOB_INTENT, JOB_SUBMITTED, JOB_RUNNING, JOB_ENDED };
-enum job_kind { JOB_MEMBERS, JOB_TRAINING };
+enum job_kind { JOB_MEMBERS, JOB_TRAINING, JOB_PILOT };
 
 struct job_row {
     int64_t id, ensemble;
@@ -14,6 +14,8 @@ struct job_row {
     enum job_state state;
     char scheduler_id[64]; /* "" none */
     int64_t size;          /* attempts or ranks in it */
+    int64_t pilot;         /* the job in whose allocation it runs; 0: a job of its own */
+    int64_t node;          /* there */
     int64_t submissions;   /* how often the scheduler was asked */
     bool cancel;           /* it is to end */
     char reason[512];

@@ -214,11 +214,11 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         error_at(err, BAD, "/control_key", "\"control_key\" must be 32 hex digits");
         goto fail;
     }
-    if (strcmp(kind, "members") != 0 && strcmp(kind, "training") != 0) {
-        error_at(err, BAD, "/kind", "\"kind\" must be \"members\" or \"training\"");
+    if (strcmp(kind, "members") != 0 && strcmp(kind, "training") != 0 && strcmp(kind, "pilot") != 0) {
+        error_at(err, BAD, "/kind", "\"kind\" must be \"members\", \"training\" or \"pilot\"");
         goto fail;
     }
-    desc->kind = kind[0] == 'm' ? JOBDESC_MEMBERS : JOBDESC_TRAINING;
+    desc->kind = kind[0] == 'm' ? JOBDESC_MEMBERS : kind[0] == 't' ? JOBDESC_TRAINING : JOBDESC_PILOT;
     if (parse_tasks(tasks, desc, err) < 0)
         goto fail;
     return desc;

@@ -12,7 +12,7 @@
 #define JOB_NAME_MAX 63
 #define JOB_TASKS_MAX 100000
 
-enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING };
+enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING, JOBDESC_PILOT };
 
 struct jobdesc_task {
     const char *id;           /* "7.123", or "7.training.0": unique in the job, printable, no '/' */

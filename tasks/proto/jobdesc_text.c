@@ -31,7 +31,7 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     raw(t, "{\"version\":1");
     string(t, ",\"job\":", desc->job);
     text_add(&t->text, ",\"ensemble\":%" PRId64 ",\"kind\":\"%s\"", desc->ensemble,
-             desc->kind == JOBDESC_MEMBERS ? "members" : "training");
+             desc->kind == JOBDESC_MEMBERS ? "members" : desc->kind == JOBDESC_TRAINING ? "training" : "pilot");
     string(t, ",\"control\":", desc->control);
     string(t, ",\"control_key\":", desc->control_key);
     seconds(t, ",\"walltime\":", desc->walltime_ms);

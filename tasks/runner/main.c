@@ -7,6 +7,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
+#include "tasks/runner/pilot.h"
 #include "tasks/runner/run.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/shell.h"
@@ -30,6 +31,7 @@ struct options {
     pid_t daemon; /* our parent, then */
     int letter; /* that it wrote, in place of job.json; -1: none */
     const char *gpus; /* ids of those that the job was given, separated by commas; NULL: nobody keeps count of them */
+    bool pilot, node; /* jobdir is a pilot's: on the first node of its allocation, on any */
 };
 
 /* Descriptors 0 to 2 are open, and nothing that the starter leaked is. */
@@ -233,6 +235,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
 static int usage(void)
 {
     fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] JOBDIR\n"
+                    "       stretto-run --pilot|--pilot-node JOBDIR\n"
                     "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts it.\n");
     return EX_USAGE;
 }
@@ -248,6 +251,10 @@ static bool read_options(int argc, char **argv, struct options *options)
             options->letter = 0;
         else if (strncmp(argv[i], "--gpus=", 7) == 0)
             options->gpus = argv[i] + 7;
+        else if (strcmp(argv[i], "--pilot") == 0)
+            options->pilot = true;
+        else if (strcmp(argv[i], "--pilot-node") == 0)
+            options->node = true;
         else
             return false;
     }
@@ -255,13 +262,47 @@ static bool read_options(int argc, char **argv, struct options *options)
     return i == argc - 1;
 }
 
+/* The job of one directory, by whatever started us. */
+static int run(const struct options *options, int signal_fd, int64_t started_ms)
+{
+    struct error err;
+    char *jobdir = find_jobdir(options, &err);
+    int status;
+
+    if (jobdir == NULL) {
+        status = options->letter >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
+        log_error("%s", err.text);
+        return status;
+    }
+    if (options->local) {
+        runlog_begin(jobdir);
+        file_flush_nothing(); /* a crash of this host ends the job with all it did: no record needs to outlive it */
+    }
+    if (chdir("/") < 0) { /* so that it keeps no file system busy; where that fails, it does */
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    status = run_directory(options, jobdir, signal_fd, started_ms);
+    if (status != 0)
+        runlog_keep();
+    free(jobdir);
+    return status;
+}
+
+int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms)
+{
+    struct options options = {.jobdir = jobdir, .local = true, .daemon = pilot, .letter = letter, .gpus = gpus};
+    struct error err;
+    int signal_fd = run_signals(&err);
+
+    return signal_fd < 0 ? EX_OSERR : run(&options, signal_fd, started_ms);
+}
+
 int main(int argc, char **argv)
 {
     int64_t started_ms = time_monotonic_ms();
     struct options options = {.daemon = getppid(), .letter = -1};
     struct error err;
-    int signal_fd, status;
-    char *jobdir;
+    int signal_fd;
 
     if (shell_is_meant(argc, argv))
         return shell_become(argc, argv);
@@ -279,26 +320,13 @@ int main(int argc, char **argv)
     }
     if (!read_options(argc, argv, &options))
         return usage();
+    if (options.pilot || options.node) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        return pilot_main(options.jobdir, options.node, signal_fd);
+    }
     if (options.letter >= 0 && (options.letter = take_letter(&err)) < 0) {
         log_error("%s", err.text);
         return EX_OSERR;
     }
-    jobdir = find_jobdir(&options, &err);
-    if (jobdir == NULL) {
-        status = options.letter >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
-        log_error("%s", err.text);
-        return status;
-    }
-    if (options.local) {
-        runlog_begin(jobdir);
-        file_flush_nothing(); /* a crash of this host ends the job with all it did: no record needs to outlive it */
-    }
-    if (chdir("/") < 0) { /* so that it keeps no file system busy; where that fails, it does */
-    }
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    status = run_directory(&options, jobdir, signal_fd, started_ms);
-    if (status != 0)
-        runlog_keep();
-    free(jobdir);
-    return status;
+    return run(&options, signal_fd, started_ms);
 }

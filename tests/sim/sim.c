@@ -249,6 +249,7 @@ void sim_boot(struct sim *sim)
         .rundir = sim,
         .run_dir = "/run",
         .control_endpoint = "",
+        .runner = "/stretto-run",
         .python = "",
         .python_path = "",
         .examples_dir = "",

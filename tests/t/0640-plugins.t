@@ -127,7 +127,9 @@ start_daemon --config strettod.json
 api GET /v1/adapters >adapters.json
 is "$(jq -c '[.adapters[].name]' adapters.json)" '["local","pbs","slurm","template"]' "the daemon starts, with what can be used"
 refused() { jq -r --arg path "$T/adapters/$1.so" '.refused[] | select(.path == $path) | "\(.code): \(.reason)"' adapters.json; }
-like "$(refused newer)" "^plugin_wrong_version: $T/adapters/newer.so was built for version 5 .* has version 4" "another version"
+abi=$(sed -n 's/^#define ADAPTER_ABI //p' "$srcdir/scheduler-adapters/adapter.h")
+like "$(refused newer)" "^plugin_wrong_version: $T/adapters/newer.so was built for version $((abi + 1)) .* has version $abi" \
+	"another version"
 like "$(refused clash)" '^plugin_name_taken: .*"local"' "the name of a built-in one"
 like "$(refused hole)" '^plugin_unusable: .*lacks a method' "a method is missing"
 like "$(refused unset)" '^plugin_configuration: .*/adapters/unset/program' "settings are missing"

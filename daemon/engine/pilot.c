@@ -1,0 +1,193 @@
+/* The life of a pilot: its job, and what becomes of the jobs in it when that is over. */
+#include "daemon/engine/pilot.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define LOOK_MS 1000    /* between looks into the journals where no message says that there is news */
+#define FAILURES_MAX 10 /* pilots in a row in which nothing began, before the ensemble is given up */
+
+static void wake(struct engine *engine, struct alarm *alarm)
+{
+    engine_touch(engine, heap_entry(alarm, struct allocation, wake)->ensemble);
+}
+
+struct allocation *allocation_new(struct live_ensemble *ens)
+{
+    struct allocation *alloc = xcalloc(1, sizeof *alloc);
+
+    alloc->ensemble = ens;
+    alloc->wake.ring = wake;
+    return alloc;
+}
+
+void allocation_free(struct engine *engine, struct allocation *alloc)
+{
+    if (alloc == NULL)
+        return;
+    alarm_set(engine, &alloc->wake, INT64_MAX);
+    free(alloc);
+}
+
+static void look(struct engine *engine, struct alarm *alarm)
+{
+    struct pilot *pilot = heap_entry(alarm, struct pilot, look);
+
+    if (pilot->finished)
+        return;
+    alarm_set(engine, &pilot->look, engine_now(engine) + LOOK_MS);
+    if (pilot->job->started)
+        pilot_look(engine, pilot);
+}
+
+struct pilot *pilot_new(struct live_job *job)
+{
+    struct pilot *pilot = xcalloc(1, sizeof *pilot);
+
+    pilot->job = job;
+    pilot->n_nodes = job->ensemble->spec->allocation.resources.nodes;
+    pilot->nodes = xcalloc((size_t)pilot->n_nodes, sizeof *pilot->nodes);
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        pilot->nodes[i] = (struct pilot_node){.pilot = pilot, .number = i};
+    pilot->look.ring = look;
+    DL_APPEND(job->ensemble->allocation->pilots, pilot);
+    return pilot;
+}
+
+void pilot_free(struct engine *engine, struct pilot *pilot)
+{
+    if (pilot == NULL)
+        return;
+    for (struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)
+        if (job->node != NULL && job->node->pilot == pilot)
+            job->node = NULL;
+    alarm_set(engine, &pilot->look, INT64_MAX);
+    for (int64_t i = 0; i < pilot->n_nodes; i++) {
+        alarm_set(engine, &pilot->nodes[i].flush, INT64_MAX);
+        free(pilot->nodes[i].orders.data);
+        free(pilot->nodes[i].handed);
+    }
+    DL_DELETE(pilot->job->ensemble->allocation->pilots, pilot);
+    free(pilot->nodes);
+    free(pilot);
+}
+
+void pilot_bind(struct engine *engine, struct live_job *job)
+{
+    struct live_job *other = engine_find_job(engine, job->row.pilot);
+
+    if (other == NULL || other->pilot == NULL || job->row.node < 0 || job->row.node >= other->pilot->n_nodes)
+        return;
+    job->node = &other->pilot->nodes[job->row.node];
+    job->node->jobs++;
+}
+
+void pilot_unbind(struct live_job *job)
+{
+    if (job->node != NULL)
+        job->node->jobs--;
+    job->node = NULL;
+}
+
+void pilot_release(struct engine *engine, struct live_job *job, const char *reason)
+{
+    pilot_unbind(job);
+    job->asked = true;
+    if (!job->gone && !job->returned) {
+        job->gone = true;
+        job->unknown = false;
+        job->gone_ms = engine_now(engine);
+        snprintf(job->gone_reason, sizeof job->gone_reason, "its allocation has ended%s%.200s", reason[0] ? ": " : "", reason);
+        if (job->row.state == JOB_INTENT && job->maybe_submitted) /* its files tell whether it has begun */
+            job->row.state = JOB_SUBMITTED;
+    }
+    job_advance(engine, job);
+}
+
+bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out)
+{
+    const struct live_ensemble *ens = engine_find_ensemble(engine, ensemble);
+
+    if (ens == NULL || ens->allocation == NULL)
+        return false;
+    *out = (struct engine_allocation){.count = ens->spec->allocation.count};
+    for (const struct pilot *pilot = ens->allocation->pilots; pilot != NULL; pilot = pilot->next) {
+        out->asked += !pilot->job->started && !pilot->job->over;
+        out->running += pilot->job->started && !pilot->job->over;
+    }
+    return true;
+}
+
+static int64_t backoff(int failures)
+{
+    int64_t ms = BACKOFF_FIRST_MS;
+
+    for (int i = 1; i < failures && ms < BACKOFF_MAX_MS; i++)
+        ms *= 2;
+    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+}
+
+/* One that fails before anything has begun in it would do so again and again. */
+static void count_failure(struct engine *engine, const struct pilot *pilot)
+{
+    const struct live_job *job = pilot->job;
+    struct live_ensemble *ens = job->ensemble;
+    struct allocation *alloc = ens->allocation;
+    char why[sizeof pilot->failure + 80];
+
+    if (pilot->failure[0] == '\0' || pilot->begun || job->row.cancel)
+        return;
+    log_warn_of(LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, pilot->failure);
+
+    alloc->failures++;
+    alloc->not_before = engine_now(engine) + backoff(alloc->failures);
+    if (alloc->failures < FAILURES_MAX)
+        return;
+    snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, pilot->failure);
+    engine_end_ensemble(engine, ens, why);
+}
+
+void pilot_ended(struct engine *engine, struct live_job *job, const struct outcome *out)
+{
+    struct live_ensemble *ens = job->ensemble;
+
+    engine_event(engine, "allocation.ended", ens->row.id, -1,
+                 json_pack("{s:s, s:s, s:s}", "job", job->row.name, "outcome", attempt_outcome_name(out->outcome), "reason",
+                           out->reason));
+    if (out->outcome != ATTEMPT_SUCCEEDED)
+        snprintf(job->pilot->failure, sizeof job->pilot->failure, "%s: %.450s", attempt_outcome_name(out->outcome), out->reason);
+}
+
+bool pilot_is_finished(struct engine *engine, struct live_job *job)
+{
+    struct pilot *pilot = job->pilot;
+    struct live_job *inside, *next;
+    bool all = true;
+
+    if (pilot->finished)
+        return true;
+    if (!pilot->finishing) {
+        pilot->finishing = true;
+        for (int64_t i = 0; i < pilot->n_nodes; i++)
+            pilot->nodes[i].whole = !job->maybe_submitted;
+        if (job->maybe_submitted)
+            pilot_look(engine, pilot);
+    }
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        all = all && pilot->nodes[i].whole;
+    if (!all)
+        return false;
+    pilot->finished = true;
+    count_failure(engine, pilot);
+    for (inside = job->ensemble->jobs; inside != NULL; inside = next) {
+        next = inside->ens_next;
+        if (inside->node != NULL && inside->node->pilot == pilot)
+            pilot_release(engine, inside, job->row.reason);
+    }
+    return true;
+}

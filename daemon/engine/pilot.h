@@ -1,0 +1,79 @@
+/* Allocations as pilots: a few large jobs of an ensemble, of kind `pilot`, in which the jobs of its members run.
+ *
+ * To its adapter a pilot is a job like any other: intent, a unique name, claim, poll, cancel. Its runner starts a pilot
+ * (stretto-run --pilot) on each of its nodes, which takes jobs from an inbox in the run directory and tells of them in a
+ * journal there (docs/run-directory.md). A member job is bound to one node of one pilot for its life (job_row.pilot, .node):
+ * what became of it stands in that journal, and its files, and no adapter is asked about it. A job that its node returned, or
+ * that had not begun when its pilot ended, costs its members nothing. Shared by the engine's files only. */
+#ifndef DAEMON_ENGINE_PILOT_H
+#define DAEMON_ENGINE_PILOT_H
+#include "common/text.h"
+#include "daemon/engine/internal.h"
+
+struct pilot_node {
+    struct pilot *pilot;
+    int64_t number;
+    bool ready, over;    /* its journal says so */
+    bool whole;          /* its journal was read to the end, since memory was loaded, or since the pilot's job is over */
+    bool reading, again; /* it is being read; and is to be once more */
+    int64_t offset;      /* read so far */
+    int64_t fits;        /* jobs of members that run there at once */
+    int64_t jobs;        /* that are bound to it, and not over */
+    struct text orders;  /* for its inbox: not written yet, */
+    int64_t *handed;     /* and the jobs of whose hand-over they tell */
+    size_t n_handed;
+    bool writing;
+    struct alarm flush;
+};
+
+struct pilot {
+    struct live_job *job;
+    struct pilot_node *nodes;
+    int64_t n_nodes;
+    int64_t deadline_ms;      /* 0: none is known */
+    bool begun;               /* a job of members has begun in it */
+    char failure[512];        /* why it ended by itself; "": it did not */
+    bool finishing, finished; /* its job is over; and all that its journals say is known */
+    struct alarm look;
+    struct pilot *prev, *next; /* of its ensemble */
+};
+
+/* What a live ensemble knows of its allocations. */
+struct allocation {
+    struct live_ensemble *ensemble;
+    struct pilot *pilots; /* oldest first */
+    int64_t queue_ms;     /* how long the last one waited */
+    int64_t run_ms;       /* how long jobs of members ran of late; 0: none has ended yet */
+    int64_t fits;         /* jobs of members in a pilot at once; 0: not known yet */
+    int failures;         /* pilots in a row that ended by themselves before anything began in them */
+    int64_t not_before;   /* that the next one is asked for */
+    struct alarm wake;
+};
+
+/* pilot.c: their lives */
+struct allocation *allocation_new(struct live_ensemble *ens);
+void allocation_free(struct engine *engine, struct allocation *alloc);
+struct pilot *pilot_new(struct live_job *job);
+void pilot_free(struct engine *engine, struct pilot *pilot);
+void pilot_ended(struct engine *engine, struct live_job *job, const struct outcome *out);
+/* Its job is over: has all that its journals tell been heard? If not yet, job_end() is called again. */
+bool pilot_is_finished(struct engine *engine, struct live_job *job);
+void pilot_bind(struct engine *engine, struct live_job *job); /* a job to its node, by its row; none, where the pilot is gone */
+void pilot_unbind(struct live_job *job);
+/* It was bound to a node that is no more. May end and free the job. */
+void pilot_release(struct engine *engine, struct live_job *job, const char *reason);
+
+/* pilot_wants.c: how many there are to be, and which job goes where */
+struct adapter_resources pilot_resources(const struct known_adapter *adapter, const struct spec *spec);
+void pilot_dispatch(struct engine *engine, struct live_ensemble *ens);
+int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory); /* jobs of members at once */
+
+/* pilot_inbox.c: handing over */
+void pilot_hand_over(struct engine *engine, struct live_job *job, const char *descriptor);
+void pilot_order_cancel(struct engine *engine, struct live_job *job);
+void pilot_flush(struct engine *engine, struct alarm *alarm);
+
+/* pilot_journal.c: what became of it */
+void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may tell something new */
+char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node); /* to be freed */
+#endif

@@ -1,0 +1,124 @@
+/* Handing jobs over to a pilot: their descriptors, many in one file, renamed into the inbox of its node. Handing one over once
+ * more is harmless: the pilot knows what it has, and of two runners only one can claim the job. */
+#include "daemon/engine/pilot.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is on its way to a node. */
+struct batch {
+    struct ticket *ticket; /* the pilot's job */
+    int64_t node;
+    int64_t *jobs;
+    size_t n;
+};
+
+static void order_flush(struct engine *engine, struct pilot_node *node, int64_t when_ms)
+{
+    node->flush.ring = pilot_flush;
+    if (!node->writing && !heap_holds(&node->flush.node))
+        alarm_set(engine, &node->flush, when_ms); /* at the next tick: what comes until then goes into the same file */
+}
+
+/* Its node may have gone meanwhile. */
+static void handed_over(struct engine *engine, const struct batch *batch, bool well)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        struct live_job *job = engine_find_job(engine, batch->jobs[i]);
+
+        if (job == NULL || job->business != BUSINESS_SUBMITTING)
+            continue;
+        job->business = BUSINESS_NONE;
+        if (well && job->row.state == JOB_INTENT) /* else its journal was faster */
+            job_note_submitted(engine, job, "");
+        if (well || job->node == NULL || job->returned)
+            job_advance(engine, job);
+        else
+            job_retry_in(engine, job, FILE_RETRY_MS);
+    }
+}
+
+static void written(void *arg, const struct error *failed)
+{
+    struct batch *batch = arg;
+    int64_t id;
+    struct engine *engine = ticket_redeem(batch->ticket, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+
+    if (job != NULL && job->pilot != NULL) {
+        struct pilot_node *node = &job->pilot->nodes[batch->node];
+
+        node->writing = false;
+        if (failed != NULL)
+            log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "pilot %s: %s", job->row.name, failed->text);
+        if (node->orders.size > 0)
+            order_flush(engine, node, engine_now(engine));
+    }
+    if (engine != NULL) {
+        handed_over(engine, batch, failed == NULL);
+        engine_settle(engine);
+    }
+    free(batch->jobs);
+    free(batch);
+}
+
+void pilot_flush(struct engine *engine, struct alarm *alarm)
+{
+    static uint64_t serial;
+    struct pilot_node *node = heap_entry(alarm, struct pilot_node, flush);
+    struct live_job *job = node->pilot->job;
+    struct rundir_file *file;
+    struct batch *batch;
+    char *dir;
+
+    if (node->writing || node->orders.size == 0)
+        return;
+    dir = pilot_node_dir(engine, node);
+    file = xcalloc(1, sizeof *file);
+    /* in the order in which they were written, over restarts; never two of one name */
+    file->path = xasprintf("%s/inbox/%015lld-%06llu.jsonl", dir, (long long)engine_now(engine), (unsigned long long)serial++ % 1000000);
+    file->json = node->orders.data;
+    file->mode = 0600 | FILE_UNFLUSHED; /* after a crash of this host it is written again */
+    batch = xcalloc(1, sizeof *batch);
+    *batch = (struct batch){.ticket = ticket_new(engine, job->row.id), .node = node->number, .jobs = node->handed,
+                            .n = node->n_handed};
+    node->orders = (struct text){0};
+    node->handed = NULL;
+    node->n_handed = 0;
+    node->writing = true;
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, written, batch);
+    free(dir);
+}
+
+void pilot_hand_over(struct engine *engine, struct live_job *job, const char *descriptor)
+{
+    const struct spec_task *task = &job->ensemble->spec->members;
+    const struct adapter_resources *r = &task->resources;
+    struct pilot_node *node = job->node;
+    char *dir = plan_job_dir(engine, job);
+
+    text_add(&node->orders, "{\"job\":\"%s\",\"dir\":", job->row.name);
+    text_json_string(&node->orders, dir);
+    text_add(&node->orders, ",\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld,\"walltime\":%.3f,\"grace\":%.3f,\"descriptor\":",
+             (long long)job->row.size * r->tasks * r->cpus_per_task, (long long)job->row.size * r->gpus,
+             (long long)job->row.size * r->memory, (double)r->walltime_ms / 1000, (double)task->grace_ms / 1000);
+    text_put(&node->orders, descriptor, strlen(descriptor));
+    text_put(&node->orders, "}\n", 2);
+    free(dir);
+    node->handed = xrealloc(node->handed, node->n_handed + 1, sizeof *node->handed);
+    node->handed[node->n_handed++] = job->row.id;
+    job->business = BUSINESS_SUBMITTING;
+    order_flush(engine, node, engine_now(engine));
+}
+
+void pilot_order_cancel(struct engine *engine, struct live_job *job)
+{
+    if (job->node == NULL || job->node->over)
+        return;
+    text_add(&job->node->orders, "{\"cancel\":\"%s\"}\n", job->row.name);
+    order_flush(engine, job->node, engine_now(engine));
+}

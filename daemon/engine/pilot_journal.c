@@ -1,0 +1,232 @@
+/* What pilots tell in their journals: one file for all jobs of a node, read on from where the last look ended. */
+#include "daemon/engine/pilot.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_AT_ONCE 8 /* journals that a message is worth reading */
+#define NUDGED_MS 200   /* where there are more */
+
+struct reading {
+    struct ticket *ticket; /* the pilot's job */
+    int64_t node;
+    bool last; /* begun when its job was over */
+};
+
+static void read_on(struct engine *engine, struct pilot_node *node);
+
+char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node)
+{
+    char *job = plan_job_dir(engine, node->pilot->job), *dir = xasprintf("%s/node%lld", job, (long long)node->number);
+
+    free(job);
+    return dir;
+}
+
+static int64_t milliseconds(const json_t *line, const char *key)
+{
+    return (int64_t)(1000 * json_number_value(json_object_get(line, key)));
+}
+
+static void note_ready(struct engine *engine, struct pilot_node *node, const json_t *line)
+{
+    struct pilot *pilot = node->pilot;
+    struct live_job *job = pilot->job;
+    struct live_ensemble *ens = job->ensemble;
+    const char *host = json_string_value(json_object_get(line, "host"));
+    int64_t cpus = json_integer_value(json_object_get(line, "cpus")), fits = 0;
+    int64_t gpus = json_integer_value(json_object_get(line, "gpus"));
+    int64_t memory = json_integer_value(json_object_get(line, "memory"));
+
+    if (ens->allocation == NULL)
+        return;
+    node->ready = true;
+    node->fits = pilot_fits(ens->spec, cpus, gpus, memory);
+    pilot->deadline_ms = milliseconds(line, "deadline");
+    if (!job->started && job->row.submitted_ms > 0)
+        ens->allocation->queue_ms = milliseconds(line, "time") - job->row.submitted_ms;
+    job_mark_running(engine, job, milliseconds(line, "time"), host ? host : "");
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        fits += pilot->nodes[i].fits;
+    if (fits > ens->allocation->fits)
+        ens->allocation->fits = fits;
+    log_info_of(LOG_JOB(ens->row.id, job->row.name), "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once",
+                job->row.name, (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus,
+                (long long)node->fits);
+    if (node->fits == 0) {
+        char why[200];
+
+        snprintf(why, sizeof why, "a node of its allocation has %lld CPUs, %lld GPUs and %lld bytes of memory: no job of its members "
+                 "fits", (long long)cpus, (long long)gpus, (long long)memory);
+        engine_end_ensemble(engine, ens, why);
+    }
+    engine_touch(engine, ens);
+}
+
+static void note_start(struct engine *engine, struct live_job *job, const json_t *line)
+{
+    job->node->pilot->begun = true;
+    job->ensemble->allocation->failures = 0;
+    if (job->row.state == JOB_INTENT && job->business == BUSINESS_NONE)
+        job_note_submitted(engine, job, "");
+    job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->host);
+    if (job->row.cancel && job->asked)
+        job_advance(engine, job);
+}
+
+static void note_end(struct engine *engine, struct live_job *job, const json_t *line)
+{
+    json_decref(job->records);
+    job->records = json_incref(json_object_get(line, "records"));
+    job->asked = job->gone = true;
+    job->unknown = false;
+    job->gone_ms = engine_now(engine);
+    if (job->row.state == JOB_INTENT && job->business == BUSINESS_NONE)
+        job_note_submitted(engine, job, "");
+    job_advance(engine, job);
+}
+
+/* It never started, and never will. */
+static void note_return(struct engine *engine, struct live_job *job, const char *why)
+{
+    job->asked = job->returned = true;
+    job->maybe_submitted = job->doubtful = false;
+    snprintf(job->gone_reason, sizeof job->gone_reason, "%s", why ? why : "");
+    job_advance(engine, job);
+}
+
+static void note_over(struct engine *engine, struct pilot_node *node, const char *why)
+{
+    struct pilot *pilot = node->pilot;
+    struct live_job *job, *next;
+    bool all = true;
+
+    node->over = true;
+    log_info_of(LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name), "pilot %s: node %lld is given back: %s",
+                pilot->job->row.name, (long long)node->number, why);
+    for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
+        next = job->ens_next;
+        if (job->node == node && !job->gone && !job->returned)
+            note_return(engine, job, "its allocation was given back before it started");
+    }
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        all = all && pilot->nodes[i].over;
+    if (all && !pilot->finishing) { /* its job ends now: the files may tell before the scheduler does */
+        pilot->job->look = true;
+        job_retry_in(engine, pilot->job, COLLECT_FIRST_MS);
+    }
+    engine_touch(engine, pilot->job->ensemble);
+}
+
+static void take_line(struct engine *engine, struct pilot_node *node, const json_t *line)
+{
+    const char *what = json_string_value(json_object_get(line, "what"));
+    const char *name = json_string_value(json_object_get(line, "job"));
+    const char *why = json_string_value(json_object_get(line, "why"));
+    struct live_job *job = name ? engine_find_job(engine, engine_parse_job_name(engine, name)) : NULL;
+
+    if (what == NULL || (name != NULL && (job == NULL || job->node != node)))
+        return; /* over already */
+    if (job == NULL && strcmp(what, "ready") == 0)
+        note_ready(engine, node, line);
+    else if (job == NULL && strcmp(what, "over") == 0)
+        note_over(engine, node, why ? why : "");
+    else if (job != NULL && strcmp(what, "start") == 0)
+        note_start(engine, job, line);
+    else if (job != NULL && strcmp(what, "end") == 0)
+        note_end(engine, job, line);
+    else if (job != NULL && strcmp(what, "return") == 0)
+        note_return(engine, job, why);
+}
+
+static void take_text(struct engine *engine, struct pilot_node *node, const char *text, size_t size)
+{
+    const char *end = text + size, *stop;
+
+    for (; text < end && (stop = memchr(text, '\n', (size_t)(end - text))) != NULL; text = stop + 1) {
+        json_error_t wrong;
+        json_t *line = json_loadb(text, (size_t)(stop - text), 0, &wrong);
+
+        if (line == NULL)
+            log_warn("pilot %s: a line of its journal is damaged: %s", node->pilot->job->row.name, wrong.text);
+        else
+            take_line(engine, node, line);
+        json_decref(line);
+    }
+}
+
+/* After a restart: what the journal does not tell of may not have come to the pilot. */
+static void hand_over_again(struct engine *engine, struct pilot_node *node)
+{
+    struct live_job *job, *next;
+
+    for (job = node->pilot->job->ensemble->jobs; job != NULL; job = next) {
+        next = job->ens_next;
+        if (job->node != node || job->asked)
+            continue;
+        job->asked = true;
+        if (!job->started)
+            job->row.state = JOB_INTENT;
+        job_advance(engine, job);
+    }
+}
+
+static void took(void *arg, const char *text, size_t size)
+{
+    struct reading *r = arg;
+    int64_t id;
+    struct engine *engine = ticket_redeem(r->ticket, &id);
+    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct pilot_node *node = job != NULL && job->pilot != NULL ? &job->pilot->nodes[r->node] : NULL;
+    bool last = r->last;
+
+    free(r);
+    if (node == NULL)
+        return;
+    node->reading = false;
+    node->offset += (int64_t)size;
+    take_text(engine, node, text, size);
+    if (size == 0 && (last || !job->pilot->finishing)) {
+        if (!node->whole && !job->pilot->finishing)
+            hand_over_again(engine, node);
+        if (!node->whole) /* it may be given work now */
+            engine_touch(engine, job->ensemble);
+        node->whole = true;
+    }
+    if (size > 0 || node->again || (job->pilot->finishing && !node->whole))
+        read_on(engine, node);
+    else if (job->pilot->finishing && !job->pilot->finished)
+        job_end(engine, job, "");
+    engine_settle(engine);
+}
+
+static void read_on(struct engine *engine, struct pilot_node *node)
+{
+    char *dir = pilot_node_dir(engine, node);
+    struct reading *r = xcalloc(1, sizeof *r);
+
+    *r = (struct reading){ticket_new(engine, node->pilot->job->row.id), node->number, node->pilot->finishing};
+    node->reading = true;
+    node->again = false;
+    engine->ports.rundir_ops->tail(engine->ports.rundir, xasprintf("%s/journal.jsonl", dir), node->offset, took, r);
+    free(dir);
+}
+
+void pilot_look(struct engine *engine, struct pilot *pilot)
+{
+    if (pilot->n_nodes > NODES_AT_ONCE && !pilot->finishing && heap_holds(&pilot->look.node) &&
+        pilot->look.node.key > engine_now(engine) + NUDGED_MS) {
+        alarm_set(engine, &pilot->look, engine_now(engine) + NUDGED_MS);
+        return;
+    }
+    for (int64_t i = 0; i < pilot->n_nodes; i++) {
+        if (pilot->nodes[i].reading)
+            pilot->nodes[i].again = true;
+        else if (!pilot->nodes[i].over || !pilot->nodes[i].whole)
+            read_on(engine, &pilot->nodes[i]);
+    }
+}

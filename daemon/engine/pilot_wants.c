@@ -1,0 +1,192 @@
+/* How many pilots an ensemble is to have, and which of their nodes takes the next job of its members.
+ *
+ * A node is given what it can run at once, and a little more where jobs are short, so that the next one is there when one ends.
+ * None is given what could not end within what is left of its time; the pilot itself sees to that, too. Another pilot is asked
+ * for as long as members wait that those there are cannot take, and before one ends by as much as the last one had to wait for
+ * its turn. */
+#include "daemon/engine/pilot.h"
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AHEAD_MS 2000      /* of work waits on a node: more than it takes to learn of an end and hand over */
+#define AHEAD_RUN_MS 10000 /* longer jobs wait here, where any node may take them */
+#define AHEAD_MAX 2048
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct adapter_resources pilot_resources(const struct known_adapter *adapter, const struct spec *spec)
+{
+    struct adapter_resources r = spec->allocation.resources;
+    const struct adapter_resources *members = &spec->members.resources, *training = &spec->training.resources;
+    int64_t slots = adapter->ops->slots(adapter->adapter), one = (int64_t)members->copies * members->tasks * members->cpus_per_task;
+
+    if (!r.whole_nodes || slots == 0)
+        return r;
+    if (spec->has_training)
+        slots -= (int64_t)training->copies * training->tasks * training->cpus_per_task;
+    slots /= spec->allocation.count * r.nodes;
+    r.whole_nodes = false;
+    r.cpus_per_task = (int)least(slots > one ? slots : one, INT32_MAX);
+    return r;
+}
+
+int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory)
+{
+    const struct adapter_resources *r = &spec->members.resources;
+    int64_t n = cpus / ((int64_t)r->copies * r->tasks * r->cpus_per_task);
+
+    if (r->gpus > 0)
+        n = least(n, gpus / ((int64_t)r->copies * r->gpus));
+    if (r->memory > 0)
+        n = least(n, memory / r->copies / r->memory);
+    return n;
+}
+
+/* Is there time for a member in it, `later` from now? */
+static bool has_time(const struct pilot *pilot, int64_t later)
+{
+    int64_t walltime = pilot->job->ensemble->spec->members.resources.walltime_ms;
+
+    return pilot->deadline_ms == 0 || later + walltime <= pilot->deadline_ms;
+}
+
+static bool takes_jobs(const struct pilot *pilot, int64_t now)
+{
+    return !pilot->job->row.cancel && !pilot->job->over && has_time(pilot, now);
+}
+
+static int64_t ahead(const struct allocation *alloc, int64_t fits)
+{
+    if (alloc->run_ms == 0 || alloc->run_ms > AHEAD_RUN_MS)
+        return 0;
+    return least(1 + fits * AHEAD_MS / alloc->run_ms, AHEAD_MAX);
+}
+
+/* The node with the most room: those where a job starts at once go first. */
+static struct pilot_node *roomiest(const struct allocation *alloc, int64_t now)
+{
+    struct pilot_node *best = NULL;
+    int64_t most = 0;
+
+    for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
+        for (int64_t i = 0; i < pilot->n_nodes && takes_jobs(pilot, now); i++) {
+            struct pilot_node *node = &pilot->nodes[i];
+            int64_t more = node->ready && node->whole && !node->over ? ahead(alloc, node->fits) : 0, room;
+
+            if (!node->ready || !node->whole || node->over)
+                continue;
+            room = node->fits - node->jobs;
+            room = room > 0 ? room + AHEAD_MAX : room + more;
+            if (room > most) {
+                most = room;
+                best = node;
+            }
+        }
+    }
+    return best;
+}
+
+static void give_work(struct engine *engine, struct live_ensemble *ens, int64_t now)
+{
+    struct pilot_node *node;
+
+    while (dispatch_wants(ens, now) && (node = roomiest(ens->allocation, now)) != NULL) {
+        int64_t n;
+
+        if (engine->budget <= 0) { /* the rest after the next tick, which comes at once */
+            alarm_set(engine, &ens->allocation->wake, now);
+            return;
+        }
+        n = dispatch_job(engine, ens, node, now);
+        if (n <= 0) /* nothing is left; or the turn is rolled back, and memory rebuilt */
+            return;
+        engine->budget -= n;
+    }
+}
+
+static bool is_over(const struct pilot *pilot)
+{
+    bool all = true;
+
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        all = all && pilot->nodes[i].over;
+    return all || pilot->job->row.cancel || pilot->job->over;
+}
+
+/* How many could be of use at once. */
+static int64_t wanted(const struct live_ensemble *ens)
+{
+    const struct spec *spec = ens->spec;
+    int64_t fits = ens->allocation->fits, count = spec->allocation.count, members, jobs;
+
+    if (fits == 0 && spec->allocation.cpus > 0)
+        fits = spec->allocation.resources.nodes * pilot_fits(spec, spec->allocation.cpus, spec->allocation.gpus, INT64_MAX);
+    if (fits <= 0 || ens->due <= 0)
+        return count;
+    members = least(ens->row.width, ens->row.count - ens->row.next_index + ens->in_flight);
+    if (members < 1)
+        members = 1;
+    jobs = (members + spec->pack - 1) / spec->pack;
+    return least(count, (jobs + fits - 1) / fits);
+}
+
+static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_t now)
+{
+    struct job_row row = {.ensemble = ens->row.id, .kind = JOB_PILOT, .size = 1, .created_ms = now};
+    struct live_job *job;
+    struct error err;
+
+    memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
+    if (store_job_insert(engine->store, &row, &err) < 0)
+        return;
+    job = job_new(engine, ens, &row);
+    if (job == NULL)
+        return;
+    job->asked = true;
+    job->slots = xcalloc(1, sizeof *job->slots);
+    job->slots[0] = (struct slot){.number = 1, .open = true};
+    job->n_slots = job->open = 1;
+    engine_event(engine, "allocation.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
+    log_info_of(LOG_JOB(ens->row.id, row.name), "ensemble %lld asks for an allocation, as job %s", (long long)ens->row.id, row.name);
+    job_start_committed(engine, job);
+}
+
+/* One that will soon take no more has its successor asked for, in good time. */
+static void see_to_successors(struct engine *engine, struct live_ensemble *ens, int64_t now)
+{
+    struct allocation *alloc = ens->allocation;
+    int64_t staying = 0, all = 0, next = INT64_MAX, count = wanted(ens);
+
+    for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
+        if (is_over(pilot))
+            continue;
+        all++;
+        if (!has_time(pilot, now + alloc->queue_ms))
+            continue;
+        staying++;
+        if (pilot->deadline_ms != 0)
+            next = least(next, pilot->deadline_ms - ens->spec->members.resources.walltime_ms - alloc->queue_ms + 1);
+    }
+    if (staying < count && now < alloc->not_before)
+        next = alloc->not_before;
+    for (; staying < count && all < 2 * count && now >= alloc->not_before; staying++, all++)
+        ask_for_one(engine, ens, now);
+    if (next != INT64_MAX && (!heap_holds(&alloc->wake.node) || alloc->wake.node.key > next))
+        alarm_set(engine, &alloc->wake, next);
+}
+
+void pilot_dispatch(struct engine *engine, struct live_ensemble *ens)
+{
+    int64_t now = engine_now(engine);
+
+    give_work(engine, ens, now);
+    if (dispatch_wants(ens, now))
+        see_to_successors(engine, ens, now);
+}

@@ -1,0 +1,332 @@
+#include "config.h"
+
+#include "tasks/runner/pilot.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define NODES_MAX 100000
+#define BATCH_MAX ((size_t)256 << 20)
+#define SCAN_MIN_MS 50 /* between looks into the inbox where nobody tells that it has changed */
+#define SCAN_MAX_MS 1000
+#define SCAN_NOTIFIED_MS 5000 /* where somebody does */
+
+static int read_config(struct pilot *p, struct error *err)
+{
+    char *path = xasprintf("%s/pilot.json", p->dir);
+
+    p->config = file_read_json(path, err);
+    free(path);
+    if (p->config == NULL)
+        return -1;
+    p->name = json_string_value(json_object_get(p->config, "job"));
+    p->nodes = json_integer_value(json_object_get(p->config, "nodes"));
+    p->idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "idle")));
+    p->member_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "member_walltime")));
+    p->flush = json_is_true(json_object_get(p->config, "flush"));
+    p->launcher = json_object_get(p->config, "launcher");
+    if (p->name == NULL || p->nodes < 1 || p->nodes > NODES_MAX)
+        return error_set(err, "pilot", "%s/pilot.json is damaged", p->dir);
+    return 0;
+}
+
+/* One of us on each node of the allocation. Comes back only where that cannot be. */
+static int launch(struct pilot *p)
+{
+    static const char *const srun[] = {"srun", "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--mpi=none",
+                                       "--input=none", "--quiet"};
+    size_t n = 0, given = json_array_size(p->launcher), i;
+    char **argv = xcalloc(given + 16, sizeof *argv);
+    json_t *word;
+    sigset_t none;
+
+    json_array_foreach (p->launcher, i, word)
+        argv[n++] = xstrdup(json_string_value(word) ? json_string_value(word) : "");
+    if (given == 0 && getenv("SLURM_JOB_ID") == NULL) {
+        log_error("there are %lld nodes, and nothing says how to start programs on them: \"launcher\" in the spec's allocation may",
+                  (long long)p->nodes);
+        return EX_CONFIG;
+    }
+    for (i = 0; given == 0 && i < sizeof srun / sizeof *srun; i++)
+        argv[n++] = xstrdup(srun[i]);
+    if (given == 0) {
+        argv[n++] = xasprintf("--nodes=%lld", (long long)p->nodes);
+        argv[n++] = xasprintf("--ntasks=%lld", (long long)p->nodes);
+    }
+    argv[n++] = p->runner;
+    argv[n++] = xstrdup("--pilot-node");
+    argv[n++] = xstrdup(p->dir);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(argv[0], argv);
+    log_error("%s, which is to start the pilot on %lld nodes: %s", argv[0], (long long)p->nodes, strerror(errno));
+    return EX_OSERR;
+}
+
+/* The nodes are numbered as they come. */
+static int take_number(struct pilot *p, struct error *err)
+{
+    for (int64_t i = 0; i < p->nodes; i++) {
+        free(p->node_dir);
+        p->node_dir = xasprintf("%s/node%lld", p->dir, (long long)i);
+        if (mkdir(p->node_dir, 0700) == 0) {
+            p->inbox = xasprintf("%s/inbox", p->node_dir);
+            return dir_make(p->inbox, err);
+        }
+        if (errno != EEXIST)
+            return error_errno(err, "pilot", "%s", p->node_dir);
+    }
+    return error_set(err, "pilot", "there are pilots on all %lld nodes already", (long long)p->nodes);
+}
+
+static int64_t from_environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL ? strtoll(value, NULL, 10) : 0;
+}
+
+static int64_t usable_cpus(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static void find_gpus(struct pilot *p)
+{
+    const char *list = getenv("STRETTO_GPUS");
+
+    if (list == NULL)
+        list = getenv("CUDA_VISIBLE_DEVICES");
+    p->knows_gpus = list != NULL;
+    while (list != NULL && *list != '\0') {
+        size_t n = strcspn(list, ",");
+
+        p->gpus = xrealloc(p->gpus, (size_t)p->n_gpus + 1, sizeof *p->gpus);
+        p->gpus[p->n_gpus++] = (struct pilot_gpu){.id = xasprintf("%.*s", (int)n, list)};
+        list += n + (list[n] == ',');
+    }
+}
+
+/* What the node has for us: what was asked for, or what the batch system says, or the machine. */
+static void find_resources(struct pilot *p)
+{
+    int64_t deadline = from_environment("STRETTO_DEADLINE");
+
+    p->cpus = json_integer_value(json_object_get(p->config, "cpus"));
+    if (p->cpus <= 0)
+        p->cpus = from_environment("SLURM_CPUS_ON_NODE");
+    if (p->cpus <= 0)
+        p->cpus = usable_cpus();
+    p->memory = json_integer_value(json_object_get(p->config, "memory"));
+    if (p->memory <= 0)
+        p->memory = from_environment("SLURM_MEM_PER_NODE") << 20;
+    if (p->memory <= 0)
+        p->memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    find_gpus(p);
+    p->deadline_ms = deadline > 0 ? 1000 * deadline : INT64_MAX;
+}
+
+static void take_batch(struct pilot *p, const char *name)
+{
+    char *path = xasprintf("%s/%s", p->inbox, name), *text, *rest = NULL;
+    struct error err;
+    size_t size;
+
+    if (file_read(path, BATCH_MAX, &text, &size, &err) < 0) {
+        log_error("%s", err.text); /* it stays, and is tried again at the next look */
+    } else {
+        for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+            pilot_take(p, line);
+        free(text);
+        unlink(path);
+    }
+    free(path);
+}
+
+static int is_batch(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name);
+
+    return n > 6 && strcmp(entry->d_name + n - 6, ".jsonl") == 0;
+}
+
+/* In the order of their names, which is that in which they were written. */
+static void scan(struct pilot *p, int64_t now)
+{
+    struct dirent **list;
+    int n = scandir(p->inbox, &list, is_batch, alphasort);
+
+    for (int i = 0; i < n; i++) {
+        take_batch(p, list[i]->d_name);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+    p->scan_ms = n > 0 ? SCAN_MIN_MS : p->scan_ms * 2 < SCAN_MAX_MS ? p->scan_ms * 2 : SCAN_MAX_MS;
+    p->scan_at = now + (p->notified ? SCAN_NOTIFIED_MS : p->scan_ms);
+}
+
+static void watch_inbox(struct pilot *p)
+{
+    p->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (p->notify >= 0 && inotify_add_watch(p->notify, p->inbox, IN_MOVED_TO) < 0) {
+        close(p->notify);
+        p->notify = -1;
+    }
+}
+
+static void take_notices(struct pilot *p)
+{
+    char buf[4096];
+
+    while (p->notify >= 0 && read(p->notify, buf, sizeof buf) > 0) {
+        p->notified = true;
+        p->scan_at = 0;
+    }
+}
+
+static void take_signals(struct pilot *p)
+{
+    struct signalfd_siginfo info;
+
+    while (read(p->signal_fd, &info, sizeof info) == sizeof info)
+        if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGHUP)
+            pilot_stop(p);
+}
+
+/* Why the node is given back now; NULL where it is not. */
+static const char *is_over(struct pilot *p, int64_t now)
+{
+    if (p->n_running > 0)
+        return NULL;
+    if (p->stopping)
+        return "told to end";
+    if (p->queue != NULL) {
+        p->idle_since = now;
+        return NULL;
+    }
+    if (p->deadline_ms != INT64_MAX && time_now_ms() + p->member_ms > p->deadline_ms)
+        return "no member fits what is left of its time";
+    return now - p->idle_since >= p->idle_ms ? "idle" : NULL;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void wait_for_events(struct pilot *p, int64_t now)
+{
+    struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN}, {.fd = p->notify, .events = POLLIN}};
+    int64_t until = p->scan_at, ms;
+    struct pilot_job *job;
+
+    if (p->n_running == 0 && p->queue == NULL)
+        until = earlier(until, p->idle_since + p->idle_ms);
+    if (p->queue != NULL && p->paused_until > now)
+        until = earlier(until, p->paused_until);
+    until = earlier(until, pilot_journal_due(p));
+    if (p->stopping)
+        until = earlier(until, now + SCAN_MAX_MS);
+    DL_FOREACH (p->running, job)
+        until = earlier(until, job->kill_at);
+    ms = until > now ? until - now : 0;
+    poll(fds, 2, ms > INT_MAX ? INT_MAX : (int)ms);
+}
+
+static void loop(struct pilot *p)
+{
+    const char *why = NULL;
+
+    for (;;) {
+        int64_t now = time_monotonic_ms();
+
+        take_signals(p);
+        take_notices(p);
+        pilot_reap(p);
+        if (p->n_running > 0)
+            p->idle_since = now;
+        if (why == NULL && !p->stopping && now >= p->scan_at)
+            scan(p, now);
+        pilot_start_what_fits(p);
+        pilot_kill_overdue(p, now);
+        if (why == NULL && (why = is_over(p, now)) != NULL)
+            pilot_say_over(p, why);
+        pilot_journal_flush(p, now);
+        if (why != NULL && !pilot_journal_pending(p)) {
+            p->sync_at = p->flush ? 0 : INT64_MAX;
+            pilot_journal_flush(p, now);
+            break;
+        }
+        wait_for_events(p, now);
+    }
+    log_info("given back: %s", why);
+}
+
+static int fly(struct pilot *p)
+{
+    struct error err;
+
+    if (take_number(p, &err) < 0 || pilot_journal_open(p, &err) < 0) {
+        log_error("%s", err.text);
+        return EX_IOERR;
+    }
+    find_resources(p);
+    p->control = control_sender_create(json_string_value(json_object_get(p->config, "control")), p->name,
+                                       json_string_value(json_object_get(p->config, "control_key")));
+    watch_inbox(p);
+    p->scan_ms = SCAN_MIN_MS;
+    p->sync_at = INT64_MAX;
+    p->idle_since = time_monotonic_ms();
+    log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
+    pilot_say_ready(p);
+    loop(p);
+    control_sender_destroy(p->control);
+    pilot_forget(p);
+    for (int64_t i = 0; i < p->n_gpus; i++)
+        free(p->gpus[i].id);
+    free(p->gpus);
+    free(p->lines.data);
+    return 0;
+}
+
+int pilot_main(const char *dir, bool on_node, int signal_fd)
+{
+    struct pilot p = {.dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
+    ssize_t n = readlink("/proc/self/exe", p.runner, sizeof p.runner - 1);
+    struct error err;
+    int status;
+
+    if (n <= 0 || read_config(&p, &err) < 0) {
+        log_error("%s", n <= 0 ? "what program this is cannot be found out" : err.text);
+        json_decref(p.config);
+        return EX_CONFIG;
+    }
+    status = on_node || p.nodes == 1 ? fly(&p) : launch(&p);
+    free(p.node_dir);
+    free(p.inbox);
+    json_decref(p.config);
+    return status;
+}

@@ -1,0 +1,341 @@
+/* The jobs of a pilot: taken from the inbox, started where there is room, waited for. Each has a runner of its own, which does
+ * for it what it does for any job: the claim, the walltime, the exit records. */
+#include "tasks/runner/pilot.h"
+
+#include "common/letter.h"
+#include "common/log.h"
+#include "common/process.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#define PAUSE_MS 1000          /* after the node had no room for one more process or directory */
+#define KILL_AFTER_GRACE_MS 5000
+#define SWEEPS_MAX 100
+#define SWEEP_PAUSE_MS 20
+
+static void job_free(struct pilot *p, struct pilot_job *job)
+{
+    HASH_DEL(p->jobs, job);
+    if (job->letter >= 0)
+        close(job->letter);
+    free(job->name);
+    free(job->dir);
+    free(job->descriptor);
+    free(job);
+}
+
+void pilot_forget(struct pilot *p)
+{
+    struct pilot_job *job, *next;
+
+    HASH_ITER (hh, p->jobs, job, next)
+        job_free(p, job);
+    p->queue = p->running = NULL;
+}
+
+/* The name stays: the daemon counts on it that the job is not started, also where it hands it over once more. */
+static void give_back(struct pilot *p, struct pilot_job *job, const char *why)
+{
+    DL_DELETE(p->queue, job);
+    job->returned = true;
+    free(job->descriptor);
+    free(job->dir);
+    job->descriptor = job->dir = NULL;
+    pilot_say_return(p, job->name, why);
+}
+
+void pilot_return_queued(struct pilot *p, const char *why)
+{
+    while (p->queue != NULL)
+        give_back(p, p->queue, why);
+}
+
+static void tell_to_end(struct pilot_job *job)
+{
+    if (job->kill_at != INT64_MAX)
+        return;
+    kill(job->pid, SIGTERM);
+    job->kill_at = time_monotonic_ms() + job->grace_ms + KILL_AFTER_GRACE_MS;
+}
+
+static void cancel(struct pilot *p, const char *name)
+{
+    struct pilot_job *job;
+
+    HASH_FIND_STR(p->jobs, name, job);
+    if (job == NULL || job->returned)
+        return;
+    if (job->pid > 0)
+        tell_to_end(job);
+    else
+        give_back(p, job, "cancelled");
+}
+
+static int64_t number(const json_t *order, const char *key)
+{
+    return (int64_t)json_number_value(json_object_get(order, key));
+}
+
+static void enqueue(struct pilot *p, const char *name, const json_t *order)
+{
+    const char *dir = json_string_value(json_object_get(order, "dir"));
+    json_t *descriptor = json_object_get(order, "descriptor");
+    struct pilot_job *job;
+
+    HASH_FIND_STR(p->jobs, name, job);
+    if (job != NULL) { /* handed over once more, by a daemon that did not know that we have it */
+        if (job->returned)
+            pilot_say_return(p, name, "handed over again");
+        return;
+    }
+    job = xcalloc(1, sizeof *job);
+    job->name = xstrdup(name);
+    job->letter = -1;
+    job->kill_at = INT64_MAX;
+    HASH_ADD_KEYPTR(hh, p->jobs, job->name, strlen(job->name), job);
+    DL_APPEND(p->queue, job);
+    if (dir == NULL || dir[0] != '/' || !json_is_object(descriptor)) {
+        give_back(p, job, "its order is damaged");
+        return;
+    }
+    job->dir = xstrdup(dir);
+    job->descriptor = json_dumps(descriptor, JSON_COMPACT);
+    job->cpus = number(order, "cpus");
+    job->gpus = number(order, "gpus");
+    job->memory = number(order, "memory");
+    job->walltime_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "walltime")));
+    job->grace_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "grace")));
+}
+
+void pilot_take(struct pilot *p, const char *line)
+{
+    json_error_t wrong;
+    json_t *order = json_loads(line, JSON_REJECT_DUPLICATES, &wrong);
+    const char *name = json_string_value(json_object_get(order, "job"));
+    const char *cancelled = json_string_value(json_object_get(order, "cancel"));
+
+    if (name != NULL)
+        enqueue(p, name, order);
+    else if (cancelled != NULL)
+        cancel(p, cancelled);
+    else
+        log_warn("an order that is none: %.100s", line);
+    json_decref(order);
+}
+
+static int64_t free_gpus(const struct pilot *p)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < p->n_gpus; i++)
+        n += p->gpus[i].job == NULL;
+    return n;
+}
+
+/* Those that it has now, separated by commas. */
+static char *take_gpus(struct pilot *p, const struct pilot_job *job)
+{
+    struct text list = {0};
+    int64_t left = job->gpus;
+
+    text_put(&list, "", 0);
+    for (int64_t i = 0; i < p->n_gpus && left > 0; i++) {
+        if (p->gpus[i].job != NULL)
+            continue;
+        p->gpus[i].job = job;
+        text_add(&list, "%s%s", left < job->gpus ? "," : "", p->gpus[i].id);
+        left--;
+    }
+    return list.data;
+}
+
+static void give_room(struct pilot *p, struct pilot_job *job)
+{
+    for (int64_t i = 0; i < p->n_gpus; i++)
+        if (p->gpus[i].job == job)
+            p->gpus[i].job = NULL;
+    p->used_cpus -= job->cpus;
+    p->used_memory -= job->memory;
+    p->n_running--;
+    DL_DELETE(p->running, job);
+    close(job->letter);
+    job->letter = -1;
+    job->pid = 0;
+}
+
+static void close_all_but(const struct pilot *p, int letter)
+{
+    struct pilot_job *job;
+
+    DL_FOREACH (p->running, job)
+        if (job->letter >= 0 && job->letter != letter)
+            close(job->letter);
+    close(p->journal);
+    if (p->notify >= 0)
+        close(p->notify);
+    close(p->signal_fd);
+}
+
+/* The runner of a job: this program, in a process of its own that need not be started anew, which would cost more than all that
+ * it does for a short job. */
+static void become_runner(struct pilot *p, const struct pilot_job *job, const char *gpus, pid_t pilot)
+{
+    int null;
+
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a killed pilot takes its jobs along */
+    if (getppid() != pilot)
+        _exit(EX_OSERR);
+    close_all_but(p, job->letter);
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+        _exit(EX_OSERR);
+    close(null);
+    setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all that it starts */
+    _exit(pilot_run_job(job->dir, job->letter, gpus, pilot, time_monotonic_ms()));
+}
+
+/* -1 with errno where that cannot be done now. */
+static int start(struct pilot *p, struct pilot_job *job)
+{
+    char *gpus = p->knows_gpus ? take_gpus(p, job) : NULL;
+    pid_t self = getpid();
+    struct error err;
+    int saved;
+
+    DL_DELETE(p->queue, job);
+    DL_APPEND(p->running, job);
+    p->used_cpus += job->cpus;
+    p->used_memory += job->memory;
+    p->n_running++;
+    job->letter = letter_write(job->descriptor, strlen(job->descriptor), &err);
+    job->pid = job->letter >= 0 ? fork() : -1;
+    if (job->pid == 0)
+        become_runner(p, job, gpus, self);
+    saved = errno;
+    free(gpus);
+    errno = saved;
+    return job->pid > 0 ? 0 : -1;
+}
+
+static void wait_for_room(struct pilot *p, struct pilot_job *job, const char *why)
+{
+    log_warn("job %s: cannot start its runner: %s; trying again", job->name, why);
+    give_room(p, job);
+    DL_PREPEND(p->queue, job);
+    p->paused_until = time_monotonic_ms() + PAUSE_MS;
+}
+
+static bool has_room(const struct pilot *p, const struct pilot_job *job)
+{
+    return p->used_cpus + job->cpus <= p->cpus && p->used_memory + job->memory <= p->memory && job->gpus <= free_gpus(p);
+}
+
+void pilot_start_what_fits(struct pilot *p)
+{
+    struct pilot_job *job;
+
+    while ((job = p->queue) != NULL && !p->stopping && time_monotonic_ms() >= p->paused_until) {
+        if (p->deadline_ms != INT64_MAX && time_now_ms() + job->walltime_ms > p->deadline_ms) {
+            give_back(p, job, "what is left of the allocation's time is less than its walltime");
+        } else if (job->cpus > p->cpus || job->memory > p->memory || job->gpus > p->n_gpus) {
+            give_back(p, job, "it is more than the node has");
+        } else if (!has_room(p, job)) {
+            return; /* first come, first served, so that big ones do not starve */
+        } else if (start(p, job) == 0) {
+            pilot_say_start(p, job);
+        } else {
+            wait_for_room(p, job, strerror(errno));
+        }
+    }
+}
+
+/* What the tasks of a killed runner left running. */
+static void sweep(const char *name)
+{
+    const struct timespec pause = {.tv_nsec = SWEEP_PAUSE_MS * 1000000L};
+    int quiet = 0;
+
+    for (int i = 0; i < SWEEPS_MAX && quiet < 2; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) == 0 ? quiet + 1 : 0;
+    }
+    if (quiet < 2)
+        log_warn("job %s: processes are left that do not die", name);
+}
+
+static void ended(struct pilot *p, struct pilot_job *job, int status)
+{
+    bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    struct error err;
+    char *records;
+    size_t size;
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EX_UNAVAILABLE && job->kill_at == INT64_MAX && !p->stopping) {
+        wait_for_room(p, job, "there is no room for its directories");
+        return;
+    }
+    if (!well) {
+        log_warn("job %s: its runner ended with %s %d", job->name, WIFSIGNALED(status) ? "signal" : "status",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        sweep(job->name);
+    }
+    records = well ? letter_read(job->letter, &size, &err) : NULL;
+    pilot_say_end(p, job, records != NULL && records[0] == '[' ? records : NULL,
+                  WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    free(records);
+    give_room(p, job);
+    job_free(p, job);
+}
+
+void pilot_reap(struct pilot *p)
+{
+    struct pilot_job *job;
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* also orphans of killed runners */
+        DL_FOREACH (p->running, job) {
+            if (job->pid != pid)
+                continue;
+            ended(p, job, status);
+            break;
+        }
+    }
+}
+
+void pilot_stop(struct pilot *p)
+{
+    struct pilot_job *job;
+
+    p->stopping = true;
+    pilot_return_queued(p, "its allocation was told to end");
+    DL_FOREACH (p->running, job)
+        tell_to_end(job);
+}
+
+void pilot_kill_overdue(struct pilot *p, int64_t now)
+{
+    struct pilot_job *job;
+
+    DL_FOREACH (p->running, job) {
+        if (now < job->kill_at)
+            continue;
+        log_warn("job %s: its runner did not end in time after it was told to: killing it", job->name);
+        kill(job->pid, SIGKILL);
+        job->kill_at = INT64_MAX - 1;
+    }
+}

@@ -1,0 +1,139 @@
+/* The journal of a pilot: lines of JSON, only appended, many by one write. */
+#include "tasks/runner/pilot.h"
+
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AGAIN_MS 500
+#define SYNC_MS 100 /* a node that crashes takes no more of what it did along than that; nothing of it is run twice at once */
+
+int pilot_journal_open(struct pilot *p, struct error *err)
+{
+    char *path = xasprintf("%s/journal.jsonl", p->node_dir);
+
+    p->journal = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    if (p->journal < 0)
+        error_errno(err, "journal", "%s", path);
+    free(path);
+    return p->journal < 0 ? -1 : 0;
+}
+
+static void begin(struct pilot *p, const char *what)
+{
+    text_add(&p->lines, "{\"what\":\"%s\",\"time\":%.3f", what, (double)time_now_ms() / 1000);
+}
+
+static void string(struct pilot *p, const char *key, const char *value)
+{
+    text_add(&p->lines, ",\"%s\":", key);
+    text_json_string(&p->lines, value);
+}
+
+static void end(struct pilot *p)
+{
+    text_put(&p->lines, "}\n", 2);
+}
+
+void pilot_say_ready(struct pilot *p)
+{
+    char host[64] = "";
+
+    gethostname(host, sizeof host - 1);
+    begin(p, "ready");
+    string(p, "host", host);
+    text_add(&p->lines, ",\"pid\":%d,\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld", (int)getpid(), (long long)p->cpus,
+             (long long)p->n_gpus, (long long)p->memory);
+    if (p->deadline_ms != INT64_MAX)
+        text_add(&p->lines, ",\"deadline\":%lld", (long long)(p->deadline_ms / 1000));
+    end(p);
+}
+
+void pilot_say_start(struct pilot *p, const struct pilot_job *job)
+{
+    begin(p, "start");
+    string(p, "job", job->name);
+    end(p);
+}
+
+void pilot_say_end(struct pilot *p, const struct pilot_job *job, const char *records, int status)
+{
+    begin(p, "end");
+    string(p, "job", job->name);
+    text_add(&p->lines, ",\"status\":%d", status);
+    if (records != NULL)
+        text_add(&p->lines, ",\"records\":%s", records);
+    end(p);
+}
+
+void pilot_say_return(struct pilot *p, const char *job, const char *why)
+{
+    begin(p, "return");
+    string(p, "job", job);
+    string(p, "why", why);
+    end(p);
+}
+
+void pilot_say_over(struct pilot *p, const char *why)
+{
+    begin(p, "over");
+    string(p, "why", why);
+    end(p);
+}
+
+bool pilot_journal_pending(const struct pilot *p)
+{
+    return p->written < p->lines.size;
+}
+
+int64_t pilot_journal_due(const struct pilot *p)
+{
+    return pilot_journal_pending(p) ? p->journal_again : p->sync_at;
+}
+
+/* Other hosts see it then. A slow disk must not keep jobs from being started, so it is not done after each line. */
+static void sync_journal(struct pilot *p)
+{
+    if (fdatasync(p->journal) < 0) { /* what could not be flushed is in exit records as well */
+    }
+    p->sync_at = INT64_MAX;
+    control_sender_nudge(p->control, CONTROL_EXIT);
+}
+
+static void trouble(struct pilot *p, int64_t now)
+{
+    if (!p->told_trouble)
+        log_error("the journal cannot be written: %s; trying again", strerror(errno));
+    p->told_trouble = true;
+    p->journal_again = now + AGAIN_MS;
+}
+
+void pilot_journal_flush(struct pilot *p, int64_t now)
+{
+    if (now >= p->sync_at)
+        sync_journal(p);
+    if (!pilot_journal_pending(p) || now < p->journal_again)
+        return;
+    while (pilot_journal_pending(p)) {
+        ssize_t n = write(p->journal, p->lines.data + p->written, p->lines.size - p->written);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            trouble(p, now);
+            return;
+        }
+        p->written += (size_t)n;
+    }
+    if (p->flush && p->sync_at == INT64_MAX)
+        p->sync_at = now + SYNC_MS;
+    p->told_trouble = false;
+    p->lines.size = p->written = 0;
+    control_sender_nudge(p->control, CONTROL_EXIT);
+}
