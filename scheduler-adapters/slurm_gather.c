@@ -70,8 +70,8 @@ static bool are_alike(const struct slurm_submission *x, const struct slurm_submi
     size_t stem = strlen(x->dir) - x->digits;
 
     return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
-           p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus && p->whole_nodes == q->whole_nodes &&
-           p->copies == q->copies && p->memory == q->memory && p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) &&
+           p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
+           p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory && p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) &&
            is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
            x->job.grace_ms == y->job.grace_ms;
 }
