@@ -4,11 +4,14 @@
 #include "common/xalloc.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define SETTLED_NS 2000000000LL /* nobody has written to it for so long before the end */
+#define SETTLED_MS 2000 /* what nobody writes to for so long has come to rest */
+#define LOOK_AGAIN_MS 5000 /* at least between two looks while a task runs */
 
 static int64_t env_number(const struct jobdesc_task *task, const char *name)
 {
@@ -82,9 +85,107 @@ static bool is_new(const struct checkpoints *c, const struct ckpt_file *file)
     return was == NULL || was->size != file->size || was->mtime_ns != file->mtime_ns || was->inode != file->inode;
 }
 
-static void record_new(struct checkpoints *c, const struct ckpt_list *list, const struct ckpt_files *files, bool clean)
+static struct sighting *find_sighting(const struct sightings *seen, const char *path)
 {
-    int64_t now = clean || files->n == 0 ? 0 : files_now_ns(c->dir);
+    for (size_t i = 0; i < seen->n; i++)
+        if (strcmp(seen->items[i].path, path) == 0)
+            return &seen->items[i];
+    return NULL;
+}
+
+static void sightings_free(struct sightings *seen)
+{
+    for (size_t i = 0; i < seen->n; i++)
+        free(seen->items[i].path);
+    free(seen->items);
+    *seen = (struct sightings){0};
+}
+
+void checkpoints_saw(struct checkpoints *c, const char *name, bool renamed, int64_t now_ms)
+{
+    struct sighting *s;
+    struct stat st;
+    char *path;
+
+    if (c->desc == NULL || c->desc->glob == NULL || fnmatch(c->desc->glob, name, FNM_PATHNAME | FNM_PERIOD) != 0)
+        return;
+    path = xasprintf("%s/%s", c->dir, name);
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        s = find_sighting(&c->seen, name);
+        if (s == NULL) {
+            c->seen.items = xrealloc(c->seen.items, c->seen.n + 1, sizeof *s);
+            s = &c->seen.items[c->seen.n++];
+            *s = (struct sighting){.path = xstrdup(name)};
+        }
+        *s = (struct sighting){.path = s->path, .renamed = renamed, .at_ms = now_ms, .size = (int64_t)st.st_size,
+                               .mtime_ns = ckpt_mtime_ns(&st), .inode = (int64_t)st.st_ino};
+    }
+    free(path);
+}
+
+static int64_t rest_ms(const struct sighting *s)
+{
+    return s->renamed ? s->at_ms : s->at_ms + SETTLED_MS;
+}
+
+int64_t checkpoints_due(const struct checkpoints *c)
+{
+    int64_t due = INT64_MAX;
+
+    if (c->desc == NULL || c->looking)
+        return due;
+    for (size_t i = 0; i < c->seen.n; i++)
+        due = rest_ms(&c->seen.items[i]) < due ? rest_ms(&c->seen.items[i]) : due;
+    if (due < INT64_MAX && c->looked_ms != 0 && due < c->looked_ms + LOOK_AGAIN_MS)
+        due = c->looked_ms + LOOK_AGAIN_MS;
+    return due;
+}
+
+struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now_ms)
+{
+    struct look *look = xcalloc(1, sizeof *look);
+    struct sightings later = {0};
+
+    look->of = c;
+    look->when = when;
+    look->now_ms = now_ms;
+    c->looking = true;
+    if (when != LOOK_RUNNING) {
+        look->seen = c->seen;
+        c->seen = later;
+        return look;
+    }
+    for (size_t i = 0; i < c->seen.n; i++) { /* what has not come to rest is for a later look */
+        struct sightings *to = rest_ms(&c->seen.items[i]) <= now_ms ? &look->seen : &later;
+
+        to->items = xrealloc(to->items, to->n + 1, sizeof *to->items);
+        to->items[to->n++] = c->seen.items[i];
+    }
+    free(c->seen.items);
+    c->seen = later;
+    return look;
+}
+
+/* Has nobody touched it since it came to rest? Where nothing was seen - written from another host, or deeper in the
+ * directory - it is told by its time. */
+static bool is_at_rest(const struct look *look, const struct ckpt_file *file, int64_t files_now)
+{
+    const struct sighting *s = find_sighting(&look->seen, file->path);
+
+    if (s != NULL && s->size == file->size && s->mtime_ns == file->mtime_ns && s->inode == file->inode)
+        return rest_ms(s) <= look->now_ms;
+    return look->when != LOOK_RUNNING && files_now - file->mtime_ns >= (int64_t)SETTLED_MS * 1000000;
+}
+
+static void note(struct look *look, const char *text, const char *path)
+{
+    snprintf(look->note, sizeof look->note, "%.400s%s%.100s", text, path[0] ? ": " : "", path);
+}
+
+static void record_new(struct look *look, const struct ckpt_list *list, const struct ckpt_files *files)
+{
+    const struct checkpoints *c = look->of;
+    int64_t now = look->when == LOOK_ENDED && files->n > 0 ? files_now_ns(c->dir) : 0;
     struct error err;
 
     for (size_t i = 0; i < files->n; i++) {
@@ -94,15 +195,18 @@ static void record_new(struct checkpoints *c, const struct ckpt_list *list, cons
 
         if (!is_new(c, file) || is_known(list, file))
             continue;
-        if (!clean && now - file->mtime_ns < SETTLED_NS)
-            log_info("%s/%s is not taken: it was being written shortly before the end", c->dir, file->path);
-        else if (ckpt_measure(c->dir, &ckpt, &err) < 0 || ckptdir_add(c->dir, &ckpt, &err) < 0)
-            log_warn("a checkpoint is not taken: %s", err.text);
+        if (look->when != LOOK_CLEAN && !is_at_rest(look, file, now)) {
+            if (look->when == LOOK_ENDED)
+                note(look, "not taken, since it was being written shortly before the end", file->path);
+        } else if (ckpt_measure(c->dir, &ckpt, &err) < 0 || ckptdir_add(c->dir, &ckpt, &err) < 0) {
+            note(look, err.text, "");
+        }
     }
 }
 
-static int find(struct checkpoints *c, bool clean, struct error *err)
+static int find(struct look *look, struct error *err)
 {
+    const struct checkpoints *c = look->of;
     struct ckpt_files files = {0};
     struct ckpt_list list;
 
@@ -112,31 +216,47 @@ static int find(struct checkpoints *c, bool clean, struct error *err)
         ckptdir_free(&list);
         return -1;
     }
-    record_new(c, &list, &files, clean);
+    record_new(look, &list, &files);
     ckptfind_free(&files);
     ckptdir_free(&list);
     return 0;
 }
 
-void checkpoints_end(struct checkpoints *c, bool clean)
+void look_run(struct look *look)
 {
+    const struct checkpoints *c = look->of;
     struct ckpt_list list = {0};
     struct error err;
 
-    if (c->desc == NULL)
-        return;
-    if (find(c, clean, &err) < 0 || ckptdir_read(c->dir, &list, &err) < 0) {
-        log_warn("it is not known which checkpoints there are: %s", err.text);
-        return;
+    if (find(look, &err) == 0 && ckptdir_read(c->dir, &list, &err) == 0) {
+        ckptdir_retain(c->dir, &list, c->desc->keep);
+        ckptdir_free(&list);
+        look->whole = ckptdir_json(c->dir, &c->chain, &err);
     }
-    ckptdir_retain(c->dir, &list, c->desc->keep);
-    ckptdir_free(&list);
-    c->whole = ckptdir_json(c->dir, &c->chain, &err);
+    if (look->whole == NULL)
+        note(look, err.text, "");
+}
+
+void look_taken(struct look *look)
+{
+    struct checkpoints *c = look->of;
+
+    if (look->note[0] != '\0')
+        log_warn("checkpoints in %s: %s", c->dir, look->note);
+    c->looking = false;
+    c->looked_ms = look->now_ms;
+    if (look->when == LOOK_RUNNING)
+        json_decref(look->whole);
+    else
+        c->whole = look->whole;
+    sightings_free(&look->seen);
+    free(look);
 }
 
 void checkpoints_fini(struct checkpoints *c)
 {
     ckptfind_free(&c->before);
+    sightings_free(&c->seen);
     free(c->resume);
     json_decref(c->resumed);
     json_decref(c->whole);

@@ -3,6 +3,8 @@ stretto_run_SOURCES = \
 	tasks/runner/answer.c tasks/runner/answer.h \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
+	tasks/runner/looker.c tasks/runner/looker.h \
+	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/main.c \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/records.c tasks/runner/records.h \
@@ -11,9 +13,10 @@ stretto_run_SOURCES = \
 	tasks/runner/shell.c tasks/runner/shell.h \
 	tasks/runner/signals.c \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
-	tasks/runner/tree.c tasks/runner/tree.h
+	tasks/runner/tree.c tasks/runner/tree.h \
+	tasks/runner/watch.c tasks/runner/watch.h
 stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS)
+stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) -lpthread
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t

@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
+#include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/tree.h"
@@ -29,6 +30,7 @@ struct run {
     const struct job *job;
     struct task *tasks;
     size_t ntasks, left; /* left: not ended yet */
+    struct looks looks;
     int signal_fd;
     struct records *records;
     struct control_sender *control;
@@ -71,11 +73,10 @@ static int write_ended(const char *path, const void *what, struct error *err)
     return job_ended_write(path, what, err);
 }
 
-static void task_ended(struct run *r, struct task *t)
+static void task_recorded(struct run *r, struct task *t)
 {
     char *path = xasprintf("%s/exit.json", t->desc->dir);
 
-    r->left--;
     if (t->rec.outcome != EXITREC_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
         r->rank_failed = true;
     log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
@@ -84,6 +85,21 @@ static void task_ended(struct run *r, struct task *t)
         r->keep_log = 0;
     records_add(r->records, path, write_exit, &t->rec);
     free(path);
+}
+
+static void task_looked_at(void *arg, struct task *t)
+{
+    task_conclude(t);
+    task_recorded(arg, t);
+}
+
+static void task_ended(struct run *r, struct task *t)
+{
+    r->left--;
+    if (task_leaves_checkpoints(t))
+        looks_end(&r->looks, t, task_is_clean(t));
+    else
+        task_looked_at(r, t);
 }
 
 /* Signals that end the job are looked at between starts, so that a thousand packed tasks need not start first. */
@@ -109,8 +125,10 @@ static void start_tasks(struct run *r)
             task_skip(&r->tasks[i], stop);
         else
             task_start(&r->tasks[i]);
-        if (r->tasks[i].ended)
-            task_ended(r, &r->tasks[i]);
+        if (r->tasks[i].ended) {
+            r->left--;
+            task_recorded(r, &r->tasks[i]);
+        }
     }
 }
 
@@ -280,10 +298,12 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void wait_for_events(struct run *r, int64_t until)
 {
-    struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
+                           {.fd = looks_watch_fd(&r->looks), .events = POLLIN},
+                           {.fd = looks_done_fd(&r->looks), .events = POLLIN}};
     int64_t now = time_monotonic_ms(), ms = until == INT64_MAX ? -1 : until > now ? until - now : 0;
 
-    poll(&fd, 1, ms > INT_MAX ? INT_MAX : (int)ms);
+    poll(fds, sizeof fds / sizeof *fds, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
 static void keep_log(struct run *r, int64_t now)
@@ -314,15 +334,16 @@ static void loop(struct run *r, int64_t give_up_after)
             stop_job(r, STOP_TIMEOUT, now);
         if (r->rank_failed)
             stop_job(r, STOP_RANK, now);
+        looks_work(&r->looks, now);
         records_work(r->records, give_up_after);
         keep_log(r, now);
-        if (!children && r->left == 0 && !records_pending(r->records)) {
+        if (!children && r->left == 0 && r->looks.ending == 0 && !records_pending(r->records)) {
             if (!r->job->watched)
                 tell(r);
             return;
         }
         tell(r);
-        until = earlier(records_due(r->records), r->keep_log);
+        until = earlier(earlier(records_due(r->records), r->keep_log), looks_due(&r->looks));
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), next_leftover(r)));
         if (r->stop == STOP_NONE && r->left > 0)
@@ -349,7 +370,7 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
     return records_lost(r->records) ? -1 : 0;
 }
 
-int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
             struct control_sender *control)
 {
     int64_t give_up_after;
@@ -367,8 +388,15 @@ int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t st
         .sweep_ms = SWEEP_MIN_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
     };
+    struct error err;
     int rc = -1;
 
+    if (looks_init(&r.looks, job, r.tasks, task_looked_at, &r, &err) < 0) {
+        log_error("%s", err.text);
+        free(r.tasks);
+        return -1;
+    }
+    job->watch = r.looks.watch;
     if (job->desc->checkpoint.any) /* without a deadline it is never, but when somebody ends the job */
         r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
     r.records = records_create(time_monotonic_ms, record_written, &r);
@@ -380,6 +408,7 @@ int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t st
     if (!records_lost(r.records))
         rc = finish(&r, jobdir, give_up_after);
     records_destroy(r.records);
+    looks_fini(&r.looks);
     for (size_t i = 0; i < r.ntasks; i++)
         task_fini(&r.tasks[i]);
     free(r.tasks);

@@ -10,7 +10,7 @@ int run_signals(struct error *err);
 /* Run all tasks of the job, with started_ms the monotonic time at which the runner was started. Returns 0 when every
  * exit record and ended.json are written and no process of the job is left, -1 when a record was lost. Instead of
  * ended.json, a daemon that watches is answered by letter. */
-int run_job(const struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
             struct control_sender *control);
 
 #endif

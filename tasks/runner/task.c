@@ -114,28 +114,44 @@ static bool is_out_of_time(const struct task *t, bool exited_0)
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why)
 {
     struct exitrec *rec = &t->rec;
-    bool exited_0 = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
     t->pid = 0;
-    t->ended = true;
+    t->why = why;
     rec->ended = now();
     rec->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     rec->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     rec->user_seconds = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6;
     rec->system_seconds = (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6;
     rec->max_rss = (int64_t)usage->ru_maxrss * 1024;
-    if (t->checkpoints.desc != NULL)
-        checkpoints_end(&t->checkpoints, exited_0 && tree_signal_task(0, t->mark, 0) == 0);
+}
+
+bool task_leaves_checkpoints(const struct task *t)
+{
+    return t->checkpoints.desc != NULL;
+}
+
+bool task_is_clean(const struct task *t)
+{
+    return t->rec.exit_code == 0 && tree_signal_task(0, t->mark, 0) == 0;
+}
+
+void task_conclude(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+    bool exited_0 = rec->exit_code == 0;
+
+    t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
     /* told to end, exit 0 proves nothing: programs that stop early do that too. Only what success leaves behind does. */
-    if (exited_0 && (t->desc->success_file ? success_file_there(t) : why == STOP_NONE && !t->warned)) {
+    if (exited_0 && (t->desc->success_file ? success_file_there(t) : t->why == STOP_NONE && !t->warned)) {
         rec->outcome = EXITREC_SUCCEEDED;
         return;
     }
-    rec->outcome = why == STOP_TIMEOUT || (why == STOP_NONE && is_out_of_time(t, exited_0)) ? EXITREC_TIMEOUT
-                   : why == STOP_NONE                                                       ? EXITREC_FAILED
-                                                                                            : EXITREC_CANCELLED;
-    explain(t, why);
+    if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && is_out_of_time(t, exited_0)))
+        rec->outcome = EXITREC_TIMEOUT;
+    else
+        rec->outcome = t->why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;
+    explain(t, t->why);
 }
 
 void task_fini(struct task *t)

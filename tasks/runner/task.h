@@ -20,6 +20,7 @@ struct job {
     int letter;   /* to answer to it with what became of the tasks; -1: none */
     const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
     const char *tmpdir; /* NULL: it asked for none */
+    struct watch *watch; /* of directories with checkpoints; NULL: none */
     int64_t deadline; /* Unix seconds; 0: none */
     int64_t deadline_ms; /* the same by time_monotonic_ms(), INT64_MAX: none */
     char host[64];
@@ -34,6 +35,8 @@ struct task {
     bool new_end; /* and what it left has not been looked for */
     int64_t kill_at; /* monotonic ms when what it left behind is killed; INT64_MAX: it left nothing */
     struct checkpoints checkpoints;
+    bool looked_at; /* for the last time */
+    enum stop why;  /* it ended; valid since then */
     bool warned; /* it ran when the end was near */
     struct exitrec rec; /* valid once ended */
 };
@@ -46,8 +49,12 @@ void task_start(struct task *t);
 /* It was never started, because the job was ended before. */
 void task_skip(struct task *t, enum stop why);
 
-/* Its process was waited for. `why` says whether the runner had told it to end. */
+/* Its process was waited for. `why` says whether the runner had told it to end. What came of it is decided next, by
+ * task_conclude(): of one that leaves checkpoints, when they were looked for. */
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
+void task_conclude(struct task *t);
+bool task_leaves_checkpoints(const struct task *t);
+bool task_is_clean(const struct task *t); /* it ended by itself, with exit status 0 and nothing of it left running */
 
 void task_fini(struct task *t);
 

@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
+#include "tasks/runner/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,6 +157,8 @@ static int try_start(struct task *t, struct error *err)
         goto out;
     if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
         goto out;
+    if (task_leaves_checkpoints(t))
+        watch_add(t->job->watch, t->checkpoints.dir, (size_t)(t->desc - t->job->desc->tasks));
     resume = t->checkpoints.resume;
     t->rec.resumed = t->checkpoints.resumed;
     if (resume != NULL)

@@ -92,6 +92,22 @@ kill -TERM "$(jq .pid "$STATE/run/e$ID"/jobs/*/claim.json)"
 is "$(ended .members.unfinished)" 1 "one whose runner is told to end is warned, and unfinished"
 is "$(member 0 '.attempts[0] | "\(.outcome) \(.exit_code)"')" "cancelled 0" "it stopped by itself"
 
+# killed with its runner, which leaves no record of its end
+spec 1 100 0.3 '.members.resources.walltime = "60s"'
+ID=$(submit "$T/spec.json")
+wait_for 20 "ls $(dir 0)/checkpoint/epoch-4.ckpt"
+kill -KILL "$(jq .pid "$STATE/run/e$ID"/jobs/*/claim.json)"
+is "$(ended .members.unfinished) $(member 0 '.attempts[0].outcome')" "1 lost" "of one that is lost, the daemon finds the checkpoints"
+like "$(member 0 '.checkpoints[-1].path')" '/epoch-[0-9]+.ckpt$' "that were recorded while it ran"
+
+# a writer that hangs
+spec 1 1 1 '.members.checkpoint = {glob: "*.ckpt"} | .members.resources.walltime = "4s" | .members.command = ["sh", "-c",
+	"cd \"$STRETTO_CHECKPOINT_DIR\"; echo 1 >a-1.ckpt; exec 3>a-2.ckpt; echo half >&3; echo 3 >a-3.ckpt; sleep 100"]'
+ID=$(submit "$T/spec.json")
+is "$(ended .members.unfinished)" 1 "one that is ended while it holds a file open"
+is "$(member 0 '[.checkpoints[].path | split("/")[-1]] | join(" ")')" "a-1.ckpt a-3.ckpt" "has whole checkpoints, but not that"
+is "$(cat "$(dir 0)/checkpoint/a-2.ckpt")" half "which is left alone"
+
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 done_testing

@@ -1,0 +1,130 @@
+#include "tasks/runner/looker.h"
+
+#include "common/xalloc.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct looker {
+    pthread_t thread;
+    bool started, ending;
+    int fd;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct look *todo, **last, *done, **last_done; /* under the lock, as `ending` */
+};
+
+struct looker *looker_create(struct error *err)
+{
+    struct looker *looker = xcalloc(1, sizeof *looker);
+
+    looker->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (looker->fd < 0) {
+        error_errno(err, "eventfd", "eventfd");
+        free(looker);
+        return NULL;
+    }
+    pthread_mutex_init(&looker->lock, NULL);
+    pthread_cond_init(&looker->wake, NULL);
+    looker->last = &looker->todo;
+    looker->last_done = &looker->done;
+    return looker;
+}
+
+static void put(struct look ***last, struct look *look)
+{
+    look->next = NULL;
+    **last = look;
+    *last = &look->next;
+}
+
+static struct look *take(struct look **first, struct look ***last)
+{
+    struct look *look = *first;
+
+    if (look != NULL && (*first = look->next) == NULL)
+        *last = first;
+    return look;
+}
+
+static void *work(void *arg)
+{
+    struct looker *looker = arg;
+    const uint64_t one = 1;
+    struct look *look;
+
+    pthread_mutex_lock(&looker->lock);
+    while (!looker->ending) {
+        look = take(&looker->todo, &looker->last);
+        if (look == NULL) {
+            pthread_cond_wait(&looker->wake, &looker->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&looker->lock);
+        look_run(look);
+        pthread_mutex_lock(&looker->lock);
+        put(&looker->last_done, look);
+        if (write(looker->fd, &one, sizeof one) < 0) { /* it is readable already */
+        }
+    }
+    pthread_mutex_unlock(&looker->lock);
+    return NULL;
+}
+
+void looker_add(struct looker *looker, struct look *look)
+{
+    pthread_mutex_lock(&looker->lock);
+    put(&looker->last, look);
+    pthread_cond_signal(&looker->wake);
+    pthread_mutex_unlock(&looker->lock);
+    if (looker->started)
+        return;
+    looker->started = pthread_create(&looker->thread, NULL, work, looker) == 0; /* signals are blocked: they stay so there */
+    if (!looker->started) { /* then it waits */
+        uint64_t one = 1;
+
+        look = take(&looker->todo, &looker->last);
+        look_run(look);
+        put(&looker->last_done, look);
+        if (write(looker->fd, &one, sizeof one) < 0) {
+        }
+    }
+}
+
+struct look *looker_next(struct looker *looker)
+{
+    struct look *look;
+    uint64_t n;
+
+    if (read(looker->fd, &n, sizeof n) < 0) { /* nothing new is no reason not to look */
+    }
+    pthread_mutex_lock(&looker->lock);
+    look = take(&looker->done, &looker->last_done);
+    pthread_mutex_unlock(&looker->lock);
+    return look;
+}
+
+int looker_fd(const struct looker *looker)
+{
+    return looker->fd;
+}
+
+void looker_destroy(struct looker *looker)
+{
+    if (looker == NULL)
+        return;
+    if (looker->started) {
+        pthread_mutex_lock(&looker->lock);
+        looker->ending = true;
+        pthread_cond_signal(&looker->wake);
+        pthread_mutex_unlock(&looker->lock);
+        pthread_join(looker->thread, NULL);
+    }
+    pthread_cond_destroy(&looker->wake);
+    pthread_mutex_destroy(&looker->lock);
+    close(looker->fd);
+    free(looker);
+}

@@ -1,0 +1,98 @@
+#include "tasks/runner/looks.h"
+
+#include "common/log.h"
+#include "common/timefmt.h"
+
+int looks_init(struct looks *looks, const struct job *job, struct task *tasks, void (*looked)(void *arg, struct task *t),
+               void *arg, struct error *err)
+{
+    *looks = (struct looks){.tasks = tasks, .n = job->desc->ntasks, .looked = looked, .arg = arg};
+    if (!job->desc->checkpoint.any)
+        return 0;
+    looks->looker = looker_create(err);
+    if (looks->looker == NULL)
+        return -1;
+    looks->watch = watch_create();
+    if (looks->watch == NULL)
+        log_warn("checkpoints are looked for when tasks have ended only: the kernel tells nothing of their directories");
+    return 0;
+}
+
+void looks_fini(struct looks *looks)
+{
+    looker_destroy(looks->looker);
+    watch_destroy(looks->watch);
+}
+
+static void saw(void *arg, size_t whose, const char *name, bool renamed)
+{
+    struct looks *looks = arg;
+    struct task *t = &looks->tasks[whose];
+
+    if (!t->looked_at)
+        checkpoints_saw(&t->checkpoints, name, renamed, time_monotonic_ms());
+}
+
+void looks_end(struct looks *looks, struct task *t, bool clean)
+{
+    watch_read(looks->watch, saw, looks); /* what it did before it ended */
+    t->looked_at = true;
+    looks->ending++;
+    looker_add(looks->looker, look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, time_monotonic_ms()));
+}
+
+static struct task *task_of(const struct looks *looks, const struct look *look)
+{
+    for (size_t i = 0; i < looks->n; i++)
+        if (&looks->tasks[i].checkpoints == look->of)
+            return &looks->tasks[i];
+    return NULL;
+}
+
+void looks_work(struct looks *looks, int64_t now_ms)
+{
+    struct look *look;
+
+    if (looks->looker == NULL)
+        return;
+    watch_read(looks->watch, saw, looks);
+    while ((look = looker_next(looks->looker)) != NULL) {
+        struct task *t = task_of(looks, look);
+        bool last = look->when != LOOK_RUNNING;
+
+        look_taken(look);
+        if (last) {
+            looks->ending--;
+            looks->looked(looks->arg, t);
+        }
+    }
+    for (size_t i = 0; i < looks->n; i++) {
+        struct task *t = &looks->tasks[i];
+
+        if (t->pid > 0 && now_ms >= checkpoints_due(&t->checkpoints))
+            looker_add(looks->looker, look_create(&t->checkpoints, LOOK_RUNNING, now_ms));
+    }
+}
+
+int64_t looks_due(const struct looks *looks)
+{
+    int64_t due = INT64_MAX;
+
+    for (size_t i = 0; looks->looker != NULL && i < looks->n; i++) {
+        const struct task *t = &looks->tasks[i];
+        int64_t its = t->pid > 0 ? checkpoints_due(&t->checkpoints) : INT64_MAX;
+
+        due = its < due ? its : due;
+    }
+    return due;
+}
+
+int looks_watch_fd(const struct looks *looks)
+{
+    return looks->looker != NULL ? watch_fd(looks->watch) : -1;
+}
+
+int looks_done_fd(const struct looks *looks)
+{
+    return looks->looker != NULL ? looker_fd(looks->looker) : -1;
+}
