@@ -83,6 +83,9 @@ static int remove_attempt(const struct sweep *sweep, const struct released *atte
         rc = remove_ours(job, of_job, sizeof of_job / sizeof *of_job, err);
     }
     free(job);
+    job = xasprintf("%s/checkpoint/.stretto", member);
+    rmdir(job); /* of records of checkpoints: there are none */
+    free(job);
     job = xasprintf("%s/checkpoint", member);
     rmdir(job); /* like the next one, where nobody has put anything there */
     rmdir(member);

@@ -42,6 +42,7 @@ e2e_tests = \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0722-checkpoints.t \
+	tests/t/0723-checkpoint-languages.t \
 	tests/t/0725-resources.t \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
@@ -61,7 +62,7 @@ e2e_tests = \
 	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
-EXTRA_DIST += tests/t/epochs.sh
+EXTRA_DIST += tests/t/epochs.sh tests/t/checkpoint-member.py
 
 # What kills, and what is killed; without sanitizers, since they are loaded into and run by programs of all sorts.
 check_LTLIBRARIES += tests/t/killer.la

@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libmember.la
 libmember_la_SOURCES = \
 	tasks/member/bundle.c tasks/member/bundle.h \
+	tasks/member/checkpoint.c tasks/member/checkpoint.h \
 	tasks/member/convert.c tasks/member/convert.h \
 	tasks/member/declare.c tasks/member/declare.h \
 	tasks/member/discovery.c tasks/member/discovery.h \
@@ -16,7 +17,7 @@ libmember_la_SOURCES = \
 	tasks/member/stretto.c \
 	tasks/member/window.c tasks/member/window.h
 libmember_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
-libmember_la_LIBADD = libstreamproto.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
+libmember_la_LIBADD = libstreamproto.la libckptdir.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
 
 lib_LTLIBRARIES += libstretto.la
 libstretto_la_SOURCES =
@@ -26,6 +27,10 @@ include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h
 pkgconfig_DATA += tasks/member/stretto.pc
 
 include tasks/member/fortran/local.mk
+
+check_PROGRAMS += tests/t/checkpoint-member
+tests_t_checkpoint_member_SOURCES = tests/t/checkpoint-member.c
+tests_t_checkpoint_member_LDADD = libmember.la
 
 # Part of the Python package, which tasks/train/local.mk puts together.
 member_python = tasks/member/python/stretto/member.py

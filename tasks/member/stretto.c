@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/member/checkpoint.h"
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
@@ -357,6 +358,16 @@ double stretto_time_left(const struct stretto *s)
     if (s->env.deadline <= 0)
         return HUGE_VAL;
     return s->env.deadline - (double)time_now_ms() / 1000;
+}
+
+int stretto_checkpoint_due(const struct stretto *s, double seconds)
+{
+    return checkpoint_due(&s->env, seconds);
+}
+
+int stretto_checkpointed(struct stretto *s, const char *path, int64_t step)
+{
+    return checkpoint_record(path, step, &s->err);
 }
 
 int stretto_finish(struct stretto *s)

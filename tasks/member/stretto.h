@@ -83,6 +83,16 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step);
 /* Seconds until the member's walltime ends; a huge value where there is no limit. */
 double stretto_time_left(const struct stretto *s);
 
+/* 1 where it is time to leave a checkpoint and stop: less time is left than the `seconds` that the program needs for its next
+ * step and a checkpoint after it, or than the spec's checkpoint.before; 0 otherwise, and where there is no limit. */
+int stretto_checkpoint_due(const struct stretto *s, double seconds);
+
+/* The file `path` is a whole checkpoint of step `step` (>= 0), closed, in the directory STRETTO_CHECKPOINT_DIR, and will not be
+ * written to again. It is flushed to the disk, read once, and recorded with its size and digest: from then on another attempt
+ * may go on from it, whose STRETTO_RESUME is its path. Older ones may be removed then (the spec's checkpoint.keep). Where the
+ * program is no ensemble member, nothing is done, and that is said once on stderr. */
+int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
+
 /* Wait until the ranks hold everything that was sent, tell them that this member has finished, and free the stream.
  * Returns 0 only if all of it has been acknowledged: a member must not report success otherwise. The stream is freed
  * in either case, with a message on stderr on failure. NULL is taken. */

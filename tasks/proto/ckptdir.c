@@ -37,6 +37,20 @@ static char *record_path(const char *dir, int64_t number)
     return xasprintf("%s/" RECORDS "/%08" PRId64 ".json", dir, number);
 }
 
+char *ckptdir_records(const char *dir)
+{
+    return xasprintf("%s/" RECORDS, dir);
+}
+
+int ckptdir_make(const char *dir, struct error *err)
+{
+    char *path = ckptdir_records(dir);
+    int rc = dir_make(path, err);
+
+    free(path);
+    return rc;
+}
+
 json_t *ckpt_json(const struct ckpt *ckpt)
 {
     return json_pack("{s:I, s:s, s:o, s:b, s:I, s:s, s:f, s:I, s:I}", "number", (json_int_t)ckpt->number, "path", ckpt->path,
@@ -120,7 +134,7 @@ static int64_t number_of(const char *name)
 
 int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err)
 {
-    char *path = xasprintf("%s/" RECORDS, dir);
+    char *path = ckptdir_records(dir);
     DIR *records = opendir(path);
     struct dirent *entry;
     int rc = 0;
@@ -207,12 +221,11 @@ int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
 
 int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
 {
-    char *path = xasprintf("%s/" RECORDS, dir);
     struct ckpt_list list;
-    int rc = dir_make(path, err);
+    char *path;
+    int rc;
 
-    free(path);
-    if (rc < 0 || ckptdir_read(dir, &list, err) < 0)
+    if (ckptdir_make(dir, err) < 0 || ckptdir_read(dir, &list, err) < 0)
         return -1;
     ckpt->number = list.n > 0 ? list.items[list.n - 1].number + 1 : 1;
     ckptdir_free(&list);

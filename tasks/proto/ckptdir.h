@@ -41,6 +41,10 @@ struct ckpt_chain {
 void ckpt_fini(struct ckpt *ckpt);
 void ckptdir_free(struct ckpt_list *list);
 
+/* Where its records are; to be freed. And that directory made. */
+char *ckptdir_records(const char *dir);
+int ckptdir_make(const char *dir, struct error *err);
+
 /* Every record that can be read; none where there is no directory. */
 int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
 

@@ -31,6 +31,8 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
         return 0;
     c->chain = (struct ckpt_chain){.ensemble = job->ensemble, .since = task->since};
     c->attempt = env_number(task, "STRETTO_ATTEMPT");
+    if (ckptdir_make(c->dir, err) < 0)
+        return -1;
     if (ckptdir_read(c->dir, &list, err) < 0 ||
         (job->checkpoint.glob != NULL && ckptfind(c->dir, job->checkpoint.glob, &c->before, err) < 0)) {
         ckptdir_free(&list);
@@ -123,6 +125,12 @@ void checkpoints_saw(struct checkpoints *c, const char *name, bool renamed, int6
     free(path);
 }
 
+void checkpoints_recorded(struct checkpoints *c, int64_t now_ms)
+{
+    if (c->recorded_ms == 0)
+        c->recorded_ms = now_ms;
+}
+
 static int64_t rest_ms(const struct sighting *s)
 {
     return s->renamed ? s->at_ms : s->at_ms + SETTLED_MS;
@@ -130,10 +138,10 @@ static int64_t rest_ms(const struct sighting *s)
 
 int64_t checkpoints_due(const struct checkpoints *c)
 {
-    int64_t due = INT64_MAX;
+    int64_t due = c->recorded_ms != 0 ? c->recorded_ms : INT64_MAX;
 
     if (c->desc == NULL || c->looking)
-        return due;
+        return INT64_MAX;
     for (size_t i = 0; i < c->seen.n; i++)
         due = rest_ms(&c->seen.items[i]) < due ? rest_ms(&c->seen.items[i]) : due;
     if (due < INT64_MAX && c->looked_ms != 0 && due < c->looked_ms + LOOK_AGAIN_MS)
@@ -150,6 +158,7 @@ struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now
     look->when = when;
     look->now_ms = now_ms;
     c->looking = true;
+    c->recorded_ms = 0;
     if (when != LOOK_RUNNING) {
         look->seen = c->seen;
         c->seen = later;

@@ -32,6 +32,7 @@ struct checkpoints {
     json_t *whole;            /* those that are whole, once it has ended; NULL: it is not known */
     struct sightings seen;    /* since it started, and not looked at */
     int64_t looked_ms;        /* the last time, while it ran */
+    int64_t recorded_ms;      /* when the library wrote to the books, since they were looked at; 0: it did not */
     bool looking;
 };
 
@@ -57,6 +58,9 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
 
 /* A file in the directory was closed after writing, or renamed. */
 void checkpoints_saw(struct checkpoints *c, const char *name, bool renamed, int64_t now_ms);
+
+/* Something was recorded in its books, which are in a directory of their own. */
+void checkpoints_recorded(struct checkpoints *c, int64_t now_ms);
 
 /* When there is reason to look while it runs; INT64_MAX: there is none, or somebody is looking. */
 int64_t checkpoints_due(const struct checkpoints *c);

@@ -3,10 +3,13 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 
+#define LINGER_MS 100
+
 int looks_init(struct looks *looks, const struct job *job, struct task *tasks, void (*looked)(void *arg, struct task *t),
                void *arg, struct error *err)
 {
-    *looks = (struct looks){.tasks = tasks, .n = job->desc->ntasks, .looked = looked, .arg = arg};
+    *looks = (struct looks){.tasks = tasks, .n = job->desc->ntasks, .linger_ms = INT64_MAX, .looked = looked,
+                             .arg = arg};
     if (!job->desc->checkpoint.any)
         return 0;
     looks->looker = looker_create(err);
@@ -24,21 +27,56 @@ void looks_fini(struct looks *looks)
     watch_destroy(looks->watch);
 }
 
-static void saw(void *arg, size_t whose, const char *name, bool renamed)
+static void saw(void *arg, size_t whose, int what, const char *name, bool renamed)
 {
     struct looks *looks = arg;
     struct task *t = &looks->tasks[whose];
 
-    if (!t->looked_at)
+    if (t->looked_at)
+        return;
+    if (what == LOOKS_FILES)
         checkpoints_saw(&t->checkpoints, name, renamed, time_monotonic_ms());
+    else
+        checkpoints_recorded(&t->checkpoints, time_monotonic_ms());
 }
 
-void looks_end(struct looks *looks, struct task *t, bool clean)
+static void look_last(struct looks *looks, struct task *t, bool clean)
 {
     watch_read(looks->watch, saw, looks); /* what it did before it ended */
     t->looked_at = true;
-    looks->ending++;
+    t->linger_until = 0;
     looker_add(looks->looker, look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, time_monotonic_ms()));
+}
+
+void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grace_ms)
+{
+    looks->ending++;
+    if (task_is_gone(t)) {
+        look_last(looks, t, t->rec.exit_code == 0);
+        return;
+    }
+    t->linger_until = now_ms + grace_ms + LINGER_MS;
+    looks->linger_ms = now_ms + LINGER_MS;
+}
+
+/* Tasks whose first process has ended, and others have not. */
+static void end_lingering(struct looks *looks, int64_t now_ms)
+{
+    bool any = false;
+
+    if (looks->linger_ms == INT64_MAX)
+        return;
+    for (size_t i = 0; i < looks->n; i++) {
+        struct task *t = &looks->tasks[i];
+
+        if (t->linger_until == 0)
+            continue;
+        if (now_ms >= t->linger_until || task_is_gone(t))
+            look_last(looks, t, false);
+        else
+            any = true;
+    }
+    looks->linger_ms = any ? now_ms + LINGER_MS : INT64_MAX;
 }
 
 static struct task *task_of(const struct looks *looks, const struct look *look)
@@ -56,6 +94,7 @@ void looks_work(struct looks *looks, int64_t now_ms)
     if (looks->looker == NULL)
         return;
     watch_read(looks->watch, saw, looks);
+    end_lingering(looks, now_ms);
     while ((look = looker_next(looks->looker)) != NULL) {
         struct task *t = task_of(looks, look);
         bool last = look->when != LOOK_RUNNING;
@@ -76,7 +115,7 @@ void looks_work(struct looks *looks, int64_t now_ms)
 
 int64_t looks_due(const struct looks *looks)
 {
-    int64_t due = INT64_MAX;
+    int64_t due = looks->linger_ms;
 
     for (size_t i = 0; looks->looker != NULL && i < looks->n; i++) {
         const struct task *t = &looks->tasks[i];

@@ -5,12 +5,15 @@
 #include "tasks/runner/task.h"
 #include "tasks/runner/watch.h"
 
+enum { LOOKS_FILES, LOOKS_RECORDS }; /* what is watched */
+
 struct looks {
     struct watch *watch;
     struct looker *looker; /* NULL: the job's tasks leave no checkpoints, and nothing here does anything */
     struct task *tasks;
     size_t n;
     size_t ending; /* tasks that have ended, and whose last look is under way */
+    int64_t linger_ms; /* when to look again whether something is left of them; INT64_MAX: nothing is */
     void (*looked)(void *arg, struct task *t); /* … is over */
     void *arg;
 };
@@ -19,8 +22,9 @@ int looks_init(struct looks *looks, const struct job *job, struct task *tasks, v
                void *arg, struct error *err);
 void looks_fini(struct looks *looks);
 
-/* The last look for what a task has left. `clean` as LOOK_CLEAN has it. */
-void looks_end(struct looks *looks, struct task *t, bool clean);
+/* A task's first process has ended: the last look for what it has left, as soon as nothing of it is left running, or has had
+ * `grace_ms` to end. */
+void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grace_ms);
 
 /* Do what is due; call it after either descriptor (-1: none) was readable. */
 void looks_work(struct looks *looks, int64_t now_ms);

@@ -97,7 +97,7 @@ static void task_ended(struct run *r, struct task *t)
 {
     r->left--;
     if (task_leaves_checkpoints(t))
-        looks_end(&r->looks, t, task_is_clean(t));
+        looks_end(&r->looks, t, time_monotonic_ms(), r->job->desc->grace_ms);
     else
         task_looked_at(r, t);
 }

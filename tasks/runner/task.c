@@ -130,9 +130,9 @@ bool task_leaves_checkpoints(const struct task *t)
     return t->checkpoints.desc != NULL;
 }
 
-bool task_is_clean(const struct task *t)
+bool task_is_gone(const struct task *t)
 {
-    return t->rec.exit_code == 0 && tree_signal_task(0, t->mark, 0) == 0;
+    return tree_signal_task(0, t->mark, 0) == 0;
 }
 
 void task_conclude(struct task *t)

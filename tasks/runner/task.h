@@ -36,6 +36,7 @@ struct task {
     int64_t kill_at; /* monotonic ms when what it left behind is killed; INT64_MAX: it left nothing */
     struct checkpoints checkpoints;
     bool looked_at; /* for the last time */
+    int64_t linger_until; /* monotonic ms until which that waits for what it left running; 0: it does not */
     enum stop why;  /* it ended; valid since then */
     bool warned; /* it ran when the end was near */
     struct exitrec rec; /* valid once ended */
@@ -54,7 +55,7 @@ void task_skip(struct task *t, enum stop why);
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
 void task_conclude(struct task *t);
 bool task_leaves_checkpoints(const struct task *t);
-bool task_is_clean(const struct task *t); /* it ended by itself, with exit status 0 and nothing of it left running */
+bool task_is_gone(const struct task *t); /* nothing of it is left running */
 
 void task_fini(struct task *t);
 

@@ -6,7 +6,7 @@
 #include "common/xalloc.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
-#include "tasks/runner/watch.h"
+#include "tasks/runner/looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,6 +78,10 @@ static struct environment *make_environment(const struct task *t)
     environment_set(env, "STRETTO_NTASKS", number);
     if (t->job->gpus != NULL)
         set_gpus(env, t);
+    if (t->job->desc->checkpoint.before_ms > 0) {
+        snprintf(number, sizeof number, "%g", (double)t->job->desc->checkpoint.before_ms / 1000);
+        environment_set(env, "STRETTO_CHECKPOINT_BEFORE", number);
+    }
     if (t->job->deadline != 0) {
         snprintf(number, sizeof number, "%lld", (long long)t->job->deadline);
         environment_set(env, "STRETTO_DEADLINE", number);
@@ -145,6 +149,19 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
     return 0;
 }
 
+static void watch_checkpoints(struct task *t)
+{
+    size_t number = (size_t)(t->desc - t->job->desc->tasks);
+    char *records;
+
+    if (!task_leaves_checkpoints(t))
+        return;
+    records = ckptdir_records(t->checkpoints.dir);
+    watch_add(t->job->watch, t->checkpoints.dir, number, LOOKS_FILES);
+    watch_add(t->job->watch, records, number, LOOKS_RECORDS);
+    free(records);
+}
+
 static int try_start(struct task *t, struct error *err)
 {
     struct environment *env = make_environment(t);
@@ -157,8 +174,7 @@ static int try_start(struct task *t, struct error *err)
         goto out;
     if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
         goto out;
-    if (task_leaves_checkpoints(t))
-        watch_add(t->job->watch, t->checkpoints.dir, (size_t)(t->desc - t->job->desc->tasks));
+    watch_checkpoints(t);
     resume = t->checkpoints.resume;
     t->rec.resumed = t->checkpoints.resumed;
     if (resume != NULL)

@@ -11,9 +11,11 @@ struct watch *watch_create(void); /* NULL where it cannot be had; every function
 void watch_destroy(struct watch *watch);
 int watch_fd(const struct watch *watch); /* readable where there is news; -1: never */
 
-void watch_add(struct watch *watch, const char *dir, size_t whose);
+/* `whose` and `what` are for saw(). */
+void watch_add(struct watch *watch, const char *dir, size_t whose, int what);
 
 /* Call saw() for each thing that has happened. */
-void watch_read(struct watch *watch, void (*saw)(void *arg, size_t whose, const char *name, bool renamed), void *arg);
+void watch_read(struct watch *watch, void (*saw)(void *arg, size_t whose, int what, const char *name, bool renamed),
+                void *arg);
 
 #endif

@@ -33,6 +33,13 @@ tests_t_stream_member_fortran_FCFLAGS = $(AM_FCFLAGS) $(SANITIZE_FLAGS) $(FC_MOD
 tests_t_stream_member_fortran_LDADD = libstretto-fortran.la
 tests/t/tests_t_stream_member_fortran-stream-member.$(OBJEXT) \
 tests/t/stream_member_fortran-stream-member.$(OBJEXT): $(fortran_dir)/stretto.mod
+
+check_PROGRAMS += tests/t/checkpoint-member-fortran
+tests_t_checkpoint_member_fortran_SOURCES = tests/t/checkpoint-member.f90
+tests_t_checkpoint_member_fortran_FCFLAGS = $(AM_FCFLAGS) $(SANITIZE_FLAGS) $(FC_MODINC)$(fortran_dir)
+tests_t_checkpoint_member_fortran_LDADD = libstretto-fortran.la
+tests/t/tests_t_checkpoint_member_fortran-checkpoint-member.$(OBJEXT) \
+tests/t/checkpoint_member_fortran-checkpoint-member.$(OBJEXT): $(fortran_dir)/stretto.mod
 else
-EXTRA_DIST += tests/t/stream-member.f90
+EXTRA_DIST += tests/t/stream-member.f90 tests/t/checkpoint-member.f90
 endif

@@ -150,6 +150,9 @@ class Member:
         self.index = _environment_number("STRETTO_MEMBER")
         self.attempt = _environment_number("STRETTO_ATTEMPT")
         self.seed = _environment_number("STRETTO_SEED")
+        #: Where checkpoints go, the same in every attempt; and the one to go on from. None where there is none.
+        self.checkpoint_dir = os.environ.get("STRETTO_CHECKPOINT_DIR") or None
+        self.resume = os.environ.get("STRETTO_RESUME") or None
         #: The member's parameters by name.
         self.params = json.loads(os.environ.get("STRETTO_PARAMS") or "{}")
 
@@ -223,6 +226,22 @@ class Member:
     def time_left(self):
         """Seconds until the member's walltime ends; infinity where there is no limit."""
         return self._calls.time_left(self._open_handle())
+
+    def checkpoint_due(self, seconds=0.0):
+        """Whether it is time to leave a checkpoint and stop.
+
+        That is where less time is left than the seconds that the next step and a checkpoint after it need, or than the spec's
+        checkpoint.before. Never where there is no limit.
+        """
+        return bool(self._calls.checkpoint_due(self._open_handle(), seconds))
+
+    def checkpointed(self, path, step):
+        """Tell that the file is a whole checkpoint, closed and in checkpoint_dir, that will not be written to again.
+
+        From then on another attempt may go on from it, whose `resume` is its path. Older ones may be removed then.
+        """
+        with self._lock:
+            self._patiently(self._calls.checkpointed, self._open_handle(), os.fsencode(path), operator.index(step))
 
     def close(self):
         """Wait until the training holds everything that was sent, and tell it that this member has finished.

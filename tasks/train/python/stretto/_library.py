@@ -56,6 +56,8 @@ _MEMBER_SIGNATURES = {
     "lend_extent": (_INT, _POINTER, _INT, _INT64, ctypes.POINTER(_POINTER)),
     "send_lent": (_INT, _POINTER, _INT, _INT64),
     "time_left": (ctypes.c_double, _POINTER),
+    "checkpoint_due": (_INT, _POINTER, ctypes.c_double),
+    "checkpointed": (_INT, _POINTER, _TEXT, _INT64),
     "finish": (_INT, _POINTER),
     "abort": (None, _POINTER),
     "error": (_TEXT, _POINTER),

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Members in every language that tell of their checkpoints by way of the library, and go on from them.
+TEST_LIMIT=200
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
+for program in checkpoint-member checkpoint-member-fortran; do echo detect_leaks=1 >"$T/asan.$program"; done
+preload=
+case ${STRETTO_SANITIZE:-no} in *address*) preload=$(gcc -print-file-name=libasan.so) ;; esac
+start_daemon --config "$T/config.json"
+
+names=(C) commands=("[\"$builddir/tests/t/checkpoint-member\", \"9\", \"0.5\"]")
+if [ -x "$builddir/tests/t/checkpoint-member-fortran" ]; then
+	names+=(Fortran) commands+=("[\"$builddir/tests/t/checkpoint-member-fortran\", \"9\", \"0.5\"]")
+fi
+if [ -n "${STRETTO_PYTHON:-}" ]; then
+	names+=(Python) commands+=("[\"env\", \"LD_PRELOAD=$preload\", \"PYTHONPATH=$builddir/python\", \"$STRETTO_PYTHON\", \"-B\",
+		\"$srcdir/tests/t/checkpoint-member.py\", \"9\", \"0.5\"]")
+fi
+ids=()
+for command in "${commands[@]}"; do
+	jq -n --argjson command "$command" '{name: "t", members: {command: $command, parameters: {grid: {i: [1, 2]}}, retries: 0,
+		resources: {walltime: "4s"}, success: {file: "result"}, checkpoint: {before: "100ms", keep: 1}}}' >"$T/spec.json"
+	ids+=("$(submit "$T/spec.json")")
+done
+state() { jq -r '"\(.state) \(.members.unfinished) \(.members.succeeded)"' "$T/ensemble.json"; }
+for i in "${!names[@]}"; do
+	wait_ensemble "${ids[i]}" 60
+	is "$(state)" "complete 2 0" "${names[i]}: there is no time for all, and a checkpoint is left"
+	api GET "/v1/ensembles/${ids[i]}/members/0" >"$T/member.json"
+	path=$(jq -r '.checkpoints[0].path' "$T/member.json")
+	is "$(basename "$path")" "count-$(cat "$path")" "${names[i]}: it is known"
+	is "$(jq -r '.checkpoints[0].step' "$T/member.json")" "$(cat "$path")" "${names[i]}: with its step"
+	api POST "/v1/ensembles/${ids[i]}/resubmit" '{}' >/dev/null
+done
+for i in "${!names[@]}"; do
+	for _ in 1 2 3 4; do
+		wait_ensemble "${ids[i]}" 60
+		[ "$(state)" != "complete 0 2" ] || break
+		api POST "/v1/ensembles/${ids[i]}/resubmit" '{}' >/dev/null
+	done
+	is "$(state)" "complete 0 2" "${names[i]}: it goes on from there to the end"
+	is "$(cat "$STATE/run/e${ids[i]}"/members/0/1/a*/result)" 9 "${names[i]}: with what it should come to"
+	read -ra words <<<"$(jq -r 'map(if . == "9" then "2" elif . == "0.5" then "0.01" else . end) | join(" ")' <<<"${commands[i]}")"
+	status_is 0 "${names[i]}: it runs without stretto, too" "${words[@]}"
+	is "$(grep -c 'STRETTO_CHECKPOINT_DIR is not set' "$T/err")" 1 "${names[i]}: where nobody keeps checkpoints, as is said once"
+done
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+done_testing
