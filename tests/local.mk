@@ -43,6 +43,7 @@ e2e_tests = \
 	tests/t/0720-members.t \
 	tests/t/0722-checkpoints.t \
 	tests/t/0723-checkpoint-languages.t \
+	tests/t/0724-checkpoints-killed.t \
 	tests/t/0725-resources.t \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
