@@ -77,7 +77,7 @@ api POST "/v1/ensembles/$ID/members/0/resubmit" >/dev/null
 is "$(ended .members.unfinished)" 1 "and then goes on"
 like "$(member 0 '.attempts[2].resumed')" '^epoch-' "from what it left since"
 like "$(stretto members "$ID.0")" 'step +bytes +time +checkpoint.*/checkpoint/epoch-' "the command line lists its checkpoints"
-status_is 1 "and goes from nowhere else" stretto resubmit --from end "$ID.0"
+status_is 3 "and goes from nowhere else" stretto resubmit --from end "$ID.0"
 is "$(api_status POST "/v1/ensembles/$ID/resubmit" '{"from": "end"}')" 422 "from nowhere else"
 
 # no progress
