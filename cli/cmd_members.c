@@ -102,7 +102,7 @@ static int list_members(struct cli *cli, const struct members *members, struct e
 
 static void print_attempts(const json_t *attempts)
 {
-    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host", "submitted", "ended", "reason", NULL};
+    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host", "from", "submitted", "ended", "reason", NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *attempt;
@@ -120,9 +120,28 @@ static void print_attempts(const json_t *attempts)
         else
             table_cell(table, render_number(number, json_object_get(attempt, "exit_code")));
         table_cell(table, get_string(attempt, "host"));
+        table_cell(table, get_string(attempt, "resumed"));
         table_cell(table, get_string(attempt, "submitted"));
         table_cell(table, get_string(attempt, "ended"));
         table_cell(table, get_string(attempt, "reason"));
+    }
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
+static void print_checkpoints(const json_t *checkpoints)
+{
+    const char *headers[] = {">step", ">bytes", "time", "checkpoint", NULL};
+    struct table *table = table_create(headers);
+    char number[RENDER_SIZE];
+    json_t *checkpoint;
+    size_t i;
+
+    json_array_foreach (checkpoints, i, checkpoint) {
+        table_cell(table, render_number(number, json_object_get(checkpoint, "step")));
+        table_cellf(table, "%lld", (long long)get_int(checkpoint, "size"));
+        table_cell(table, get_string(checkpoint, "time"));
+        table_cell(table, get_string(checkpoint, "path"));
     }
     table_print(table, stdout);
     table_destroy(table);
@@ -149,6 +168,10 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         if (json_array_size(json_object_get(member, "attempts")) > 0) {
             putchar('\n');
             print_attempts(json_object_get(member, "attempts"));
+        }
+        if (json_array_size(json_object_get(member, "checkpoints")) > 0) {
+            putchar('\n');
+            print_checkpoints(json_object_get(member, "checkpoints"));
         }
         free(parameters);
         free(reason);

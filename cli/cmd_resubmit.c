@@ -10,7 +10,8 @@
 struct resubmit {
     struct ref ref;
     bool said;
-    json_t *states; /* NULL: the daemon's default */
+    json_t *states; /* NULL: the daemon's default; likewise */
+    const char *from;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -22,6 +23,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (resubmit->states == NULL)
             resubmit->states = json_array();
         json_array_append_new(resubmit->states, json_string(arg));
+        return 0;
+    case 'f':
+        resubmit->from = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (resubmit->said)
@@ -41,7 +45,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"state", 's', "STATE", 0, "only those that are failed, or unfinished; may be repeated", 0}, {0}};
+    {"state", 's', "STATE", 0, "only those that are failed, or unfinished; may be repeated", 0},
+    {"from", 'f', "WHERE", 0, "from their checkpoints, where they have one (\"checkpoint\", as without this), or from the \"start\"", 0},
+    {0}};
 static const struct argp argp = {
     options, parse, "ID\nID.INDEX",
     "Let members that ended without success go again, with all their retries: those of ensemble ID, or member ID.INDEX.", 0,
@@ -63,6 +69,8 @@ int cmd_resubmit(struct cli *cli, int argc, char **argv)
     int rc = cli_parse(cli, &argp, argc, argv, &resubmit, &err);
 
     body = resubmit.states ? json_pack("{s:o}", "states", resubmit.states) : json_object();
+    if (resubmit.from != NULL)
+        json_object_set_new(body, "from", json_string(resubmit.from));
     request = json_dumps(body, JSON_COMPACT);
     path = call_path(&resubmit.ref);
     if (rc == 0)

@@ -36,8 +36,13 @@ static bool is_further(const struct ckpt *newest, const struct ckpt *base)
     return !same_but_numbers(newest->path, base->path) || strverscmp(newest->path, base->path) > 0;
 }
 
+static bool counts(const struct live_job *job, const struct slot *slot, const struct member_checkpoint_row *row)
+{
+    return slot->since == 0 || (row->ensemble == job->row.ensemble && row->attempt >= slot->since);
+}
+
 /* What the attempt began with: its record says so; of one that left none, it was what was known. 1 found, 0 none, -1. */
-static int find_base(struct engine *engine, int64_t home, const struct slot *slot, const struct outcome *out,
+static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
                      struct ckpt *base, struct error *err)
 {
     struct member_checkpoint_row row;
@@ -45,7 +50,9 @@ static int find_base(struct engine *engine, int64_t home, const struct slot *slo
 
     if (out->recorded)
         return ckpt_parse(out->resumed, base);
-    rc = slot->since == slot->number ? 0 : store_member_checkpoint_newest(engine->store, home, slot->index, &row, err);
+    rc = store_member_checkpoint_newest(engine->store, engine_checkpoint_home(job->ensemble), slot->index, &row, err);
+    if (rc == 1 && !counts(job, slot, &row))
+        rc = 0;
     if (rc == 1) {
         *base = (struct ckpt){.step = row.step, .size = row.size, .path = xstrdup(row.path)};
         snprintf(base->digest, sizeof base->digest, "%s", row.digest);
@@ -83,7 +90,7 @@ int progress_take(struct engine *engine, const struct live_job *job, const struc
     *progress = (struct progress){0};
     if (out->checkpoints == NULL)
         return 0;
-    known = find_base(engine, home, slot, out, &base, err);
+    known = find_base(engine, job, slot, out, &base, err);
     if (known < 0)
         return store_doom(engine->store, err);
     rc = store_member_checkpoint_clear(engine->store, home, slot->index, err);

@@ -71,6 +71,13 @@ void cluster_put(struct cluster *c, const char *dir, const char *name, json_t *j
 json_t *cluster_get(struct cluster *c, const char *dir, const char *name); /* borrowed; NULL: it is not there */
 void cluster_drop(struct cluster *c, const char *dir, const char *name);
 
+/* checkpoints.c */
+bool checkpoints_any(struct cluster *c, const struct cjob *job); /* do its tasks leave any? */
+void checkpoints_begin_task(struct cluster *c, const json_t *task);
+void checkpoints_leave(struct cluster *c, const json_t *task); /* one, perhaps; called once, before its end */
+bool checkpoints_are_done(struct cluster *c, const json_t *task);
+void checkpoints_record(struct cluster *c, const json_t *task, json_t *record); /* what its exit record says of them */
+
 /* runners.c */
 sim_event_fn runner_start; /* the job of the task_end, once there are CPUs for it */
 #endif

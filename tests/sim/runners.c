@@ -73,12 +73,16 @@ static void write_exit(struct cluster *c, struct cjob *job, const json_t *task, 
     bool good = strcmp(outcome, "succeeded") == 0;
     double now = (double)sim_now(c->sim) / 1000;
 
+    json_t *record;
+
     note_attempt(c, task, outcome);
-    cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json",
-        json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job->name, "id",
+    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job->name, "id",
                   json_object_get(task, "id"), "host", "n1", "started", (double)job->started_ms / 1000, "ended", now,
                   "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason", good ? "" : "simulated",
-                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1));
+                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
+    if (checkpoints_any(c, job))
+        checkpoints_record(c, task, record);
+    cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json", record);
     nudge(c, job->name, ENGINE_LOOK_RECORDS);
 }
 
@@ -132,6 +136,11 @@ static void task_ends(struct sim *sim, void *arg)
             return;
         }
     }
+    if (!job->dead && checkpoints_any(c, job)) {
+        checkpoints_leave(c, end->task);
+        if (strcmp(outcome, "succeeded") == 0 && !checkpoints_are_done(c, end->task))
+            outcome = "timeout";
+    }
     if (!job->dead) {
         count(c, end->task, -1);
         write_exit(c, job, end->task, outcome);
@@ -156,6 +165,8 @@ static void kill_tasks(struct cluster *c, struct cjob *job)
         if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") != NULL)
             continue;
         count(c, task, -1);
+        if (checkpoints_any(c, job))
+            checkpoints_leave(c, task);
         note_attempt(c, task, "killed");
     }
     job->node_lost = true;
@@ -256,6 +267,8 @@ void runner_start(struct sim *sim, void *arg)
     json_array_foreach (json_object_get(desc, "tasks"), i, task) {
         count(c, task, 1);
         note_attempt(c, task, "running");
+        if (checkpoints_any(c, job))
+            checkpoints_begin_task(c, task);
         if (is_training(task)) {
             const json_t *env = json_object_get(task, "env");
 

@@ -109,6 +109,8 @@ void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its quest
 /* What the cluster saw of each attempt that it ran: "ENSEMBLE.INDEX.ATTEMPT" → its outcome, or "running". Shared by the
  * clusters. */
 json_t *sim_ledger(struct sim *sim);
+/* Did the attempt, "ENSEMBLE.INDEX.ATTEMPT", leave a checkpoint that is further than what it began with? */
+bool sim_got_further(struct sim *sim, const char *attempt);
 /* Did the scheduler ever say that the job had ended, or refuse it? */
 bool sim_told_ended(struct sim *sim, const char *job);
 bool cluster_told_ended(const struct cluster *cluster, const char *job);

@@ -192,6 +192,29 @@ static void told_ended(sqlite3_context *context, int n, sqlite3_value **values)
     sqlite3_result_int(context, sim_told_ended(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
 }
 
+static void got_further(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int(context, sim_got_further(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
+}
+
+/* Of a member's checkpoints that lie on the disk, and count: home, index, whose (0: anybody's), since. */
+static void newest_number(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    int64_t home = sqlite3_value_int64(values[0]), index = sqlite3_value_int64(values[1]), number = 0;
+    int64_t whose = sqlite3_value_int64(values[2]), since = sqlite3_value_int64(values[3]);
+    char *dir = xasprintf("/run/e%lld/members/%lld/%lld/checkpoint", (long long)home, (long long)(index / 1000),
+                          (long long)index);
+    json_t *all = json_object_get(sim_files(sqlite3_user_data(context)), dir), *ckpt;
+    size_t i;
+
+    json_array_foreach (all, i, ckpt)
+        if (number == 0 && (whose == 0 || (json_integer_value(json_object_get(ckpt, "ensemble")) == whose &&
+                                           json_integer_value(json_object_get(ckpt, "attempt")) >= since)))
+            number = json_integer_value(json_object_get(ckpt, "number"));
+    sqlite3_result_int64(context, number);
+    free(dir);
+}
+
 void watch_store(struct sim *sim)
 {
     static const char triggers[] =
@@ -209,6 +232,8 @@ void watch_store(struct sim *sim)
 
     sqlite3_create_function(db, "violate", 1, SQLITE_UTF8, sim, violate, NULL, NULL);
     sqlite3_create_function(db, "dealt", 2, SQLITE_UTF8, sim, dealt, NULL, NULL);
+    sqlite3_create_function(db, "got_further", 1, SQLITE_UTF8, sim, got_further, NULL, NULL);
+    sqlite3_create_function(db, "newest_number", 4, SQLITE_UTF8, sim, newest_number, NULL, NULL);
     sqlite3_create_function(db, "told_ended", 1, SQLITE_UTF8, sim, told_ended, NULL, NULL);
     if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
         sim_violate(sim, "the store cannot be watched: %s", why);
@@ -302,10 +327,27 @@ void watch_end(struct sim *sim)
           "FROM attempt a WHERE a.job = j.id AND a.outcome = 'lost') AND NOT told_ended(j.name)");
     SIM_HOLDS(sim, "failed members that failed too rarely",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
-          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason NOT IN ('refused', 'the job can never run: never')");
+          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason NOT IN ('refused', 'the job can never run: never') AND NOT (m.reason LIKE "
+          "'stalled: %' AND m.stalls >= json_extract(e.spec, '$.members.checkpoint.attempts'))");
+    SIM_HOLDS(sim, "attempts after the last that a member may stall",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.stalls > json_extract(e.spec, "
+          "'$.members.checkpoint.attempts')");
+    SIM_HOLDS(sim, "unfinished members that got no further",
+          "SELECT count(*) FROM member m WHERE m.state = 'unfinished' AND NOT got_further(m.ensemble || '.' || m.idx || '.' || "
+          "m.attempts)");
+    SIM_HOLDS(sim, "members that got further, out of time, and are not unfinished",
+          "SELECT count(*) FROM member m JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number = m.attempts "
+          "WHERE m.state NOT IN ('unfinished', 'cancelled') AND a.outcome IN ('timeout', 'lost', 'cancelled') AND "
+          "got_further(m.ensemble || '.' || m.idx || '.' || m.attempts)");
+    SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = m.ensemble AND "
+          "a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL AND a.started IS NOT NULL AND m.since <= m.attempts AND "
+          "newest_number(coalesce(e.root, e.id), m.idx, CASE m.since WHEN 0 THEN 0 ELSE e.id END, m.since) <> (SELECT "
+          "coalesce(max(k.number), 0) FROM member_checkpoint k WHERE k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
-          "AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout')) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
+          "AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 FROM ensemble e WHERE "
+          "e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
           "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted')) AS again FROM member m) "
           "WHERE told > made OR (told < made AND NOT again)");
     SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
@@ -318,6 +360,6 @@ void watch_end(struct sim *sim)
 void watch_calm(struct sim *sim)
 {
     SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.state <> "
-          "'succeeded' OR m.failures > 0 OR m.losses > 0)");
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.failures > 0 OR "
+          "m.losses > 0 OR (m.state <> 'succeeded' AND e.spec NOT LIKE '%checkpoint%'))");
 }

@@ -71,11 +71,13 @@ like "$(member 0 .reason)" 'ended at the walltime' "as the reason says"
 like "$(member 0 '.attempts[0].ended')" . "it was recorded"
 
 # from the start
-api POST "/v1/ensembles/$ID/members/0/resubmit" '{"from": "start"}' >/dev/null
-is "$(ended .members.unfinished) $(member 0 '.attempts[1].resumed')" "1 null" "it can be told to begin at the start"
+is "$(stretto resubmit --from start "$ID.0")" "ensemble $ID: 1 members resubmitted" "it can be resubmitted from the start"
+is "$(ended .members.unfinished) $(member 0 '.attempts[1].resumed')" "1 null" "and begins there"
 api POST "/v1/ensembles/$ID/members/0/resubmit" >/dev/null
 is "$(ended .members.unfinished)" 1 "and then goes on"
 like "$(member 0 '.attempts[2].resumed')" '^epoch-' "from what it left since"
+like "$(stretto members "$ID.0")" 'step +bytes +time +checkpoint.*/checkpoint/epoch-' "the command line lists its checkpoints"
+status_is 3 "and goes from nowhere else" stretto resubmit --from end "$ID.0"
 is "$(api_status POST "/v1/ensembles/$ID/resubmit" '{"from": "end"}')" 422 "from nowhere else"
 
 # no progress

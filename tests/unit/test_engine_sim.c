@@ -31,6 +31,9 @@ static json_t *random_spec(struct sim *sim)
                              (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
                              (json_int_t)(1 + sim_random(sim, 20)), "space", "p", 0.0, 1.0);
 
+    if (sim_chance(sim, 400))
+        json_object_set_new(json_object_get(spec, "members"), "checkpoint",
+                            json_pack("{s:I}", "attempts", (json_int_t)(1 + sim_random(sim, 4))));
     if (sim_chance(sim, 300))
         json_object_set_new(spec, "training",
                             json_pack("{s:[s], s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks",
@@ -114,14 +117,14 @@ static int keep_index(void *arg, const struct member_row *row)
     return 1;
 }
 
-/* One that failed, if there is one, or any. */
+/* One that did not succeed, if there is one, or any. */
 static int64_t some_member(struct sim *sim, const struct accepted *acc)
 {
     int64_t index = (int64_t)sim_random(sim, 40);
     struct error err;
 
     if (sim_chance(sim, 700))
-        store_member_each(sim_store(sim), acc->id, MEMBER_FAILED, 0, 1, keep_index, &index, &err);
+        store_member_each(sim_store(sim), acc->id, sim_chance(sim, 500) ? MEMBER_FAILED : MEMBER_UNFINISHED, 0, 1, keep_index, &index, &err);
     return index;
 }
 
