@@ -92,6 +92,7 @@ void alps_turn(struct adapter *a); /* start what can be started, and come back w
 /* One that an earlier daemon started. */
 struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *job, const struct alps_files *files);
 void alps_job_over(struct alps_job *job, const char *reason);
+void alps_signal_aprun(const struct alps_job *job, int sig); /* which passes it on, unless it is SIGKILL */
 void alps_kill(struct alps_job *job); /* with its application */
 void alps_forget_all(struct adapter *a); /* jobs go on */
 

@@ -96,7 +96,7 @@ static void answer_cancel(struct question *q)
         job->cancelled = true;
         job->grace_ms = q->asked[0].job.grace_ms;
         job->kill_at = uv_now(a->host.loop) + (uint64_t)job->grace_ms + OVERRUN_MS;
-        kill(job->pid, SIGTERM);
+        alps_signal_aprun(job, SIGTERM);
         alps_turn(a);
     }
     answers_done(a->answers, q->done, q->arg, ADAPTER_OK, NULL);
@@ -115,7 +115,7 @@ static void answer_signal(struct question *q)
         answer = ADAPTER_UNSURE;
         error_set(&err, "job_not_started", "it has not started yet");
     } else {
-        kill(job->pid, q->sig);
+        alps_signal_aprun(job, q->sig);
     }
     answers_done(q->a->answers, q->done, q->arg, answer, &err);
 }

@@ -151,6 +151,7 @@ static void process_closed(uv_handle_t *handle)
 
 void alps_exited(uv_process_t *process, int64_t status, int sig)
 {
+    ((struct alps_job *)process->data)->pid = 0;
     uv_close((uv_handle_t *)process, process_closed);
 }
 
@@ -165,6 +166,7 @@ static void watch_closed(uv_handle_t *handle)
 
 static void watched_exited(uv_poll_t *watch, int status, int events)
 {
+    ((struct alps_job *)watch->data)->pid = 0;
     uv_close((uv_handle_t *)watch, watch_closed);
 }
 
@@ -297,6 +299,15 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *from, c
     return job;
 }
 
+/* The number of one that is not our child may be another's as soon as it has ended. */
+void alps_signal_aprun(const struct alps_job *job, int sig)
+{
+    if (job->pid > 0 && job->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, job->pidfd, sig, NULL, 0);
+    else if (job->pid > 0)
+        kill(job->pid, sig);
+}
+
 static void apkilled(void *arg, struct command_result *result)
 {
     alps_idle(arg);
@@ -319,7 +330,7 @@ static void kill_now(uv_work_t *work, int status)
                                                         .out_max = 4096, .err_max = 4096},
                          apkilled, a);
         }
-        kill(job->pid, SIGKILL);
+        alps_signal_aprun(job, SIGKILL);
     }
     free(e);
     alps_idle(a);
