@@ -2,6 +2,12 @@
 noinst_LTLIBRARIES += libadapters.la
 libadapters_la_SOURCES = \
 	scheduler-adapters/adapter.h \
+	scheduler-adapters/alps.c scheduler-adapters/alps.h \
+	scheduler-adapters/alps_ask.c \
+	scheduler-adapters/alps_files.c \
+	scheduler-adapters/alps_nids.c \
+	scheduler-adapters/alps_queue.c \
+	scheduler-adapters/alps_start.c \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
 	scheduler-adapters/command.c scheduler-adapters/command.h \
 	scheduler-adapters/local.c scheduler-adapters/local.h \
@@ -70,13 +76,16 @@ libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
+unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_pbs_rows \
 	tests/unit/test_slurm_rows
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_alps_SOURCES = tests/unit/test_alps.c tests/unit/unit.h
+tests_unit_test_alps_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_alps_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_pbs_rows_SOURCES = tests/unit/test_pbs_rows.c tests/unit/unit.h
 tests_unit_test_pbs_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_pbs_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -116,3 +125,7 @@ check_PROGRAMS += tests/pbs/pbs-client
 tests_pbs_pbs_client_SOURCES = tests/pbs/pbs-client.c
 tests_pbs_pbs_client_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
 tests_pbs_pbs_client_LDFLAGS =
+
+alps_tests = tests/t/0680-alps.t
+dist_check_SCRIPTS += $(alps_tests) tests/alps/alps
+TESTS += $(alps_tests)

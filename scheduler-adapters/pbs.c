@@ -4,6 +4,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,13 @@ static void read_environment(struct adapter *a, const json_t *names)
     free(all);
 }
 
+static char *find_user(void)
+{
+    const struct passwd *entry = getpwuid(geteuid());
+
+    return entry != NULL ? xstrdup(entry->pw_name) : NULL;
+}
+
 static int read_settings(struct adapter *a, const json_t *config, struct error *err)
 {
     const json_t *environment = NULL;
@@ -57,6 +65,7 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
             return -1;
     }
     read_environment(a, environment);
+    a->user = find_user();
     return 0;
 }
 
@@ -90,6 +99,7 @@ static void answers_gone(void *arg)
     pbs_known_forget_all(a);
     command_env_free(a->env);
     command_env_free(a->job_env);
+    free(a->user);
     free(a);
     destroyed(destroyed_arg);
 }

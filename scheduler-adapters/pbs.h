@@ -23,6 +23,7 @@ enum pbs_phase { PBS_WAITS, PBS_RUNS, PBS_OVER };
 /* A job of ours as PBS tells of it. */
 struct pbs_row {
     char name[64], id[64], host[64], words[160]; /* words: PBS's comment */
+    bool foreign;                                /* somebody else's, whatever its name */
     char state;                                  /* its letter */
     int exit_status, runs;
     bool has_exit_status;
@@ -35,6 +36,7 @@ struct pbs_row {
 /* Sorted by name; of one name first the one that an answer is about. */
 struct pbs_rows {
     enum pbs_kind kind;
+    const char *user; /* whose jobs are ours; NULL: not known */
     struct pbs_row *row;
     size_t n, size;
 };
@@ -59,6 +61,7 @@ struct adapter {
     struct commands *submissions, *questions, *endings; /* endings: one after another */
     const char *program[PBS_PROGRAMS];
     const char *shell; /* of jobs */
+    char *user;        /* NULL: not known */
     char **env, **job_env;
     const json_t *extra;
     int64_t timeout_ms, interval_ms;
@@ -112,7 +115,7 @@ void pbs_look_back(struct adapter *a, const char *const *ids, pbs_look_cb *cb, v
 
 /* pbs_rows.c */
 struct pbs_row *pbs_rows_add(struct pbs_rows *rows, const char *id); /* the last one, until it is whole */
-void pbs_row_set(struct pbs_row *row, const char *attribute, const char *value);
+void pbs_row_set(struct pbs_rows *rows, const char *attribute, const char *value); /* of the last one */
 void pbs_rows_end(struct pbs_rows *rows);  /* the last one is whole: kept if it is ours */
 void pbs_rows_sort(struct pbs_rows *rows);
 void pbs_rows_free(struct pbs_rows *rows);

@@ -115,6 +115,7 @@ static struct listing *listing_new(struct adapter *a)
 
     l->a = a;
     l->rows.kind = a->kind;
+    l->rows.user = a->user;
     pbs_busy(a);
     return l;
 }

@@ -65,7 +65,7 @@ void pbs_rows_end(struct pbs_rows *rows)
 {
     const struct pbs_row *row = &rows->row[rows->n - 1];
 
-    if (row->name[0] == '\0' || row->id[0] == '\0')
+    if (row->name[0] == '\0' || row->id[0] == '\0' || row->foreign)
         rows->n--;
 }
 
@@ -103,7 +103,7 @@ static void set_host(struct pbs_row *row, const char *value)
 }
 
 /* "PBS_O_HOME=/home/me,STRETTO_RUNNER=st-1,…": as Torque has it. */
-static void set_from_variables(struct pbs_row *row, const char *value)
+static void set_from_variables(struct pbs_rows *rows, const char *value)
 {
     static const char wanted[] = PBS_NAME_VARIABLE "=";
 
@@ -112,17 +112,29 @@ static void set_from_variables(struct pbs_row *row, const char *value)
         value = value != NULL ? value + 1 : NULL;
     }
     if (value != NULL)
-        pbs_row_set(row, PBS_NAME_VARIABLE, value + sizeof wanted - 1);
+        pbs_row_set(rows, PBS_NAME_VARIABLE, value + sizeof wanted - 1);
 }
 
-void pbs_row_set(struct pbs_row *row, const char *attribute, const char *value)
+/* "me@login1" */
+static bool is_owned_by(const char *owner, const char *user)
 {
+    size_t n = strcspn(owner, "@");
+
+    return user == NULL || (strlen(user) == n && strncmp(owner, user, n) == 0);
+}
+
+void pbs_row_set(struct pbs_rows *rows, const char *attribute, const char *value)
+{
+    struct pbs_row *row = &rows->row[rows->n - 1];
+
     if (strcmp(attribute, PBS_NAME_VARIABLE) == 0) {
         snprintf(row->name, sizeof row->name, "%.*s", (int)strcspn(value, ","), value);
     } else if (strcmp(attribute, "Job_Id") == 0) {
         snprintf(row->id, sizeof row->id, "%s", value);
     } else if (strcmp(attribute, "Variable_List") == 0) {
-        set_from_variables(row, value);
+        set_from_variables(rows, value);
+    } else if (strcmp(attribute, "Job_Owner") == 0) {
+        row->foreign = !is_owned_by(value, rows->user);
     } else if (strcmp(attribute, "job_state") == 0) {
         row->state = value[0];
         row->phase = value[0] != '\0' ? phase_of(value[0]) : PBS_RUNS;
@@ -168,7 +180,7 @@ void pbs_rows_sort(struct pbs_rows *rows)
 void pbs_rows_free(struct pbs_rows *rows)
 {
     free(rows->row);
-    *rows = (struct pbs_rows){.kind = rows->kind};
+    *rows = (struct pbs_rows){.kind = rows->kind, .user = rows->user};
 }
 
 struct pbs_row *pbs_rows_find(const struct pbs_rows *rows, const char *name, size_t *n)

@@ -11,7 +11,7 @@ enum { DEPTH_DATA = 1, DEPTH_JOB, DEPTH_ATTRIBUTE };
 
 struct reader {
     struct pbs_rows *rows;
-    struct pbs_row *row; /* NULL outside of a job */
+    bool in_job;
     int depth;
     char *value; /* of the attribute that is read */
     size_t n, size;
@@ -24,7 +24,7 @@ static void begin(void *arg, const char *name, const char **attributes)
     r->depth++;
     r->n = 0;
     if (r->depth == DEPTH_JOB && strcmp(name, "Job") == 0)
-        r->row = pbs_rows_add(r->rows, "");
+        r->in_job = pbs_rows_add(r->rows, "") != NULL;
 }
 
 static void take(void *arg, const char *text, int n)
@@ -45,12 +45,12 @@ static void end(void *arg, const char *name)
 {
     struct reader *r = arg;
 
-    if (r->depth == DEPTH_ATTRIBUTE && r->row != NULL && r->n > 0) {
+    if (r->depth == DEPTH_ATTRIBUTE && r->in_job && r->n > 0) {
         r->value[r->n] = '\0';
-        pbs_row_set(r->row, name, r->value);
-    } else if (r->depth == DEPTH_JOB && r->row != NULL) {
+        pbs_row_set(r->rows, name, r->value);
+    } else if (r->depth == DEPTH_JOB && r->in_job) {
         pbs_rows_end(r->rows);
-        r->row = NULL;
+        r->in_job = false;
     }
     r->n = 0;
     r->depth--;

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-extern const struct adapter_ops adapter_local, adapter_pbs, adapter_slurm;
+extern const struct adapter_ops adapter_alps, adapter_local, adapter_pbs, adapter_slurm;
 
 const struct adapter_ops *const adapter_registry[] = {
     &adapter_local,
+    &adapter_alps,
     &adapter_pbs,
     &adapter_slurm,
     NULL,

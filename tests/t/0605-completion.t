@@ -49,7 +49,7 @@ is "$(offers logs 1.)" "1.0 1.1 1.2 1.training" "logs: members and training"
 is "$(offers members 1.1)" "1.1" "members: members"
 is "$(offers pause 1.)" "" "pause: no members"
 is "$(offers token revoke '')" "" "token: no ensembles"
-is "$(offers jobs --adapter '')" "local slurm" "adapters"
+is "$(offers jobs --adapter '')" "local alps pbs slurm" "adapters"
 is "$(offers --url "unix:$SOCKET" status 1)" "1" "by --url"
 like "$(stretto __complete status 1)" $'^1\tone: two: complete$' "with what they are"
 

@@ -168,6 +168,53 @@ static void bytes_that_no_format_allows_harm_nothing(void **state)
     assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
 }
 
+/* As versions before 23 print them (openpbs issues 1255, 2541, pull requests 2049, 2603). */
+static void what_old_versions_print_is_read(void **state)
+{
+    static const char text[] =
+        "{\n    \"timestamp\":1,\n    \"Jobs\":{\n"
+        "        \"1.p\":{\n            \"job_state\":\"R\",\n            \"Variable_List\":{\n                \"A\":005,\n"
+        "                \"B\":.123,\n                \"C\":\"x\\'y\\,z\\\\\",\n                \"D\":-00,\n                \"E\":12,\n"
+        "                \"STRETTO_RUNNER\":\"a\"\n            },\n            \"Exit_status\":3\n        },\n"
+        "        \"2.p\":{\n            \"Variable_List\":{\n                \"BASH_FUNC\":\"() {  echo \"hello\" }\"\n            }\n"
+        "        },\n"
+        "        \"3.p\":{\n            \"job_state\":\"Q\",\n            \"Variable_List\":{\n                \"STRETTO_RUNNER\":\"b\",\n"
+        "                \"A\":00\n            }\n        }\n    }\n}\n";
+    char *copy = xstrdup(text), *at;
+
+    assert_int_equal(parse(PBS_KIND_OPENPBS, text), 0);
+    assert_int_equal(rows.n, 2);
+    assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+    assert_int_equal(status_of("b").state, ADAPTER_JOB_QUEUED);
+    for (size_t n = 1; n + 2 < sizeof text; n++) { /* cut anywhere it is none */
+        char *part = strndup(text, n);
+
+        if (parse(PBS_KIND_OPENPBS, part) == 0)
+            fail_msg("cut after %zu bytes", n);
+        free(part);
+    }
+    at = strstr(copy, "echo");
+    memcpy(strstr(copy, "BASH_FUNC\""), "STRETTO_RUNNER\":\"", 17); /* one of ours that cannot be read */
+    assert_non_null(at);
+    assert_int_equal(parse(PBS_KIND_OPENPBS, copy), -1);
+    free(copy);
+}
+
+/* Anybody may give a job any variable. */
+static void somebody_elses_job_is_none_of_ours(void **state)
+{
+    rows.user = "me";
+    one("a", "R", ",\"Job_Owner\":\"me@login1\"");
+    assert_int_equal(rows.n, 1);
+    one("a", "R", ",\"Job_Owner\":\"mel@login1\"");
+    assert_int_equal(rows.n, 0);
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Job><Job_Id>6.t</Job_Id><Job_Owner>m@x</Job_Owner><job_state>R</job_state>"
+                                            "<Variable_List>STRETTO_RUNNER=a</Variable_List></Job></Data>"),
+                     0);
+    assert_int_equal(rows.n, 0);
+    rows.user = NULL;
+}
+
 /* Ids jump, and are used again: the name is the job. Of two the one that runs, else the first that waits, else the last that ended. */
 static void the_right_one_of_a_name_is_told_of(void **state)
 {
@@ -200,6 +247,8 @@ int main(void)
         CASE(xml_of_torque_is_read),
         CASE(a_list_that_is_not_whole_is_none),
         CASE(bytes_that_no_format_allows_harm_nothing),
+        CASE(what_old_versions_print_is_read),
+        CASE(somebody_elses_job_is_none_of_ours),
         CASE(the_right_one_of_a_name_is_told_of),
     };
 

@@ -1,0 +1,102 @@
+#!/bin/bash
+# Ensembles as applications of an emulated ALPS, inside of an allocation of Cobalt's: the conformance suite, an ensemble over a
+# restart of the daemon, nodes that fail, are taken, or are too small.
+# shellcheck disable=SC2016 # for wait_for
+TEST_LIMIT=240
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+
+# --- an ALPS of the test's own: a reservation of three nodes with 8 CPUs
+mkdir -p alps/bin
+for name in aprun apstat apkill; do ln -s "$srcdir/tests/alps/alps" "alps/bin/$name"; done
+echo "3-5 8" >alps/nodes
+touch alps/counts
+PATH=$T/alps/bin:$PATH
+aprun_count() { grep -c '^aprun ' alps/counts; }
+placed() { apstat -u me | awk 'NR > 2 { print $1 }'; }
+
+# --- the conformance suite
+if [ -x "$builddir/tests/unit/test_adapter_conformance" ]; then
+	echo "1-3 8" >alps/nodes
+	ok "the conformance suite passes" env STRETTO_ADAPTER=alps \
+		STRETTO_ADAPTER_CONFIG='{"nids": "1-%d", "pause": "10ms", "environment": ["STRETTO_TEST"]}' \
+		"$builddir/tests/unit/test_adapter_conformance"
+	echo "3-5 8" >alps/nodes
+else
+	skip "the conformance suite is not built (no cmocka)"
+fi
+
+# --- outside of an allocation it refuses
+jq -n '{python: "/bin/true", adapters: {alps: {cpus: 8, pause: "50ms", poll: "1s", extra: ["-j", "1"],
+	environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
+jq -n '{name: "by-alps", adapter: "alps", width: 30, pack: 2, members: {retries: 1, parameters: {grid: {x: [0, 1, 2, 3, 4, 5, 6, 7]}},
+	resources: {walltime: "1h", memory: "10MiB", cpus_per_task: 4, extra: ["-cc", "none"]},
+	command: ["sh", "-c", "echo {x} >>$HOME/ran; while ! test -e $HOME/go; do sleep 0.1; done; env >env; echo hello {x}; [ {x} != 3 ] || exit 7"]}}' >spec.json
+unset COBALT_PARTNAME SLURM_JOB_NODELIST PBS_NODEFILE
+start_daemon --config config.json
+is "$(api_status POST /v1/ensembles @spec.json) $(jq -r .code api.body)" "422 resources_impossible" "outside of an allocation nothing is accepted"
+like "$(jq -r .detail api.body)" "adapters.alps.nids" "and it is told why"
+stop_daemon
+
+# --- an ensemble, packed, over a restart
+export COBALT_PARTNAME=3-5 COBALT_JOBID=77 STRETTO_TOKEN=secret
+start_daemon --config config.json
+unset STRETTO_TOKEN
+jq '.members.resources.nodes = 2' spec.json >big.json
+is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" \
+	"422 resources_impossible /members/resources/nodes" "a job has one node"
+jq '.members.resources.tasks = 2' spec.json >big.json
+is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" \
+	"422 resources_impossible /members/resources/tasks" "and the CPUs that it has"
+touch "$HOME/ran"
+before=$(aprun_count)
+id=$(submit spec.json)
+ok "two members run on each of the nodes" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 6 ]'
+is "$(placed | wc -l)" 3 "each node has one application"
+like "$(grep '^aprun ' alps/counts | tail -n 1)" '^aprun -j 1 -cc none -n 1 -N 1 -L [345] -d 8 -m 20m /bin/sh ' "as it was asked for"
+is "$(api GET "/v1/ensembles/$id" | jq -c '[.members.running, .members.submitted]')" "[6,2]" "the others wait"
+kill_daemon
+start_daemon --config config.json
+ok "the daemon finds those that run" wait_for 20 '[ "$(api GET "/v1/ensembles/$id" | jq .members.running)" = 6 ]'
+touch "$HOME/go"
+ok "they go on to their end" wait_ensemble "$id" 60
+is "$(jq -c '[.state, .members.succeeded, .members.failed]' ensemble.json)" '["complete",7,1]' "as they do"
+is "$(sort "$HOME/ran" | xargs)" "0 1 2 3 3 4 5 6 7" "each once, and one again, as it failed"
+is "$(stretto logs "$id.5")" "hello 5" "their output is there"
+is "$(grep -l -r -e secret "$STATE/run/e$id" | wc -l)" 0 "nothing of the daemon's secrets reaches them"
+ok "what they need does" grep -r -q "^COBALT_JOBID=77" "$STATE/run/e$id"
+is "$(($(aprun_count) - before))" 5 "an aprun for each two, and one again"
+
+# --- a node that fails is no failure of the member's; one that is taken by another application is waited for
+rm "$HOME/go" "$HOME/ran"
+touch "$HOME/ran" alps/lose-node
+jq '.members.retries = 0 | .members.parameters = {grid: {x: [0]}}' spec.json >one.json
+id=$(submit one.json)
+ok "a member runs" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 1 ]'
+apkill -KILL "$(placed)"
+ok "its node fails: it runs again" wait_for 40 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
+rm alps/lose-node
+touch "$HOME/go"
+ok "to its end" wait_ensemble "$id" 30
+is "$(jq -c .members.succeeded ensemble.json)" 1 "it has succeeded"
+like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome + ": " + .reason')" \
+	"^lost: .*ALPS: .*Received node failed or halted event for nid [345]" "why the first attempt ended"
+echo "apsched: claim exceeds reservation's node-count" >alps/refuse
+id=$(submit one.json)
+ok "a node that is not free after all is waited for" wait_ensemble "$id" 30
+is "$(jq -c .members.succeeded ensemble.json),$(api GET "/v1/ensembles/$id/members/0" | jq '.attempts | length')" 1,1 "the member succeeds at once"
+
+# --- the operating system on a node ends a member's runner: the reason is told
+rm "$HOME/go" "$HOME/ran"
+touch "$HOME/ran" alps/oom
+id=$(submit one.json)
+ok "another runs" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 1 ]'
+apkill -KILL "$(placed)"
+wait_for 40 '[ "$(api GET "/v1/ensembles/$id/members/0" | jq ".attempts[0].outcome")" != null ]'
+like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome + ": " + .reason')" "^lost: .*OOM killer" "why it ended"
+touch "$HOME/go"
+wait_ensemble "$id" 30
+stop_daemon
+is "$DAEMON_STATUS" 0 "the daemon ends well"
+ok "nothing is left on the nodes" wait_for 10 '[ -z "$(placed)" ]'
+done_testing

@@ -1,0 +1,177 @@
+/* The lists of nodes that allocations name, and what aprun prints. */
+#include "common/files.h"
+#include "scheduler-adapters/alps.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static void put(const char *name, const char *text)
+{
+    char path[128];
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+}
+
+static int open_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    return mkdtemp(dir) == NULL;
+}
+
+static int close_dir(void **state)
+{
+    char rm[128];
+
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static void assert_nids(const char *text, const char *wanted)
+{
+    char got[200] = "";
+    int *nids;
+    size_t n;
+
+    if (wanted == NULL) {
+        assert_int_equal(alps_nids_parse(text, &nids, &n), -1);
+        return;
+    }
+    assert_int_equal(alps_nids_parse(text, &nids, &n), 0);
+    for (size_t i = 0; i < n; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", i > 0 ? " " : "", nids[i]);
+    free(nids);
+    assert_string_equal(got, wanted);
+}
+
+static void lists_of_nodes_are_read(void **state)
+{
+    assert_nids("3-6,9", "3 4 5 6 9");                             /* Cobalt */
+    assert_nids("12", "12");
+    assert_nids("nid00003,nid00012", "3 12");                      /* Slurm */
+    assert_nids("nid000[12-14,17],nid00[100-101]", "12 13 14 17 100 101");
+    assert_nids("nid00003\nnid00003\nnid00004\n", "3 4");          /* PBS, a line for each CPU */
+    assert_nids("7\n7\n8\n", "7 8");
+    assert_nids("mom3\n", NULL);                                   /* the service node */
+    assert_nids("nid12[1-2]", NULL);                               /* would be 121 and 122 */
+    assert_nids("", NULL);
+    assert_nids("6-3", NULL);
+    assert_nids("3-", NULL);
+    assert_nids("3 x", NULL);
+    assert_nids("1-99999999", NULL);
+}
+
+static void the_allocation_is_found(void **state)
+{
+    char path[128];
+    int *nids;
+    size_t n;
+
+    unsetenv("COBALT_PARTNAME");
+    unsetenv("SLURM_JOB_NODELIST");
+    unsetenv("PBS_NODEFILE");
+    assert_int_equal(alps_nids_find(&nids, &n), -1);
+    put("nodes", "nid00005\nnid00006\n");
+    snprintf(path, sizeof path, "%s/nodes", dir);
+    setenv("PBS_NODEFILE", path, 1);
+    assert_int_equal(alps_nids_find(&nids, &n), 0);
+    assert_int_equal(n, 2);
+    free(nids);
+    setenv("COBALT_PARTNAME", "3-5", 1);
+    assert_int_equal(alps_nids_find(&nids, &n), 0);
+    assert_int_equal(n, 3);
+    free(nids);
+    unsetenv("COBALT_PARTNAME");
+    put("nodes", "mom1\n");
+    assert_int_equal(alps_nids_find(&nids, &n), -1);
+}
+
+static struct alps_files read_with(const char *log)
+{
+    struct alps_files files;
+
+    put("aprun.log", log);
+    alps_files_read(dir, &files);
+    return files;
+}
+
+#define RESOURCES "Application 46 resources: utime ~3s, stime ~1s, Rss ~155520, inblocks ~706, outblocks ~960\n"
+
+static void ends_are_read(void **state)
+{
+    struct alps_files files = read_with(RESOURCES);
+
+    assert_string_equal(files.words, "");
+    files = read_with("Application 46 exit codes: 127\n" RESOURCES);
+    assert_string_equal(files.words, "Application 46 exit codes: 127");
+    assert_false(files.node_lost || files.no_room);
+    files = read_with("Application 46 exit codes: 1, 3\nApplication 46 exit signals: Killed\n"
+                      "Application 46 resources: utime ~3s stime ~1s\n"); /* an older form */
+    assert_string_equal(files.words, "Application 46 exit signals: Killed");
+    files = read_with("[NID 04371] 2015-05-29 22:20:18 Apid 46: OOM killer terminated this process.\n"
+                      "[NID 04371] 2015-05-29 22:20:18 Apid 46: initiated application termination\n"
+                      "Application 46 exit signals: Killed\n" RESOURCES);
+    assert_non_null(strstr(files.words, "OOM killer"));
+    assert_false(files.node_lost);
+    files = read_with("[NID 00012] 2015-05-29 22:20:18 Apid 46 killed. Received node failed or halted event for nid 12\n");
+    assert_true(files.node_lost);
+    files = read_with("apsched: claim exceeds reservation's node-count\n");
+    assert_true(files.no_room);
+    files = read_with("apsched: no more claims allowed for this reservation (max 1000)\n");
+    assert_true(files.no_room);
+    files = read_with("");
+    assert_string_equal(files.words, "");
+}
+
+/* By the number and the time at which it began: this process is one, and another of its number would not be. */
+static void an_aprun_is_known_by_what_it_wrote(void **state)
+{
+    char stat[1024], text[1100];
+    FILE *f = fopen("/proc/self/stat", "r");
+    struct alps_files files;
+    char *end;
+
+    assert_non_null(f);
+    assert_non_null(fgets(stat, sizeof stat, f));
+    fclose(f);
+    alps_files_read(dir, &files);
+    assert_false(files.begun);
+    snprintf(text, sizeof text, "17\n%s", stat);
+    put("aprun", text);
+    put("apid", "96757362\n");
+    alps_files_read(dir, &files);
+    assert_true(files.begun);
+    assert_int_equal(files.pid, getpid());
+    assert_int_equal(files.nid, 17);
+    assert_true(files.apid == 96757362);
+    end = strrchr(text, ')');
+    for (int field = 0; field < 20; field++) /* to field 22, whose first digit is made another */
+        end = strchr(end + 1, ' ');
+    end[1] = end[1] == '1' ? '2' : '1';
+    put("aprun", text);
+    alps_files_read(dir, &files);
+    assert_true(files.begun);
+    assert_int_equal(files.pid, 0);
+    put("aprun", "nonsense");
+    alps_files_read(dir, &files);
+    assert_int_equal(files.pid, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_of_nodes_are_read),
+        cmocka_unit_test_setup_teardown(the_allocation_is_found, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(ends_are_read, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(an_aprun_is_known_by_what_it_wrote, open_dir, close_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
