@@ -144,7 +144,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     struct jobdesc_text text;
 
     *plan = (struct job_plan){0};
-    if (!training && checkpoint->any)
+    if (!training && !pilot && checkpoint->any)
         desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .before_ms = checkpoint->before_ms, .signal = checkpoint->signal,
                                                       .glob = checkpoint->glob, .keep = checkpoint->keep};
     control_key_make(engine->store, job->row.name, key);

@@ -137,6 +137,8 @@ static void find_resources(struct pilot *p)
     p->cpus = json_integer_value(json_object_get(p->config, "cpus"));
     if (p->cpus <= 0)
         p->cpus = from_environment("SLURM_CPUS_ON_NODE");
+    if (p->cpus <= 0 && getenv("PBS_JOBID") != NULL) /* PBS Pro's, Torque's; of the first node, as of all */
+        p->cpus = from_environment("NCPUS") > 0 ? from_environment("NCPUS") : from_environment("PBS_NUM_PPN");
     if (p->cpus <= 0)
         p->cpus = usable_cpus();
     p->memory = json_integer_value(json_object_get(p->config, "memory"));
