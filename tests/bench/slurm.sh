@@ -10,7 +10,7 @@
 . "$srcdir/tests/t/slurm.sh"
 MEMBERS=${BENCH_MEMBERS:-1000}
 slurm_start
-slurm_config poll '"15s"'
+slurm_config poll '"15s"' gather '"2s"'
 for program in sbatch squeue scancel scontrol sacct sinfo; do
 	printf '#!/bin/sh\necho >>%s/commands\nexec %s "$@"\n' "$T" "$(command -v $program)" >$program
 	chmod +x $program

@@ -86,7 +86,7 @@ members 2 2 5 '.members.resources.cpus_per_task = 4'
 touch "$HOME/hold"
 id=$(submit spec.json)
 ok "two run" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
-sbatch -p high -n 4 -J other --wrap "sleep 0.1" -o /dev/null >/dev/null
+sbatch --no-requeue -p high -n 4 -J other --wrap "sleep 0.1" -o /dev/null >/dev/null
 ok "one of them is put out, and starts again" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 3 ]'
 rm "$HOME/hold"
 all_succeeded "$id" 2 "preempted"
@@ -132,12 +132,15 @@ members 1 1 5 '.members.resources.extra = ["--hold"]'
 id=$(submit spec.json)
 ok "it is said to run" wait_for 30 'stretto members '"$id"' --state running --json | jq -e ".members | length == 1"'
 echo ended >lie
-ok "and to have ended: there is a second attempt" wait_for 40 '[ "$(slurm_jobs | grep -c " PENDING$")" = 2 ]'
+ok "and to have ended: there is a second attempt" wait_for 60 'api GET "/v1/ensembles/$id/members/0" | jq -e ".attempts | length == 2"'
+first=$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0].job')
+second=$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[1].job')
+ok "both jobs wait" wait_for 30 '[ "$(slurm_jobs | grep -c -E "^($first|$second) [0-9]+ PENDING$")" = 2 ]'
 like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome + ": " + .reason')" "^lost: the job was lost before it started" "why"
 echo nothing >lie
-slurm_jobs | awk '$3 == "PENDING" { print $2 }' | xargs -n 1 scontrol release
+for name in "$first" "$second"; do scontrol release "$(squeue -h -n "$name" -o %i)"; done
 all_succeeded "$id" 1 "mistaken for another"
-ok "both jobs have ended" wait_for 30 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
+ok "both jobs have ended" wait_for 30 '! slurm_jobs | grep -E "^($first|$second) .* (PENDING|RUNNING)$"'
 is "$(ran)" 0 "only one of them has run it"
 
 # --- slurmctld frozen, killed, started with the state of a while ago, while ensembles run: at random, and longer by hand, with
@@ -174,7 +177,7 @@ is "$(cat "$HOME/twice")" "" "none ran twice at once"
 is "$(sort "$HOME/ran" | uniq | wc -l)" $((ensembles * count)) "each ran"
 diag "$(wc -l <"$HOME/ran") runs of $((ensembles * count)) members"
 # those whose processes Slurm mistook for another's are COMPLETING for a minute, by which it has asked the node again
-ok "no job is left behind" wait_for 60 '! slurm_jobs | grep -E "(PENDING|RUNNING)$"'
+ok "no job is left behind" wait_for 60 '! slurm_jobs | grep -E "^st-.* (PENDING|RUNNING)$"'
 
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"

@@ -32,7 +32,7 @@ trap 'status=$?; slurm_down; (exit $status); cleanup' EXIT
 
 # slurm_config [KEY JSON]...: the daemon's settings, in config.json
 slurm_config() {
-	jq -n --arg conf "$SLURM_CONF" '{adapters: {slurm: {conf: $conf, poll: "1s", timeout: "10s",
+	jq -n --arg conf "$SLURM_CONF" '{adapters: {slurm: {conf: $conf, poll: "1s", timeout: "10s", gather: "200ms",
 		environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
 	while [ $# -gt 0 ]; do
 		jq --arg key "$1" --argjson value "$2" '.adapters.slurm[$key] = $value' config.json >config.new && mv config.new config.json
