@@ -89,11 +89,11 @@ static void put_stream_env(struct planner *p)
     free(dir);
 }
 
-/* The arguments to go on from a checkpoint; which one it is, the runner fills in. A new reference, NULL: none. */
+/* The arguments to go on from a checkpoint; which one it is, the runner fills in. A new reference. */
 static json_t *resume_arguments(struct planner *p, json_t *values)
 {
     const json_t *templates = p->job->ensemble->spec->checkpoint.resume, *item;
-    json_t *filled = templates ? json_array() : NULL;
+    json_t *filled = json_array();
     size_t i;
 
     json_object_set_new(values, "checkpoint", json_string("{checkpoint}"));
@@ -132,7 +132,7 @@ static int put_member(struct planner *p, const struct slot *slot)
     json_t *values = params_at(spec->params, index);
     uint64_t seed = params_seed(spec->params, index);
     struct text params = {0};
-    json_t *resume, *whole;
+    json_t *resume = NULL, *whole;
     char number[24], *checkpoints;
 
     if (values == NULL)
@@ -145,9 +145,11 @@ static int put_member(struct planner *p, const struct slot *slot)
     json_object_set_new(values, "attempt", json_integer(slot->number));
     if (json_object_get(values, "python") == NULL) /* a parameter of that name stays what it is */
         json_object_set_new(values, "python", json_string(p->engine->ports.python[0] ? p->engine->ports.python : "python3"));
-    whole = json_copy(values); /* where a parameter of that name stays what it is */
-    resume = resume_arguments(p, whole);
-    json_decref(whole);
+    if (spec->checkpoint.resume != NULL) {
+        whole = json_copy(values); /* where a parameter of that name stays what it is */
+        resume = resume_arguments(p, whole);
+        json_decref(whole);
+    }
     begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number),
           resume, slot->since);
     put_arguments(p, spec->members.command, values, NULL);

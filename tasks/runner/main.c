@@ -110,7 +110,8 @@ static void set_deadline(struct job *job, int64_t started_ms)
     int64_t latest = end - job->desc->grace_ms - RECORDS_TAKE_MS;
 
     job->deadline_ms = job->desc->walltime_ms > 0 ? started_ms + job->desc->walltime_ms : INT64_MAX;
-    if (scheduled_end() != 0 && latest > now && latest < job->deadline_ms)
+    job->cut_short = scheduled_end() != 0 && latest > now && latest < job->deadline_ms;
+    if (job->cut_short)
         job->deadline_ms = latest;
     if (job->deadline_ms < INT64_MAX)
         job->deadline = (time_now_ms() + job->deadline_ms - now) / 1000;

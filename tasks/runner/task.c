@@ -91,6 +91,8 @@ static void explain(struct task *t, enum stop why)
 
     if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
+    else if (rec->outcome == EXITREC_TIMEOUT && t->job->cut_short)
+        snprintf(rec->reason, size, "ended before the batch system would end the job");
     else if (rec->outcome == EXITREC_TIMEOUT)
         snprintf(rec->reason, size, "ended at the walltime of %g s", (double)t->job->desc->walltime_ms / 1000);
     else if (rec->outcome == EXITREC_CANCELLED)

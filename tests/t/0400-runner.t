@@ -99,6 +99,12 @@ is "$r/7.2/exit.json" '.outcome == "timeout" and .exit_code == 0 and .reason == 
 is "$r/7.3/exit.json" '.outcome == "succeeded"' 'unless the success file is there'
 [ "$(marked late)" -eq 0 ] && [ "$(cat "$tmp/said")" = ready ]; ok $? 'no process is left, wherever it went'
 
+job short 60 1 '[{id: "7.0", argv: ["sleep", "50"]}]'
+export STRETTO_JOB_END=$(($(date +%s) + 14))
+run short; ok $? 'a job that its scheduler ends before the walltime is over'
+unset STRETTO_JOB_END
+is "$tmp/short/7.0/exit.json" '.outcome == "timeout" and .reason == "ended before the batch system would end the job"' 'is ended in time for its records'
+
 job cancel 0 1 '[{id: "7.0", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"]}]'
 start cancel
 { read -r _; kill -TERM "$(claimed cancel)"; timeout 60 cat >/dev/null; } <"$tmp/fifo"
