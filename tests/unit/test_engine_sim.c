@@ -185,6 +185,8 @@ static void follow_up(struct sim *sim, struct accepted accepted[], size_t *n)
     }
     note(sim, acc, true);
     *n += acc->known;
+    if (acc->known && sim_chance(sim, 150)) /* before it has all of its members */
+        note(sim, acc, engine_cancel(sim_engine(sim), acc->id, &err) == 0);
 }
 
 /* Nobody leaves an ensemble paused for ever. */
