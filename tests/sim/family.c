@@ -80,4 +80,13 @@ void watch_families_end(struct sim *sim)
     SIM_HOLDS(sim, "follow-ups that took over what they were not asked for",
           "SELECT count(*) FROM member m JOIN member o ON o.ensemble = m.origin AND o.idx = m.idx WHERE o.state NOT IN "
           "('unfinished', 'failed')");
+    SIM_HOLDS(sim, "members that were unfinished, and began at the start again in a follow-up",
+          "SELECT count(*) FROM attempt a JOIN member m ON m.ensemble = a.ensemble AND m.idx = a.idx JOIN member o ON o.ensemble "
+          "= m.origin AND o.idx = m.idx WHERE o.state = 'unfinished' AND a.number = 1 AND a.resumed IS NULL AND a.outcome IN "
+          "('succeeded', 'timeout')");
+    SIM_HOLDS(sim, "families with unfinished members that were to be followed up by themselves, and were not",
+          "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND json_extract(r.spec, '$.follow_up.auto') AND NOT EXISTS "
+          "(SELECT 1 FROM ensemble e WHERE (e.id = r.id OR e.root = r.id) AND e.state = 'cancelled') AND (SELECT count(*) FROM "
+          "ensemble e WHERE e.root = r.id) < json_extract(r.spec, '$.follow_up.max') AND EXISTS (SELECT 1 FROM member m JOIN "
+          "ensemble e ON e.id = m.ensemble WHERE (e.id = r.id OR e.root = r.id) AND m.heir IS NULL AND m.state = 'unfinished')");
 }

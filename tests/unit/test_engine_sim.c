@@ -35,6 +35,8 @@ static json_t *random_spec(struct sim *sim)
         json_object_set_new(json_object_get(spec, "members"), "checkpoint",
                             json_pack("{s:I}", "attempts", (json_int_t)(1 + sim_random(sim, 4))));
     if (sim_chance(sim, 300))
+        json_object_set_new(spec, "follow_up", json_pack("{s:b, s:I}", "auto", 1, "max", (json_int_t)(1 + sim_random(sim, 8))));
+    if (json_object_get(spec, "follow_up") == NULL && sim_chance(sim, 400))
         json_object_set_new(spec, "training",
                             json_pack("{s:[s], s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks",
                                       (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
@@ -183,6 +185,8 @@ static void follow_up(struct sim *sim, struct accepted accepted[], size_t *n)
     }
     note(sim, acc, true);
     *n += acc->known;
+    if (acc->known && sim_chance(sim, 150)) /* before it has all of its members */
+        note(sim, acc, engine_cancel(sim_engine(sim), acc->id, &err) == 0);
 }
 
 /* Nobody leaves an ensemble paused for ever. */
