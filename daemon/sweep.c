@@ -69,6 +69,18 @@ static int remove_ours(const char *dir, const char *const names[], size_t n, str
     return rc;
 }
 
+/* A member's directory and that of its checkpoints, where nobody has put anything there. */
+static void remove_empty(const char *member)
+{
+    char *checkpoints = xasprintf("%s/checkpoint", member), *records = xasprintf("%s/.stretto", checkpoints);
+
+    rmdir(records);
+    rmdir(checkpoints);
+    rmdir(member);
+    free(records);
+    free(checkpoints);
+}
+
 static int remove_attempt(const struct sweep *sweep, const struct released *attempt, struct error *err)
 {
     static const char *const captured[] = {"stdout", "stderr", "exit.json"};
@@ -82,13 +94,8 @@ static int remove_attempt(const struct sweep *sweep, const struct released *atte
         job = xasprintf("%s/e%lld/jobs/%s", sweep->run_dir, (long long)sweep->ensemble, attempt->job_name);
         rc = remove_ours(job, of_job, sizeof of_job / sizeof *of_job, err);
     }
-    free(job);
-    job = xasprintf("%s/checkpoint/.stretto", member);
-    rmdir(job); /* of records of checkpoints: there are none */
-    free(job);
-    job = xasprintf("%s/checkpoint", member);
-    rmdir(job); /* like the next one, where nobody has put anything there */
-    rmdir(member);
+    if (!attempt->goes_on)
+        remove_empty(member);
     free(job);
     free(dir);
     free(member);

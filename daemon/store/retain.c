@@ -48,6 +48,7 @@ static void read_row(sqlite3_stmt *stmt, struct released *row)
     row->index = sqlite3_column_int64(stmt, 0);
     row->number = sqlite3_column_int64(stmt, 1);
     store_text(stmt, 2, row->job_name, sizeof row->job_name);
+    row->goes_on = sqlite3_column_int(stmt, 3);
 }
 
 int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, int64_t from, int limit, int64_t now_ms,
@@ -68,7 +69,8 @@ int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, 
     return store_each_row(store,
                           store_query(store, err,
                                       "SELECT a.idx, a.number, CASE WHEN EXISTS (SELECT 1 FROM attempt o WHERE o.job = a.job AND "
-                                      "o.released IS NULL) THEN '' ELSE (SELECT name FROM job WHERE id = a.job) END "
+                                      "o.released IS NULL) THEN '' ELSE (SELECT name FROM job WHERE id = a.job) END, "
+                                      "(SELECT heir IS NOT NULL FROM member m WHERE m.ensemble = a.ensemble AND m.idx = a.idx) "
                                       "FROM attempt a WHERE a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 AND "
                                       "a.released IS NOT NULL ORDER BY a.idx, a.number",
                                       "iii", ensemble, from, end),

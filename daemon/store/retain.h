@@ -18,6 +18,7 @@ int store_sweep_find(struct store *store, enum retain retain, int64_t before_ms,
 struct released {
     int64_t index, number;
     char job_name[64]; /* "" where the job has other attempts that are kept */
+    bool goes_on;      /* the member does, in a follow-up, which has its checkpoint directory */
 };
 
 /* Mark what is to go of at most `limit` members from `from` on as released at `now`, and call `each` for each attempt, those

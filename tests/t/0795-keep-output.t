@@ -62,5 +62,18 @@ is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)" "$before" "a
 exec 9<>"$T/go"
 yes | head -n 8 >&9
 ok "the last one ends" wait_ensemble "$id" 30
+
+# A member that goes on in a follow-up keeps the checkpoint directory that it has there, empty or not.
+jq -n --arg go "$T/go" '{name: "f", members: {command: ["sh", "-c", "[ $STRETTO_ENSEMBLE = '"$((id + 1))"' ] && exit 1; read x <\($go)"],
+	parameters: {grid: {i: [0]}}, retries: 0}}' >"$T/f.json"
+while read -r -t 0.1 _ <&9; do :; done
+id=$(submit "$T/f.json")
+wait_ensemble "$id" 30
+is "$(api_status POST "/v1/ensembles/$id/follow-up" '{"states": ["failed"]}')" 201 "a follow-up of one that failed"
+wait_for 20 '[ "$(output "$id" 0)" = 410 ]'
+wait_for 20 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT swept FROM ensemble WHERE id = $id")" = 2 ]'
+ok "it keeps its checkpoint directory" test -d "$STATE/run/e$id/members/0/0/checkpoint"
+echo >&9
+ok "it ends" wait_ensemble "$((id + 1))" 30
 stop_daemon
 done_testing
