@@ -67,22 +67,27 @@ static void add_resources(struct words *words, const struct adapter_resources *w
         words_add(words, "--account=%s", want->account);
 }
 
-/* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. Of an array it
- * finds its job's directory by its number, and its log there, which sbatch could not name. */
+/* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. It tells when
+ * Slurm ends the job, which Slurm of these days does not. Of an array it finds its job's directory by its number, and its log there,
+ * which sbatch could not name. */
 static void add_script(struct words *words, const struct adapter *a, const struct slurm_group *group)
 {
     const struct slurm_submission *first = group->first;
     char *dir = xstrdup(first->job.dir), *runner = words_quote(a->host.runner), *where;
+    char end[80] = "";
 
+    if (first->job.resources.walltime_ms > 0)
+        snprintf(end, sizeof end, " export STRETTO_JOB_END=$(($(date +%%s) + %lld));",
+                 (long long)slurm_time_minutes(a, &first->job) * 60);
     if (group->n > 1)
         dir[strlen(dir) - first->digits] = '\0';
     where = words_quote(dir);
     if (group->n == 1)
-        words_add(words, "--wrap=trap '' USR1 USR2; exec %s %s", runner, where);
+        words_add(words, "--wrap=trap '' USR1 USR2;%s exec %s %s", end, runner, where);
     else
         words_add(words,
-                  "--wrap=trap '' USR1 USR2; d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"",
-                  where, (long long)group->base, runner);
+                  "--wrap=trap '' USR1 USR2;%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"",
+                  end, where, (long long)group->base, runner);
     free(dir);
     free(runner);
     free(where);

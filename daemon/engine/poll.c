@@ -17,11 +17,12 @@ struct question {
     int64_t ids[];
 };
 
-/* Nothing of it has begun, and nothing is being done with it. */
+/* Nothing of it has begun, and nothing is being done with it. That a scheduler once said that it runs proves nothing: it may have
+ * taken another's processes for its own; and if a runner has begun, sealing the job finds its claim. */
 static bool may_be_refused(const struct live_job *job)
 {
-    return job->business == BUSINESS_NONE && !job->uncommitted && !job->over && !job->started && !job->claimed &&
-           !job->sealed && job->open > 0 && !job_is_unwanted(job);
+    return job->business == BUSINESS_NONE && !job->uncommitted && !job->over && !job->claimed && !job->sealed && job->open > 0 &&
+           (!job->started || !job->adapter->ops->exact) && !job_is_unwanted(job);
 }
 
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)

@@ -40,6 +40,9 @@ is "$(sort "$HOME/ran" | xargs)" "0 1 2 3 3 4 5 6 7" "each once, and one again, 
 is "$(stretto logs "$id.5")" "hello 5" "their output is there"
 is "$(api GET "/v1/ensembles/$id/members/3" | jq -c '[.attempts[].exit_code]')" "[7,7]" "and their exit status"
 is "$(grep -l -r -e secret "$STATE/run/e$id" | wc -l)" 0 "nothing of the daemon's secrets reaches them"
+attempt=$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0].started')
+left=$(($(grep -r -h '^STRETTO_DEADLINE=' "$STATE/run/e$id/members/0/0/a1/env" | cut -d= -f2 | cut -d. -f1) - $(date -d "$attempt" +%s)))
+ok "their time ends, for them, before Slurm's limit, which is not above it: by grace and 10 s ($left)" test "$left" -ge 3570 -a "$left" -le 3585
 ok "what they need does" grep -r -q "^HOME=$HOME" "$STATE/run/e$id"
 ok "no job is left behind" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
 
