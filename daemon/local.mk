@@ -31,6 +31,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
+	daemon/flusher.c daemon/flusher.h \
 	daemon/laps.c daemon/laps.h \
 	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \
@@ -76,7 +77,6 @@ libdaemon_la_SOURCES = \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
 	daemon/sweep.c daemon/sweep.h \
-	daemon/flusher.c daemon/flusher.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
