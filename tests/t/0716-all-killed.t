@@ -6,7 +6,12 @@ TEST_LIMIT=300
 . "$srcdir/tests/t/kills.sh"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 # pids of this test's processes by name
-mine() { left_behind | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"; done; }
+# pids of its members' processes called NAME: the training runs a heat2d, too, for what it validates with
+mine() {
+	left_behind | while read -r pid; do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || ! grep -q -s -z '^STRETTO_MEMBER=' "/proc/$pid/environ" || echo "$pid"
+	done
+}
 over() { [[ $(api GET "/v1/ensembles/$ID" 2>/dev/null | jq -r .state) = @(complete|cancelled) ]]; }
 gone() { ! kill -0 "$DAEMON_PID" 2>/dev/null; }
 jq -n --arg python "${STRETTO_PYTHON:-/bin/true}" '{adapters: {local: {slots: 3}}, python: $python}' >"$T/config.json"
