@@ -9,6 +9,14 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/alps_queue.c \
 	scheduler-adapters/alps_start.c \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
+	scheduler-adapters/batch.c scheduler-adapters/batch.h \
+	scheduler-adapters/batch_known.c \
+	scheduler-adapters/batch_look.c \
+	scheduler-adapters/batch_orders.c \
+	scheduler-adapters/batch_overdue.c \
+	scheduler-adapters/batch_poll.c \
+	scheduler-adapters/batch_rows.c scheduler-adapters/batch_rows.h \
+	scheduler-adapters/batch_submit.c \
 	scheduler-adapters/command.c scheduler-adapters/command.h \
 	scheduler-adapters/local.c scheduler-adapters/local.h \
 	scheduler-adapters/local_ask.c \
@@ -22,10 +30,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_end.c \
 	scheduler-adapters/pbs_json.c \
 	scheduler-adapters/pbs_kind.c \
-	scheduler-adapters/pbs_known.c \
 	scheduler-adapters/pbs_look.c \
-	scheduler-adapters/pbs_overdue.c \
-	scheduler-adapters/pbs_poll.c \
 	scheduler-adapters/pbs_rows.c \
 	scheduler-adapters/pbs_submit.c \
 	scheduler-adapters/pbs_xml.c \
@@ -34,10 +39,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
 	scheduler-adapters/slurm_end.c \
 	scheduler-adapters/slurm_gather.c \
-	scheduler-adapters/slurm_look.c \
-	scheduler-adapters/slurm_overdue.c \
 	scheduler-adapters/slurm_past.c \
-	scheduler-adapters/slurm_poll.c \
 	scheduler-adapters/slurm_rows.c \
 	scheduler-adapters/slurm_site.c \
 	scheduler-adapters/slurm_submit.c \

@@ -17,26 +17,7 @@
 #define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define ARRAY_GUESS 500 /* where the site's limit is not known */
 
-static void submission_free(struct slurm_submission *s)
-{
-    free(s->dir);
-    free(s->queue);
-    free(s->account);
-    json_decref(s->extra);
-    free(s);
-}
-
-static void answer(struct adapter *a, struct slurm_submission *s, enum adapter_answer what, const char *id,
-                   const struct error *err)
-{
-    if (what == ADAPTER_OK)
-        slurm_note_submitted(a, s->name, id);
-    answers_submit(a->answers, s->cb, s->arg, what, id, err);
-    submission_free(s);
-    slurm_idle(a);
-}
-
-static void add(struct adapter *a, struct slurm_submission *s)
+static void add(struct slurm *a, struct batch_submission *s)
 {
     s->next = NULL;
     *a->last_gathered = s;
@@ -44,7 +25,7 @@ static void add(struct adapter *a, struct slurm_submission *s)
 }
 
 /* The number that the name ends with, if the directory is named like the job. */
-static void read_number(struct slurm_submission *s)
+static void read_number(struct batch_submission *s)
 {
     size_t n = strlen(s->name), n_dir = strlen(s->dir), digits = 0;
 
@@ -64,7 +45,7 @@ static bool is_same(const char *x, const char *y)
 }
 
 /* May both be tasks of one array? */
-static bool are_alike(const struct slurm_submission *x, const struct slurm_submission *y)
+static bool are_alike(const struct batch_submission *x, const struct batch_submission *y)
 {
     const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;
     size_t stem = strlen(x->dir) - x->digits;
@@ -76,7 +57,7 @@ static bool are_alike(const struct slurm_submission *x, const struct slurm_submi
            x->job.grace_ms == y->job.grace_ms;
 }
 
-static size_t most(const struct adapter *a)
+static size_t most(const struct slurm *a)
 {
     size_t max = a->array_max > 0 ? a->array_max : ARRAY_GUESS;
 
@@ -86,7 +67,7 @@ static size_t most(const struct adapter *a)
     return max < a->array_most ? max : a->array_most;
 }
 
-static struct slurm_group *group_new(struct adapter *a, struct slurm_submission *first)
+static struct slurm_group *group_new(struct slurm *a, struct batch_submission *first)
 {
     struct slurm_group *group = xcalloc(1, sizeof *group);
 
@@ -96,7 +77,7 @@ static struct slurm_group *group_new(struct adapter *a, struct slurm_submission 
     return group;
 }
 
-static void sort_into(struct adapter *a, struct slurm_group **groups, struct slurm_submission *s)
+static void sort_into(struct slurm *a, struct slurm_group **groups, struct batch_submission *s)
 {
     struct slurm_group *group;
 
@@ -116,15 +97,15 @@ static void sort_into(struct adapter *a, struct slurm_group **groups, struct slu
 
 static int by_number(const void *x, const void *y)
 {
-    const struct slurm_submission *p = *(struct slurm_submission *const *)x, *q = *(struct slurm_submission *const *)y;
+    const struct batch_submission *p = *(struct batch_submission *const *)x, *q = *(struct batch_submission *const *)y;
 
     return (p->number > q->number) - (p->number < q->number);
 }
 
 /* All that have been gathered, in the order of their numbers. */
-static struct slurm_group *group_all(struct adapter *a)
+static struct slurm_group *group_all(struct slurm *a)
 {
-    struct slurm_submission *s, *next, **all;
+    struct batch_submission *s, *next, **all;
     struct slurm_group *groups = NULL;
     size_t n = 0, i = 0;
 
@@ -146,9 +127,9 @@ static struct slurm_group *group_all(struct adapter *a)
 
 static void send_all(void *arg)
 {
-    struct adapter *a = arg;
+    struct slurm *a = arg;
     struct slurm_group *groups, *next;
-    uint64_t now = uv_now(a->host.loop);
+    uint64_t now = uv_now(a->batch.host.loop);
 
     a->sending = false;
     groups = group_all(a);
@@ -162,14 +143,14 @@ static void send_all(void *arg)
 
 static void site_known(void *arg)
 {
-    struct adapter *a = arg;
+    struct slurm *a = arg;
 
     slurm_time_ready(a, send_all, a);
 }
 
 static void timer_rang(uv_timer_t *timer)
 {
-    struct adapter *a = timer->data;
+    struct slurm *a = slurm_of(timer->data);
 
     a->sending = true;
     if (a->gather_ms > 0)
@@ -178,16 +159,16 @@ static void timer_rang(uv_timer_t *timer)
         site_known(a);
 }
 
-static void set_timer(struct adapter *a, uint64_t wait_ms)
+static void set_timer(struct slurm *a, uint64_t wait_ms)
 {
-    if (!a->sending && !a->closing)
+    if (!a->sending && !a->batch.closing)
         uv_timer_start(&a->gather_timer, timer_rang, wait_ms, 0);
 }
 
 /* Once it is quiet, but after a while in any case; and not too often. */
-static void send_later(struct adapter *a)
+static void send_later(struct slurm *a)
 {
-    uint64_t now = uv_now(a->host.loop), gather_ms = (uint64_t)a->gather_ms;
+    uint64_t now = uv_now(a->batch.host.loop), gather_ms = (uint64_t)a->gather_ms;
     uint64_t due = now + (gather_ms < QUIET_MS ? gather_ms : QUIET_MS), latest = a->gathered_since + gather_ms;
 
     if (due > latest)
@@ -197,48 +178,30 @@ static void send_later(struct adapter *a)
     set_timer(a, due > now ? due - now : 0);
 }
 
-void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+void slurm_submit(struct adapter *adapter, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
-    const char *known = slurm_known_id(a, job->name);
-    struct slurm_submission *s;
-    struct adapter_resources *want;
+    struct batch_submission *s = batch_submission_new(adapter, job, cb, arg);
+    struct slurm *a = slurm_of(adapter);
 
-    if (known != NULL) {
-        answers_submit(a->answers, cb, arg, ADAPTER_OK, known, NULL);
+    if (s == NULL)
         return;
-    }
-    if (a->no_runner.text[0] != '\0') {
-        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
-        return;
-    }
-    s = xcalloc(1, sizeof *s);
-    *s = (struct slurm_submission){.cb = cb, .arg = arg, .job = *job};
-    snprintf(s->name, sizeof s->name, "%s", job->name);
-    want = &s->job.resources;
-    s->job.name = s->name;
-    s->job.scheduler_id = s->job.descriptor = NULL;
-    s->job.dir = s->dir = xstrdup(job->dir);
-    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
-    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
-    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
     read_number(s);
-    slurm_busy(a);
     if (a->gathered == NULL)
-        a->gathered_since = uv_now(a->host.loop);
+        a->gathered_since = uv_now(adapter->host.loop);
     add(a, s);
     send_later(a);
 }
 
 static void answer_all(struct slurm_group *group, enum adapter_answer what, const char *id, const struct error *err)
 {
-    struct slurm_submission *next;
+    struct batch_submission *next;
     char task[64];
 
-    for (struct slurm_submission *s = group->first; s != NULL; s = next) {
+    for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
         if (what == ADAPTER_OK && group->n > 1)
             snprintf(task, sizeof task, "%.30s_%lld", id, (long long)(s->number - group->base));
-        answer(group->a, s, what, what == ADAPTER_OK && group->n > 1 ? task : id, err);
+        batch_submission_end(s, what, what == ADAPTER_OK && group->n > 1 ? task : id, err);
     }
     free(group);
 }
@@ -247,7 +210,7 @@ static void answer_all(struct slurm_group *group, enum adapter_answer what, cons
 static void try_first(struct slurm_group *group)
 {
     struct slurm_group *first;
-    struct slurm_submission *s = group->first;
+    struct batch_submission *s = group->first;
 
     group->first = s->next;
     group->n--;
@@ -259,15 +222,15 @@ static void try_first(struct slurm_group *group)
 /* It was too large: its jobs go in smaller ones. */
 static void divide(struct slurm_group *group, const struct error *err)
 {
-    struct adapter *a = group->a;
-    struct slurm_submission *next;
+    struct slurm *a = group->a;
+    struct batch_submission *next;
     char sentence[400];
 
     a->array_most = (group->n + 1) / 2;
     snprintf(sentence, sizeof sentence, "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most",
              group->n + 1, err->text, a->array_most);
-    a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
-    for (struct slurm_submission *s = group->first; s != NULL; s = next) {
+    a->batch.host.log(a->batch.host.arg, ADAPTER_LOG_INFO, NULL, sentence);
+    for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
         add(a, s);
     }
@@ -278,10 +241,10 @@ static void divide(struct slurm_group *group, const struct error *err)
 void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, bool is_definite, const char *id,
                           const struct error *err)
 {
-    struct adapter *a = group->a;
+    struct slurm *a = group->a;
     struct slurm_group *rest = group->rest;
 
-    if (group->n > 1 && what != ADAPTER_OK && is_definite && !a->closing) {
+    if (group->n > 1 && what != ADAPTER_OK && is_definite && !a->batch.closing) {
         group->why = *err;
         try_first(group);
         return;
@@ -289,30 +252,32 @@ void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, b
     if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX) /* it may be allowed more again */
         a->array_most *= 2;
     answer_all(group, what, id, err);
-    if (rest != NULL && what == ADAPTER_OK && !a->closing)
+    if (rest != NULL && what == ADAPTER_OK && !a->batch.closing)
         divide(rest, &rest->why);
     else if (rest != NULL)
         answer_all(rest, what == ADAPTER_OK ? ADAPTER_UNSURE : what, id, what == ADAPTER_OK ? &rest->why : err);
 }
 
-void slurm_gather_init(struct adapter *a)
+void slurm_gather_init(struct slurm *a)
 {
     a->last_gathered = &a->gathered;
     a->array_most = ARRAY_MAX;
-    uv_timer_init(a->host.loop, &a->gather_timer);
-    a->gather_timer.data = a;
+    uv_timer_init(a->batch.host.loop, &a->gather_timer);
+    a->gather_timer.data = &a->batch;
 }
 
-void slurm_gather_stop(struct adapter *a)
+void slurm_gather_stop(struct slurm *a)
 {
-    struct slurm_submission *next;
+    struct batch_submission *next;
     struct error err;
 
     uv_timer_stop(&a->gather_timer);
+    batch_closing(&a->batch);
+    uv_close((uv_handle_t *)&a->gather_timer, batch_closed);
     error_set(&err, "batch_system_unsure", "the daemon ends");
-    for (struct slurm_submission *s = a->gathered; s != NULL; s = next) {
+    for (struct batch_submission *s = a->gathered; s != NULL; s = next) {
         next = s->next;
-        answer(a, s, ADAPTER_UNSURE, NULL, &err);
+        batch_submission_end(s, ADAPTER_UNSURE, NULL, &err);
     }
     a->gathered = NULL;
     a->last_gathered = &a->gathered;
