@@ -10,6 +10,7 @@
 #define SUBMISSIONS_MAX 4 /* at once */
 #define QUESTIONS_MAX 8
 #define INTERVAL_MS 15000
+#define GATHER_MS 2000
 
 static size_t count(const char *const *list)
 {
@@ -42,6 +43,7 @@ static int read_settings(struct adapter *a, const json_t *config, const json_t *
 
     a->timeout_ms = system->timeout_ms;
     a->interval_ms = INTERVAL_MS;
+    a->gather_ms = GATHER_MS;
     for (size_t i = 0; system->programs[i] != NULL; i++) {
         a->program[i] = system->programs[i];
         if (config != NULL && jsonx_string(config, "", system->programs[i], JSONX_OPTIONAL, &a->program[i], err) < 0)
@@ -52,6 +54,7 @@ static int read_settings(struct adapter *a, const json_t *config, const json_t *
     if (jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
         jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, environment, err) < 0 ||
         jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
+        jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0 ||
         jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0)
         return -1;
     return 0;
@@ -78,6 +81,7 @@ int batch_init(struct adapter *a, const struct batch_system *system, const struc
     a->questions = commands_create(host->loop, QUESTIONS_MAX);
     a->endings = commands_create(host->loop, system->endings_most);
     batch_overdue_init(a);
+    batch_gather_init(a);
     return 0;
 }
 
@@ -128,8 +132,7 @@ void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     a->closing = true;
     a->stopping = 4;
     batch_overdue_stop(a);
-    if (a->system->stop != NULL)
-        a->system->stop(a);
+    batch_gather_stop(a);
     uv_close((uv_handle_t *)&a->timer, batch_closed);
     commands_destroy(a->submissions, part_gone, a);
     commands_destroy(a->questions, part_gone, a);

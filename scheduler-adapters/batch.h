@@ -1,8 +1,10 @@
-/* What adapters share that drive a batch system by its commands (pbs, slurm): such an adapter fills in a struct batch_system, and keeps
- * to itself only what is its own: what to ask for, how to read what it is told, and what that means.
+/* What adapters share that drive a batch system by its commands (pbs, slurm): such an adapter fills in a struct
+ * batch_system, and keeps to itself only what is its own: what to ask for, how to read what it is told, and what
+ * that means.
  *
- * A job is known by its name. Ids are used again by servers that lost their state, and wrap: no order goes to an id that a listing
- * has not just shown under the job's name. There is one listing for all questions and orders of a time.
+ * A job is known by its name. Ids are used again by servers that lost their state, and wrap: no order goes to an id
+ * that a listing has not just shown under the job's name. There is one listing for all questions and orders of a
+ * time.
  *
  * All is called on the loop thread, but for what says otherwise. */
 #ifndef SCHEDULER_ADAPTERS_BATCH_H
@@ -18,9 +20,12 @@
 #define BATCH_WORDS_MAX 65536 /* bytes of what commands print that list nothing */
 
 struct batch_listing;
+struct batch_group;
 struct batch_look;
 struct batch_order;
 struct batch_overdue;
+
+typedef void batch_look_cb(void *arg, const struct batch_rows *rows, const struct error *err); /* NULL rows: err */
 
 /* The orders that are one command for many ids. */
 enum batch_deed {
@@ -35,9 +40,9 @@ enum batch_deed {
 /* A system's own; the strings and lists are constant. */
 struct batch_system {
     const char *word;            /* "PBS": what it is called in reasons and in the log */
-    const char *const *programs; /* ended by NULL; each may be set to another name or path by a setting of its own name */
-    const char *const *for_commands, *const *for_jobs; /* variables of the daemon's that they see, ended by NULL. Never everything: there are
-                                                        * tokens in it */
+    const char *const *programs; /* ended by NULL; a setting of its own name may name another, or a path */
+    /* Variables of the daemon's that they see, ended by NULL. Never everything: there are tokens in it. */
+    const char *const *for_commands, *const *for_jobs;
     bool jobs_inherit;      /* jobs see what the command that submits them does, which is for_jobs */
     int64_t timeout_ms;     /* unless it is set */
     int64_t remembered_ms;  /* what was submitted and is out of the listing is known for so long */
@@ -52,18 +57,22 @@ struct batch_system {
 
     /* Have batch_listing_run(), _read() or _fail() called, now or later. */
     void (*list)(struct adapter *a, struct batch_listing *listing);
-    /* The rows of what was listed, which need not be sorted; -1 where it is not whole. May change the text. From any thread. */
+    /* The rows of what was listed, which need not be sorted; -1 where it is not whole. May change the text. From any
+     * thread. */
     int (*parse)(struct batch_rows *rows, char *text, size_t size, struct error *err);
     void (*status)(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
     /* A job that an answer is about, and that waits. NULL: nothing is to be done. */
     void (*waits)(struct adapter *a, const struct batch_row *row);
-    /* What became of jobs that the listing lacks, as far as there is a record of it: rows that may be none, or NULL. `since`: when
-     * the first was submitted, Unix seconds, 0: not known. Answered now or later; ids are borrowed for the call. */
-    void (*past)(struct adapter *a, const char *const *ids, size_t n, int64_t since, void (*cb)(void *arg, const struct batch_rows *rows,
-                 const struct error *err), void *arg);
+    /* What became of jobs that the listing lacks, as far as there is a record of it: rows that may be none, or NULL.
+     * `since`: when the first was submitted, Unix seconds, 0: not known. Answered now or later; ids are borrowed for
+     * the call. */
+    void (*past)(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
+    /* go(arg), now or later, once what is needed to submit is known, or cannot be. NULL: nothing is. */
+    void (*ready)(struct adapter *a, void (*go)(void *arg), void *arg);
+    void (*send)(struct batch_group *group); /* submit it; batch_group_answered() follows, now or later */
+    void (*task_id)(const char *id, int64_t task, char *out, size_t size); /* of an array of that id */
     /* Take this row, which waits, out of the queue, but not if it has begun meanwhile; then batch_order_done(). */
     void (*withdraw)(struct batch_order *order, const struct batch_row *row);
-    void (*stop)(struct adapter *a); /* close what is open (batch_closing(), batch_closed()) and answer what waits; NULL: nothing is */
     void (*fini)(struct adapter *a); /* free what is its own, but for the struct */
 };
 
@@ -93,6 +102,15 @@ struct adapter {
     uint64_t listings;
     struct batch_known *known;
 
+    struct batch_submission *gathered, **last_gathered; /* batch_gather.c: jobs that wait for others like them */
+    size_t array_max;  /* how many jobs an array may have, and what its last number may be; 0: not known; set by the system, like: */
+    bool no_gaps;      /* its numbers follow one another */
+    size_t array_most; /* how many have gone together of late: sites limit it otherwise, too */
+    int64_t gather_ms;
+    uint64_t gathered_since, paced; /* loop time: of the first; each time that some go moves it on by gather_ms */
+    bool sending;
+    uv_timer_t gather_timer;
+
     struct batch_order *orders, *taken; /* batch_orders.c: that wait for a look; that one is under way for */
     bool look_is_due;                   /* for orders, on the next turn of the loop */
     struct batch_overdue *overdue;      /* batch_overdue.c, with its timer */
@@ -106,8 +124,9 @@ struct adapter {
 };
 
 /* batch.c: the life of an adapter, and its commands. */
-/* Fills in what is shared, of `a`, which is zero. -1, with nothing to be freed but the struct, where the configuration is wrong.
- * `command_settings`: NAME=VALUE for the environment of commands, ended by NULL, or NULL; likewise for that of jobs. */
+/* Fills in what is shared, of `a`, which is zero. -1, with nothing to be freed but the struct, where the
+ * configuration is wrong. `command_settings`: NAME=VALUE for the environment of commands, ended by NULL, or NULL;
+ * likewise for that of jobs. */
 int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
                const char *const *command_settings, const char *const *job_settings, struct error *err);
 void batch_closing(struct adapter *a);      /* another handle is being closed; */
@@ -122,7 +141,8 @@ int batch_check(const struct command_result *result, const char *program, struct
 bool batch_says(const char *said, const char *const *words); /* one of them, which are ended by NULL */
 int64_t batch_divide_up(int64_t a, int64_t b);
 
-/* Those who wait for something that is asked for once. The first to wait is to ask: true. All are called by the other. */
+/* Those who wait for something that is asked for once. The first to wait is to ask: true. All are called by the
+ * other. */
 struct batch_wait {
     struct batch_wait *next;
     void (*go)(void *arg);
@@ -138,7 +158,6 @@ void batch_known_update(struct adapter *a, const struct batch_rows *rows); /* by
 void batch_known_forget_all(struct adapter *a);
 
 /* batch_look.c: one listing for all who ask. */
-typedef void batch_look_cb(void *arg, const struct batch_rows *rows, const struct error *err); /* NULL rows: err */
 /* The jobs as they are at some time after this call; those that are over may be among them. */
 void batch_look(struct adapter *a, batch_look_cb *cb, void *arg);
 /* One that is not shared, for a system's `past`. */
@@ -158,8 +177,8 @@ struct batch_submission {
     char name[64];
     adapter_submit_cb *cb;
     void *arg;
-    int64_t number;         /* that the name ends with, if it has `digits`; the system's own */
-    size_t digits;
+    int64_t number; /* that the name and the directory end with, of which jobs of one shape make an array; */
+    size_t digits;  /* 0: none, and it goes alone */
     struct adapter_job job; /* with what it points to: */
     char *dir, *queue, *account;
     json_t *extra;
@@ -167,6 +186,26 @@ struct batch_submission {
 /* NULL where it is answered already: it is known to be there, or there is no runner. */
 struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id, const struct error *err);
+
+/* batch_gather.c: what goes by one command: one job, or several of one shape, in the order of their numbers, as an
+ * array named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
+struct batch_group {
+    struct batch_group *next;
+    struct adapter *a;
+    struct batch_submission *first, **last;
+    size_t n;
+    int64_t base;
+    struct batch_group *rest; /* it goes first, to see whether the rest was refused for its size alone; */
+    struct error why;         /* which was for this */
+};
+void batch_gather_init(struct adapter *a);
+void batch_gather_stop(struct adapter *a); /* what waits is not submitted */
+/* Takes the group over. is_definite: it is sure that nothing of it was accepted. */
+void batch_group_answered(struct batch_group *group, enum adapter_answer answer, bool is_definite, const char *id,
+                          const struct error *err);
+void batch_group_name(const struct batch_group *group, char *out, size_t size); /* the job's, or the array's */
+char *batch_group_list(const struct batch_group *group); /* "0-4,6": its tasks; to be freed, like: */
+char *batch_group_dir(const struct batch_group *group);  /* the job's, or what stands before the number in all of them */
 
 /* batch_orders.c, for a system's `withdraw`. */
 struct adapter *batch_order_adapter(const struct batch_order *order);
@@ -187,6 +226,7 @@ void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
 int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 int batch_no_slots(struct adapter *a);
 int64_t batch_interval_ms(struct adapter *a);
+void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 void batch_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 void batch_find(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 void batch_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);

@@ -1,5 +1,5 @@
-/* Which jobs were submitted of late: one that is asked for twice is submitted once, and one that is out of the listing can be
- * asked for by its id. */
+/* Which jobs were submitted of late: one that is asked for twice is submitted once, and one that is out of the
+ * listing can be asked for by its id. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"

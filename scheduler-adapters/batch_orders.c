@@ -1,11 +1,12 @@
-/* Orders about jobs: cancel, signal, withdraw. Each first looks the job up, so that no order goes to an id that is another's by
- * now; orders that come meanwhile wait, and share the next listing, and those of a kind share their commands.
+/* Orders about jobs: cancel, signal, withdraw. Each first looks the job up, so that no order goes to an id that is
+ * another's by now; orders that come meanwhile wait, and share the next listing, and those of a kind share their
+ * commands.
  *
- * A running job is ended by way of its runner, by SIGTERM: that gives the tasks their grace, which may be longer than the site's, and
- * writes down how they ended. One that does not end in time is killed (batch_overdue.c).
+ * A running job is ended by way of its runner, by SIGTERM: that gives the tasks their grace, which may be longer
+ * than the site's, and writes down how they ended. One that does not end in time is killed (batch_overdue.c).
  *
- * Of those that are cancelled together the waiting ones go first, or the end of a running one would start them: all orders of one
- * turn of the loop share a listing. */
+ * Of those that are cancelled together the waiting ones go first, or the end of a running one would start them: all
+ * orders of one turn of the loop share a listing. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
@@ -63,7 +64,7 @@ static void done(struct batch_order *order)
     struct adapter *a = order->a;
 
     answers_done(a->answers, order->cb, order->arg, order->answer, &order->err);
-    if (order->answer == ADAPTER_OK && order->kind != ORDER_SIGNAL)
+    if (order->answer == ADAPTER_OK && order->kind == ORDER_CANCEL)
         answers_call(a->answers, poke_now, a);
     free(order);
     batch_idle(a);
@@ -120,8 +121,9 @@ static void bundle_done(void *arg, struct command_result *result)
 {
     struct bundle *bundle = arg;
     struct adapter *a = bundle->a;
+    const char *program = a->system->programs[a->system->deed[bundle->deed].program];
     struct error err = {0};
-    bool fine = batch_check(result, a->system->programs[a->system->deed[bundle->deed].program], &err) == 0 || batch_only_gone(a, result);
+    bool fine = batch_check(result, program, &err) == 0 || batch_only_gone(a, result);
 
     for (size_t i = 0; i < bundle->n; i++) {
         struct batch_order *order = bundle->item[i].order;

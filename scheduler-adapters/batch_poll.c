@@ -1,5 +1,5 @@
-/* What became of jobs: by the listing; those that it lacks by the record that the batch system keeps, where it keeps one, by what we
- * did to them, and by what their runners left behind. */
+/* What became of jobs: by the listing; those that it lacks by the record that the batch system keeps, where it keeps
+ * one, by what we did to them, and by what their runners left behind. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/files.h"
@@ -135,7 +135,8 @@ static void finish(struct question *q)
     files_looked_at(&q->work, 0);
 }
 
-/* A record of one that goes on, or waits, is behind: the listing would have it, but if it has begun, or was put back, since. */
+/* A record of one that goes on, or waits, is behind: the listing would have it, but if it has begun, or was put
+ * back, since. */
 static void remembered(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct question *q = arg;
@@ -161,8 +162,9 @@ static void remembered(void *arg, const struct batch_rows *rows, const struct er
     finish(q);
 }
 
-/* By their ids: a server that keeps a long history of everybody's jobs prints too much otherwise. One whose id was never told, since
- * an answer was lost, has left files behind if its runner has begun; and if it has not, it may as well be submitted again. */
+/* By their ids: a server that keeps a long history of everybody's jobs prints too much otherwise. One whose id was
+ * never told, since an answer was lost, has left files behind if its runner has begun; and if it has not, it may as
+ * well be submitted again. */
 static void look_back(struct question *q)
 {
     const char **ids = xcalloc(q->n + 1, sizeof *ids);

@@ -24,8 +24,8 @@ struct batch_row {
 
 struct batch_text;
 
-/* Sorted by name; of one name first the one that an answer is about: what runs, else what waits, of these the first that was submitted,
- * else what ended last. */
+/* Sorted by name; of one name first the one that an answer is about: what runs, else what waits, of these the first
+ * that was submitted, else what ended last. */
 struct batch_rows {
     int kind;         /* of what they are read from: the system's own */
     const char *user; /* whose jobs are ours; NULL: not known. The system's own, too */

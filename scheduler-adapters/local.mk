@@ -10,6 +10,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/alps_start.c \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
 	scheduler-adapters/batch.c scheduler-adapters/batch.h \
+	scheduler-adapters/batch_gather.c \
 	scheduler-adapters/batch_known.c \
 	scheduler-adapters/batch_look.c \
 	scheduler-adapters/batch_orders.c \
@@ -38,7 +39,6 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
 	scheduler-adapters/slurm_end.c \
-	scheduler-adapters/slurm_gather.c \
 	scheduler-adapters/slurm_past.c \
 	scheduler-adapters/slurm_rows.c \
 	scheduler-adapters/slurm_site.c \
@@ -113,7 +113,7 @@ endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
-	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0660-slurm-heat.t tests/t/0671-pilots-slurm.t
+	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0660-slurm-heat.t tests/t/0676-pilots-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm
 EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
 TESTS += $(slurm_tests)

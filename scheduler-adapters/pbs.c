@@ -1,11 +1,14 @@
-/* The adapter for OpenPBS, PBS Pro and Torque: create, settings, and what it is to the room that it shares (batch.h). */
+/* The adapter for OpenPBS, PBS Pro and Torque: create, settings, and what it is to the room that it shares
+ * (batch.h). */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 extern const struct adapter_ops adapter_pbs;
@@ -14,13 +17,27 @@ static const char *const programs[] = {"qsub", "qstat", "qdel", "qsig", "qhold",
 static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
                                            "LD_LIBRARY_PATH", "PBS_DEFAULT", "PBS_SERVER", "PBS_CONF_FILE", "PBS_EXEC",
                                            "PBSCOREDUMP", "KRB5CCNAME", NULL};
-static const char *const for_jobs[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", NULL};
+static const char *const for_jobs[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH",
+                                       "LOADEDMODULES", NULL};
 static const char *const gone[] = {"Unknown Job Id", "invalid for state of job", "Job has finished", "already in exit state",
                                    "Delete already in progress", NULL};
 
 static void status(const struct adapter *a, const struct batch_row *row, struct adapter_status *to)
 {
     pbs_status(((const struct pbs *)a)->kind, row, to);
+}
+
+static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
+{
+    pbs_kind_ready(pbs_of(a), go, arg);
+}
+
+/* "12[].server" */
+static void task_id(const char *id, int64_t task, char *out, size_t size)
+{
+    int n = (int)strcspn(id, "]");
+
+    snprintf(out, size, "%.*s%lld%s", n, id, (long long)task, id + n);
 }
 
 static void fini(struct adapter *a)
@@ -48,6 +65,9 @@ static const struct batch_system system_pbs = {
     .parse = pbs_parse,
     .status = status,
     .past = pbs_past,
+    .ready = ready,
+    .send = pbs_send,
+    .task_id = task_id,
     .withdraw = pbs_withdraw,
     .fini = fini,
 };
@@ -70,6 +90,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         return NULL;
     }
     pbs->user = find_user();
+    pbs->batch.gather_ms = 0;
     return &pbs->batch;
 }
 
@@ -99,7 +120,7 @@ const struct adapter_ops adapter_pbs = {
     .check = batch_no_check,
     .slots = batch_no_slots,
     .interval_ms = batch_interval_ms,
-    .submit = pbs_submit,
+    .submit = batch_submit,
     .poll = batch_poll,
     .find = batch_find,
     .cancel = batch_cancel,

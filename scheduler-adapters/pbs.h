@@ -1,6 +1,6 @@
-/* The PBS adapter's own parts; the others are in batch.h. Jobs are submitted by qsub, looked up by qstat (one for all), and ended by
- * qsig and qdel. OpenPBS, PBS Pro and Torque have commands of the same names that differ in what they take and print; which of them is
- * there is found out.
+/* The PBS adapter's own parts; the others are in batch.h. Jobs are submitted by qsub, looked up by qstat (one for
+ * all), and ended by qsig and qdel. OpenPBS, PBS Pro and Torque have commands of the same names that differ in what
+ * they take and print; which of them is there is found out.
  *
  * A job bears its whole name as the variable STRETTO_RUNNER: -N holds no more than 15 characters in some versions. */
 #ifndef SCHEDULER_ADAPTERS_PBS_H
@@ -49,6 +49,6 @@ int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error
 void pbs_text_clean(char *text, size_t size);
 
 /* pbs_submit.c, pbs_end.c */
-void pbs_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
+void pbs_send(struct batch_group *group);
 void pbs_withdraw(struct batch_order *order, const struct batch_row *row);
 #endif

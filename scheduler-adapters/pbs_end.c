@@ -1,5 +1,5 @@
-/* A waiting job is taken out of the queue. It is held first, and looked at again, since deleting would end one that has begun
- * meanwhile. */
+/* A waiting job is taken out of the queue. It is held first, and looked at again, since deleting would end one that
+ * has begun meanwhile. */
 #include "scheduler-adapters/pbs.h"
 
 static void withdrawn(void *arg, struct command_result *result)

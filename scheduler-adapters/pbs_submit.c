@@ -31,7 +31,8 @@ static const char *const too_long[] = {"violates queue and/or server resource li
 
 /* Try again: without time to spare, which was refused. */
 struct attempt {
-    struct batch_submission *s;
+    struct batch_group *group;
+    const struct batch_submission *s; /* its first */
     struct pbs *pbs;
     bool just_walltime;
 };
@@ -210,13 +211,7 @@ static enum adapter_answer verdict(struct command_result *result, char *id, size
     return ADAPTER_OK;
 }
 
-static void attempt_end(struct attempt *t, enum adapter_answer answer, const char *id, const struct error *err)
-{
-    batch_submission_end(t->s, answer, id, err);
-    free(t);
-}
-
-static void run_qsub(void *arg);
+static void run_qsub(struct attempt *t);
 
 static void submitted(void *arg, struct command_result *result)
 {
@@ -230,20 +225,17 @@ static void submitted(void *arg, struct command_result *result)
         run_qsub(t);
         return;
     }
-    attempt_end(t, answer, id, &err);
+    batch_group_answered(t->group, answer, answer == ADAPTER_REFUSED, id, &err);
+    batch_idle(&t->pbs->batch);
+    free(t);
 }
 
-static void run_qsub(void *arg)
+static void run_qsub(struct attempt *t)
 {
-    struct attempt *t = arg;
     struct adapter *a = &t->pbs->batch;
     struct words words = {0};
     char *script;
 
-    if (t->pbs->kind == PBS_KIND_UNKNOWN) {
-        attempt_end(t, ADAPTER_UNSURE, NULL, &t->pbs->kind_unknown);
-        return;
-    }
     script = make_script(t);
     build(&words, t);
     batch_run(a, a->submissions, PBS_QSUB, (const char *const *)words.word, script, BATCH_WORDS_MAX, submitted, t);
@@ -251,14 +243,17 @@ static void run_qsub(void *arg)
     free(script);
 }
 
-void pbs_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+void pbs_send(struct batch_group *group)
 {
-    struct batch_submission *s = batch_submission_new(a, job, cb, arg);
+    struct pbs *pbs = pbs_of(group->a);
     struct attempt *t;
 
-    if (s == NULL)
+    if (pbs->kind == PBS_KIND_UNKNOWN) {
+        batch_group_answered(group, ADAPTER_UNSURE, false, NULL, &pbs->kind_unknown);
         return;
+    }
     t = xcalloc(1, sizeof *t);
-    *t = (struct attempt){.s = s, .pbs = pbs_of(a)};
-    pbs_kind_ready(t->pbs, run_qsub, t);
+    *t = (struct attempt){.group = group, .s = group->first, .pbs = pbs};
+    batch_busy(group->a);
+    run_qsub(t);
 }

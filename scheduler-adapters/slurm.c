@@ -33,7 +33,8 @@ static void taken_out(void *arg, enum adapter_answer answer, const struct error 
 {
 }
 
-/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts anew. */
+/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts
+ * anew. */
 static void take_out_if_held(struct adapter *a, const struct batch_row *row)
 {
     if (strcmp(row->reason, HELD) != 0)
@@ -42,9 +43,35 @@ static void take_out_if_held(struct adapter *a, const struct batch_row *row)
     batch_withdraw(a, row->name, row->id, taken_out, NULL);
 }
 
-static void stop(struct adapter *a)
+struct waiting {
+    struct slurm *slurm;
+    void (*go)(void *arg);
+    void *arg;
+};
+
+static void site_known(void *arg)
 {
-    slurm_gather_stop(slurm_of(a));
+    struct waiting waiting = *(struct waiting *)arg;
+
+    free(arg);
+    slurm_time_ready(waiting.slurm, waiting.go, waiting.arg);
+}
+
+/* How large an array may be, where there are any, and how long jobs may take. */
+static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
+{
+    struct waiting *waiting = xcalloc(1, sizeof *waiting);
+
+    *waiting = (struct waiting){slurm_of(a), go, arg};
+    if (a->gather_ms > 0)
+        slurm_site_ready(waiting->slurm, site_known, waiting);
+    else
+        site_known(waiting);
+}
+
+static void task_id(const char *id, int64_t task, char *out, size_t size)
+{
+    snprintf(out, size, "%.30s_%lld", id, (long long)task);
 }
 
 static void fini(struct adapter *a)
@@ -74,8 +101,10 @@ static const struct batch_system system_slurm = {
     .status = slurm_status,
     .waits = take_out_if_held,
     .past = slurm_past,
+    .ready = ready,
+    .send = slurm_send,
+    .task_id = task_id,
     .withdraw = slurm_withdraw,
-    .stop = stop,
     .fini = fini,
 };
 
@@ -86,9 +115,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     char *setting;
     int rc;
 
-    slurm->gather_ms = 2000;
-    if (host->config != NULL && (jsonx_string(host->config, "", "conf", JSONX_OPTIONAL, &conf, err) < 0 ||
-                                 jsonx_duration(host->config, "", "gather", JSONX_OPTIONAL, 0, &slurm->gather_ms, err) < 0)) {
+    if (host->config != NULL && jsonx_string(host->config, "", "conf", JSONX_OPTIONAL, &conf, err) < 0) {
         free(slurm);
         return NULL;
     }
@@ -102,7 +129,6 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     }
     if (slurm->batch.limit_ms[SLURM_SACCT] > SACCT_MS)
         slurm->batch.limit_ms[SLURM_SACCT] = SACCT_MS;
-    slurm_gather_init(slurm);
     return &slurm->batch;
 }
 
@@ -133,7 +159,7 @@ const struct adapter_ops adapter_slurm = {
     .check = batch_no_check,
     .slots = batch_no_slots,
     .interval_ms = batch_interval_ms,
-    .submit = slurm_submit,
+    .submit = batch_submit,
     .poll = batch_poll,
     .find = batch_find,
     .cancel = batch_cancel,

@@ -1,5 +1,5 @@
-/* The Slurm adapter's own parts; the others are in batch.h. Jobs are submitted by sbatch, looked up by squeue (one for all), and by
- * sacct or the job completion log once squeue has forgotten them, and ended by scancel. */
+/* The Slurm adapter's own parts; the others are in batch.h. Jobs are submitted by sbatch, looked up by squeue (one
+ * for all), and by sacct or the job completion log once squeue has forgotten them, and ended by scancel. */
 #ifndef SCHEDULER_ADAPTERS_SLURM_H
 #define SCHEDULER_ADAPTERS_SLURM_H
 #include "scheduler-adapters/batch.h"
@@ -9,35 +9,15 @@
 enum slurm_program { SLURM_SBATCH, SLURM_SQUEUE, SLURM_SCANCEL, SLURM_SCONTROL, SLURM_SACCT, SLURM_SINFO };
 enum slurm_record { SLURM_RECORD_UNASKED, SLURM_RECORD_NONE, SLURM_RECORD_SACCT, SLURM_RECORD_FILE };
 
-/* What goes by one sbatch: one job, or several of one shape, in the order of their numbers, as an array named "STEMBASE+", of which
- * task T is the job "STEM(BASE+T)". */
-struct slurm_group {
-    struct slurm_group *next;
-    struct slurm *a;
-    struct batch_submission *first, **last;
-    size_t n;
-    int64_t base;
-    struct slurm_group *rest; /* it goes first, to see whether the rest was refused for its size alone; */
-    struct error why;         /* which was for this */
-};
-
 struct slurm_partition;
 
 struct slurm {
     struct adapter batch;
 
-    enum slurm_record record; /* slurm_site.c: where ended jobs are kept; */
+    enum slurm_record record; /* slurm_site.c: where ended jobs are kept */
     char *record_file;
-    size_t array_max;           /* how many jobs an array may have, and what its last number may be; 0: not known */
     struct error site_unknown;  /* why */
     struct batch_wait *site_waiting;
-
-    struct batch_submission *gathered, **last_gathered; /* slurm_gather.c: jobs that wait for others like them */
-    size_t array_most;                                  /* how many have gone together of late: sites limit it otherwise, too */
-    int64_t gather_ms;
-    uint64_t gathered_since, paced; /* loop time: of the first; each sbatch moves it on by gather_ms */
-    bool sending;
-    uv_timer_t gather_timer;
 
     uint64_t record_again; /* slurm_past.c: loop time before which no question of it is worth another try */
     bool record_told;      /* that it does not answer stands in the log */
@@ -64,7 +44,8 @@ void slurm_status(const struct adapter *a, const struct batch_row *row, struct a
 /* slurm_past.c: what became of jobs that squeue does not show. Never fails: what cannot be found out is left out. */
 void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
 
-/* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. Then: the minutes to ask for. */
+/* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. Then: the minutes to ask
+ * for. */
 void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 int64_t slurm_time_minutes(const struct slurm *a, const struct adapter_job *job);
 void slurm_time_fini(struct slurm *a);
@@ -72,16 +53,8 @@ void slurm_time_fini(struct slurm *a);
 /* slurm_site.c: go(arg), now or later, once the site's configuration is known, or cannot be. */
 void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 
-/* slurm_submit.c: slurm_group_answered() follows. */
-void slurm_send(struct slurm_group *group);
-
-/* slurm_gather.c */
-void slurm_gather_init(struct slurm *a);
-void slurm_gather_stop(struct slurm *a); /* what waits is not submitted */
-/* Takes the group over. is_definite: it is sure that nothing of it was accepted. */
-void slurm_group_answered(struct slurm_group *group, enum adapter_answer answer, bool is_definite, const char *id,
-                          const struct error *err);
-void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
+/* slurm_submit.c */
+void slurm_send(struct batch_group *group);
 
 /* slurm_end.c */
 void slurm_withdraw(struct batch_order *order, const struct batch_row *row);

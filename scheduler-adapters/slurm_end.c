@@ -1,6 +1,6 @@
-/* A waiting job is taken out of the queue. Held first: one that has not started cannot any more, and what is cancelled then has not.
- * And a scancel that looks at the state would take a whole array that waits for the one task of it that it was given, had holding the
- * task not made it a job of its own. */
+/* A waiting job is taken out of the queue. Held first: one that has not started cannot any more, and what is
+ * cancelled then has not. And a scancel that looks at the state would take a whole array that waits for the one task
+ * of it that it was given, had holding the task not made it a job of its own. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"

@@ -65,18 +65,15 @@ static void add_resources(struct words *words, const struct adapter_resources *w
 /* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. It tells when
  * Slurm ends the job, which Slurm of these days does not. Of an array it finds its job's directory by its number, and its log there,
  * which sbatch could not name. */
-static void add_script(struct words *words, const struct slurm *a, const struct slurm_group *group)
+static void add_script(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
     const struct batch_submission *first = group->first;
-    char *dir = xstrdup(first->job.dir), *runner = words_quote(a->batch.host.runner), *where;
+    char *dir = batch_group_dir(group), *runner = words_quote(a->batch.host.runner), *where = words_quote(dir);
     char end[80] = "";
 
     if (first->job.resources.walltime_ms > 0)
         snprintf(end, sizeof end, " export STRETTO_JOB_END=$(($(date +%%s) + %lld));",
                  (long long)slurm_time_minutes(a, &first->job) * 60);
-    if (group->n > 1)
-        dir[strlen(dir) - first->digits] = '\0';
-    where = words_quote(dir);
     if (group->n == 1)
         words_add(words, "--wrap=trap '' USR1 USR2;%s exec %s %s", end, runner, where);
     else
@@ -88,35 +85,21 @@ static void add_script(struct words *words, const struct slurm *a, const struct 
     free(where);
 }
 
-/* "3-7,9": the numbers are in order. */
-static void add_array(struct words *words, const struct slurm_group *group)
-{
-    char *list = xcalloc(group->n + 1, 24), *at = list;
-
-    for (const struct batch_submission *s = group->first, *last; s != NULL; s = last->next) {
-        for (last = s; last->next != NULL && last->next->number == last->number + 1; last = last->next)
-            ;
-        at += sprintf(at, "%s%lld", at == list ? "" : ",", (long long)(s->number - group->base));
-        if (last != s)
-            at += sprintf(at, "-%lld", (long long)(last->number - group->base));
-    }
-    words_add(words, "--array=%s", list);
-    free(list);
-}
-
-static void add_place(struct words *words, const struct slurm_group *group)
+static void add_place(struct words *words, const struct batch_group *group)
 {
     const struct batch_submission *first = group->first;
-    char *log = replace(first->job.dir, '%', "%%");
+    char *log = replace(first->job.dir, '%', "%%"), *list, name[64];
 
+    batch_group_name(group, name, sizeof name);
+    words_add(words, "--job-name=%s", name);
     if (group->n == 1) {
-        words_add(words, "--job-name=%s", first->name);
         words_add(words, "--chdir=%s", first->job.dir);
         words_add(words, "--output=%s/runner.log", log);
         words_add(words, "--error=%s/runner.log", log);
     } else {
-        add_array(words, group);
-        words_add(words, "--job-name=%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+        list = batch_group_list(group);
+        words_add(words, "--array=%s", list);
+        free(list);
         words_add(words, "--chdir=%.*s", (int)(strlen(first->job.dir) - strlen(first->name)), first->job.dir);
         words_add(words, "--output=/dev/null");
         words_add(words, "--error=/dev/null");
@@ -125,7 +108,7 @@ static void add_place(struct words *words, const struct slurm_group *group)
 }
 
 /* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
-static void build(struct words *words, const struct slurm *a, const struct slurm_group *group)
+static void build(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
     const struct adapter_job *job = &group->first->job;
 
@@ -175,22 +158,22 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
 
 static void submitted(void *arg, struct command_result *result)
 {
-    struct slurm_group *group = arg;
-    struct adapter *a = &group->a->batch;
+    struct batch_group *group = arg;
+    struct adapter *a = group->a;
     struct error err = {0};
     enum adapter_answer answer = verdict(result, &err);
     bool is_definite = answer == ADAPTER_REFUSED || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_limit(result->err));
 
-    slurm_group_answered(group, answer, is_definite, result->out, &err);
+    batch_group_answered(group, answer, is_definite, result->out, &err);
     batch_idle(a);
 }
 
-void slurm_send(struct slurm_group *group)
+void slurm_send(struct batch_group *group)
 {
-    struct adapter *a = &group->a->batch;
+    struct adapter *a = group->a;
     struct words words = {0};
 
-    build(&words, group->a, group);
+    build(&words, slurm_of(a), group);
     batch_busy(a);
     batch_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted, group);
     words_fini(&words);

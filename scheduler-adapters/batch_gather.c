@@ -1,10 +1,11 @@
-/* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one sbatch, which costs Slurm about as
- * much as one job does. So a job waits for others like it until no more are coming, and longer where several sbatches have just gone.
+/* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one command, which costs a
+ * batch system about as much as one job does. So a job waits for others like it until no more are coming, and longer
+ * where several have just gone.
  *
- * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only found out by
- * trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for they are of one shape; else it
- * was the size, and the others go in smaller arrays. */
-#include "scheduler-adapters/slurm.h"
+ * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only
+ * found out by trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for
+ * they are of one shape; else it was the size, and the others go in smaller arrays. */
+#include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
 
@@ -17,7 +18,7 @@
 #define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define ARRAY_GUESS 500 /* where the site's limit is not known */
 
-static void add(struct slurm *a, struct batch_submission *s)
+static void add(struct adapter *a, struct batch_submission *s)
 {
     s->next = NULL;
     *a->last_gathered = s;
@@ -52,12 +53,12 @@ static bool are_alike(const struct batch_submission *x, const struct batch_submi
 
     return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
            p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
-           p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory && p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) &&
-           is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
+           p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory &&
+           p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) && is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
            x->job.grace_ms == y->job.grace_ms;
 }
 
-static size_t most(const struct slurm *a)
+static size_t most(const struct adapter *a)
 {
     size_t max = a->array_max > 0 ? a->array_max : ARRAY_GUESS;
 
@@ -67,24 +68,26 @@ static size_t most(const struct slurm *a)
     return max < a->array_most ? max : a->array_most;
 }
 
-static struct slurm_group *group_new(struct slurm *a, struct batch_submission *first)
+static struct batch_group *group_new(struct adapter *a, struct batch_submission *first)
 {
-    struct slurm_group *group = xcalloc(1, sizeof *group);
+    struct batch_group *group = xcalloc(1, sizeof *group);
 
-    *group = (struct slurm_group){.a = a, .first = first, .n = 1, .base = first->number};
+    *group = (struct batch_group){.a = a, .first = first, .n = 1, .base = first->number};
     first->next = NULL;
     group->last = &first->next;
     return group;
 }
 
-static void sort_into(struct slurm *a, struct slurm_group **groups, struct batch_submission *s)
+static void sort_into(struct adapter *a, struct batch_group **groups, struct batch_submission *s)
 {
-    struct slurm_group *group;
+    struct batch_group *group;
 
     for (; (group = *groups) != NULL; groups = &group->next) {
         int64_t last = a->array_max > 0 ? (int64_t)a->array_max : ARRAY_GUESS;
 
         if (group->n >= most(a) || !are_alike(group->first, s) || s->number < group->base || s->number - group->base > last)
+            continue;
+        if (a->no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
         *group->last = s;
         group->last = &s->next;
@@ -103,10 +106,10 @@ static int by_number(const void *x, const void *y)
 }
 
 /* All that have been gathered, in the order of their numbers. */
-static struct slurm_group *group_all(struct slurm *a)
+static struct batch_group *group_all(struct adapter *a)
 {
     struct batch_submission *s, *next, **all;
-    struct slurm_group *groups = NULL;
+    struct batch_group *groups = NULL;
     size_t n = 0, i = 0;
 
     for (s = a->gathered; s != NULL; s = s->next)
@@ -127,9 +130,9 @@ static struct slurm_group *group_all(struct slurm *a)
 
 static void send_all(void *arg)
 {
-    struct slurm *a = arg;
-    struct slurm_group *groups, *next;
-    uint64_t now = uv_now(a->batch.host.loop);
+    struct adapter *a = arg;
+    struct batch_group *groups, *next;
+    uint64_t now = uv_now(a->host.loop);
 
     a->sending = false;
     groups = group_all(a);
@@ -137,38 +140,31 @@ static void send_all(void *arg)
         a->paced = (a->paced > now ? a->paced : now) + (uint64_t)a->gather_ms;
     for (; groups != NULL; groups = next) {
         next = groups->next;
-        slurm_send(groups);
+        a->system->send(groups);
     }
-}
-
-static void site_known(void *arg)
-{
-    struct slurm *a = arg;
-
-    slurm_time_ready(a, send_all, a);
 }
 
 static void timer_rang(uv_timer_t *timer)
 {
-    struct slurm *a = slurm_of(timer->data);
+    struct adapter *a = timer->data;
 
     a->sending = true;
-    if (a->gather_ms > 0)
-        slurm_site_ready(a, site_known, a);
+    if (a->system->ready != NULL)
+        a->system->ready(a, send_all, a);
     else
-        site_known(a);
+        send_all(a);
 }
 
-static void set_timer(struct slurm *a, uint64_t wait_ms)
+static void set_timer(struct adapter *a, uint64_t wait_ms)
 {
-    if (!a->sending && !a->batch.closing)
+    if (!a->sending && !a->closing)
         uv_timer_start(&a->gather_timer, timer_rang, wait_ms, 0);
 }
 
 /* Once it is quiet, but after a while in any case; and not too often. */
-static void send_later(struct slurm *a)
+static void send_later(struct adapter *a)
 {
-    uint64_t now = uv_now(a->batch.host.loop), gather_ms = (uint64_t)a->gather_ms;
+    uint64_t now = uv_now(a->host.loop), gather_ms = (uint64_t)a->gather_ms;
     uint64_t due = now + (gather_ms < QUIET_MS ? gather_ms : QUIET_MS), latest = a->gathered_since + gather_ms;
 
     if (due > latest)
@@ -178,21 +174,51 @@ static void send_later(struct slurm *a)
     set_timer(a, due > now ? due - now : 0);
 }
 
-void slurm_submit(struct adapter *adapter, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
-    struct batch_submission *s = batch_submission_new(adapter, job, cb, arg);
-    struct slurm *a = slurm_of(adapter);
+    struct batch_submission *s = batch_submission_new(a, job, cb, arg);
 
     if (s == NULL)
         return;
     read_number(s);
     if (a->gathered == NULL)
-        a->gathered_since = uv_now(adapter->host.loop);
+        a->gathered_since = uv_now(a->host.loop);
     add(a, s);
     send_later(a);
 }
 
-static void answer_all(struct slurm_group *group, enum adapter_answer what, const char *id, const struct error *err)
+void batch_group_name(const struct batch_group *group, char *out, size_t size)
+{
+    const struct batch_submission *first = group->first;
+
+    if (group->n == 1)
+        snprintf(out, size, "%s", first->name);
+    else
+        snprintf(out, size, "%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+}
+
+char *batch_group_list(const struct batch_group *group)
+{
+    char *list = xcalloc(group->n + 1, 24), *at = list;
+
+    for (const struct batch_submission *s = group->first, *last; s != NULL; s = last->next) {
+        for (last = s; last->next != NULL && last->next->number == last->number + 1; last = last->next)
+            ;
+        at += sprintf(at, "%s%lld", at == list ? "" : ",", (long long)(s->number - group->base));
+        if (last != s)
+            at += sprintf(at, "-%lld", (long long)(last->number - group->base));
+    }
+    return list;
+}
+
+char *batch_group_dir(const struct batch_group *group)
+{
+    const struct batch_submission *first = group->first;
+
+    return xasprintf("%.*s", (int)(strlen(first->dir) - (group->n > 1 ? first->digits : 0)), first->dir);
+}
+
+static void answer_all(struct batch_group *group, enum adapter_answer what, const char *id, const struct error *err)
 {
     struct batch_submission *next;
     char task[64];
@@ -200,36 +226,36 @@ static void answer_all(struct slurm_group *group, enum adapter_answer what, cons
     for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
         if (what == ADAPTER_OK && group->n > 1)
-            snprintf(task, sizeof task, "%.30s_%lld", id, (long long)(s->number - group->base));
+            group->a->system->task_id(id, s->number - group->base, task, sizeof task);
         batch_submission_end(s, what, what == ADAPTER_OK && group->n > 1 ? task : id, err);
     }
     free(group);
 }
 
 /* Its first job alone, to see. */
-static void try_first(struct slurm_group *group)
+static void try_first(struct batch_group *group)
 {
-    struct slurm_group *first;
+    struct batch_group *first;
     struct batch_submission *s = group->first;
 
     group->first = s->next;
     group->n--;
     first = group_new(group->a, s);
     first->rest = group;
-    slurm_send(first);
+    group->a->system->send(first);
 }
 
 /* It was too large: its jobs go in smaller ones. */
-static void divide(struct slurm_group *group, const struct error *err)
+static void divide(struct batch_group *group, const struct error *err)
 {
-    struct slurm *a = group->a;
+    struct adapter *a = group->a;
     struct batch_submission *next;
     char sentence[400];
 
     a->array_most = (group->n + 1) / 2;
     snprintf(sentence, sizeof sentence, "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most",
              group->n + 1, err->text, a->array_most);
-    a->batch.host.log(a->batch.host.arg, ADAPTER_LOG_INFO, NULL, sentence);
+    a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
     for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
         add(a, s);
@@ -238,13 +264,13 @@ static void divide(struct slurm_group *group, const struct error *err)
     set_timer(a, 0);
 }
 
-void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, bool is_definite, const char *id,
+void batch_group_answered(struct batch_group *group, enum adapter_answer what, bool is_definite, const char *id,
                           const struct error *err)
 {
-    struct slurm *a = group->a;
-    struct slurm_group *rest = group->rest;
+    struct adapter *a = group->a;
+    struct batch_group *rest = group->rest;
 
-    if (group->n > 1 && what != ADAPTER_OK && is_definite && !a->batch.closing) {
+    if (group->n > 1 && what != ADAPTER_OK && is_definite && !a->closing) {
         group->why = *err;
         try_first(group);
         return;
@@ -252,27 +278,27 @@ void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, b
     if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX) /* it may be allowed more again */
         a->array_most *= 2;
     answer_all(group, what, id, err);
-    if (rest != NULL && what == ADAPTER_OK && !a->batch.closing)
+    if (rest != NULL && what == ADAPTER_OK && !a->closing)
         divide(rest, &rest->why);
     else if (rest != NULL)
         answer_all(rest, what == ADAPTER_OK ? ADAPTER_UNSURE : what, id, what == ADAPTER_OK ? &rest->why : err);
 }
 
-void slurm_gather_init(struct slurm *a)
+void batch_gather_init(struct adapter *a)
 {
     a->last_gathered = &a->gathered;
     a->array_most = ARRAY_MAX;
-    uv_timer_init(a->batch.host.loop, &a->gather_timer);
-    a->gather_timer.data = &a->batch;
+    uv_timer_init(a->host.loop, &a->gather_timer);
+    a->gather_timer.data = a;
 }
 
-void slurm_gather_stop(struct slurm *a)
+void batch_gather_stop(struct adapter *a)
 {
     struct batch_submission *next;
     struct error err;
 
     uv_timer_stop(&a->gather_timer);
-    batch_closing(&a->batch);
+    batch_closing(a);
     uv_close((uv_handle_t *)&a->gather_timer, batch_closed);
     error_set(&err, "batch_system_unsure", "the daemon ends");
     for (struct batch_submission *s = a->gathered; s != NULL; s = next) {
