@@ -9,6 +9,15 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/alps_queue.c \
 	scheduler-adapters/alps_start.c \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
+	scheduler-adapters/batch.c scheduler-adapters/batch.h \
+	scheduler-adapters/batch_gather.c \
+	scheduler-adapters/batch_known.c \
+	scheduler-adapters/batch_look.c \
+	scheduler-adapters/batch_orders.c \
+	scheduler-adapters/batch_overdue.c \
+	scheduler-adapters/batch_poll.c \
+	scheduler-adapters/batch_rows.c scheduler-adapters/batch_rows.h \
+	scheduler-adapters/batch_submit.c \
 	scheduler-adapters/command.c scheduler-adapters/command.h \
 	scheduler-adapters/local.c scheduler-adapters/local.h \
 	scheduler-adapters/local_ask.c \
@@ -22,10 +31,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_end.c \
 	scheduler-adapters/pbs_json.c \
 	scheduler-adapters/pbs_kind.c \
-	scheduler-adapters/pbs_known.c \
 	scheduler-adapters/pbs_look.c \
-	scheduler-adapters/pbs_overdue.c \
-	scheduler-adapters/pbs_poll.c \
 	scheduler-adapters/pbs_rows.c \
 	scheduler-adapters/pbs_submit.c \
 	scheduler-adapters/pbs_xml.c \
@@ -33,11 +39,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
 	scheduler-adapters/slurm_end.c \
-	scheduler-adapters/slurm_gather.c \
-	scheduler-adapters/slurm_look.c \
-	scheduler-adapters/slurm_overdue.c \
 	scheduler-adapters/slurm_past.c \
-	scheduler-adapters/slurm_poll.c \
 	scheduler-adapters/slurm_rows.c \
 	scheduler-adapters/slurm_site.c \
 	scheduler-adapters/slurm_submit.c \
@@ -111,7 +113,7 @@ endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
-	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0660-slurm-heat.t tests/t/0671-pilots-slurm.t
+	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0660-slurm-heat.t tests/t/0676-pilots-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm
 EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
 TESTS += $(slurm_tests)

@@ -39,7 +39,7 @@ void pbs_text_clean(char *text, size_t size)
 }
 
 /* Numbers of old versions stand where others have strings, and the reverse. */
-static void set_value(struct pbs_rows *rows, const char *attribute, const json_t *value)
+static void set_value(struct batch_rows *rows, const char *attribute, const json_t *value)
 {
     char number[32];
 
@@ -56,7 +56,7 @@ static void set_value(struct pbs_rows *rows, const char *attribute, const json_t
     }
 }
 
-static void take_jobs(struct pbs_rows *rows, json_t *jobs)
+static void take_jobs(struct batch_rows *rows, json_t *jobs)
 {
     const char *id, *attribute;
     json_t *job, *value;
@@ -154,7 +154,7 @@ static bool mentions_ours(const char *at, const char *end)
 }
 
 /* Job by job, so that what one of somebody's has in its variables keeps us from no other: -1 where one of ours cannot be read. */
-static int parse_each(struct pbs_rows *rows, const char *text)
+static int parse_each(struct batch_rows *rows, const char *text)
 {
     for (const char *at = next_job(text), *next; at != NULL; at = next) {
         const char *end;
@@ -184,7 +184,7 @@ static bool is_whole(const char *text, size_t size)
     return size >= 2 && text[0] == '{' && text[size - 1] == '}' && text[size - 2] == '\n';
 }
 
-int pbs_json_parse(struct pbs_rows *rows, char *text, size_t size, struct error *err)
+int pbs_json_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
 {
     json_error_t wrong;
     json_t *root = json_loadb(text, size, 0, &wrong);
@@ -194,6 +194,6 @@ int pbs_json_parse(struct pbs_rows *rows, char *text, size_t size, struct error 
     json_decref(root);
     if (root != NULL || (is_whole(text, size) && parse_each(rows, text) == 0))
         return 0;
-    pbs_rows_free(rows);
+    batch_rows_free(rows);
     return error_set(err, "batch_system_unsure", "qstat: its list cannot be read (line %d): %s", wrong.line, wrong.text);
 }

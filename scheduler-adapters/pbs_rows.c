@@ -46,33 +46,26 @@ static const struct {
     {PBS_KIND_TORQUE, -13, "it could not be started, for now", true},
 };
 
-struct pbs_row *pbs_rows_add(struct pbs_rows *rows, const char *id)
+struct batch_row *pbs_rows_add(struct batch_rows *rows, const char *id)
 {
-    struct pbs_row *row;
+    struct batch_row *row = batch_rows_add(rows);
 
-    if (rows->n == rows->size) {
-        rows->size = rows->size == 0 ? 64 : 2 * rows->size;
-        rows->row = xrealloc(rows->row, rows->size, sizeof *rows->row);
-    }
-    row = &rows->row[rows->n];
-    *row = (struct pbs_row){.place = rows->n, .phase = PBS_RUNS, .state = '?'};
-    snprintf(row->id, sizeof row->id, "%s", id);
-    rows->n++;
+    row->id = batch_rows_keep(rows, id, strlen(id));
     return row;
 }
 
-void pbs_rows_end(struct pbs_rows *rows)
+void pbs_rows_end(struct batch_rows *rows)
 {
-    const struct pbs_row *row = &rows->row[rows->n - 1];
+    const struct batch_row *row = &rows->row[rows->n - 1];
 
-    if (row->name[0] == '\0' || row->id[0] == '\0' || row->foreign)
-        rows->n--;
+    if (row->name[0] == '\0' || row->id[0] == '\0' || row->is_foreign)
+        batch_rows_drop(rows);
 }
 
 /* Of a letter that is new to us it is only known that the job is there: it goes on. M: it went to another server, and may run. */
-static enum pbs_phase phase_of(char state)
+static enum batch_phase phase_of(char state)
 {
-    return strchr("QHWT", state) != NULL ? PBS_WAITS : strchr("FCX", state) != NULL ? PBS_OVER : PBS_RUNS;
+    return strchr("QHWT", state) != NULL ? BATCH_WAITS : strchr("FCX", state) != NULL ? BATCH_OVER : BATCH_RUNS;
 }
 
 /* "1382109600", or "Sun Nov 22 04:58:35 2026", always in English. 0: neither. */
@@ -96,14 +89,8 @@ static int64_t parse_time(const char *text)
     return (int64_t)mktime(&tm);
 }
 
-/* "n1/0*2+n2/0*2": the first. */
-static void set_host(struct pbs_row *row, const char *value)
-{
-    snprintf(row->host, sizeof row->host, "%.*s", (int)strcspn(value, "/+*"), value);
-}
-
 /* "PBS_O_HOME=/home/me,STRETTO_RUNNER=st-1,…": as Torque has it. */
-static void set_from_variables(struct pbs_rows *rows, const char *value)
+static void set_from_variables(struct batch_rows *rows, const char *value)
 {
     static const char wanted[] = PBS_NAME_VARIABLE "=";
 
@@ -123,30 +110,31 @@ static bool is_owned_by(const char *owner, const char *user)
     return user == NULL || (strlen(user) == n && strncmp(owner, user, n) == 0);
 }
 
-void pbs_row_set(struct pbs_rows *rows, const char *attribute, const char *value)
+void pbs_row_set(struct batch_rows *rows, const char *attribute, const char *value)
 {
-    struct pbs_row *row = &rows->row[rows->n - 1];
+    struct batch_row *row = &rows->row[rows->n - 1];
 
     if (strcmp(attribute, PBS_NAME_VARIABLE) == 0) {
-        snprintf(row->name, sizeof row->name, "%.*s", (int)strcspn(value, ","), value);
+        row->name = row->label = batch_rows_keep(rows, value, strcspn(value, ","));
     } else if (strcmp(attribute, "Job_Id") == 0) {
-        snprintf(row->id, sizeof row->id, "%s", value);
+        row->id = batch_rows_keep(rows, value, strlen(value));
     } else if (strcmp(attribute, "Variable_List") == 0) {
         set_from_variables(rows, value);
     } else if (strcmp(attribute, "Job_Owner") == 0) {
-        row->foreign = !is_owned_by(value, rows->user);
+        row->is_foreign = !is_owned_by(value, rows->user);
     } else if (strcmp(attribute, "job_state") == 0) {
-        row->state = value[0];
-        row->phase = value[0] != '\0' ? phase_of(value[0]) : PBS_RUNS;
+        row->state = batch_rows_keep(rows, value, 1);
+        row->phase = value[0] != '\0' ? phase_of(value[0]) : BATCH_RUNS;
+        row->is_ending = value[0] == 'E';
     } else if (strcasecmp(attribute, "exit_status") == 0) {
         row->exit_status = atoi(value);
         row->has_exit_status = true;
     } else if (strcmp(attribute, "comment") == 0) {
-        snprintf(row->words, sizeof row->words, "%s", value);
-    } else if (strcmp(attribute, "exec_host") == 0) {
-        set_host(row, value);
+        row->reason = batch_rows_keep(rows, value, strlen(value));
+    } else if (strcmp(attribute, "exec_host") == 0) { /* "n1/0*2+n2/0*2": the first */
+        row->host = batch_rows_keep(rows, value, strcspn(value, "/+*"));
     } else if (strcmp(attribute, "ctime") == 0) {
-        row->created = parse_time(value);
+        row->submitted = parse_time(value);
     } else if (strcmp(attribute, "stime") == 0 || strcmp(attribute, "start_time") == 0) {
         row->started = parse_time(value);
     } else if (strcmp(attribute, "run_count") == 0 || strcmp(attribute, "start_count") == 0) {
@@ -154,53 +142,7 @@ void pbs_row_set(struct pbs_rows *rows, const char *attribute, const char *value
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    static const int rank[] = {[PBS_RUNS] = 0, [PBS_WAITS] = 1, [PBS_OVER] = 2};
-    const struct pbs_row *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-
-    if (order == 0)
-        order = rank[x->phase] - rank[y->phase];
-    if (order == 0)
-        order = (x->created > y->created) - (x->created < y->created);
-    if (order == 0)
-        order = (x->place > y->place) - (x->place < y->place);
-    if (x->phase == PBS_OVER && strcmp(x->name, y->name) == 0 && y->phase == PBS_OVER)
-        return -order; /* what ended last says most: an earlier one may have been taken out */
-    return order;
-}
-
-void pbs_rows_sort(struct pbs_rows *rows)
-{
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, sizeof *rows->row, compare);
-}
-
-void pbs_rows_free(struct pbs_rows *rows)
-{
-    free(rows->row);
-    *rows = (struct pbs_rows){.kind = rows->kind, .user = rows->user};
-}
-
-struct pbs_row *pbs_rows_find(const struct pbs_rows *rows, const char *name, size_t *n)
-{
-    size_t low = 0, high = rows->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(rows->row[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*n = 0; low + *n < rows->n && strcmp(rows->row[low + *n].name, name) == 0; ++*n)
-        ;
-    return *n > 0 ? &rows->row[low] : NULL;
-}
-
-static void explain_end(enum pbs_kind kind, const struct pbs_row *row, struct adapter_status *status)
+static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status)
 {
     int code = row->exit_status;
 
@@ -229,27 +171,27 @@ static void explain_end(enum pbs_kind kind, const struct pbs_row *row, struct ad
         snprintf(status->reason, sizeof status->reason, "PBS: FAILED (Exit_status %d)", code);
 }
 
-static bool can_never_run(const struct pbs_row *row)
+static bool can_never_run(const struct batch_row *row)
 {
-    return strncmp(row->words, "Can Never Run", 13) == 0 ||
-           (row->state == 'H' && strstr(row->words, "too many failed attempts") != NULL);
+    return strncmp(row->reason, "Can Never Run", 13) == 0 ||
+           (row->state[0] == 'H' && strstr(row->reason, "too many failed attempts") != NULL);
 }
 
-void pbs_status(enum pbs_kind kind, const struct pbs_row *row, struct adapter_status *status)
+void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status)
 {
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", row->id);
     switch (row->phase) {
-    case PBS_WAITS: /* of one that was put back, exit status and host are those of its last try */
+    case BATCH_WAITS: /* of one that was put back, exit status and host are those of its last try */
         status->state = ADAPTER_JOB_QUEUED;
         status->never = can_never_run(row);
-        snprintf(status->reason, sizeof status->reason, "%s", row->words);
+        snprintf(status->reason, sizeof status->reason, "%s", row->reason);
         break;
-    case PBS_RUNS:
+    case BATCH_RUNS:
         status->state = ADAPTER_JOB_RUNNING;
         status->started_ms = row->started * 1000;
         snprintf(status->host, sizeof status->host, "%s", row->host);
         break;
-    case PBS_OVER:
+    case BATCH_OVER:
         status->state = ADAPTER_JOB_ENDED;
         status->started_ms = row->started * 1000;
         snprintf(status->host, sizeof status->host, "%s", row->host);

@@ -22,28 +22,20 @@ static const char *const for_now[] = {
     "already in queue", "already in complex", "would exceed", "Queue is not enabled", "Resource temporarily unavailable",
     "temporarily", "Cannot allocate memory", "annot resolve", "Unknown Host", "could not find", "license", "No space left",
     "try again", "Try again", "Job with requested ID already exists", "Unable to authenticate", "unable to authenticate",
-    "unable to obtain", "Failed to get", "pbs_conf",
+    "unable to obtain", "Failed to get", "pbs_conf", NULL,
 };
 
 /* More time than a queue allows: the walltime alone may be fine. */
 static const char *const too_long[] = {"violates queue and/or server resource limits", "exceeds queue resource limits",
-                                       "Resource limit exceeds allowable"};
+                                       "Resource limit exceeds allowable", NULL};
 
-struct submission {
-    struct adapter *a;
-    char name[64];
-    struct adapter_job job;
-    char *dir, *queue, *account;
-    json_t *extra;
-    bool just_walltime; /* without time to spare, which was refused */
-    adapter_submit_cb *cb;
-    void *arg;
+/* Try again: without time to spare, which was refused. */
+struct attempt {
+    struct batch_group *group;
+    const struct batch_submission *s; /* its first */
+    struct pbs *pbs;
+    bool just_walltime;
 };
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
 
 static bool mentions(const json_t *extra, const char *what)
 {
@@ -56,18 +48,18 @@ static bool mentions(const json_t *extra, const char *what)
     return false;
 }
 
-static bool asked_by_site(const struct submission *s, const char *what)
+static bool asked_by_site(const struct attempt *t, const char *what)
 {
-    return mentions(s->a->extra, what) || mentions(s->extra, what);
+    return mentions(t->pbs->batch.extra, what) || mentions(t->s->extra, what);
 }
 
 /* `nodes` chunks, some of which hold one task more than the others where they cannot all have as many. */
-static void add_chunks(struct words *words, const struct submission *s)
+static void add_chunks(struct words *words, const struct attempt *t)
 {
-    const struct adapter_resources *want = &s->job.resources;
+    const struct adapter_resources *want = &t->s->job.resources;
     int64_t tasks = (int64_t)want->copies * want->tasks, nodes = want->nodes, each, more;
-    int64_t gpus = divide_up((int64_t)want->gpus * want->copies, nodes);
-    int64_t mib = divide_up(divide_up(want->memory, MIB) * want->copies, nodes);
+    int64_t gpus = batch_divide_up((int64_t)want->gpus * want->copies, nodes);
+    int64_t mib = batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, nodes);
     char text[512];
     int n = 0;
 
@@ -80,37 +72,37 @@ static void add_chunks(struct words *words, const struct submission *s)
         if (count == 0)
             continue;
         n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", n > 0 ? "+" : "", (long long)count);
-        if (s->a->kind == PBS_KIND_TORQUE)
+        if (t->pbs->kind == PBS_KIND_TORQUE)
             n += snprintf(text + n, sizeof text - (size_t)n, ":ppn=%lld", (long long)(here * want->cpus_per_task));
         else
             n += snprintf(text + n, sizeof text - (size_t)n, ":ncpus=%lld:mpiprocs=%lld:ompthreads=%d",
                           (long long)(here * want->cpus_per_task), (long long)here, want->cpus_per_task);
         if (gpus > 0)
-            n += snprintf(text + n, sizeof text - (size_t)n, ":%s=%lld", s->a->kind == PBS_KIND_TORQUE ? "gpus" : "ngpus",
+            n += snprintf(text + n, sizeof text - (size_t)n, ":%s=%lld", t->pbs->kind == PBS_KIND_TORQUE ? "gpus" : "ngpus",
                           (long long)gpus);
-        if (mib > 0 && s->a->kind != PBS_KIND_TORQUE)
+        if (mib > 0 && t->pbs->kind != PBS_KIND_TORQUE)
             n += snprintf(text + n, sizeof text - (size_t)n, ":mem=%lldmb", (long long)mib);
     }
     words_add(words, "-l");
-    words_add(words, "%s=%s", s->a->kind == PBS_KIND_TORQUE ? "nodes" : "select", text);
-    if (s->a->kind == PBS_KIND_TORQUE && mib > 0) {
+    words_add(words, "%s=%s", t->pbs->kind == PBS_KIND_TORQUE ? "nodes" : "select", text);
+    if (t->pbs->kind == PBS_KIND_TORQUE && mib > 0) {
         words_add(words, "-l");
         words_add(words, "mem=%lldmb", (long long)(mib * nodes));
     }
-    if (s->a->kind != PBS_KIND_TORQUE && nodes > 1 && !asked_by_site(s, "place=")) {
+    if (t->pbs->kind != PBS_KIND_TORQUE && nodes > 1 && !asked_by_site(t, "place=")) {
         words_add(words, "-l");
         words_add(words, "place=scatter");
     }
 }
 
 /* The runner ends its tasks at the walltime itself, and they have their grace after that. */
-static void add_walltime(struct words *words, const struct submission *s)
+static void add_walltime(struct words *words, const struct attempt *t)
 {
-    int64_t ms = s->job.resources.walltime_ms, seconds;
+    int64_t ms = t->s->job.resources.walltime_ms, seconds;
 
     if (ms == 0)
         return;
-    seconds = divide_up(s->just_walltime ? ms : ms + s->job.grace_ms + SPARE_MS, 1000);
+    seconds = batch_divide_up(t->just_walltime ? ms : ms + t->s->job.grace_ms + SPARE_MS, 1000);
     words_add(words, "-l");
     words_add(words, "walltime=%02lld:%02lld:%02lld", (long long)(seconds / 3600), (long long)(seconds / 60 % 60),
               (long long)(seconds % 60));
@@ -132,21 +124,21 @@ static void add_name(struct words *words, const char *name)
 
 /* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. PBS's own words go to a
  * file beside the runner's log, where its name does not look like HOST:PATH. */
-static void build(struct words *words, const struct submission *s)
+static void build(struct words *words, const struct attempt *t)
 {
-    if (!asked_by_site(s, s->a->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
-        add_chunks(words, s);
-    add_walltime(words, s);
-    if (s->job.resources.queue != NULL) {
+    if (!asked_by_site(t, t->pbs->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
+        add_chunks(words, t);
+    add_walltime(words, t);
+    if (t->s->job.resources.queue != NULL) {
         words_add(words, "-q");
-        words_add(words, "%s", s->job.resources.queue);
+        words_add(words, "%s", t->s->job.resources.queue);
     }
-    if (s->job.resources.account != NULL) {
+    if (t->s->job.resources.account != NULL) {
         words_add(words, "-A");
-        words_add(words, "%s", s->job.resources.account);
+        words_add(words, "%s", t->s->job.resources.account);
     }
-    words_add_all(words, s->a->extra);
-    words_add_all(words, s->extra);
+    words_add_all(words, t->pbs->batch.extra);
+    words_add_all(words, t->s->extra);
     words_add(words, "-r");
     words_add(words, "n");
     words_add(words, "-m");
@@ -154,22 +146,22 @@ static void build(struct words *words, const struct submission *s)
     words_add(words, "-j");
     words_add(words, "oe");
     words_add(words, "-o");
-    if (strchr(s->dir, ':') == NULL)
-        words_add(words, "%s/pbs.log", s->dir);
+    if (strchr(t->s->dir, ':') == NULL)
+        words_add(words, "%s/pbs.log", t->s->dir);
     else
         words_add(words, "/dev/null");
     words_add(words, "-S");
-    words_add(words, "%s", s->a->shell);
-    add_name(words, s->name);
+    words_add(words, "%s", t->pbs->shell);
+    add_name(words, t->s->name);
 }
 
 /* Not -V, and no values by -v: commas in them are told apart by no version alike. The shell becomes the runner; until that has set
  * its signals up, those that are meant for it must not kill it. */
-static char *make_script(const struct submission *s)
+static char *make_script(const struct attempt *t)
 {
-    char *runner = words_quote(s->a->host.runner), *dir = words_quote(s->dir), *exports = xstrdup(""), *script;
+    char *runner = words_quote(t->pbs->batch.host.runner), *dir = words_quote(t->s->dir), *exports = xstrdup(""), *script;
 
-    for (char **variable = s->a->job_env; *variable != NULL; variable++) {
+    for (char **variable = t->pbs->batch.job_env; *variable != NULL; variable++) {
         int n = (int)strcspn(*variable, "=");
         char *value = words_quote(*variable + n + 1), *longer;
 
@@ -183,14 +175,6 @@ static char *make_script(const struct submission *s)
     free(runner);
     free(dir);
     return script;
-}
-
-static bool says_any(const char *said, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strstr(said, words[i]) != NULL)
-            return true;
-    return false;
 }
 
 /* The id is the last line that looks like one: sites print their own words before. */
@@ -213,9 +197,9 @@ static bool find_id(char *out, char *id, size_t size)
 /* Only PBS's own "no" is a refusal. 255: there was no server to say it. */
 static enum adapter_answer verdict(struct command_result *result, char *id, size_t size, struct error *err)
 {
-    if (pbs_check(result, "qsub", err) < 0) {
+    if (batch_check(result, "qsub", err) < 0) {
         if (result->end != COMMAND_EXITED || result->status == 255 || result->err[0] == '\0' ||
-            says_any(result->err, for_now, sizeof for_now / sizeof *for_now))
+            batch_says(result->err, for_now))
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
         return ADAPTER_REFUSED;
@@ -227,86 +211,49 @@ static enum adapter_answer verdict(struct command_result *result, char *id, size
     return ADAPTER_OK;
 }
 
-static void submission_end(struct submission *s, enum adapter_answer answer, const char *id, const struct error *err)
-{
-    struct adapter *a = s->a;
-
-    answers_submit(a->answers, s->cb, s->arg, answer, id, err);
-    free(s->dir);
-    free(s->queue);
-    free(s->account);
-    json_decref(s->extra);
-    free(s);
-    pbs_idle(a);
-}
-
-static void run_qsub(void *arg, const struct error *err);
+static void run_qsub(struct attempt *t);
 
 static void submitted(void *arg, struct command_result *result)
 {
-    struct submission *s = arg;
+    struct attempt *t = arg;
     struct error err = {0};
     char id[64] = "";
     enum adapter_answer answer = verdict(result, id, sizeof id, &err);
 
-    if (answer == ADAPTER_REFUSED && s->job.resources.walltime_ms > 0 && !s->just_walltime &&
-        says_any(result->err, too_long, sizeof too_long / sizeof *too_long)) {
-        s->just_walltime = true;
-        run_qsub(s, NULL);
+    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
+        t->just_walltime = true;
+        run_qsub(t);
         return;
     }
-    if (answer == ADAPTER_OK)
-        pbs_note_submitted(s->a, s->name, id);
-    submission_end(s, answer, id, &err);
+    batch_group_answered(t->group, answer, answer == ADAPTER_REFUSED, id, &err);
+    batch_idle(&t->pbs->batch);
+    free(t);
 }
 
-static void run_qsub(void *arg, const struct error *err)
+static void run_qsub(struct attempt *t)
 {
-    struct submission *s = arg;
+    struct adapter *a = &t->pbs->batch;
     struct words words = {0};
     char *script;
 
-    if (err != NULL) {
-        submission_end(s, ADAPTER_UNSURE, NULL, err);
-        return;
-    }
-    script = make_script(s);
-    build(&words, s);
-    pbs_run(s->a, s->a->submissions, PBS_QSUB, (const char *const *)words.word, script, PBS_WORDS_MAX, submitted, s);
+    script = make_script(t);
+    build(&words, t);
+    batch_run(a, a->submissions, PBS_QSUB, (const char *const *)words.word, script, BATCH_WORDS_MAX, submitted, t);
     words_fini(&words);
     free(script);
 }
 
-static void keep_job(struct submission *s, const struct adapter_job *job)
+void pbs_send(struct batch_group *group)
 {
-    struct adapter_resources *want = &s->job.resources;
+    struct pbs *pbs = pbs_of(group->a);
+    struct attempt *t;
 
-    s->job = *job;
-    s->job.name = s->name;
-    s->job.scheduler_id = s->job.descriptor = NULL;
-    s->job.dir = s->dir = xstrdup(job->dir);
-    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
-    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
-    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
-}
-
-void pbs_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
-{
-    const struct pbs_known *known = pbs_known_find(a, job->name);
-    struct submission *s;
-
-    if (known != NULL && known->gone == 0) {
-        answers_submit(a->answers, cb, arg, ADAPTER_OK, known->id, NULL);
+    if (pbs->kind == PBS_KIND_UNKNOWN) {
+        batch_group_answered(group, ADAPTER_UNSURE, false, NULL, &pbs->kind_unknown);
         return;
     }
-    if (a->no_runner.text[0] != '\0') {
-        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
-        return;
-    }
-    s = xcalloc(1, sizeof *s);
-    *s = (struct submission){.a = a, .cb = cb, .arg = arg};
-    snprintf(s->name, sizeof s->name, "%s", job->name);
-    keep_job(s, job);
-    pbs_busy(a);
-    pbs_kind_ready(a, run_qsub, s);
+    t = xcalloc(1, sizeof *t);
+    *t = (struct attempt){.group = group, .s = group->first, .pbs = pbs};
+    batch_busy(group->a);
+    run_qsub(t);
 }

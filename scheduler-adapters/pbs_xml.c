@@ -10,7 +10,7 @@
 enum { DEPTH_DATA = 1, DEPTH_JOB, DEPTH_ATTRIBUTE };
 
 struct reader {
-    struct pbs_rows *rows;
+    struct batch_rows *rows;
     bool in_job;
     int depth;
     char *value; /* of the attribute that is read */
@@ -56,7 +56,7 @@ static void end(void *arg, const char *name)
     r->depth--;
 }
 
-int pbs_xml_parse(struct pbs_rows *rows, char *text, size_t size, struct error *err)
+int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
 {
     struct reader r = {.rows = rows};
     XML_Parser parser;
@@ -71,7 +71,7 @@ int pbs_xml_parse(struct pbs_rows *rows, char *text, size_t size, struct error *
     XML_SetElementHandler(parser, begin, end);
     XML_SetCharacterDataHandler(parser, take);
     if (XML_Parse(parser, text, (int)size, 1) != XML_STATUS_OK) {
-        pbs_rows_free(rows);
+        batch_rows_free(rows);
         rc = error_set(err, "batch_system_unsure", "qstat: its list cannot be read (byte %ld): %s",
                        (long)XML_GetCurrentByteIndex(parser), XML_ErrorString(XML_GetErrorCode(parser)));
     }

@@ -1,232 +1,135 @@
-/* The adapter for Slurm: create, destroy, settings. */
+/* The adapter for Slurm: create, settings, and what it is to the room that it shares (batch.h). */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define SUBMISSIONS_MAX 4 /* sbatches at once */
-#define QUESTIONS_MAX 8
 #define SACCT_MS 10000 /* where its database hangs it would wait for a minute, and a poll with it */
+#define HELD "launch failed requeued held" /* Slurm has put it back, without being asked to, and will not start it again */
 
 extern const struct adapter_ops adapter_slurm;
 
-static const char *const program_names[SLURM_PROGRAMS] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo"};
-
-/* What jobs see of the daemon's environment, besides what the settings name. Never everything: there are tokens in it. */
+static const char *const programs[] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo", NULL};
 static const char *const passed[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                     "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF"};
+                                     "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
+static const char *const gone[] = {"Invalid job id", "already completing", "already finished", NULL};
 
-static int read_environment(struct adapter *a, const char *conf, const json_t *names, struct error *err)
+/* By user, and not by names, of which there may be thousands. */
+static void list(struct adapter *a, struct batch_listing *listing)
 {
-    size_t n = sizeof passed / sizeof *passed, i;
-    const char **all = xcalloc(n + json_array_size(names) + 1, sizeof *all);
-    char *setting = conf != NULL ? xasprintf("SLURM_CONF=%s", conf) : NULL;
-    const char *const for_jobs[] = {setting, NULL}, *const for_us[] = {"SLURM_TIME_FORMAT=%s", setting, NULL};
-    const json_t *item;
+    char uid[16];
+    const char *const args[] = {"-h", "-a", "-r", "-t", "all", "-u", uid, "-o", slurm_squeue_format, NULL};
 
-    memcpy(all, passed, sizeof passed);
-    json_array_foreach ((json_t *)names, i, item)
-        all[n++] = json_string_value(item);
-    a->job_env = command_env(all, for_jobs);
-    a->env = command_env(all, for_us);
-    free(all);
-    free(setting);
-    return 0;
+    snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
+    batch_listing_run(listing, SLURM_SQUEUE, args);
 }
 
-static int read_settings(struct adapter *a, const json_t *config, struct error *err)
+static void taken_out(void *arg, enum adapter_answer answer, const struct error *err)
 {
-    const char *conf = NULL;
-    const json_t *environment = NULL;
-
-    a->timeout_ms = 30000;
-    a->interval_ms = 15000;
-    a->gather_ms = 2000;
-    memcpy(a->program, program_names, sizeof a->program);
-    if (config != NULL) {
-        for (size_t i = 0; i < SLURM_PROGRAMS; i++)
-            if (jsonx_string(config, "", program_names[i], JSONX_OPTIONAL, &a->program[i], err) < 0)
-                return -1;
-        if (jsonx_string(config, "", "conf", JSONX_OPTIONAL, &conf, err) < 0 ||
-            jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
-            jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, &environment, err) < 0 ||
-            jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
-            jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0 ||
-            jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0)
-            return -1;
-    }
-    return read_environment(a, conf, environment, err);
 }
 
-static void settings_free(struct adapter *a)
+/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts
+ * anew. */
+static void take_out_if_held(struct adapter *a, const struct batch_row *row)
 {
-    command_env_free(a->env);
-    command_env_free(a->job_env);
-    free(a->record_file);
-    free(a);
-}
-
-static struct adapter *create(const struct adapter_host *host, struct error *err)
-{
-    struct adapter *a = xcalloc(1, sizeof *a);
-
-    if (read_settings(a, host->config, err) < 0) {
-        free(a);
-        return NULL;
-    }
-    a->host = *host;
-    if (access(host->runner, X_OK) < 0)
-        error_errno(&a->no_runner, "job_refused", "the runner %s", host->runner);
-    a->answers = answers_create(host->loop);
-    a->submissions = commands_create(host->loop, SUBMISSIONS_MAX);
-    a->questions = commands_create(host->loop, QUESTIONS_MAX);
-    slurm_overdue_init(a);
-    slurm_gather_init(a);
-    return a;
-}
-
-static void answers_gone(void *arg)
-{
-    struct adapter *a = arg;
-    void (*destroyed)(void *) = a->destroyed;
-    void *destroyed_arg = a->destroyed_arg;
-
-    slurm_forget_all(a);
-    slurm_time_fini(a);
-    settings_free(a);
-    destroyed(destroyed_arg);
-}
-
-static void finish_destroy(struct adapter *a)
-{
-    if (!a->closing || a->stopping > 0 || a->busy > 0)
+    if (strcmp(row->reason, HELD) != 0)
         return;
-    a->stopping = -1;
-    answers_destroy(a->answers, answers_gone, a);
+    a->host.log(a->host.arg, ADAPTER_LOG_WARN, row->name, "Slurm says: " HELD "; it is taken out of the queue");
+    batch_withdraw(a, row->name, row->id, taken_out, NULL);
 }
 
-static void part_gone(void *arg)
-{
-    struct adapter *a = arg;
-
-    a->stopping--;
-    finish_destroy(a);
-}
-
-static void timer_closed(uv_handle_t *handle)
-{
-    part_gone(handle->data);
-}
-
-static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
-{
-    a->destroyed = done;
-    a->destroyed_arg = arg;
-    a->closing = true;
-    a->stopping = 4;
-    slurm_overdue_stop(a);
-    slurm_gather_stop(a);
-    uv_close((uv_handle_t *)&a->timer, timer_closed);
-    uv_close((uv_handle_t *)&a->gather_timer, timer_closed);
-    commands_destroy(a->submissions, part_gone, a);
-    commands_destroy(a->questions, part_gone, a);
-}
-
-void slurm_busy(struct adapter *a)
-{
-    a->busy++;
-}
-
-void slurm_idle(struct adapter *a)
-{
-    if (--a->busy == 0 && a->closing && a->stopping == 0)
-        finish_destroy(a);
-}
-
-static void poke_now(void *arg)
-{
-    struct adapter *a = arg;
-
-    if (!a->closing)
-        a->host.poke(a->host.arg);
-}
-
-void slurm_poke(struct adapter *a)
-{
-    answers_call(a->answers, poke_now, a);
-}
-
-struct stopped {
-    command_cb *cb;
+struct waiting {
+    struct slurm *slurm;
+    void (*go)(void *arg);
     void *arg;
 };
 
-/* It was to go on with another command, and there are no more. */
-static void answer_stopped(void *arg)
+static void site_known(void *arg)
 {
-    struct stopped *stopped = arg;
-    char nothing[1] = "";
-    struct command_result result = {.end = COMMAND_STOPPED, .out = nothing, .err = nothing};
+    struct waiting waiting = *(struct waiting *)arg;
 
-    stopped->cb(stopped->arg, &result);
-    free(stopped);
+    free(arg);
+    slurm_time_ready(waiting.slurm, waiting.go, waiting.arg);
 }
 
-void slurm_run(struct adapter *a, struct commands *commands, enum slurm_program program, const char *const *args, size_t out_max,
-               command_cb *cb, void *arg)
+/* How large an array may be, where there are any, and how long jobs may take. */
+static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
-    int64_t limit_ms = program == SLURM_SACCT && a->timeout_ms > SACCT_MS ? SACCT_MS : a->timeout_ms;
-    size_t n = 0;
-    const char **argv;
+    struct waiting *waiting = xcalloc(1, sizeof *waiting);
 
-    if (a->closing) {
-        struct stopped *stopped = xcalloc(1, sizeof *stopped);
+    *waiting = (struct waiting){slurm_of(a), go, arg};
+    if (a->gather_ms > 0)
+        slurm_site_ready(waiting->slurm, site_known, waiting);
+    else
+        site_known(waiting);
+}
 
-        *stopped = (struct stopped){cb, arg};
-        answers_call(a->answers, answer_stopped, stopped);
-        return;
+static void task_id(const char *id, int64_t task, char *out, size_t size)
+{
+    snprintf(out, size, "%.30s_%lld", id, (long long)task);
+}
+
+static void fini(struct adapter *a)
+{
+    slurm_time_fini(slurm_of(a));
+    free(slurm_of(a)->record_file);
+}
+
+static const struct batch_system system_slurm = {
+    .word = "Slurm",
+    .programs = programs,
+    .for_commands = passed,
+    .for_jobs = passed,
+    .jobs_inherit = true,
+    .timeout_ms = 30000,
+    .list_max = SLURM_LIST_MAX,
+    .ids_max = 500,
+    .endings_most = 8,
+    .deed = {[BATCH_TAKE_OUT] = {SLURM_SCANCEL, {NULL}},
+             [BATCH_TERM] = {SLURM_SCANCEL, {"--batch", "--signal=TERM", NULL}},
+             [BATCH_USR1] = {SLURM_SCANCEL, {"--batch", "--signal=USR1", NULL}},
+             [BATCH_USR2] = {SLURM_SCANCEL, {"--batch", "--signal=USR2", NULL}},
+             [BATCH_KILL] = {SLURM_SCANCEL, {NULL}}},
+    .gone = gone,
+    .list = list,
+    .parse = slurm_parse,
+    .status = slurm_status,
+    .waits = take_out_if_held,
+    .past = slurm_past,
+    .ready = ready,
+    .send = slurm_send,
+    .task_id = task_id,
+    .withdraw = slurm_withdraw,
+    .fini = fini,
+};
+
+static struct adapter *create(const struct adapter_host *host, struct error *err)
+{
+    struct slurm *slurm = xcalloc(1, sizeof *slurm);
+    const char *conf = NULL;
+    char *setting;
+    int rc;
+
+    if (host->config != NULL && jsonx_string(host->config, "", "conf", JSONX_OPTIONAL, &conf, err) < 0) {
+        free(slurm);
+        return NULL;
     }
-    while (args[n] != NULL)
-        n++;
-    argv = xcalloc(n + 2, sizeof *argv);
-    argv[0] = a->program[program];
-    memcpy(argv + 1, args, n * sizeof *args);
-    commands_run(commands,
-                 &(struct command){.argv = argv,
-                                   .env = (const char *const *)(program == SLURM_SBATCH ? a->job_env : a->env),
-                                   .limit_ms = limit_ms, .out_max = out_max, .err_max = SLURM_WORDS_MAX},
-                 cb, arg);
-    free(argv);
-}
-
-int slurm_check(const struct command_result *result, const char *program, struct error *err)
-{
-    char why[600];
-
-    if (result->end == COMMAND_EXITED && result->status == 0)
-        return 0;
-    command_explain(result, program, why, sizeof why);
-    return error_set(err, "batch_system_unsure", "%s", why);
-}
-
-/* What a site has is Slurm's to know, and may change at any time. */
-static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
-{
-    return 0;
-}
-
-static int slots(struct adapter *a)
-{
-    return 0;
-}
-
-static int64_t interval_ms(struct adapter *a)
-{
-    return a->interval_ms;
+    setting = conf != NULL ? xasprintf("SLURM_CONF=%s", conf) : NULL;
+    rc = batch_init(&slurm->batch, &system_slurm, host, (const char *const[]){"SLURM_TIME_FORMAT=%s", setting, NULL},
+                    (const char *const[]){setting, NULL}, err);
+    free(setting);
+    if (rc < 0) {
+        free(slurm);
+        return NULL;
+    }
+    if (slurm->batch.limit_ms[SLURM_SACCT] > SACCT_MS)
+        slurm->batch.limit_ms[SLURM_SACCT] = SACCT_MS;
+    return &slurm->batch;
 }
 
 static const struct adapter_setting settings[] = {
@@ -252,14 +155,14 @@ const struct adapter_ops adapter_slurm = {
     .name = "slurm",
     .settings = settings,
     .create = create,
-    .destroy = destroy,
-    .check = check,
-    .slots = slots,
-    .interval_ms = interval_ms,
-    .submit = slurm_submit,
-    .poll = slurm_poll,
-    .find = slurm_poll, /* it looks jobs up by name anyway */
-    .cancel = slurm_cancel,
-    .withdraw = slurm_withdraw,
-    .signal = slurm_signal,
+    .destroy = batch_destroy,
+    .check = batch_no_check,
+    .slots = batch_no_slots,
+    .interval_ms = batch_interval_ms,
+    .submit = batch_submit,
+    .poll = batch_poll,
+    .find = batch_find,
+    .cancel = batch_cancel,
+    .withdraw = batch_withdraw,
+    .signal = batch_signal,
 };

@@ -20,41 +20,42 @@
 
 struct past {
     uv_work_t work;
-    struct adapter *a;
+    struct slurm *a;
     char *ids; /* separated by commas */
     int64_t since;
-    slurm_look_cb *cb;
+    batch_look_cb *cb;
     void *arg;
-    char *path, *text; /* of the log */
+    char *path; /* of the log */
+    struct batch_rows rows;
     int error;
 };
 
-static void finish(struct past *past, struct slurm_rows *rows)
+static void finish(struct past *past)
 {
-    struct adapter *a = past->a;
+    struct adapter *a = &past->a->batch;
     struct error none = {0};
 
-    past->cb(past->arg, rows, &none);
-    slurm_rows_free(rows);
+    past->cb(past->arg, &past->rows, &none);
+    batch_rows_free(&past->rows);
     free(past->ids);
     free(past->path);
     free(past);
-    slurm_idle(a);
+    batch_idle(a);
 }
 
 /* The first time of several in a row is told. */
 static void no_answer(struct past *past, const char *why)
 {
-    struct adapter *a = past->a;
+    struct slurm *a = past->a;
     char sentence[512];
 
     if (!a->record_told) {
         snprintf(sentence, sizeof sentence, "what became of jobs that Slurm has forgotten cannot be looked up: %.400s", why);
-        a->host.log(a->host.arg, ADAPTER_LOG_WARN, NULL, sentence);
+        a->batch.host.log(a->batch.host.arg, ADAPTER_LOG_WARN, NULL, sentence);
     }
     a->record_told = true;
-    a->record_again = uv_now(a->host.loop) + AGAIN_MS;
-    finish(past, &(struct slurm_rows){0});
+    a->record_again = uv_now(a->batch.host.loop) + AGAIN_MS;
+    finish(past);
 }
 
 static void read_file(uv_work_t *work)
@@ -68,10 +69,13 @@ static void read_file(uv_work_t *work)
         past->error = errno;
     } else {
         off_t from = st.st_size > FILE_TAIL ? st.st_size - FILE_TAIL : 0;
+        char *text = xcalloc((size_t)(st.st_size - from) + 1, 1);
 
-        past->text = xcalloc((size_t)(st.st_size - from) + 1, 1);
-        n = pread(fd, past->text, (size_t)(st.st_size - from), from);
+        n = pread(fd, text, (size_t)(st.st_size - from), from);
         past->error = n < 0 ? errno : 0;
+        slurm_parse_record(&past->rows, text, n < 0 ? 0 : (size_t)n);
+        batch_rows_sort(&past->rows);
+        free(text);
     }
     if (fd >= 0)
         close(fd);
@@ -80,41 +84,38 @@ static void read_file(uv_work_t *work)
 static void file_read(uv_work_t *work, int status)
 {
     struct past *past = work->data;
-    struct slurm_rows rows;
 
-    if (past->text == NULL || past->error != 0) {
+    if (past->error != 0) {
         char why[300];
 
         snprintf(why, sizeof why, "%.200s: %s", past->path, strerror(past->error));
-        free(past->text);
         no_answer(past, why);
         return;
     }
     past->a->record_told = false;
-    slurm_rows_parse_record(&rows, past->text);
-    finish(past, &rows);
+    finish(past);
 }
 
 static void read_record(struct past *past)
 {
     past->path = xstrdup(past->a->record_file);
     past->work.data = past;
-    uv_queue_work(past->a->host.loop, &past->work, read_file, file_read);
+    uv_queue_work(past->a->batch.host.loop, &past->work, read_file, file_read);
 }
 
 static void accounted(void *arg, struct command_result *result)
 {
     struct past *past = arg;
-    struct slurm_rows rows = {0};
     struct error err;
 
-    if (slurm_check(result, "sacct", &err) < 0 || slurm_rows_parse(&rows, SLURM_ROWS_SACCT, xstrdup(result->out), &err) < 0) {
-        slurm_rows_free(&rows);
+    past->rows.kind = SLURM_ROWS_SACCT;
+    if (batch_check(result, "sacct", &err) < 0 || slurm_parse(&past->rows, result->out, result->out_size, &err) < 0) {
         no_answer(past, err.text);
         return;
     }
+    batch_rows_sort(&past->rows);
     past->a->record_told = false;
-    finish(past, &rows);
+    finish(past);
 }
 
 static void ask_sacct(struct past *past)
@@ -126,7 +127,7 @@ static void ask_sacct(struct past *past)
 
     localtime_r(&from, &tm);
     strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%S", &tm);
-    slurm_run(past->a, past->a->questions, SLURM_SACCT, args, SLURM_LIST_MAX, accounted, past);
+    batch_run(&past->a->batch, past->a->batch.questions, SLURM_SACCT, args, NULL, SLURM_LIST_MAX, accounted, past);
 }
 
 static void ask(struct past *past)
@@ -136,7 +137,7 @@ static void ask(struct past *past)
     else if (past->a->record == SLURM_RECORD_FILE)
         read_record(past);
     else
-        finish(past, &(struct slurm_rows){0});
+        finish(past);
 }
 
 static void ask_if_known(void *arg)
@@ -149,8 +150,9 @@ static void ask_if_known(void *arg)
         ask(past);
 }
 
-void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, slurm_look_cb *cb, void *arg)
+void slurm_past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
 {
+    struct slurm *a = slurm_of(adapter);
     struct past *past = xcalloc(1, sizeof *past);
     size_t size = 1, at = 0;
 
@@ -164,9 +166,9 @@ void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t sin
     past->since = since;
     past->cb = cb;
     past->arg = arg;
-    slurm_busy(a);
-    if (uv_now(a->host.loop) < a->record_again || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
-        finish(past, &(struct slurm_rows){0});
+    batch_busy(adapter);
+    if (uv_now(adapter->host.loop) < a->record_again || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
+        finish(past);
     else if (a->record == SLURM_RECORD_UNASKED)
         slurm_site_ready(a, ask_if_known, past);
     else

@@ -15,33 +15,33 @@ enum { FIELD_NAME, FIELD_ID, FIELD_STATE, FIELD_SUBMITTED, FIELD_STARTED, FIELD_
 
 static const struct {
     const char *state;
-    enum slurm_phase phase;
+    enum batch_phase phase;
     bool node_lost;
 } states[] = {
-    {"PENDING", SLURM_WAITS, false},
-    {"CONFIGURING", SLURM_WAITS, false}, /* it has nodes, that are not up yet */
-    {"REQUEUED", SLURM_WAITS, false},
-    {"REQUEUE_HOLD", SLURM_WAITS, false},
-    {"REQUEUE_FED", SLURM_WAITS, false},
-    {"SPECIAL_EXIT", SLURM_WAITS, false},
-    {"RESV_DEL_HOLD", SLURM_WAITS, false},
-    {"RUNNING", SLURM_RUNS, false},
-    {"COMPLETING", SLURM_RUNS, false}, /* its processes are being ended */
-    {"SUSPENDED", SLURM_RUNS, false},
-    {"STOPPED", SLURM_RUNS, false},
-    {"SIGNALING", SLURM_RUNS, false},
-    {"STAGE_OUT", SLURM_RUNS, false},
-    {"RESIZING", SLURM_RUNS, false},
-    {"COMPLETED", SLURM_OVER, false},
-    {"FAILED", SLURM_OVER, false},
-    {"CANCELLED", SLURM_OVER, false}, /* sacct adds by whom */
-    {"TIMEOUT", SLURM_OVER, false},
-    {"DEADLINE", SLURM_OVER, false},
-    {"OUT_OF_MEMORY", SLURM_OVER, false},
-    {"REVOKED", SLURM_OVER, false},
-    {"NODE_FAIL", SLURM_OVER, true},
-    {"BOOT_FAIL", SLURM_OVER, true},
-    {"PREEMPTED", SLURM_OVER, true},
+    {"PENDING", BATCH_WAITS, false},
+    {"CONFIGURING", BATCH_WAITS, false}, /* it has nodes, that are not up yet */
+    {"REQUEUED", BATCH_WAITS, false},
+    {"REQUEUE_HOLD", BATCH_WAITS, false},
+    {"REQUEUE_FED", BATCH_WAITS, false},
+    {"SPECIAL_EXIT", BATCH_WAITS, false},
+    {"RESV_DEL_HOLD", BATCH_WAITS, false},
+    {"RUNNING", BATCH_RUNS, false},
+    {"COMPLETING", BATCH_RUNS, false}, /* its processes are being ended */
+    {"SUSPENDED", BATCH_RUNS, false},
+    {"STOPPED", BATCH_RUNS, false},
+    {"SIGNALING", BATCH_RUNS, false},
+    {"STAGE_OUT", BATCH_RUNS, false},
+    {"RESIZING", BATCH_RUNS, false},
+    {"COMPLETED", BATCH_OVER, false},
+    {"FAILED", BATCH_OVER, false},
+    {"CANCELLED", BATCH_OVER, false}, /* sacct adds by whom */
+    {"TIMEOUT", BATCH_OVER, false},
+    {"DEADLINE", BATCH_OVER, false},
+    {"OUT_OF_MEMORY", BATCH_OVER, false},
+    {"REVOKED", BATCH_OVER, false},
+    {"NODE_FAIL", BATCH_OVER, true},
+    {"BOOT_FAIL", BATCH_OVER, true},
+    {"PREEMPTED", BATCH_OVER, true},
 };
 
 /* What a job can wait for that no job before it can make come: in Slurm's words, the whole word. */
@@ -87,21 +87,11 @@ static int64_t seconds(const char *word)
     return end != word && *end == '\0' && n > 0 ? n : 0;
 }
 
-static struct slurm_row *row_add(struct slurm_rows *rows, size_t *size)
-{
-    if (rows->n == *size) {
-        *size = *size == 0 ? 64 : 2 * *size;
-        rows->row = xrealloc(rows->row, *size, sizeof *rows->row);
-    }
-    rows->row[rows->n] = (struct slurm_row){.place = rows->n, .host = "", .nodes = "", .reason = ""};
-    return &rows->row[rows->n++];
-}
-
 /* One that we cannot read says nothing, and is not there. A job of a state that is new to us goes on. */
-static void parse_line(struct slurm_rows *rows, size_t *size, char *line)
+static void parse_line(struct batch_rows *rows, char *line)
 {
     char *field[FIELDS];
-    struct slurm_row *row;
+    struct batch_row *row;
     int state;
 
     for (size_t i = 0; i < FIELDS; i++) {
@@ -114,7 +104,7 @@ static void parse_line(struct slurm_rows *rows, size_t *size, char *line)
         *line++ = '\0';
     }
     state = find_state(field[FIELD_STATE]);
-    row = row_add(rows, size);
+    row = batch_rows_add(rows);
     row->name = row->label = field[FIELD_NAME];
     row->id = field[FIELD_ID];
     row->state = field[FIELD_STATE];
@@ -123,21 +113,20 @@ static void parse_line(struct slurm_rows *rows, size_t *size, char *line)
     row->host = word_or_nothing(field[FIELD_HOST]);
     row->nodes = word_or_nothing(field[FIELD_NODES]);
     row->reason = word_or_nothing(field[FIELD_REASON]);
-    row->phase = state < 0 ? SLURM_RUNS : states[state].phase;
+    row->phase = state < 0 ? BATCH_RUNS : states[state].phase;
+    row->is_ending = strcmp(row->state, "COMPLETING") == 0;
 }
 
-int slurm_rows_parse(struct slurm_rows *rows, enum slurm_format format, char *text, struct error *err)
+int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
 {
-    size_t size = 0, n = strlen(text);
     char *rest = NULL;
 
-    *rows = (struct slurm_rows){.text = text};
-    if (n > 0 && text[n - 1] != '\n')
+    if (size > 0 && text[size - 1] != '\n')
         return error_set(err, "batch_system_unsure", "%s: its list is cut off",
-                         format == SLURM_ROWS_SQUEUE ? "squeue" : "sacct");
+                         rows->kind == SLURM_ROWS_SQUEUE ? "squeue" : "sacct");
+    text = batch_rows_keep(rows, text, size);
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        parse_line(rows, &size, line);
-    slurm_rows_sort(rows);
+        parse_line(rows, line);
     return 0;
 }
 
@@ -162,7 +151,7 @@ static int64_t record_time(const char *word)
 }
 
 /* "JobId=5 UserId=me(1) … Name=NAME JobState=FAILED … StartTime=… NodeList=n1 …": from the back, since each cut ends the line. */
-static void parse_record(struct slurm_rows *rows, size_t *size, char *line)
+static void parse_record(struct batch_rows *rows, char *line)
 {
     const char *task = record_value(line, " ArrayTaskId=");
     char *array = record_value(line, " ArrayJobId=");
@@ -170,7 +159,7 @@ static void parse_record(struct slurm_rows *rows, size_t *size, char *line)
     const char *started = record_value(line, " StartTime="), *state = record_value(line, " JobState=");
     const char *name = record_value(line, " Name="), *id = strncmp(line, "JobId=", 6) == 0 ? line + 6 : NULL;
     char both[96];
-    struct slurm_row *row;
+    struct batch_row *row;
     int known = state != NULL ? find_state(state) : -1;
 
     if (name == NULL || id == NULL || known < 0)
@@ -180,7 +169,7 @@ static void parse_record(struct slurm_rows *rows, size_t *size, char *line)
         snprintf(both, sizeof both, "%s_%s", array, task);
         id = strcpy(array, both);
     }
-    row = row_add(rows, size);
+    row = batch_rows_add(rows);
     row->name = row->label = name;
     row->id = id;
     row->state = state;
@@ -190,92 +179,15 @@ static void parse_record(struct slurm_rows *rows, size_t *size, char *line)
     row->phase = states[known].phase;
 }
 
-int slurm_rows_parse_record(struct slurm_rows *rows, char *text)
+void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size)
 {
-    size_t size = 0;
-    char *rest = NULL;
+    char *text = batch_rows_keep(rows, log, size), *rest = NULL;
 
-    *rows = (struct slurm_rows){.text = text};
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        parse_record(rows, &size, line);
-    slurm_rows_sort(rows);
-    return 0;
+        parse_record(rows, line);
 }
 
-static int compare(const void *a, const void *b)
-{
-    static const int rank[] = {[SLURM_RUNS] = 0, [SLURM_WAITS] = 1, [SLURM_OVER] = 2};
-    const struct slurm_row *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-
-    if (order == 0)
-        order = rank[x->phase] - rank[y->phase];
-    if (order == 0 && x->phase == SLURM_OVER) /* what ended last says most: an earlier one may have been taken out */
-        return x->submitted != y->submitted ? (x->submitted < y->submitted) - (x->submitted > y->submitted)
-                                            : (x->place < y->place) - (x->place > y->place);
-    if (order == 0)
-        order = (x->submitted > y->submitted) - (x->submitted < y->submitted);
-    if (order == 0)
-        order = strlen(x->id) != strlen(y->id) ? (strlen(x->id) > strlen(y->id)) - (strlen(x->id) < strlen(y->id))
-                                               : strcmp(x->id, y->id);
-    return order;
-}
-
-/* A task of an array "STEMBASE+" with the id "ARRAY_TASK" is the job "STEM(BASE+TASK)". */
-static void name_tasks(struct slurm_rows *rows)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < rows->n; i++) {
-        struct slurm_row *row = &rows->row[i];
-        size_t end = strlen(row->label), stem;
-        const char *task = strchr(row->id, '_');
-
-        if (end == 0 || row->label[end - 1] != '+' || task == NULL || end > 63)
-            continue;
-        if (rows->names == NULL)
-            rows->names = xcalloc(rows->n, sizeof *rows->names);
-        for (stem = end - 1; stem > 0 && row->label[stem - 1] >= '0' && row->label[stem - 1] <= '9'; stem--)
-            ;
-        snprintf(rows->names[n], sizeof rows->names[n], "%.*s%lld", stem < 40 ? (int)stem : 40, row->label,
-                 strtoll(row->label + stem, NULL, 10) + strtoll(task + 1, NULL, 10));
-        row->name = rows->names[n++];
-    }
-}
-
-void slurm_rows_sort(struct slurm_rows *rows)
-{
-    name_tasks(rows);
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, sizeof *rows->row, compare);
-}
-
-void slurm_rows_free(struct slurm_rows *rows)
-{
-    free(rows->row);
-    free(rows->text);
-    free(rows->names);
-    *rows = (struct slurm_rows){0};
-}
-
-struct slurm_row *slurm_rows_find(const struct slurm_rows *rows, const char *name, size_t *n)
-{
-    size_t low = 0, high = rows->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(rows->row[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*n = 0; low + *n < rows->n && strcmp(rows->row[low + *n].name, name) == 0; ++*n)
-        ;
-    return *n > 0 ? &rows->row[low] : NULL;
-}
-
-static bool can_never_run(const struct slurm_row *row)
+static bool can_never_run(const struct batch_row *row)
 {
     size_t n = strcspn(row->reason, ", ");
 
@@ -287,7 +199,7 @@ static bool can_never_run(const struct slurm_row *row)
     return false;
 }
 
-static void explain_end(const struct slurm_row *row, struct adapter_status *status)
+static void explain_end(const struct batch_row *row, struct adapter_status *status)
 {
     int state = find_state(row->state);
 
@@ -299,21 +211,21 @@ static void explain_end(const struct slurm_row *row, struct adapter_status *stat
     status->node_lost = state >= 0 && states[state].node_lost;
 }
 
-void slurm_status(const struct slurm_row *row, struct adapter_status *status)
+void slurm_status(const struct adapter *a, const struct batch_row *row, struct adapter_status *status)
 {
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", row->id);
     switch (row->phase) {
-    case SLURM_WAITS:
+    case BATCH_WAITS:
         status->state = ADAPTER_JOB_QUEUED;
         status->never = can_never_run(row);
         snprintf(status->reason, sizeof status->reason, "%s", row->reason);
         break;
-    case SLURM_RUNS:
+    case BATCH_RUNS:
         status->state = ADAPTER_JOB_RUNNING;
         status->started_ms = row->started * 1000;
         snprintf(status->host, sizeof status->host, "%s", row->host);
         break;
-    case SLURM_OVER:
+    case BATCH_OVER:
         status->state = ADAPTER_JOB_ENDED;
         if (row->nodes[0] != '\0') { /* else it never started, whatever its start time says */
             status->started_ms = row->started * 1000;

@@ -9,29 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool slurm_wait(struct waiting **list, void (*go)(void *arg), void *arg)
-{
-    bool is_first = *list == NULL;
-
-    while (*list != NULL)
-        list = &(*list)->next;
-    *list = xcalloc(1, sizeof **list);
-    **list = (struct waiting){.go = go, .arg = arg};
-    return is_first;
-}
-
-void slurm_waited(struct waiting **waiting)
-{
-    struct waiting *list = *waiting, *next;
-
-    *waiting = NULL;
-    for (; list != NULL; list = next) {
-        next = list->next;
-        list->go(list->arg);
-        free(list);
-    }
-}
-
 /* The value of "KEY   = value"; "" where there is none. */
 static void config_value(const char *text, const char *key, char *out, size_t size)
 {
@@ -51,15 +28,15 @@ static void config_value(const char *text, const char *key, char *out, size_t si
 
 static void configured(void *arg, struct command_result *result)
 {
-    struct adapter *a = arg;
+    struct slurm *a = arg;
     char accounting[128], completion[128], file[512], size[32];
 
-    if (slurm_check(result, "scontrol", &a->site_unknown) == 0) {
+    if (batch_check(result, "scontrol", &a->site_unknown) == 0) {
         config_value(result->out, "AccountingStorageType", accounting, sizeof accounting);
         config_value(result->out, "JobCompType", completion, sizeof completion);
         config_value(result->out, "JobCompLoc", file, sizeof file);
         config_value(result->out, "MaxArraySize", size, sizeof size);
-        a->array_max = strtoul(size, NULL, 10) > 1 ? strtoul(size, NULL, 10) - 1 : 1;
+        a->batch.array_max = strtoul(size, NULL, 10) > 1 ? strtoul(size, NULL, 10) - 1 : 1;
         if (strcmp(accounting, "accounting_storage/slurmdbd") == 0) {
             a->record = SLURM_RECORD_SACCT;
         } else if (strcmp(completion, "jobcomp/filetxt") == 0 && file[0] == '/' && access(file, R_OK) == 0) {
@@ -69,18 +46,19 @@ static void configured(void *arg, struct command_result *result)
             a->record = SLURM_RECORD_NONE;
         }
     }
-    slurm_waited(&a->site_waiting);
-    slurm_idle(a);
+    batch_waited(&a->site_waiting);
+    batch_idle(&a->batch);
 }
 
-void slurm_site_ready(struct adapter *a, void (*go)(void *arg), void *arg)
+void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg)
 {
     if (a->record != SLURM_RECORD_UNASKED) {
         go(arg);
         return;
     }
-    if (!slurm_wait(&a->site_waiting, go, arg))
+    if (!batch_wait(&a->site_waiting, go, arg))
         return;
-    slurm_busy(a);
-    slurm_run(a, a->questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, SLURM_WORDS_MAX, configured, a);
+    batch_busy(&a->batch);
+    batch_run(&a->batch, a->batch.questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, NULL, BATCH_WORDS_MAX,
+              configured, a);
 }

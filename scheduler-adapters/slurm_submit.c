@@ -19,11 +19,11 @@ static const char *const for_now[] = {
     "Resource temporarily unavailable", "I/O error writing script", "Protocol authentication error", "Munge", "munge",
     "Job submission/cancellation", "Unable to establish", "error (No such file or directory) opening",
     "Cannot allocate memory", "Configuration file", "resolve", "in transition", "Host is down",
-    "No route to host", "Broken pipe", "Connection reset", "configuration not available now", "(inactive or drain)",
+    "No route to host", "Broken pipe", "Connection reset", "configuration not available now", "(inactive or drain)", NULL,
 };
 
 /* There are too many jobs of this user. */
-static const char *const limits[] = {"MaxSubmitJob", "submit limit reached"};
+static const char *const limits[] = {"MaxSubmitJob", "submit limit reached", NULL};
 
 /* Each character `what` doubled, or replaced; to be freed. */
 static char *replace(const char *text, char what, const char *by)
@@ -43,11 +43,6 @@ static char *replace(const char *text, char what, const char *by)
     return out;
 }
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 static void add_resources(struct words *words, const struct adapter_resources *want)
 {
     int64_t tasks = (int64_t)want->copies * want->tasks;
@@ -56,9 +51,9 @@ static void add_resources(struct words *words, const struct adapter_resources *w
     words_add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
     words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
-        words_add(words, "--mem=%lldM", (long long)divide_up(divide_up(want->memory, MIB) * want->copies, want->nodes));
+        words_add(words, "--mem=%lldM", (long long)batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, want->nodes));
     if (want->gpus > 0)
-        words_add(words, "--gres=gpu:%lld", (long long)divide_up((int64_t)want->gpus * want->copies, want->nodes));
+        words_add(words, "--gres=gpu:%lld", (long long)batch_divide_up((int64_t)want->gpus * want->copies, want->nodes));
     if (want->whole_nodes)
         words_add(words, "--exclusive");
     if (want->queue != NULL)
@@ -70,18 +65,15 @@ static void add_resources(struct words *words, const struct adapter_resources *w
 /* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. It tells when
  * Slurm ends the job, which Slurm of these days does not. Of an array it finds its job's directory by its number, and its log there,
  * which sbatch could not name. */
-static void add_script(struct words *words, const struct adapter *a, const struct slurm_group *group)
+static void add_script(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
-    const struct slurm_submission *first = group->first;
-    char *dir = xstrdup(first->job.dir), *runner = words_quote(a->host.runner), *where;
+    const struct batch_submission *first = group->first;
+    char *dir = batch_group_dir(group), *runner = words_quote(a->batch.host.runner), *where = words_quote(dir);
     char end[80] = "";
 
     if (first->job.resources.walltime_ms > 0)
         snprintf(end, sizeof end, " export STRETTO_JOB_END=$(($(date +%%s) + %lld));",
                  (long long)slurm_time_minutes(a, &first->job) * 60);
-    if (group->n > 1)
-        dir[strlen(dir) - first->digits] = '\0';
-    where = words_quote(dir);
     if (group->n == 1)
         words_add(words, "--wrap=trap '' USR1 USR2;%s exec %s %s", end, runner, where);
     else
@@ -93,35 +85,21 @@ static void add_script(struct words *words, const struct adapter *a, const struc
     free(where);
 }
 
-/* "3-7,9": the numbers are in order. */
-static void add_array(struct words *words, const struct slurm_group *group)
+static void add_place(struct words *words, const struct batch_group *group)
 {
-    char *list = xcalloc(group->n + 1, 24), *at = list;
+    const struct batch_submission *first = group->first;
+    char *log = replace(first->job.dir, '%', "%%"), *list, name[64];
 
-    for (const struct slurm_submission *s = group->first, *last; s != NULL; s = last->next) {
-        for (last = s; last->next != NULL && last->next->number == last->number + 1; last = last->next)
-            ;
-        at += sprintf(at, "%s%lld", at == list ? "" : ",", (long long)(s->number - group->base));
-        if (last != s)
-            at += sprintf(at, "-%lld", (long long)(last->number - group->base));
-    }
-    words_add(words, "--array=%s", list);
-    free(list);
-}
-
-static void add_place(struct words *words, const struct slurm_group *group)
-{
-    const struct slurm_submission *first = group->first;
-    char *log = replace(first->job.dir, '%', "%%");
-
+    batch_group_name(group, name, sizeof name);
+    words_add(words, "--job-name=%s", name);
     if (group->n == 1) {
-        words_add(words, "--job-name=%s", first->name);
         words_add(words, "--chdir=%s", first->job.dir);
         words_add(words, "--output=%s/runner.log", log);
         words_add(words, "--error=%s/runner.log", log);
     } else {
-        add_array(words, group);
-        words_add(words, "--job-name=%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+        list = batch_group_list(group);
+        words_add(words, "--array=%s", list);
+        free(list);
         words_add(words, "--chdir=%.*s", (int)(strlen(first->job.dir) - strlen(first->name)), first->job.dir);
         words_add(words, "--output=/dev/null");
         words_add(words, "--error=/dev/null");
@@ -130,7 +108,7 @@ static void add_place(struct words *words, const struct slurm_group *group)
 }
 
 /* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
-static void build(struct words *words, const struct adapter *a, const struct slurm_group *group)
+static void build(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
     const struct adapter_job *job = &group->first->job;
 
@@ -138,7 +116,7 @@ static void build(struct words *words, const struct adapter *a, const struct slu
     if (job->resources.walltime_ms > 0)
         words_add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
     add_resources(words, &job->resources);
-    words_add_all(words, a->extra);
+    words_add_all(words, a->batch.extra);
     words_add_all(words, job->resources.extra);
     words_add(words, "--parsable");
     words_add(words, "--open-mode=append");
@@ -147,25 +125,15 @@ static void build(struct words *words, const struct adapter *a, const struct slu
     add_script(words, a, group);
 }
 
-static bool says_one_of(const char *said, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strstr(said, words[i]) != NULL)
-            return true;
-    return false;
-}
-
 static bool is_for_now(const char *said)
 {
-    return says_one_of(said, for_now, sizeof for_now / sizeof *for_now) ||
-           says_one_of(said, limits, sizeof limits / sizeof *limits);
+    return batch_says(said, for_now) || batch_says(said, limits);
 }
 
 /* Nothing of it has been accepted. */
 static bool is_limit(const char *said)
 {
-    return says_one_of(said, limits, sizeof limits / sizeof *limits) &&
-           !says_one_of(said, for_now, sizeof for_now / sizeof *for_now);
+    return batch_says(said, limits) && !batch_says(said, for_now);
 }
 
 /* Only Slurm's own "no" is a refusal. */
@@ -173,7 +141,7 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
 {
     size_t n;
 
-    if (slurm_check(result, "sbatch", err) < 0) {
+    if (batch_check(result, "sbatch", err) < 0) {
         if (result->end != COMMAND_EXITED || is_for_now(result->err) || result->err[0] == '\0')
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
@@ -190,23 +158,23 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
 
 static void submitted(void *arg, struct command_result *result)
 {
-    struct slurm_group *group = arg;
+    struct batch_group *group = arg;
     struct adapter *a = group->a;
     struct error err = {0};
     enum adapter_answer answer = verdict(result, &err);
     bool is_definite = answer == ADAPTER_REFUSED || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_limit(result->err));
 
-    slurm_group_answered(group, answer, is_definite, result->out, &err);
-    slurm_idle(a);
+    batch_group_answered(group, answer, is_definite, result->out, &err);
+    batch_idle(a);
 }
 
-void slurm_send(struct slurm_group *group)
+void slurm_send(struct batch_group *group)
 {
     struct adapter *a = group->a;
     struct words words = {0};
 
-    build(&words, a, group);
-    slurm_busy(a);
-    slurm_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, SLURM_WORDS_MAX, submitted, group);
+    build(&words, slurm_of(a), group);
+    batch_busy(a);
+    batch_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted, group);
     words_fini(&words);
 }

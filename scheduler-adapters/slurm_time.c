@@ -36,7 +36,7 @@ static int64_t parse_minutes(const char *text)
 }
 
 /* A line is "NAME|LIMIT", the default one's name ends with a star. */
-static void take(struct adapter *a, char *text)
+static void take(struct slurm *a, char *text)
 {
     char *rest = NULL;
 
@@ -63,30 +63,31 @@ static void take(struct adapter *a, char *text)
 
 static void answered(void *arg, struct command_result *result)
 {
-    struct adapter *a = arg;
+    struct slurm *a = arg;
     struct error err;
 
-    if (slurm_check(result, "sinfo", &err) == 0) {
+    if (batch_check(result, "sinfo", &err) == 0) {
         take(a, result->out);
-        a->partitions_until = uv_now(a->host.loop) + ASK_AGAIN_MS;
+        a->partitions_until = uv_now(a->batch.host.loop) + ASK_AGAIN_MS;
     }
-    slurm_waited(&a->time_waiting);
-    slurm_idle(a);
+    batch_waited(&a->time_waiting);
+    batch_idle(&a->batch);
 }
 
-void slurm_time_ready(struct adapter *a, void (*go)(void *arg), void *arg)
+void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg)
 {
-    if (uv_now(a->host.loop) < a->partitions_until) {
+    if (uv_now(a->batch.host.loop) < a->partitions_until) {
         go(arg);
         return;
     }
-    if (!slurm_wait(&a->time_waiting, go, arg))
+    if (!batch_wait(&a->time_waiting, go, arg))
         return;
-    slurm_busy(a);
-    slurm_run(a, a->questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, SLURM_LIST_MAX, answered, a);
+    batch_busy(&a->batch);
+    batch_run(&a->batch, a->batch.questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, NULL, SLURM_LIST_MAX,
+              answered, a);
 }
 
-void slurm_time_fini(struct adapter *a)
+void slurm_time_fini(struct slurm *a)
 {
     free(a->partitions);
 }
@@ -110,9 +111,9 @@ static const char *named_in(const json_t *extra, const char *otherwise)
     return otherwise;
 }
 
-int64_t slurm_time_minutes(const struct adapter *a, const struct adapter_job *job)
+int64_t slurm_time_minutes(const struct slurm *a, const struct adapter_job *job)
 {
-    const char *name = named_in(job->resources.extra, named_in(a->extra, job->resources.queue));
+    const char *name = named_in(job->resources.extra, named_in(a->batch.extra, job->resources.queue));
     int64_t least = (job->resources.walltime_ms + MINUTE_MS - 1) / MINUTE_MS;
     int64_t most = (job->resources.walltime_ms + job->grace_ms + SPARE_MS + MINUTE_MS - 1) / MINUTE_MS;
     size_t n = name != NULL ? strcspn(name, ",") : 0;

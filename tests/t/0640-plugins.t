@@ -41,8 +41,7 @@ is "$(nm -D --defined-only template.so | awk '$2 ~ /[A-Z]/ { print $3 }')" stret
 # --- the conformance suite
 serve "$T/1.sock" 1
 serve "$T/3.sock" 3
-ok "the conformance suite passes" env STRETTO_ADAPTER_PLUGIN="$T/adapters/template.so" \
-	STRETTO_ADAPTER_CONFIG="{\"program\": [\"toy-batch\", \"$T/%d.sock\"]}" "$builddir/tests/unit/test_adapter_conformance"
+conforms "a plugin" "{\"program\": [\"toy-batch\", \"$T/%d.sock\"]}" STRETTO_ADAPTER_PLUGIN="$T/adapters/template.so"
 
 # --- an ensemble, end to end, over a restart
 serve "$T/batch.sock" 2

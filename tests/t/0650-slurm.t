@@ -9,13 +9,8 @@ TEST_LIMIT=240
 slurm_start
 
 # --- the conformance suite
-if [ -x "$builddir/tests/unit/test_adapter_conformance" ]; then
-	ok "the conformance suite passes" env STRETTO_ADAPTER=slurm \
-		STRETTO_ADAPTER_CONFIG="{\"conf\": \"$SLURM_CONF\", \"gather\": \"100ms\", \"extra\": [\"--partition=slots%d\"], \"environment\": [\"STRETTO_TEST\"]}" \
-		"$builddir/tests/unit/test_adapter_conformance"
-else
-	skip "the conformance suite is not built (no cmocka)"
-fi
+conforms slurm "{\"conf\": \"$SLURM_CONF\", \"gather\": \"100ms\", \"extra\": [\"--partition=slots%d\"], \"environment\": [\"STRETTO_TEST\"]}" \
+	STRETTO_ADAPTER=slurm
 
 # --- an ensemble, over a restart
 slurm_config

@@ -8,15 +8,6 @@ TEST_LIMIT=240
 # shellcheck source=tests/t/pbs.sh
 . "$srcdir/tests/t/pbs.sh"
 
-conforms() {
-	if [ ! -x "$builddir/tests/unit/test_adapter_conformance" ]; then
-		skip "the conformance suite is not built (no cmocka)"
-		return
-	fi
-	ok "$1: the conformance suite passes" env STRETTO_ADAPTER=pbs \
-		STRETTO_ADAPTER_CONFIG='{"extra": ["-q", "slots%d"], "environment": ["STRETTO_TEST"]}' \
-		"$builddir/tests/unit/test_adapter_conformance"
-}
 attributes() { # what each job that runs has asked for: TIME CPU-TIME ACCOUNT
 	if [ "$kind" = torque ]; then
 		qstat -f -x | sed 's|</Job>|\n|g' | sed -n 's|.*<job_state>R<.*<Account_Name>\([^<]*\).*<Resource_List>\(.*\)</Resource_List>.*|\2 \1|p' |
@@ -61,7 +52,7 @@ refused() { # NAME FILTER REASON
 for kind in openpbs torque; do
 	pbs_start $kind
 	pbs_config
-	conforms $kind
+	conforms $kind '{"extra": ["-q", "slots%d"], "environment": ["STRETTO_TEST"]}' STRETTO_ADAPTER=pbs
 	ensemble
 	[ $kind = openpbs ] || over='exceeds queue resource limits'
 	refused "no such queue" '.members.resources.queue = "nope"' 'Unknown queue'

@@ -16,15 +16,9 @@ aprun_count() { grep -c '^aprun ' alps/counts; }
 placed() { apstat -u me | awk 'NR > 2 { print $1 }'; }
 
 # --- the conformance suite
-if [ -x "$builddir/tests/unit/test_adapter_conformance" ]; then
-	echo "1-3 8" >alps/nodes
-	ok "the conformance suite passes" env STRETTO_ADAPTER=alps \
-		STRETTO_ADAPTER_CONFIG='{"nids": "1-%d", "pause": "10ms", "environment": ["STRETTO_TEST"]}' \
-		"$builddir/tests/unit/test_adapter_conformance"
-	echo "3-5 8" >alps/nodes
-else
-	skip "the conformance suite is not built (no cmocka)"
-fi
+echo "1-3 8" >alps/nodes
+conforms alps '{"nids": "1-%d", "pause": "10ms", "environment": ["STRETTO_TEST"]}' STRETTO_ADAPTER=alps
+echo "3-5 8" >alps/nodes
 
 # --- outside of an allocation it refuses
 jq -n '{python: "/bin/true", adapters: {alps: {cpus: 8, pause: "50ms", poll: "1s", extra: ["-j", "1"],

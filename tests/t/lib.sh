@@ -84,6 +84,15 @@ status_is() {
 	fi
 }
 
+# conforms WHAT CONFIG NAME=VALUE...: the conformance suite of adapters, with these settings, of which %d is the number of CPUs.
+conforms() {
+	if [ ! -x "$builddir/tests/unit/test_adapter_conformance" ]; then
+		skip "$1: the conformance suite is not built (no cmocka)"
+		return
+	fi
+	ok "$1: the conformance suite passes" env STRETTO_ADAPTER_CONFIG="$2" "${@:3}" "$builddir/tests/unit/test_adapter_conformance"
+}
+
 # wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit.
 wait_for() {
 	local until=$((SECONDS + $1))

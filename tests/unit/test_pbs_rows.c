@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-static struct pbs_rows rows;
+static struct batch_rows rows;
 static struct error err;
 
 static int parse(enum pbs_kind kind, const char *text)
@@ -16,18 +16,18 @@ static int parse(enum pbs_kind kind, const char *text)
     char *copy = xstrdup(text);
     int rc;
 
-    rows.kind = kind;
-    pbs_rows_free(&rows);
+    rows.kind = (int)kind;
+    batch_rows_free(&rows);
     pbs_text_clean(copy, strlen(copy));
     rc = kind == PBS_KIND_TORQUE ? pbs_xml_parse(&rows, copy, strlen(copy), &err) : pbs_json_parse(&rows, copy, strlen(copy), &err);
     free(copy);
-    pbs_rows_sort(&rows);
+    batch_rows_sort(&rows);
     return rc;
 }
 
 static int close_rows(void **state)
 {
-    pbs_rows_free(&rows);
+    batch_rows_free(&rows);
     return 0;
 }
 
@@ -35,10 +35,10 @@ static struct adapter_status status_of(const char *name)
 {
     struct adapter_status status = {0};
     size_t n;
-    struct pbs_row *row = pbs_rows_find(&rows, name, &n);
+    struct batch_row *row = batch_rows_find(&rows, name, &n);
 
     assert_non_null(row);
-    pbs_status(rows.kind, row, &status);
+    pbs_status((enum pbs_kind)rows.kind, row, &status);
     return status;
 }
 
@@ -231,9 +231,9 @@ static void the_right_one_of_a_name_is_told_of(void **state)
                      job, letters[i][job - 1], 100 + job);
         strcat(text, "</Data>");
         assert_int_equal(parse(PBS_KIND_TORQUE, text), 0);
-        assert_string_equal(pbs_rows_find(&rows, "a", &n)->id, first[i]);
+        assert_string_equal(batch_rows_find(&rows, "a", &n)->id, first[i]);
         assert_int_equal(n, 3);
-        assert_null(pbs_rows_find(&rows, "b", &n));
+        assert_null(batch_rows_find(&rows, "b", &n));
     }
 }
 

@@ -7,23 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct slurm_rows rows;
+static struct batch_rows rows;
 
 static void parse(const char *text)
 {
     struct error err = {0};
+    char *copy = xstrdup(text);
 
-    assert_int_equal(slurm_rows_parse(&rows, SLURM_ROWS_SQUEUE, xstrdup(text), &err), 0);
+    assert_int_equal(slurm_parse(&rows, copy, strlen(copy), &err), 0);
+    free(copy);
+    batch_rows_sort(&rows);
+}
+
+static void parse_record(const char *text)
+{
+    slurm_parse_record(&rows, text, strlen(text));
+    batch_rows_sort(&rows);
 }
 
 static struct adapter_status status_of(const char *name)
 {
     struct adapter_status status = {0};
     size_t n;
-    struct slurm_row *row = slurm_rows_find(&rows, name, &n);
+    struct batch_row *row = batch_rows_find(&rows, name, &n);
 
     assert_non_null(row);
-    slurm_status(row, &status);
+    slurm_status(NULL, row, &status);
     return status;
 }
 
@@ -69,7 +78,7 @@ static void states_are_read(void **state)
     assert_string_equal(status_of("k").reason, "PartitionTimeLimit");
     assert_false(status_of("l").never);
     assert_string_equal(status_of("m").reason, "Slurm: OUT_OF_MEMORY (OutOfMemory)");
-    slurm_rows_free(&rows);
+    batch_rows_free(&rows);
 }
 
 /* The one that runs, else waits, else the last that ended; of two that wait the first. */
@@ -82,48 +91,49 @@ static void of_one_name_the_right_one_is_told(void **state)
           "z|12|FAILED|100|120|n1|n1|None\nz|2|COMPLETED|200|220|n1|n1|None\n" /* the ids began anew */
           "w|99999|PENDING|100|N/A|n/a||None\nw|100000|PENDING|100|N/A|n/a||None\n");
     assert_string_equal(status_of("x").scheduler_id, "10");
-    assert_non_null(slurm_rows_find(&rows, "x", &n));
+    assert_non_null(batch_rows_find(&rows, "x", &n));
     assert_int_equal(n, 3);
     assert_string_equal(status_of("y").scheduler_id, "8");
     assert_string_equal(status_of("z").scheduler_id, "2");
     assert_string_equal(status_of("w").scheduler_id, "99999");
-    assert_null(slurm_rows_find(&rows, "xx", &n));
-    assert_null(slurm_rows_find(&rows, "a", &n));
-    slurm_rows_free(&rows);
+    assert_null(batch_rows_find(&rows, "xx", &n));
+    assert_null(batch_rows_find(&rows, "a", &n));
+    batch_rows_free(&rows);
 }
 
 static void what_is_not_whole_is_not_believed(void **state)
 {
+    char cut[] = "a|1|PENDING|100|N/A|n/a||None\nb|2|COMPL";
     struct error err = {0};
     size_t n;
 
-    assert_int_equal(slurm_rows_parse(&rows, SLURM_ROWS_SQUEUE, xstrdup("a|1|PENDING|100|N/A|n/a||None\nb|2|COMPL"), &err), -1);
-    slurm_rows_free(&rows);
+    assert_int_equal(slurm_parse(&rows, cut, strlen(cut), &err), -1);
+    batch_rows_free(&rows);
     parse("slurm_load_jobs: a warning\nb|2|RUNNING\na|1|PENDING|100|N/A|n/a||a reason | with a bar\n");
-    assert_null(slurm_rows_find(&rows, "b", &n));
+    assert_null(batch_rows_find(&rows, "b", &n));
     assert_string_equal(status_of("a").reason, "a reason | with a bar");
-    slurm_rows_free(&rows);
+    batch_rows_free(&rows);
     parse("");
-    assert_null(slurm_rows_find(&rows, "a", &n));
-    slurm_rows_free(&rows);
+    assert_null(batch_rows_find(&rows, "a", &n));
+    batch_rows_free(&rows);
 }
 
 static void the_completion_log_is_read(void **state)
 {
-    slurm_rows_parse_record(&rows, xstrdup(
+    parse_record(
         "artial line of a tail Name=p JobState=COMPLETED Partition=main\n"
         "JobId=5 UserId=me(1) GroupId=me(1) Name=a JobState=FAILED Partition=main TimeLimit=60 StartTime=2026-11-22T01:43:50 "
         "EndTime=2026-11-22T01:43:51 NodeList=n1 NodeCnt=1 ProcCnt=1 WorkDir=/a b ReservationName= Tres=cpu=1 Account= QOS= "
         "WcKey= Cluster=unknown SubmitTime=2026-11-22T01:43:49 EligibleTime=2026-11-22T01:43:50 DerivedExitCode=0:0 ExitCode=3:0 \n"
         "JobId=6 UserId=me(1) GroupId=me(1) Name=b JobState=CANCELLED Partition=main TimeLimit=60 StartTime=2026-11-22T01:43:50 "
-        "EndTime=2026-11-22T01:43:50 NodeList=(null) NodeCnt=0 SubmitTime=2026-11-22T01:43:50 ExitCode=0:0 \n"));
+        "EndTime=2026-11-22T01:43:50 NodeList=(null) NodeCnt=0 SubmitTime=2026-11-22T01:43:50 ExitCode=0:0 \n");
     assert_int_equal(rows.n, 2);
     assert_string_equal(status_of("a").reason, "Slurm: FAILED");
     assert_string_equal(status_of("a").scheduler_id, "5");
     assert_string_equal(status_of("a").host, "n1");
     assert_true(status_of("a").started_ms > 0);
     assert_string_equal(status_of("b").reason, "cancelled before it started");
-    slurm_rows_free(&rows);
+    batch_rows_free(&rows);
 }
 
 static void tasks_of_arrays_are_jobs(void **state)
@@ -134,17 +144,17 @@ static void tasks_of_arrays_are_jobs(void **state)
           "st-1-10|21|PENDING|110|N/A|n/a||None\nst-1-9+|22|PENDING|100|N/A|n/a||None\n+|23_1|PENDING|100|N/A|n/a||None\n");
     assert_string_equal(status_of("st-1-7").scheduler_id, "20_0");
     assert_int_equal(status_of("st-1-7").state, ADAPTER_JOB_RUNNING);
-    assert_string_equal(slurm_rows_find(&rows, "st-1-10", &n)->id, "20_3");
-    assert_string_equal(slurm_rows_find(&rows, "st-1-10", &n)->label, "st-1-7+");
+    assert_string_equal(batch_rows_find(&rows, "st-1-10", &n)->id, "20_3");
+    assert_string_equal(batch_rows_find(&rows, "st-1-10", &n)->label, "st-1-7+");
     assert_int_equal(n, 2);
-    assert_null(slurm_rows_find(&rows, "st-1-7+", &n));
-    slurm_rows_free(&rows);
-    slurm_rows_parse_record(&rows, xstrdup(
+    assert_null(batch_rows_find(&rows, "st-1-7+", &n));
+    batch_rows_free(&rows);
+    parse_record(
         "JobId=26 UserId=me(1) Name=st-1-7+ JobState=FAILED StartTime=2026-11-22T01:43:50 NodeList=n1 "
-        "SubmitTime=2026-11-22T01:43:49 EligibleTime=2026-11-22T01:43:50 ArrayJobId=20 ArrayTaskId=12 ExitCode=3:0 \n"));
+        "SubmitTime=2026-11-22T01:43:49 EligibleTime=2026-11-22T01:43:50 ArrayJobId=20 ArrayTaskId=12 ExitCode=3:0 \n");
     assert_string_equal(status_of("st-1-19").scheduler_id, "20_12");
     assert_true(rows.row[0].submitted > 0);
-    slurm_rows_free(&rows);
+    batch_rows_free(&rows);
 }
 
 int main(void)

@@ -1,10 +1,11 @@
-/* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one sbatch, which costs Slurm about as
- * much as one job does. So a job waits for others like it until no more are coming, and longer where several sbatches have just gone.
+/* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one command, which costs a
+ * batch system about as much as one job does. So a job waits for others like it until no more are coming, and longer
+ * where several have just gone.
  *
- * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only found out by
- * trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for they are of one shape; else it
- * was the size, and the others go in smaller arrays. */
-#include "scheduler-adapters/slurm.h"
+ * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only
+ * found out by trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for
+ * they are of one shape; else it was the size, and the others go in smaller arrays. */
+#include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
 
@@ -17,26 +18,7 @@
 #define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define ARRAY_GUESS 500 /* where the site's limit is not known */
 
-static void submission_free(struct slurm_submission *s)
-{
-    free(s->dir);
-    free(s->queue);
-    free(s->account);
-    json_decref(s->extra);
-    free(s);
-}
-
-static void answer(struct adapter *a, struct slurm_submission *s, enum adapter_answer what, const char *id,
-                   const struct error *err)
-{
-    if (what == ADAPTER_OK)
-        slurm_note_submitted(a, s->name, id);
-    answers_submit(a->answers, s->cb, s->arg, what, id, err);
-    submission_free(s);
-    slurm_idle(a);
-}
-
-static void add(struct adapter *a, struct slurm_submission *s)
+static void add(struct adapter *a, struct batch_submission *s)
 {
     s->next = NULL;
     *a->last_gathered = s;
@@ -44,7 +26,7 @@ static void add(struct adapter *a, struct slurm_submission *s)
 }
 
 /* The number that the name ends with, if the directory is named like the job. */
-static void read_number(struct slurm_submission *s)
+static void read_number(struct batch_submission *s)
 {
     size_t n = strlen(s->name), n_dir = strlen(s->dir), digits = 0;
 
@@ -64,15 +46,15 @@ static bool is_same(const char *x, const char *y)
 }
 
 /* May both be tasks of one array? */
-static bool are_alike(const struct slurm_submission *x, const struct slurm_submission *y)
+static bool are_alike(const struct batch_submission *x, const struct batch_submission *y)
 {
     const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;
     size_t stem = strlen(x->dir) - x->digits;
 
     return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
            p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
-           p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory && p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) &&
-           is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
+           p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory &&
+           p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) && is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
            x->job.grace_ms == y->job.grace_ms;
 }
 
@@ -86,24 +68,26 @@ static size_t most(const struct adapter *a)
     return max < a->array_most ? max : a->array_most;
 }
 
-static struct slurm_group *group_new(struct adapter *a, struct slurm_submission *first)
+static struct batch_group *group_new(struct adapter *a, struct batch_submission *first)
 {
-    struct slurm_group *group = xcalloc(1, sizeof *group);
+    struct batch_group *group = xcalloc(1, sizeof *group);
 
-    *group = (struct slurm_group){.a = a, .first = first, .n = 1, .base = first->number};
+    *group = (struct batch_group){.a = a, .first = first, .n = 1, .base = first->number};
     first->next = NULL;
     group->last = &first->next;
     return group;
 }
 
-static void sort_into(struct adapter *a, struct slurm_group **groups, struct slurm_submission *s)
+static void sort_into(struct adapter *a, struct batch_group **groups, struct batch_submission *s)
 {
-    struct slurm_group *group;
+    struct batch_group *group;
 
     for (; (group = *groups) != NULL; groups = &group->next) {
         int64_t last = a->array_max > 0 ? (int64_t)a->array_max : ARRAY_GUESS;
 
         if (group->n >= most(a) || !are_alike(group->first, s) || s->number < group->base || s->number - group->base > last)
+            continue;
+        if (a->no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
         *group->last = s;
         group->last = &s->next;
@@ -116,16 +100,16 @@ static void sort_into(struct adapter *a, struct slurm_group **groups, struct slu
 
 static int by_number(const void *x, const void *y)
 {
-    const struct slurm_submission *p = *(struct slurm_submission *const *)x, *q = *(struct slurm_submission *const *)y;
+    const struct batch_submission *p = *(struct batch_submission *const *)x, *q = *(struct batch_submission *const *)y;
 
     return (p->number > q->number) - (p->number < q->number);
 }
 
 /* All that have been gathered, in the order of their numbers. */
-static struct slurm_group *group_all(struct adapter *a)
+static struct batch_group *group_all(struct adapter *a)
 {
-    struct slurm_submission *s, *next, **all;
-    struct slurm_group *groups = NULL;
+    struct batch_submission *s, *next, **all;
+    struct batch_group *groups = NULL;
     size_t n = 0, i = 0;
 
     for (s = a->gathered; s != NULL; s = s->next)
@@ -147,7 +131,7 @@ static struct slurm_group *group_all(struct adapter *a)
 static void send_all(void *arg)
 {
     struct adapter *a = arg;
-    struct slurm_group *groups, *next;
+    struct batch_group *groups, *next;
     uint64_t now = uv_now(a->host.loop);
 
     a->sending = false;
@@ -156,15 +140,8 @@ static void send_all(void *arg)
         a->paced = (a->paced > now ? a->paced : now) + (uint64_t)a->gather_ms;
     for (; groups != NULL; groups = next) {
         next = groups->next;
-        slurm_send(groups);
+        a->system->send(groups);
     }
-}
-
-static void site_known(void *arg)
-{
-    struct adapter *a = arg;
-
-    slurm_time_ready(a, send_all, a);
 }
 
 static void timer_rang(uv_timer_t *timer)
@@ -172,10 +149,10 @@ static void timer_rang(uv_timer_t *timer)
     struct adapter *a = timer->data;
 
     a->sending = true;
-    if (a->gather_ms > 0)
-        slurm_site_ready(a, site_known, a);
+    if (a->system->ready != NULL)
+        a->system->ready(a, send_all, a);
     else
-        site_known(a);
+        send_all(a);
 }
 
 static void set_timer(struct adapter *a, uint64_t wait_ms)
@@ -197,77 +174,89 @@ static void send_later(struct adapter *a)
     set_timer(a, due > now ? due - now : 0);
 }
 
-void slurm_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
-    const char *known = slurm_known_id(a, job->name);
-    struct slurm_submission *s;
-    struct adapter_resources *want;
+    struct batch_submission *s = batch_submission_new(a, job, cb, arg);
 
-    if (known != NULL) {
-        answers_submit(a->answers, cb, arg, ADAPTER_OK, known, NULL);
+    if (s == NULL)
         return;
-    }
-    if (a->no_runner.text[0] != '\0') {
-        answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
-        return;
-    }
-    s = xcalloc(1, sizeof *s);
-    *s = (struct slurm_submission){.cb = cb, .arg = arg, .job = *job};
-    snprintf(s->name, sizeof s->name, "%s", job->name);
-    want = &s->job.resources;
-    s->job.name = s->name;
-    s->job.scheduler_id = s->job.descriptor = NULL;
-    s->job.dir = s->dir = xstrdup(job->dir);
-    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
-    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
-    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
     read_number(s);
-    slurm_busy(a);
     if (a->gathered == NULL)
         a->gathered_since = uv_now(a->host.loop);
     add(a, s);
     send_later(a);
 }
 
-static void answer_all(struct slurm_group *group, enum adapter_answer what, const char *id, const struct error *err)
+void batch_group_name(const struct batch_group *group, char *out, size_t size)
 {
-    struct slurm_submission *next;
+    const struct batch_submission *first = group->first;
+
+    if (group->n == 1)
+        snprintf(out, size, "%s", first->name);
+    else
+        snprintf(out, size, "%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+}
+
+char *batch_group_list(const struct batch_group *group)
+{
+    char *list = xcalloc(group->n + 1, 24), *at = list;
+
+    for (const struct batch_submission *s = group->first, *last; s != NULL; s = last->next) {
+        for (last = s; last->next != NULL && last->next->number == last->number + 1; last = last->next)
+            ;
+        at += sprintf(at, "%s%lld", at == list ? "" : ",", (long long)(s->number - group->base));
+        if (last != s)
+            at += sprintf(at, "-%lld", (long long)(last->number - group->base));
+    }
+    return list;
+}
+
+char *batch_group_dir(const struct batch_group *group)
+{
+    const struct batch_submission *first = group->first;
+
+    return xasprintf("%.*s", (int)(strlen(first->dir) - (group->n > 1 ? first->digits : 0)), first->dir);
+}
+
+static void answer_all(struct batch_group *group, enum adapter_answer what, const char *id, const struct error *err)
+{
+    struct batch_submission *next;
     char task[64];
 
-    for (struct slurm_submission *s = group->first; s != NULL; s = next) {
+    for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
         if (what == ADAPTER_OK && group->n > 1)
-            snprintf(task, sizeof task, "%.30s_%lld", id, (long long)(s->number - group->base));
-        answer(group->a, s, what, what == ADAPTER_OK && group->n > 1 ? task : id, err);
+            group->a->system->task_id(id, s->number - group->base, task, sizeof task);
+        batch_submission_end(s, what, what == ADAPTER_OK && group->n > 1 ? task : id, err);
     }
     free(group);
 }
 
 /* Its first job alone, to see. */
-static void try_first(struct slurm_group *group)
+static void try_first(struct batch_group *group)
 {
-    struct slurm_group *first;
-    struct slurm_submission *s = group->first;
+    struct batch_group *first;
+    struct batch_submission *s = group->first;
 
     group->first = s->next;
     group->n--;
     first = group_new(group->a, s);
     first->rest = group;
-    slurm_send(first);
+    group->a->system->send(first);
 }
 
 /* It was too large: its jobs go in smaller ones. */
-static void divide(struct slurm_group *group, const struct error *err)
+static void divide(struct batch_group *group, const struct error *err)
 {
     struct adapter *a = group->a;
-    struct slurm_submission *next;
+    struct batch_submission *next;
     char sentence[400];
 
     a->array_most = (group->n + 1) / 2;
     snprintf(sentence, sizeof sentence, "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most",
              group->n + 1, err->text, a->array_most);
     a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
-    for (struct slurm_submission *s = group->first; s != NULL; s = next) {
+    for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
         add(a, s);
     }
@@ -275,11 +264,11 @@ static void divide(struct slurm_group *group, const struct error *err)
     set_timer(a, 0);
 }
 
-void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, bool is_definite, const char *id,
+void batch_group_answered(struct batch_group *group, enum adapter_answer what, bool is_definite, const char *id,
                           const struct error *err)
 {
     struct adapter *a = group->a;
-    struct slurm_group *rest = group->rest;
+    struct batch_group *rest = group->rest;
 
     if (group->n > 1 && what != ADAPTER_OK && is_definite && !a->closing) {
         group->why = *err;
@@ -295,7 +284,7 @@ void slurm_group_answered(struct slurm_group *group, enum adapter_answer what, b
         answer_all(rest, what == ADAPTER_OK ? ADAPTER_UNSURE : what, id, what == ADAPTER_OK ? &rest->why : err);
 }
 
-void slurm_gather_init(struct adapter *a)
+void batch_gather_init(struct adapter *a)
 {
     a->last_gathered = &a->gathered;
     a->array_most = ARRAY_MAX;
@@ -303,16 +292,18 @@ void slurm_gather_init(struct adapter *a)
     a->gather_timer.data = a;
 }
 
-void slurm_gather_stop(struct adapter *a)
+void batch_gather_stop(struct adapter *a)
 {
-    struct slurm_submission *next;
+    struct batch_submission *next;
     struct error err;
 
     uv_timer_stop(&a->gather_timer);
+    batch_closing(a);
+    uv_close((uv_handle_t *)&a->gather_timer, batch_closed);
     error_set(&err, "batch_system_unsure", "the daemon ends");
-    for (struct slurm_submission *s = a->gathered; s != NULL; s = next) {
+    for (struct batch_submission *s = a->gathered; s != NULL; s = next) {
         next = s->next;
-        answer(a, s, ADAPTER_UNSURE, NULL, &err);
+        batch_submission_end(s, ADAPTER_UNSURE, NULL, &err);
     }
     a->gathered = NULL;
     a->last_gathered = &a->gathered;

@@ -1,6 +1,6 @@
-/* What became of jobs: by the listing; those that it lacks by the history, where PBS keeps one, by what we did to them, and by what
- * their runners left behind. */
-#include "scheduler-adapters/pbs.h"
+/* What became of jobs: by the listing; those that it lacks by the record that the batch system keeps, where it keeps
+ * one, by what we did to them, and by what their runners left behind. */
+#include "scheduler-adapters/batch.h"
 
 #include "common/files.h"
 #include "common/xalloc.h"
@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FAILED "PBS: FAILED"
-
 struct asked {
-    char *name, *dir, *id;
+    char *name, *dir;
+    char id[64];    /* "": not known, and nothing of it can be in a record */
     bool submitted; /* else it can have left nothing behind */
     bool missing;
     bool again;     /* it waits, and has run before: of no use where its runner had begun */
@@ -25,6 +24,7 @@ struct question {
     struct adapter *a;
     struct asked *asked;
     size_t n;
+    int64_t since; /* the first of them was submitted, Unix seconds; 0: not known */
     struct adapter_status *statuses;
     adapter_poll_cb *cb;
     void *arg;
@@ -42,11 +42,10 @@ static void answer(struct question *q, enum adapter_answer answer, const struct 
     for (size_t i = 0; i < q->n; i++) {
         free(q->asked[i].name);
         free(q->asked[i].dir);
-        free(q->asked[i].id);
     }
     free(q->asked);
     free(q);
-    pbs_idle(a);
+    batch_idle(a);
 }
 
 static bool is_there(const struct asked *asked, const char *name)
@@ -58,9 +57,13 @@ static bool is_there(const struct asked *asked, const char *name)
     return there;
 }
 
-static bool may_have_said_why(const struct adapter_status *status)
+/* "PBS: FAILED…" */
+static bool may_have_said_why(const struct question *q, const struct adapter_status *status)
 {
-    return status->state == ADAPTER_JOB_ENDED && strncmp(status->reason, FAILED, strlen(FAILED)) == 0;
+    size_t n = strlen(q->a->system->word);
+
+    return status->state == ADAPTER_JOB_ENDED && strncmp(status->reason, q->a->system->word, n) == 0 &&
+           strncmp(status->reason + n, ": FAILED", 8) == 0;
 }
 
 static void add_last_words(const struct asked *asked, struct adapter_status *status)
@@ -76,7 +79,7 @@ static void add_last_words(const struct asked *asked, struct adapter_status *sta
 
 static bool needs_a_look(const struct question *q, size_t i)
 {
-    return q->asked[i].again || may_have_said_why(&q->statuses[i]) ||
+    return q->asked[i].again || may_have_said_why(q, &q->statuses[i]) ||
            (q->asked[i].submitted && q->statuses[i].state == ADAPTER_JOB_UNKNOWN);
 }
 
@@ -96,7 +99,7 @@ static void look_at_files(uv_work_t *work)
         } else if (q->asked[i].again && is_there(&q->asked[i], "claim.json")) {
             q->asked[i].withdraw = true;
             *status = (struct adapter_status){.state = ADAPTER_JOB_ENDED, .node_lost = true};
-            snprintf(status->reason, sizeof status->reason, "PBS: put back into the queue");
+            snprintf(status->reason, sizeof status->reason, "%s: put back into the queue", q->a->system->word);
         }
     }
 }
@@ -117,7 +120,7 @@ static void files_looked_at(uv_work_t *work, int status)
     }
     for (size_t i = 0; i < q->n; i++)
         if (q->asked[i].withdraw)
-            pbs_withdraw(q->a, q->asked[i].name, q->asked[i].id, taken_out, NULL);
+            batch_withdraw(q->a, q->asked[i].name, q->asked[i].id, taken_out, NULL);
     answer(q, ADAPTER_OK, NULL);
 }
 
@@ -132,24 +135,25 @@ static void finish(struct question *q)
     files_looked_at(&q->work, 0);
 }
 
-static void remembered(void *arg, const struct pbs_rows *rows, const struct error *err)
+/* A record of one that goes on, or waits, is behind: the listing would have it, but if it has begun, or was put
+ * back, since. */
+static void remembered(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct question *q = arg;
-    size_t n;
 
     for (size_t i = 0; i < q->n; i++) {
-        const struct pbs_known *known = pbs_known_find(q->a, q->asked[i].name);
-        const struct pbs_row *row;
+        const struct batch_known *known = batch_known_find(q->a, q->asked[i].name);
+        const struct batch_row *row = NULL;
+        size_t n = 0;
 
         if (!q->asked[i].missing)
             continue;
-        row = pbs_rows_find(rows, q->asked[i].name, &n);
-        while (row != NULL && n > 0 && row->phase != PBS_OVER) { /* it has begun, or was put back, since the listing */
-            row++;
+        if (rows != NULL)
+            row = batch_rows_find(rows, q->asked[i].name, &n);
+        for (; n > 0 && row->phase != BATCH_OVER; row++)
             n--;
-        }
-        if (row != NULL && n > 0) {
-            pbs_status(rows->kind, row, &q->statuses[i]);
+        if (n > 0) {
+            q->a->system->status(q->a, row, &q->statuses[i]);
         } else if (known != NULL && known->never_began) {
             q->statuses[i].state = ADAPTER_JOB_ENDED;
             snprintf(q->statuses[i].reason, sizeof q->statuses[i].reason, "cancelled before it started");
@@ -158,40 +162,43 @@ static void remembered(void *arg, const struct pbs_rows *rows, const struct erro
     finish(q);
 }
 
-/* By their ids: a server that keeps a long history of everybody's jobs prints too much otherwise. One whose id was never told, since
- * an answer was lost, has left files behind if its runner has begun; and if it has not, it may as well be submitted again. */
+/* By their ids: a server that keeps a long history of everybody's jobs prints too much otherwise. One whose id was
+ * never told, since an answer was lost, has left files behind if its runner has begun; and if it has not, it may as
+ * well be submitted again. */
 static void look_back(struct question *q)
 {
     const char **ids = xcalloc(q->n + 1, sizeof *ids);
     size_t n = 0;
 
     for (size_t i = 0; i < q->n; i++) {
-        const struct pbs_known *known = pbs_known_find(q->a, q->asked[i].name);
+        struct asked *asked = &q->asked[i];
+        const struct batch_known *known = batch_known_find(q->a, asked->name);
 
-        if (q->asked[i].id == NULL && known != NULL)
-            q->asked[i].id = xstrdup(known->id);
-        q->asked[i].missing = q->statuses[i].state == ADAPTER_JOB_UNKNOWN && q->asked[i].id != NULL;
-        if (q->asked[i].missing)
-            ids[n++] = q->asked[i].id;
+        if (asked->id[0] == '\0' && known != NULL)
+            snprintf(asked->id, sizeof asked->id, "%s", known->id);
+        asked->missing = q->statuses[i].state == ADAPTER_JOB_UNKNOWN && asked->id[0] != '\0';
+        if (asked->missing)
+            ids[n++] = asked->id;
     }
     if (n > 0)
-        pbs_look_back(q->a, ids, remembered, q);
+        q->a->system->past(q->a, ids, n, q->since, remembered, q);
     else
         finish(q);
     free(ids);
 }
 
 /* Waiting jobs that no answer is about: second ones of a name, and those of which nobody asked. */
-static void tell_surplus(struct adapter *a, const struct pbs_rows *rows)
+static void tell_surplus(struct adapter *a, const struct batch_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (!rows->row[i].told && rows->row[i].phase == PBS_WAITS)
+        if (!rows->row[i].told && rows->row[i].phase == BATCH_WAITS)
             a->host.surplus(a->host.arg, rows->row[i].name, rows->row[i].id);
 }
 
-static void listed(void *arg, const struct pbs_rows *rows, const struct error *err)
+static void listed(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct question *q = arg;
+    struct adapter *a = q->a;
     size_t n;
 
     if (rows == NULL) {
@@ -202,20 +209,22 @@ static void listed(void *arg, const struct pbs_rows *rows, const struct error *e
     for (size_t i = 0; i < rows->n; i++)
         rows->row[i].told = false;
     for (size_t i = 0; i < q->n; i++) {
-        struct pbs_row *row = pbs_rows_find(rows, q->asked[i].name, &n);
+        struct batch_row *row = batch_rows_find(rows, q->asked[i].name, &n);
 
         q->statuses[i].state = ADAPTER_JOB_UNKNOWN;
         if (row == NULL)
             continue;
         row->told = true;
-        pbs_status(rows->kind, row, &q->statuses[i]);
-        q->asked[i].again = row->phase == PBS_WAITS && row->runs > 0;
-        if (q->asked[i].again) {
-            free(q->asked[i].id);
-            q->asked[i].id = xstrdup(row->id);
-        }
+        a->system->status(a, row, &q->statuses[i]);
+        if (row->phase != BATCH_WAITS)
+            continue;
+        if (a->system->waits != NULL)
+            a->system->waits(a, row);
+        q->asked[i].again = row->runs > 0;
+        if (q->asked[i].again)
+            snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", row->id);
     }
-    tell_surplus(q->a, rows);
+    tell_surplus(a, rows);
     look_back(q);
 }
 
@@ -226,21 +235,26 @@ static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, boo
     *q = (struct question){.a = a, .n = n, .cb = cb, .arg = arg};
     q->work.data = q;
     q->asked = xcalloc(n, sizeof *q->asked);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        int64_t since = jobs[i].submitted_ms / 1000;
+
         q->asked[i] = (struct asked){.name = xstrdup(jobs[i].name), .dir = xstrdup(jobs[i].dir),
-                                     .id = jobs[i].scheduler_id != NULL ? xstrdup(jobs[i].scheduler_id) : NULL,
                                      .submitted = submitted || jobs[i].submitted_ms > 0 || jobs[i].scheduler_id != NULL};
-    pbs_busy(a);
-    pbs_look(a, listed, q);
+        snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", jobs[i].scheduler_id != NULL ? jobs[i].scheduler_id : "");
+        if (since > 0 && (q->since == 0 || since < q->since))
+            q->since = since;
+    }
+    batch_busy(a);
+    batch_look(a, listed, q);
 }
 
-void pbs_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+void batch_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
     ask(a, jobs, n, false, cb, arg);
 }
 
 /* After a lost answer: any of them may have been submitted, and have ended since. */
-void pbs_find(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+void batch_find(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
     ask(a, jobs, n, true, cb, arg);
 }

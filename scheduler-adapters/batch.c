@@ -1,0 +1,254 @@
+#include "scheduler-adapters/batch.h"
+
+#include "common/jsonx.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUBMISSIONS_MAX 4 /* at once */
+#define QUESTIONS_MAX 8
+#define INTERVAL_MS 15000
+#define GATHER_MS 2000
+
+static size_t count(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list != NULL && list[n] != NULL)
+        n++;
+    return n;
+}
+
+/* What jobs see are also the variables that a setting names. */
+static char **job_environment(const struct batch_system *system, const json_t *names, const char *const *settings)
+{
+    size_t n = count(system->for_jobs), i;
+    const char **all = xcalloc(n + json_array_size(names) + 1, sizeof *all);
+    const json_t *item;
+    char **env;
+
+    memcpy(all, system->for_jobs, n * sizeof *all);
+    json_array_foreach ((json_t *)names, i, item)
+        all[n++] = json_string_value(item);
+    env = command_env(all, settings);
+    free(all);
+    return env;
+}
+
+static int read_settings(struct adapter *a, const json_t *config, const json_t **environment, struct error *err)
+{
+    const struct batch_system *system = a->system;
+
+    a->timeout_ms = system->timeout_ms;
+    a->interval_ms = INTERVAL_MS;
+    a->gather_ms = GATHER_MS;
+    for (size_t i = 0; system->programs[i] != NULL; i++) {
+        a->program[i] = system->programs[i];
+        if (config != NULL && jsonx_string(config, "", system->programs[i], JSONX_OPTIONAL, &a->program[i], err) < 0)
+            return -1;
+    }
+    if (config == NULL)
+        return 0;
+    if (jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
+        jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, environment, err) < 0 ||
+        jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
+        jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0 ||
+        jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0)
+        return -1;
+    return 0;
+}
+
+int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
+               const char *const *command_settings, const char *const *job_settings, struct error *err)
+{
+    static const char *const nothing[] = {NULL};
+    const json_t *environment = NULL;
+
+    a->system = system;
+    if (read_settings(a, host->config, &environment, err) < 0)
+        return -1;
+    for (size_t i = 0; i < BATCH_PROGRAMS_MAX; i++)
+        a->limit_ms[i] = a->timeout_ms;
+    a->env = command_env(system->for_commands, command_settings != NULL ? command_settings : nothing);
+    a->job_env = job_environment(system, environment, job_settings != NULL ? job_settings : nothing);
+    a->host = *host;
+    if (access(host->runner, X_OK) < 0)
+        error_errno(&a->no_runner, "job_refused", "the runner %s", host->runner);
+    a->answers = answers_create(host->loop);
+    a->submissions = commands_create(host->loop, SUBMISSIONS_MAX);
+    a->questions = commands_create(host->loop, QUESTIONS_MAX);
+    a->endings = commands_create(host->loop, system->endings_most);
+    batch_overdue_init(a);
+    batch_gather_init(a);
+    return 0;
+}
+
+static void answers_gone(void *arg)
+{
+    struct adapter *a = arg;
+    void (*destroyed)(void *) = a->destroyed;
+    void *destroyed_arg = a->destroyed_arg;
+
+    batch_known_forget_all(a);
+    a->system->fini(a);
+    command_env_free(a->env);
+    command_env_free(a->job_env);
+    free(a);
+    destroyed(destroyed_arg);
+}
+
+static void finish_destroy(struct adapter *a)
+{
+    if (!a->closing || a->stopping > 0 || a->busy > 0)
+        return;
+    a->stopping = -1;
+    answers_destroy(a->answers, answers_gone, a);
+}
+
+static void part_gone(void *arg)
+{
+    struct adapter *a = arg;
+
+    a->stopping--;
+    finish_destroy(a);
+}
+
+void batch_closed(uv_handle_t *handle)
+{
+    part_gone(handle->data);
+}
+
+void batch_closing(struct adapter *a)
+{
+    a->stopping++;
+}
+
+void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
+{
+    a->destroyed = done;
+    a->destroyed_arg = arg;
+    a->closing = true;
+    a->stopping = 4;
+    batch_overdue_stop(a);
+    batch_gather_stop(a);
+    uv_close((uv_handle_t *)&a->timer, batch_closed);
+    commands_destroy(a->submissions, part_gone, a);
+    commands_destroy(a->questions, part_gone, a);
+    commands_destroy(a->endings, part_gone, a);
+}
+
+void batch_busy(struct adapter *a)
+{
+    a->busy++;
+}
+
+void batch_idle(struct adapter *a)
+{
+    if (--a->busy == 0 && a->closing && a->stopping == 0)
+        finish_destroy(a);
+}
+
+struct stopped {
+    command_cb *cb;
+    void *arg;
+};
+
+/* It was to go on with another command, and there are no more. */
+static void answer_stopped(void *arg)
+{
+    struct stopped *stopped = arg;
+    char nothing[1] = "";
+    struct command_result result = {.end = COMMAND_STOPPED, .out = nothing, .err = nothing};
+
+    stopped->cb(stopped->arg, &result);
+    free(stopped);
+}
+
+/* A command that submits has the environment of jobs where they get it by that, and not by their script. */
+void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in, size_t out_max,
+               command_cb *cb, void *arg)
+{
+    bool is_job = commands == a->submissions && a->system->jobs_inherit;
+    size_t n = count(args);
+    const char **argv;
+
+    if (a->closing) {
+        struct stopped *stopped = xcalloc(1, sizeof *stopped);
+
+        *stopped = (struct stopped){cb, arg};
+        answers_call(a->answers, answer_stopped, stopped);
+        return;
+    }
+    argv = xcalloc(n + 2, sizeof *argv);
+    argv[0] = a->program[program];
+    memcpy(argv + 1, args, n * sizeof *args);
+    commands_run(commands,
+                 &(struct command){.argv = argv, .env = (const char *const *)(is_job ? a->job_env : a->env), .in = in,
+                                   .limit_ms = a->limit_ms[program], .out_max = out_max, .err_max = BATCH_WORDS_MAX},
+                 cb, arg);
+    free(argv);
+}
+
+int batch_check(const struct command_result *result, const char *program, struct error *err)
+{
+    char why[600];
+
+    if (result->end == COMMAND_EXITED && result->status == 0)
+        return 0;
+    command_explain(result, program, why, sizeof why);
+    return error_set(err, "batch_system_unsure", "%s", why);
+}
+
+bool batch_says(const char *said, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strstr(said, *words) != NULL)
+            return true;
+    return false;
+}
+
+int64_t batch_divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+bool batch_wait(struct batch_wait **list, void (*go)(void *arg), void *arg)
+{
+    bool is_first = *list == NULL;
+
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = xcalloc(1, sizeof **list);
+    **list = (struct batch_wait){.go = go, .arg = arg};
+    return is_first;
+}
+
+void batch_waited(struct batch_wait **waiting)
+{
+    struct batch_wait *list = *waiting, *next;
+
+    *waiting = NULL;
+    for (; list != NULL; list = next) {
+        next = list->next;
+        list->go(list->arg);
+        free(list);
+    }
+}
+
+/* What a site has is its batch system's to know, and may change at any time. */
+int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err)
+{
+    return 0;
+}
+
+int batch_no_slots(struct adapter *a)
+{
+    return 0;
+}
+
+int64_t batch_interval_ms(struct adapter *a)
+{
+    return a->interval_ms;
+}

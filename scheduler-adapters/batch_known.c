@@ -1,0 +1,63 @@
+/* Which jobs were submitted of late: one that is asked for twice is submitted once, and one that is out of the
+ * listing can be asked for by its id. */
+#include "scheduler-adapters/batch.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void batch_known_add(struct adapter *a, const char *name, const char *id)
+{
+    struct batch_known *known = xcalloc(1, sizeof *known), *old;
+
+    snprintf(known->name, sizeof known->name, "%s", name);
+    snprintf(known->id, sizeof known->id, "%s", id);
+    known->since = a->listings;
+    HASH_REPLACE_STR(a->known, name, known, old);
+    free(old);
+}
+
+struct batch_known *batch_known_find(const struct adapter *a, const char *name)
+{
+    struct batch_known *known;
+
+    HASH_FIND_STR(a->known, name, known);
+    return known;
+}
+
+/* One that began before they were submitted tells nothing of them. */
+void batch_known_update(struct adapter *a, const struct batch_rows *rows)
+{
+    struct batch_known *known, *next;
+    uint64_t now = uv_now(a->host.loop) + 1;
+    size_t n;
+
+    HASH_ITER (hh, a->known, known, next) {
+        const struct batch_row *row;
+
+        if (known->since >= a->listings)
+            continue;
+        row = batch_rows_find(rows, known->name, &n);
+        if (row != NULL && row->phase != BATCH_OVER) {
+            known->gone = 0;
+            continue;
+        }
+        if (known->gone == 0)
+            known->gone = now;
+        if (now - known->gone < (uint64_t)a->system->remembered_ms)
+            continue;
+        HASH_DEL(a->known, known);
+        free(known);
+    }
+}
+
+void batch_known_forget_all(struct adapter *a)
+{
+    struct batch_known *known, *next;
+
+    HASH_ITER (hh, a->known, known, next) {
+        HASH_DEL(a->known, known);
+        free(known);
+    }
+}

@@ -1,0 +1,321 @@
+/* Orders about jobs: cancel, signal, withdraw. Each first looks the job up, so that no order goes to an id that is
+ * another's by now; orders that come meanwhile wait, and share the next listing, and those of a kind share their
+ * commands.
+ *
+ * A running job is ended by way of its runner, by SIGTERM: that gives the tasks their grace, which may be longer
+ * than the site's, and writes down how they ended. One that does not end in time is killed (batch_overdue.c).
+ *
+ * Of those that are cancelled together the waiting ones go first, or the end of a running one would start them: all
+ * orders of one turn of the loop share a listing. */
+#include "scheduler-adapters/batch.h"
+
+#include "common/xalloc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { ORDER_CANCEL, ORDER_WITHDRAW, ORDER_SIGNAL };
+
+struct batch_order {
+    struct batch_order *next;
+    struct adapter *a;
+    enum kind kind;
+    char name[64], id[64]; /* id: of the one to be withdrawn */
+    int sig;
+    int64_t grace_ms;
+    adapter_done_cb *cb;
+    void *arg;
+    size_t left; /* commands under way for it */
+    enum adapter_answer answer;
+    struct error err;
+};
+
+/* One command for several orders: the orders of its ids. */
+struct bundle {
+    struct adapter *a;
+    enum batch_deed deed;
+    const char **words; /* before the ids, then those */
+    size_t n_words, n;
+    struct {
+        struct batch_order *order;
+        char id[64];
+    } item[];
+};
+
+struct bundles {
+    struct adapter *a;
+    struct bundle *of[BATCH_DEEDS];
+};
+
+static void look(struct adapter *a);
+
+static void poke_now(void *arg)
+{
+    struct adapter *a = arg;
+
+    if (!a->closing)
+        a->host.poke(a->host.arg);
+}
+
+static void done(struct batch_order *order)
+{
+    struct adapter *a = order->a;
+
+    answers_done(a->answers, order->cb, order->arg, order->answer, &order->err);
+    if (order->answer == ADAPTER_OK && order->kind == ORDER_CANCEL)
+        answers_call(a->answers, poke_now, a);
+    free(order);
+    batch_idle(a);
+}
+
+void batch_order_done(struct batch_order *order, enum adapter_answer answer, const char *code, const char *why)
+{
+    order->answer = answer;
+    if (answer != ADAPTER_OK)
+        error_set(&order->err, code, "%s", why);
+    done(order);
+}
+
+struct adapter *batch_order_adapter(const struct batch_order *order)
+{
+    return order->a;
+}
+
+const char *batch_order_id(const struct batch_order *order)
+{
+    return order->id;
+}
+
+const struct batch_row *batch_order_row(const struct batch_order *order, const struct batch_rows *rows)
+{
+    size_t n;
+    const struct batch_row *row = batch_rows_find(rows, order->name, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(row[i].id, order->id) == 0)
+            return &row[i];
+    return NULL;
+}
+
+/* A line for each id with which something is wrong, and nothing of the others. */
+bool batch_only_gone(const struct adapter *a, const struct command_result *result)
+{
+    char *copy = xstrdup(result->err), *rest = NULL;
+    bool only = result->end == COMMAND_EXITED && copy[0] != '\0';
+
+    for (char *line = strtok_r(copy, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        only = only && batch_says(line, a->system->gone);
+    free(copy);
+    return only;
+}
+
+static void release(struct batch_order *order)
+{
+    if (--order->left == 0)
+        done(order);
+}
+
+static void bundle_done(void *arg, struct command_result *result)
+{
+    struct bundle *bundle = arg;
+    struct adapter *a = bundle->a;
+    const char *program = a->system->programs[a->system->deed[bundle->deed].program];
+    struct error err = {0};
+    bool fine = batch_check(result, program, &err) == 0 || batch_only_gone(a, result);
+
+    for (size_t i = 0; i < bundle->n; i++) {
+        struct batch_order *order = bundle->item[i].order;
+        struct batch_known *known = batch_known_find(a, order->name);
+
+        if (!fine) {
+            order->answer = ADAPTER_UNSURE;
+            order->err = err;
+        } else if (bundle->deed == BATCH_TAKE_OUT && known != NULL) {
+            known->never_began = true;
+        }
+        release(order);
+    }
+    free(bundle->words);
+    free(bundle);
+    batch_idle(a);
+}
+
+static struct bundle *bundle_new(struct adapter *a, enum batch_deed deed)
+{
+    struct bundle *bundle = xcalloc(1, sizeof *bundle + a->system->ids_max * sizeof *bundle->item);
+    const char *const *words = a->system->deed[deed].words;
+
+    bundle->a = a;
+    bundle->deed = deed;
+    bundle->words = xcalloc(a->system->ids_max + 4, sizeof *bundle->words);
+    while (words[bundle->n_words] != NULL) {
+        bundle->words[bundle->n_words] = words[bundle->n_words];
+        bundle->n_words++;
+    }
+    return bundle;
+}
+
+static void bundle_send(struct bundle *bundle)
+{
+    struct adapter *a = bundle->a;
+
+    batch_busy(a);
+    batch_run(a, a->endings, a->system->deed[bundle->deed].program, bundle->words, NULL, BATCH_WORDS_MAX, bundle_done, bundle);
+}
+
+static void bundles_add(struct bundles *to, enum batch_deed deed, struct batch_order *order, const char *id)
+{
+    struct bundle **at = &to->of[deed], *bundle;
+
+    if (*at == NULL)
+        *at = bundle_new(to->a, deed);
+    bundle = *at;
+    snprintf(bundle->item[bundle->n].id, sizeof bundle->item->id, "%s", id);
+    bundle->words[bundle->n_words + bundle->n] = bundle->item[bundle->n].id;
+    bundle->item[bundle->n++].order = order;
+    order->left++;
+    if (bundle->n < to->a->system->ids_max)
+        return;
+    bundle_send(bundle);
+    *at = NULL;
+}
+
+static void cancel(struct batch_order *order, const struct batch_row *row, size_t n, struct bundles *to)
+{
+    bool is_asked = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (row[i].phase == BATCH_WAITS) {
+            bundles_add(to, BATCH_TAKE_OUT, order, row[i].id);
+        } else if (row[i].phase == BATCH_RUNS && !row[i].is_ending) {
+            bundles_add(to, BATCH_TERM, order, row[i].id);
+            is_asked = true;
+        }
+    }
+    if (is_asked)
+        batch_overdue_add(order->a, order->name, order->grace_ms);
+    if (order->left == 0) /* it is gone */
+        batch_order_done(order, ADAPTER_OK, NULL, NULL);
+}
+
+static void send_signal(struct batch_order *order, const struct batch_row *row, size_t n, struct bundles *to)
+{
+    if (n > 0 && row->phase == BATCH_WAITS)
+        batch_order_done(order, ADAPTER_UNSURE, "job_not_started", "it has not started yet");
+    else if (n == 0 || row->phase == BATCH_OVER)
+        batch_order_done(order, ADAPTER_REFUSED, "job_ended", "there is no such job any more");
+    else
+        bundles_add(to, order->sig == SIGUSR1 ? BATCH_USR1 : BATCH_USR2, order, row->id);
+}
+
+static void withdraw(struct batch_order *order, const struct batch_rows *rows)
+{
+    const struct batch_row *row = batch_order_row(order, rows);
+
+    if (row == NULL || row->phase != BATCH_WAITS)
+        batch_order_done(order, ADAPTER_OK, NULL, NULL);
+    else
+        order->a->system->withdraw(order, row);
+}
+
+static void looked(void *arg, const struct batch_rows *rows, const struct error *err)
+{
+    struct adapter *a = arg;
+    struct batch_order *list = a->taken, *next;
+    struct bundles to = {.a = a};
+    size_t n;
+
+    a->taken = NULL;
+    if (a->orders != NULL)
+        look(a);
+    for (; list != NULL; list = next) {
+        const struct batch_row *row = rows != NULL ? batch_rows_find(rows, list->name, &n) : NULL;
+
+        next = list->next;
+        if (rows == NULL)
+            batch_order_done(list, ADAPTER_UNSURE, err->code, err->text);
+        else if (list->kind == ORDER_WITHDRAW)
+            withdraw(list, rows);
+        else if (list->kind == ORDER_SIGNAL)
+            send_signal(list, row, n, &to);
+        else
+            cancel(list, row, n, &to);
+    }
+    for (int deed = 0; deed < BATCH_DEEDS; deed++)
+        if (to.of[deed] != NULL)
+            bundle_send(to.of[deed]);
+    batch_idle(a);
+}
+
+/* All that were given before the listing begins: others wait for the next. */
+static void look(struct adapter *a)
+{
+    a->taken = a->orders;
+    a->orders = NULL;
+    batch_busy(a);
+    batch_look(a, looked, a);
+}
+
+static void look_now(void *arg)
+{
+    struct adapter *a = arg;
+
+    a->look_is_due = false;
+    if (a->taken == NULL && a->orders != NULL)
+        look(a);
+}
+
+static struct batch_order *order_new(struct adapter *a, enum kind kind, const char *name, adapter_done_cb *cb, void *arg)
+{
+    struct batch_order *order = xcalloc(1, sizeof *order);
+
+    *order = (struct batch_order){.a = a, .kind = kind, .cb = cb, .arg = arg, .answer = ADAPTER_OK};
+    snprintf(order->name, sizeof order->name, "%s", name);
+    return order;
+}
+
+static void give(struct batch_order *order)
+{
+    struct adapter *a = order->a;
+
+    batch_busy(a);
+    order->next = a->orders;
+    a->orders = order;
+    if (a->taken != NULL || a->look_is_due)
+        return;
+    a->look_is_due = true;
+    answers_call(a->answers, look_now, a);
+}
+
+void batch_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
+{
+    struct batch_order *order = order_new(a, ORDER_CANCEL, job->name, cb, arg);
+
+    order->grace_ms = job->grace_ms;
+    give(order);
+}
+
+void batch_withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg)
+{
+    struct batch_order *order = order_new(a, ORDER_WITHDRAW, name, cb, arg);
+
+    snprintf(order->id, sizeof order->id, "%s", scheduler_id);
+    give(order);
+}
+
+void batch_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
+{
+    struct batch_order *order;
+    struct error err;
+
+    if (sig != SIGUSR1 && sig != SIGUSR2) {
+        error_set(&err, "signal_refused", "only SIGUSR1 and SIGUSR2 can be sent");
+        answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
+        return;
+    }
+    order = order_new(a, ORDER_SIGNAL, job->name, cb, arg);
+    order->sig = sig;
+    give(order);
+}

@@ -1,0 +1,115 @@
+/* Cancelled jobs whose runners do not end in time: the batch system kills them, after they were looked up once more. */
+#include "scheduler-adapters/batch.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define OVERRUN_MS 15000    /* beyond its grace, before a cancelled job is killed */
+#define KILL_AGAIN_MS 60000 /* batch systems themselves wait for some seconds between their TERM and their KILL */
+
+struct batch_overdue {
+    struct batch_overdue *next;
+    char name[64];
+    uint64_t due; /* loop time */
+};
+
+static void timer_rang(uv_timer_t *timer);
+
+static void set_timer(struct adapter *a)
+{
+    uint64_t first = UINT64_MAX, now = uv_now(a->host.loop);
+
+    for (const struct batch_overdue *overdue = a->overdue; overdue != NULL; overdue = overdue->next)
+        first = overdue->due < first ? overdue->due : first;
+    if (first != UINT64_MAX && !a->closing)
+        uv_timer_start(&a->timer, timer_rang, first > now ? first - now : 0, 0);
+}
+
+void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
+{
+    struct batch_overdue *overdue = xcalloc(1, sizeof *overdue);
+
+    snprintf(overdue->name, sizeof overdue->name, "%s", name);
+    overdue->due = uv_now(a->host.loop) + (uint64_t)grace_ms + OVERRUN_MS;
+    overdue->next = a->overdue;
+    a->overdue = overdue;
+    set_timer(a);
+}
+
+static void killed(void *arg, struct command_result *result)
+{
+    batch_idle(arg);
+}
+
+/* Those of the name that run; false: none does. */
+static bool kill_all(struct adapter *a, const struct batch_rows *rows, const char *name)
+{
+    const char *const *before = a->system->deed[BATCH_KILL].words;
+    size_t n;
+    const struct batch_row *row = batch_rows_find(rows, name, &n);
+
+    for (size_t i = 0; i < n && row[i].phase == BATCH_RUNS; i++) { /* which come first */
+        const char *args[4] = {row[i].id};
+        size_t n_words = 0;
+
+        while (before[n_words] != NULL) {
+            args[n_words] = before[n_words];
+            n_words++;
+        }
+        args[n_words] = row[i].id;
+        a->host.log(a->host.arg, ADAPTER_LOG_WARN, name, "it did not end in time after it was cancelled: killing it");
+        batch_busy(a);
+        batch_run(a, a->questions, a->system->deed[BATCH_KILL].program, args, NULL, BATCH_WORDS_MAX, killed, a);
+    }
+    return n > 0 && row->phase == BATCH_RUNS;
+}
+
+static void look_at_overdue(void *arg, const struct batch_rows *rows, const struct error *err)
+{
+    struct adapter *a = arg;
+    uint64_t now = uv_now(a->host.loop);
+    struct batch_overdue **at = &a->overdue;
+
+    while (*at != NULL) {
+        struct batch_overdue *overdue = *at;
+
+        if (overdue->due > now) {
+            at = &overdue->next;
+        } else if (rows == NULL || kill_all(a, rows, overdue->name)) {
+            overdue->due = now + KILL_AGAIN_MS;
+            at = &overdue->next;
+        } else {
+            *at = overdue->next;
+            free(overdue);
+        }
+    }
+    set_timer(a);
+    batch_idle(a);
+}
+
+static void timer_rang(uv_timer_t *timer)
+{
+    struct adapter *a = timer->data;
+
+    batch_busy(a);
+    batch_look(a, look_at_overdue, a);
+}
+
+void batch_overdue_init(struct adapter *a)
+{
+    uv_timer_init(a->host.loop, &a->timer);
+    a->timer.data = a;
+}
+
+void batch_overdue_stop(struct adapter *a)
+{
+    while (a->overdue != NULL) {
+        struct batch_overdue *overdue = a->overdue;
+
+        a->overdue = overdue->next;
+        free(overdue);
+    }
+    uv_timer_stop(&a->timer);
+}

@@ -1,0 +1,138 @@
+#include "scheduler-adapters/batch_rows.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MIN 65536
+
+struct batch_text {
+    struct batch_text *next;
+    size_t n, size;
+    char at[];
+};
+
+struct batch_row *batch_rows_add(struct batch_rows *rows)
+{
+    if (rows->n == rows->size) {
+        rows->size = rows->size == 0 ? 64 : 2 * rows->size;
+        rows->row = xrealloc(rows->row, rows->size, sizeof *rows->row);
+    }
+    rows->mark = rows->texts;
+    rows->mark_n = rows->texts != NULL ? rows->texts->n : 0;
+    rows->row[rows->n] = (struct batch_row){.place = rows->n, .phase = BATCH_RUNS, .name = "", .label = "", .id = "", .state = "",
+                                            .host = "", .nodes = "", .reason = ""};
+    return &rows->row[rows->n++];
+}
+
+void batch_rows_drop(struct batch_rows *rows)
+{
+    rows->n--;
+    if (rows->texts != NULL && rows->texts == rows->mark)
+        rows->texts->n = rows->mark_n;
+}
+
+char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n)
+{
+    struct batch_text *to = rows->texts;
+    char *copy;
+
+    if (to == NULL || to->size - to->n < n + 1) {
+        size_t size = n + 1 > TEXT_MIN ? n + 1 : TEXT_MIN;
+
+        to = xcalloc(1, sizeof *to + size);
+        to->size = size;
+        to->next = rows->texts;
+        rows->texts = to;
+    }
+    copy = to->at + to->n;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    to->n += n + 1;
+    return copy;
+}
+
+/* "12" before "113", and "12.server" before "113.server". */
+static int compare_ids(const char *x, const char *y)
+{
+    size_t n = strlen(x), m = strlen(y);
+
+    return n != m ? (n > m) - (n < m) : strcmp(x, y);
+}
+
+static int compare(const void *a, const void *b)
+{
+    static const int rank[] = {[BATCH_RUNS] = 0, [BATCH_WAITS] = 1, [BATCH_OVER] = 2};
+    const struct batch_row *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    if (order == 0)
+        order = rank[x->phase] - rank[y->phase];
+    if (order == 0 && x->phase == BATCH_OVER) /* what ended last says most: an earlier one may have been taken out */
+        return x->submitted != y->submitted ? (x->submitted < y->submitted) - (x->submitted > y->submitted)
+                                            : (x->place < y->place) - (x->place > y->place);
+    if (order == 0)
+        order = (x->submitted > y->submitted) - (x->submitted < y->submitted);
+    if (order == 0)
+        order = compare_ids(x->id, y->id);
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* A task of an array "STEMBASE+", with the id "ARRAY_TASK", is the job "STEM(BASE+TASK)". */
+static void name_tasks(struct batch_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        struct batch_row *row = &rows->row[i];
+        size_t end = strlen(row->label), stem;
+        const char *task = strchr(row->id, '_');
+        char name[64];
+
+        if (end == 0 || row->label[end - 1] != '+' || task == NULL || end > 63)
+            continue;
+        for (stem = end - 1; stem > 0 && row->label[stem - 1] >= '0' && row->label[stem - 1] <= '9'; stem--)
+            ;
+        snprintf(name, sizeof name, "%.*s%lld", stem < 40 ? (int)stem : 40, row->label,
+                 strtoll(row->label + stem, NULL, 10) + strtoll(task + 1, NULL, 10));
+        row->name = batch_rows_keep(rows, name, strlen(name));
+    }
+}
+
+void batch_rows_sort(struct batch_rows *rows)
+{
+    name_tasks(rows);
+    if (rows->n > 1)
+        qsort(rows->row, rows->n, sizeof *rows->row, compare);
+}
+
+void batch_rows_free(struct batch_rows *rows)
+{
+    struct batch_text *next;
+
+    for (struct batch_text *text = rows->texts; text != NULL; text = next) {
+        next = text->next;
+        free(text);
+    }
+    free(rows->row);
+    rows->row = NULL;
+    rows->texts = rows->mark = NULL;
+    rows->n = rows->size = 0;
+}
+
+struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *name, size_t *n)
+{
+    size_t low = 0, high = rows->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(rows->row[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*n = 0; low + *n < rows->n && strcmp(rows->row[low + *n].name, name) == 0; ++*n)
+        ;
+    return *n > 0 ? &rows->row[low] : NULL;
+}
