@@ -2,6 +2,7 @@ bin_PROGRAMS += stretto-run
 stretto_run_SOURCES = \
 	tasks/runner/answer.c tasks/runner/answer.h \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
+	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
 	tasks/runner/looker.c tasks/runner/looker.h \
 	tasks/runner/looks.c tasks/runner/looks.h \
@@ -24,6 +25,10 @@ TESTS += tests/t/0400-runner.t
 dist_check_SCRIPTS += tests/t/0400-runner.t
 
 if HAVE_CMOCKA
+unit_tests += tests/unit/test_cpus
+tests_unit_test_cpus_SOURCES = tests/unit/test_cpus.c tasks/runner/cpus.c tasks/runner/cpus.h
+tests_unit_test_cpus_CFLAGS = $(unit_cflags)
+tests_unit_test_cpus_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_records
 tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records.c tasks/runner/records.h
 tests_unit_test_records_CFLAGS = $(unit_cflags)

@@ -117,6 +117,16 @@ static void set_deadline(struct job *job, int64_t started_ms)
         job->deadline = (time_now_ms() + job->deadline_ms - now) / 1000;
 }
 
+/* The batch system's list of the job's GPUs, where there are as many for each task; else all see all. */
+static const char *gpus_to_divide(const char *list, size_t ntasks)
+{
+    size_t n = list != NULL && list[0] != '\0';
+
+    for (const char *p = n > 0 ? list : ""; *p; p++)
+        n += *p == ',';
+    return n > 0 && n % ntasks == 0 ? list : NULL;
+}
+
 static int run_claimed(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
                        int signal_fd, int64_t started_ms)
 {
@@ -133,6 +143,10 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     }
     gethostname(job.host, sizeof job.host - 1);
     set_deadline(&job, started_ms);
+    if (!options->local && desc->ntasks > 1)
+        job.gpus = gpus_to_divide(getenv("CUDA_VISIBLE_DEVICES"), desc->ntasks);
+    if (desc->ntasks > 1 && cpus_own(&job.cpus))
+        log_info("%zu CPUs are divided among %zu tasks", job.cpus.n, desc->ntasks);
     if (!job.watched)
         control_sender_nudge(control, CONTROL_CLAIM);
     log_start(desc);
@@ -140,6 +154,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     if (tmpdir != NULL)
         job_tmpdir_remove(tmpdir);
     control_sender_destroy(control);
+    cpus_fini(&job.cpus);
     return rc == 0 ? 0 : EX_IOERR;
 }
 
@@ -321,6 +336,8 @@ int main(int argc, char **argv)
     }
     if (!read_options(argc, argv, &options))
         return usage();
+    if (options.local)
+        cpus_disown();
     if (options.pilot || options.node) {
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         return pilot_main(options.jobdir, options.node, signal_fd);

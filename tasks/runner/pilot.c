@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/runner/cpus.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,6 +130,18 @@ static void find_gpus(struct pilot *p)
     }
 }
 
+static void find_own_cpus(struct pilot *p)
+{
+    struct cpus cpus;
+
+    if (cpus_own(&cpus) && (int64_t)cpus.n >= p->cpus) {
+        p->own = xcalloc((size_t)p->cpus, sizeof *p->own);
+        for (int64_t i = 0; i < p->cpus; i++)
+            p->own[i].id = cpus.list[i].id;
+    }
+    cpus_fini(&cpus);
+}
+
 /* What the node has for us: what was asked for, or what the batch system says, or the machine. */
 static void find_resources(struct pilot *p)
 {
@@ -141,6 +154,7 @@ static void find_resources(struct pilot *p)
         p->cpus = from_environment("NCPUS") > 0 ? from_environment("NCPUS") : from_environment("PBS_NUM_PPN");
     if (p->cpus <= 0)
         p->cpus = usable_cpus();
+    find_own_cpus(p);
     p->memory = json_integer_value(json_object_get(p->config, "memory"));
     if (p->memory <= 0)
         p->memory = from_environment("SLURM_MEM_PER_NODE") << 20;
@@ -310,6 +324,7 @@ static int fly(struct pilot *p)
     for (int64_t i = 0; i < p->n_gpus; i++)
         free(p->gpus[i].id);
     free(p->gpus);
+    free(p->own);
     free(p->lines.data);
     return 0;
 }

@@ -23,6 +23,11 @@ struct pilot_job {
     UT_hash_handle hh;
 };
 
+struct pilot_cpu {
+    int id;
+    const struct pilot_job *job; /* that has it; NULL: free */
+};
+
 struct pilot_gpu {
     char *id;
     const struct pilot_job *job; /* that has it; NULL: free */
@@ -39,6 +44,7 @@ struct pilot {
 
     char *node_dir, *inbox;
     int64_t cpus, memory; /* of this node */
+    struct pilot_cpu *own; /* as many as `cpus`, to which the jobs are bound; NULL: they are not */
     struct pilot_gpu *gpus;
     int64_t n_gpus;
     bool knows_gpus;     /* even if there are none */

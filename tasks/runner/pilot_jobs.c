@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,11 +162,29 @@ static char *take_gpus(struct pilot *p, const struct pilot_job *job)
     return list.data;
 }
 
+static bool take_cpus(struct pilot *p, const struct pilot_job *job, cpu_set_t *set)
+{
+    int64_t left = job->cpus;
+
+    CPU_ZERO(set);
+    for (int64_t i = 0; p->own != NULL && i < p->cpus && left > 0; i++) {
+        if (p->own[i].job != NULL)
+            continue;
+        p->own[i].job = job;
+        CPU_SET(p->own[i].id, set);
+        left--;
+    }
+    return CPU_COUNT(set) > 0;
+}
+
 static void give_room(struct pilot *p, struct pilot_job *job)
 {
     for (int64_t i = 0; i < p->n_gpus; i++)
         if (p->gpus[i].job == job)
             p->gpus[i].job = NULL;
+    for (int64_t i = 0; p->own != NULL && i < p->cpus; i++)
+        if (p->own[i].job == job)
+            p->own[i].job = NULL;
     p->used_cpus -= job->cpus;
     p->used_memory -= job->memory;
     p->n_running--;
@@ -213,6 +232,8 @@ static int start(struct pilot *p, struct pilot_job *job)
     char *gpus = p->knows_gpus ? take_gpus(p, job) : NULL;
     pid_t self = getpid();
     struct error err;
+    cpu_set_t cpus;
+    bool bound;
     int saved;
 
     DL_DELETE(p->queue, job);
@@ -220,8 +241,11 @@ static int start(struct pilot *p, struct pilot_job *job)
     p->used_cpus += job->cpus;
     p->used_memory += job->memory;
     p->n_running++;
+    bound = take_cpus(p, job, &cpus);
     job->letter = letter_write(job->descriptor, strlen(job->descriptor), &err);
     job->pid = job->letter >= 0 ? fork() : -1;
+    if (job->pid == 0 && bound)
+        sched_setaffinity(0, sizeof cpus, &cpus); /* where that is refused, it runs on any */
     if (job->pid == 0)
         become_runner(p, job, gpus, self);
     saved = errno;

@@ -4,6 +4,7 @@
 #include "tasks/proto/exitrec.h"
 #include "tasks/proto/jobdesc.h"
 #include "tasks/runner/checkpoints.h"
+#include "tasks/runner/cpus.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@ struct job {
     pid_t daemon; /* that does, as long as it is our parent */
     int letter;   /* to answer to it with what became of the tasks; -1: none */
     const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
+    struct cpus cpus; /* to be divided likewise; none: they are not the job's own, or its one task has them all */
     const char *tmpdir; /* NULL: it asked for none */
     struct watch *watch; /* of directories with checkpoints; NULL: none */
     int64_t deadline; /* Unix seconds; 0: none */

@@ -20,15 +20,22 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
+/* How many the list names. */
+static size_t gpus_count(const char *list)
+{
+    size_t n = list[0] != '\0';
+
+    for (const char *p = list; *p; p++)
+        n += *p == ',';
+    return n;
+}
+
 /* A task's part of the job's GPUs, to be freed: as many for each, in the order of the tasks. */
 static char *gpus_of(const struct task *t)
 {
-    size_t n = t->job->gpus[0] != '\0', each, skip;
     const char *from = t->job->gpus, *to;
+    size_t each = gpus_count(from) / t->job->desc->ntasks, skip;
 
-    for (const char *p = from; *p; p++)
-        n += *p == ',';
-    each = n / t->job->desc->ntasks;
     skip = each * (size_t)(t->desc - t->job->desc->tasks);
     while (skip-- > 0)
         from += strcspn(from, ",") + 1;
@@ -102,7 +109,8 @@ static int open_output(const char *dir, const char *name, struct error *err)
 
 /* In the new process, which shares the memory of the runner until it becomes the program: it may call nothing but
  * system calls, and change nothing. */
-static void become(const struct program *program, const char *dir, char **env, const int fds[3], pid_t runner)
+static void become(const struct program *program, const char *dir, char **env, const int fds[3], const cpu_set_t *cpus,
+                   pid_t runner)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -117,6 +125,8 @@ static void become(const struct program *program, const char *dir, char **env, c
             sigaction(sig, &plain, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (cpus != NULL)
+        sched_setaffinity(0, sizeof *cpus, cpus); /* where that is refused, it runs on any */
     if (chdir(dir) < 0)
         return;
     for (int i = 0; i < 3; i++)
@@ -125,16 +135,30 @@ static void become(const struct program *program, const char *dir, char **env, c
     execve(program->file, program->argv, env);
 }
 
+/* The task's part of the job's CPUs, NULL where they are not divided. */
+static const cpu_set_t *cpus_of(const struct task *t, cpu_set_t *set)
+{
+    const struct cpus *cpus = &t->job->cpus;
+    size_t first, n = cpus_part(cpus->n, t->job->desc->ntasks, (size_t)(t->desc - t->job->desc->tasks), &first);
+
+    CPU_ZERO(set);
+    for (size_t i = first; i < first + n; i++)
+        CPU_SET(cpus->list[i].id, set);
+    return n > 0 ? set : NULL;
+}
+
 /* 0 with t->pid, or the errno of what failed in the new process, or -1 with err. */
 static int spawn(struct task *t, const struct program *program, char **env, const int fds[3], struct error *err)
 {
     const char *dir = t->desc->dir;
+    cpu_set_t set;
+    const cpu_set_t *cpus = cpus_of(t, &set);
     volatile int failed = 0; /* written by the new process */
     pid_t runner = getpid(), pid;
 
     pid = vfork(); /* comes back when the new process has become the program, or has ended */
     if (pid == 0) {
-        become(program, dir, env, fds, runner);
+        become(program, dir, env, fds, cpus, runner);
         failed = errno;
         _exit(127);
     }

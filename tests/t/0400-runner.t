@@ -60,6 +60,7 @@ ok $? 'a second runner exits 75 and touches nothing'
 mkdir "$tmp/bin"; printf '#!/bin/sh\nenv > env; stat -c %%a "$STRETTO_TMPDIR" > mode; pwd > pwd; echo x > "$STRETTO_TMPDIR/x"\n' >"$tmp/bin/show"; chmod +x "$tmp/bin/show"
 job packed 600 2 '[range(10) | {id: "7.\(.)", argv: ["show"], path: ["'"$tmp"'/bin"], ntasks: 3, env: {STRETTO_MEMBER: "\(.)", STRETTO_SEED: "5"}}]'
 now=$(date +%s)
+unset SLURM_JOB_ID PBS_JOBID
 STRETTO_TOKEN=secret STRETTO_RESUME=/other STRETTO_JOB=other run packed
 bad=0
 for i in 0 1 2 3 4 5 6 7 8 9; do
@@ -104,6 +105,23 @@ export STRETTO_JOB_END=$(($(date +%s) + 14))
 run short; ok $? 'a job that its scheduler ends before the walltime is over'
 unset STRETTO_JOB_END
 is "$tmp/short/7.0/exit.json" '.outcome == "timeout" and .reason == "ended before the batch system would end the job"' 'is ended in time for its records'
+
+# as many tasks as there are CPUs here, and as many more
+cpus=$(nproc) gpus=$(seq -s , 10 $((9 + 2 * cpus)))
+job bound 60 1 '[range('"$cpus"') | {id: "7.\(.)", argv: ["sh", "-c", "nproc; taskset -cp $$; echo $CUDA_VISIBLE_DEVICES"], env: {OMP_NUM_THREADS: ""}}]'
+if [ "$cpus" -gt 1 ]; then
+    SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=$cpus CUDA_VISIBLE_DEVICES=$gpus run bound
+    [ "$(cat "$tmp"/bound/7.*/stdout | grep -c -x 1)" -eq "$cpus" ] &&
+        [ "$(sed -n 's/.*list: //p' "$tmp"/bound/7.*/stdout | sort -u | wc -l)" -eq "$cpus" ]
+    ok $? 'CPUs that are the job'"'"'s alone are divided among its tasks'
+    [ "$(tail -q -n 1 "$tmp"/bound/7.*/stdout | grep -E '^[0-9]+,[0-9]+$' | tr , '\n' | sort -u | wc -l)" -eq $((2 * cpus)) ]
+    ok $? 'so are the GPUs that the batch system names'
+else
+    for i in 1 2; do ok 0 '# SKIP one CPU'; done
+fi
+job shared 60 1 '[range('"$cpus"') | {id: "7.\(.)", argv: ["nproc"], env: {OMP_NUM_THREADS: ""}}]'
+SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=$((cpus - 1)) run shared
+[ "$(cat "$tmp"/shared/7.*/stdout | sort -u)" = "$cpus" ]; ok $? 'CPUs that others use, too, are not'
 
 job cancel 0 1 '[{id: "7.0", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"]}]'
 start cancel

@@ -91,7 +91,7 @@ rm "$HOME/go"
 touch "$HOME/go"
 # shellcheck disable=SC2086 # pids
 kill -STOP ${servers##* }
-sed -i 's/"20s"/"4s"/' strettod.json
+sed -i 's/"20s"/"8s"/' strettod.json
 stop_daemon
 start_daemon --config strettod.json
 id=$(submit spec.json)
@@ -99,7 +99,7 @@ ok "that it does not answer is said" wait_for 30 'grep -q "is not known whether 
 is "$(api GET "/v1/ensembles/$id" | jq -c '[.state, .members.failed]')" '["running",0]' "and costs nothing"
 # shellcheck disable=SC2086 # pids
 kill -CONT ${servers##* }
-ok "once it answers, all goes on" wait_ensemble "$id" 90
+ok "once it answers, all goes on" wait_ensemble "$id" 150
 is "$(jq -c .members.succeeded ensemble.json)" 6 "to the end"
 stop_daemon
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The fuzzers of tests/fuzz, each for a few seconds from a fixed seed. tests/fuzz/run runs them for longer.
-TEST_LIMIT=600
+TEST_LIMIT=1200
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
