@@ -7,7 +7,7 @@
 start_daemon
 jq -n '{name: "quick", members: {command: ["sh", "-c", "echo {x}"], parameters: {grid: {x: [range(4)]}}}, width: 4, pack: 2}' >quick.json
 jq -n '{name: "slow", members: {parameters: {grid: {x: [0]}}, retries: 1,
-	command: ["sh", "-c", "echo one; while ! test -e $HOME/go; do sleep 0.05; done; echo two; exit $(cat $HOME/go)"]}}' >slow.json
+	command: ["sh", "-c", "echo one; go=$HOME/go.$STRETTO_ATTEMPT; while ! test -e $go; do sleep 0.05; done; echo two; exit $(cat $go)"]}}' >slow.json
 ok "an ensemble" stretto submit --wait quick.json
 ok "and one that waits" stretto submit slow.json
 wait_for 20 'stretto members 2 --state running --json | jq -e ".members | length == 1"'
@@ -58,7 +58,7 @@ ok "logs -f says that the daemon is gone" wait_for 20 'grep -q "does not answer"
 # shellcheck disable=SC2119 # no options
 start_daemon
 ok "and that it is back" wait_for 20 'grep -q "is back" notes'
-echo 1 >"$HOME/go.tmp" && mv "$HOME/go.tmp" "$HOME/go" # the attempt fails, and the next one begins
+echo 1 >"$HOME/go.tmp" && mv "$HOME/go.tmp" "$HOME/go.1" # the attempt fails, and the next one begins
 wait "$follower"
 is $? 0 "it ends with the attempt that it began with"
 is "$(xargs <followed)" "one two" "without gap or repeat"
@@ -69,11 +69,9 @@ is "$(api GET '/v1/ensembles/2/members/0/stdout?attempt=1&follow=1&from=400')" "
 timeout --preserve-status -s INT 2 stretto --url "unix:$T/none.sock" logs -f 2.0 >out 2>err
 is $? 4 "no daemon at all: exit status 4, at once"
 
-rm "$HOME/go"
 wait_for 20 'stretto members 2 --state running --json | jq -e ".members | length == 1"'
 timeout --preserve-status -s INT 1 stretto logs -f 2.0 >out 2>err
 is $? 130 "Ctrl-C: exit status 130"
-echo 0 >"$HOME/go"
 stretto cancel 2 >/dev/null 2>&1
 wait_ensemble 2 30
 wait_for 30 '[ "$(stretto jobs --state running --json | jq ".jobs | length")" = 0 ]'
