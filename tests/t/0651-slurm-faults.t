@@ -148,6 +148,8 @@ waiting() { slurm_jobs | grep -c -E "^st-.* PENDING$"; }
 members 2 2 5 '.members.resources.extra = ["--hold"]'
 id=$(submit spec.json)
 ok "two jobs wait" wait_for 30 '[ "$(waiting)" = 2 ]'
+saved() { for each in $(squeue -h -t PENDING -o %j); do grep -q -a -F "$each" slurm/state/job_state || return 1; done; }
+ok "which Slurm has written down" wait_for 30 saved
 slurm save
 stretto cancel "$id" >/dev/null
 ok "they are cancelled" wait_for 30 '[ "$(waiting)" = 0 ] && [ "$(api GET "/v1/jobs?ensemble=$id&state=ended" | jq ".jobs | length")" = 2 ]'
