@@ -139,7 +139,7 @@ struct adapter_ops {
      * second one harmless. */
     void (*submit)(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
 
-    /* One question for all the jobs, however many (one scheduler command). A name that was submitted again, because an
+    /* One question for all the jobs, however many (one scheduler command): also for none, to hear of others that wait. A name that was submitted again, because an
      * answer was lost or the first one was out of sight, may have several jobs: the answer is about the one that runs,
      * else the one that waits, else the one that has ended; of two alike, about the one submitted first. Others that wait
      * are told to host->surplus. */

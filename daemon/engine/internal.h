@@ -12,6 +12,9 @@
 
 #define POLL_MS 5000           /* between polls of an adapter that does not poke */
 #define POLL_BACKOFF_MAX 60000 /* between polls of an adapter that does not answer */
+#define LINGER_MS 3600000      /* a scheduler is asked on after its last job, since it may come back with an older state: */
+#define LINGER_POLL_MAX 300000 /* … at least so often; */
+#define SILENCE_MAX 86400000   /* and, while it does not answer, no longer than that */
 #define TRAINING_POLL_MS 1000  /* between looks at the ranks' files where no message says there is news */
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
 #define COLLECT_FIRST_MS 200   /* before the second look for a missing exit record */
@@ -57,6 +60,9 @@ struct known_adapter {
     size_t n_unasked, n_polled;
     int64_t answers;
     struct surplus *surplus; /* told of, until the answer comes */
+    int needless;            /* of which the last answer told, and of which nothing can come */
+    int64_t lingers_until;   /* it is asked on when there is nothing to ask about; 0: it has had no job */
+    int idle;                /* such polls in a row */
 
     /* deal.c: what is in use, and who would have more */
     struct adapter_resources trainings; /* of trainings under way, all together */
@@ -339,7 +345,7 @@ void job_refuse(struct engine *engine, struct live_job *job, const char *why);
 /* The scheduler says that it waits: where a runner has claimed it, it is a second one, or the same once more. */
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
 /* What was told of before the answer that has just been applied; `answered` false: there was none. */
-void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered);
+void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered); /* sets `needless` */
 /* Of a job that was submitted more than once, and is over: is nothing left that bears its name? If not yet, it is seen to, and
  * job_end() called again. */
 bool surplus_is_swept(struct engine *engine, struct live_job *job);
@@ -348,7 +354,9 @@ bool surplus_is_swept(struct engine *engine, struct live_job *job);
 void poll_init(struct known_adapter *adapter); /* its `poll_ms`, too */
 void poll_soon(struct engine *engine, struct known_adapter *adapter); /* as soon as its last poll is long enough ago */
 void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms);
-void poll_find(struct engine *engine, struct known_adapter *adapter); /* look all up by name: after a restart */
+void poll_resume(struct engine *engine, struct known_adapter *adapter); /* after a restart: look all up by name */
+/* It has had a job. Schedulers that may come back with one that is over are asked for a while longer. */
+void poll_linger(struct engine *engine, struct known_adapter *adapter);
 
 /* outcome.c */
 struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open one */

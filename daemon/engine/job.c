@@ -77,6 +77,8 @@ void job_file(struct engine *engine, struct live_job *job)
     if (list == job->list)
         return;
     file_under(job, list);
+    if (list != JOB_LIST_NONE)
+        poll_linger(engine, job->adapter);
     if (list == JOB_LIST_UNASKED)
         poll_soon(engine, job->adapter);
     else if (list == JOB_LIST_POLLED)

@@ -264,7 +264,7 @@ int engine_load(struct engine *engine, struct error *err)
         if (loading.n_rows > 0 && engine->rest_ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
         HASH_ITER (hh, engine->adapters, adapter, next)
-            poll_find(engine, adapter);
+            poll_resume(engine, adapter);
         /* what was touched is dispatched at the first tick, not inside whoever asked for the load */
         engine_wake_by(engine, engine_now(engine));
     }

@@ -92,19 +92,61 @@ static void tell_doubts_are_over(struct engine *engine, const struct question *q
                     doubts - there);
 }
 
+static bool has_questions(const struct known_adapter *adapter)
+{
+    return adapter->unasked != NULL || adapter->polled != NULL;
+}
+
+static bool lingers(struct engine *engine, const struct known_adapter *adapter)
+{
+    return adapter->ops->withdraw != NULL && engine_now(engine) < adapter->lingers_until;
+}
+
+void poll_linger(struct engine *engine, struct known_adapter *adapter)
+{
+    adapter->lingers_until = engine_now(engine) + LINGER_MS;
+    adapter->idle = 0;
+}
+
+/* Longer where there was something to see: jobs to take out, or no answer from one that answered before. As long as what is to be
+ * taken out gets less, it is asked as usual. */
+static void linger_on(struct engine *engine, struct known_adapter *adapter, int needless_before, bool was_silent)
+{
+    int64_t now = engine_now(engine);
+
+    if (has_questions(adapter) || adapter->needless != needless_before || (was_silent && adapter->failures == 0))
+        poll_linger(engine, adapter);
+    else if (adapter->needless > 0 ||
+             (adapter->failures > 0 && adapter->answered_at != 0 && now - adapter->failing_since < SILENCE_MAX))
+        adapter->lingers_until = now + LINGER_MS;
+    adapter->idle++;
+}
+
+static int64_t doubled(int64_t ms, int times, int64_t most)
+{
+    while (times-- > 0 && ms < most)
+        ms *= 2;
+    return ms < most ? ms : most;
+}
+
+static int64_t pause_before_next(const struct known_adapter *adapter)
+{
+    int64_t ms = adapter->poll_ms;
+
+    if (adapter->failures > 0)
+        return doubled(ms, adapter->failures > 5 ? 4 : adapter->failures - 1, ms > POLL_BACKOFF_MAX ? ms : POLL_BACKOFF_MAX);
+    return has_questions(adapter) ? ms : doubled(ms, adapter->idle - 1, ms > LINGER_POLL_MAX ? ms : LINGER_POLL_MAX);
+}
+
 /* When: at once after news, and after a look-up, which put off a poll; else after a while, longer where it fails. */
 static void ask_again(struct engine *engine, struct known_adapter *adapter, bool found)
 {
-    int doublings = adapter->failures > 5 ? 4 : adapter->failures - 1;
-    int64_t wait = adapter->failures > 0 ? adapter->poll_ms << doublings : adapter->poll_ms;
-    int64_t most = adapter->poll_ms > POLL_BACKOFF_MAX ? adapter->poll_ms : POLL_BACKOFF_MAX;
-
-    if (adapter->unasked == NULL && adapter->polled == NULL)
+    if (!has_questions(adapter) && !lingers(engine, adapter))
         return;
     if (adapter->failures == 0 && (adapter->poked || found))
         poll_soon(engine, adapter);
     else
-        poll_by(engine, adapter, engine_now(engine) + (wait < most ? wait : most));
+        poll_by(engine, adapter, engine_now(engine) + pause_before_next(adapter));
 }
 
 static void answered(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
@@ -113,6 +155,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     struct question *q = arg;
     struct engine *engine = q->engine;
     struct known_adapter *adapter = NULL;
+    int needless;
+    bool was_silent;
 
     if (q->epoch == engine->epoch)
         HASH_FIND_STR(engine->adapters, q->adapter, adapter);
@@ -121,6 +165,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         return;
     }
     adapter->polling = false;
+    needless = adapter->needless;
+    was_silent = adapter->failures > 0;
     if (answer == ADAPTER_OK) {
         if (adapter->failures > 0)
             log_info_of(LOG_ADAPTER(q->adapter), "adapter %s answers again", q->adapter);
@@ -148,6 +194,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         adapter->failures++;
     }
     surplus_settle(engine, adapter, answer == ADAPTER_OK);
+    linger_on(engine, adapter, needless, was_silent);
     ask_again(engine, adapter, q->find);
     free(q);
     engine_settle(engine);
@@ -187,7 +234,7 @@ static void poll_now(struct engine *engine, struct alarm *alarm)
         adapter->poked = true;
     else if (adapter->unasked != NULL) /* what it may not know by id yet comes first */
         ask(engine, adapter, true);
-    else if (adapter->polled != NULL)
+    else if (adapter->polled != NULL || lingers(engine, adapter))
         ask(engine, adapter, false);
 }
 
@@ -217,8 +264,16 @@ void poll_soon(struct engine *engine, struct known_adapter *adapter)
         poll_by(engine, adapter, from > now ? from : now);
 }
 
-void poll_find(struct engine *engine, struct known_adapter *adapter)
+void poll_resume(struct engine *engine, struct known_adapter *adapter)
 {
-    if (!adapter->polling && adapter->unasked != NULL)
+    struct error err;
+
+    if (adapter->polling)
+        return;
+    if (adapter->unasked != NULL) {
         ask(engine, adapter, true);
+    } else if (adapter->ops->withdraw != NULL && store_ensemble_any_of(engine->store, adapter->ops->name, &err) == 1) {
+        poll_linger(engine, adapter);
+        poll_by(engine, adapter, engine_now(engine));
+    }
 }

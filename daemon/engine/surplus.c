@@ -74,9 +74,12 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
 {
     struct surplus *surplus, *next;
 
+    adapter->needless = answered ? 0 : adapter->needless;
     LL_FOREACH_SAFE (adapter->surplus, surplus, next) {
-        if (answered && is_needless(engine, adapter, surplus))
+        if (answered && is_needless(engine, adapter, surplus)) {
+            adapter->needless++;
             withdraw(engine, adapter, surplus->id, surplus->name, surplus->scheduler_id);
+        }
         free(surplus);
     }
     adapter->surplus = NULL;

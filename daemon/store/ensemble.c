@@ -120,6 +120,16 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
                     each, arg, err);
 }
 
+int store_ensemble_any_of(struct store *store, const char *adapter, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT 1 FROM ensemble WHERE adapter = ?1 LIMIT 1", "t", adapter);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1)
+        store_done(stmt);
+    return rc;
+}
+
 /* Rows of a state's name and a number, into an array by state. */
 static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *const state_names[], int states, int64_t n[],
                        struct error *err)

@@ -40,6 +40,9 @@ int store_ensemble_each(struct store *store, int64_t before, int limit,
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);
 
+/* Has the adapter ever had one? 1 yes, 0 no, -1 error. */
+int store_ensemble_any_of(struct store *store, const char *adapter, struct error *err);
+
 /* Ensembles by state, and the members of those that are not over by state; costs what there is of the latter. */
 int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT], int64_t members[MEMBER_STATE_COUNT],
                      struct error *err);

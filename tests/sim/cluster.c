@@ -31,6 +31,7 @@ void cluster_set_state(struct cluster *c, struct cjob *job, enum adapter_state s
 {
     c->live += cluster_is_live(state) - cluster_is_live(job->state);
     job->state = state;
+    c->live_ms = sim_now(c->sim);
 }
 
 struct cjob *cluster_named(const struct cluster *c, const char *name)
@@ -137,7 +138,8 @@ static void forget_later(struct sim *sim, void *arg)
 {
     struct task_end *end = arg;
 
-    cluster_set_state(end->cluster, end->job, ADAPTER_JOB_UNKNOWN);
+    if (!cluster_is_live(end->job->state)) /* else it came back */
+        cluster_set_state(end->cluster, end->job, ADAPTER_JOB_UNKNOWN);
     if (sim_faults_of(sim)->tidy)
         tidy(end->cluster, end->job);
     task_end_free(end);
@@ -217,6 +219,24 @@ void cluster_over(struct cluster *c, struct cjob *job)
     job->dead = true;
     cluster_release(c, job);
     sim_at(c->sim, cluster_soon(c, 2000), scheduler_notes_end, end);
+}
+
+#define NOTICED_MS 1800000 /* after its last job: later the daemon need not notice */
+
+/* Jobs one half taken out: held, and not yet cancelled. */
+void cluster_roll_back(struct cluster *c)
+{
+    if (c->live == 0 && sim_now(c->sim) - c->live_ms > NOTICED_MS)
+        return;
+    for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next) {
+        for (struct cjob *job = first; job != NULL; job = job->next) {
+            if (cluster_is_live(job->state) || cluster_get(c, job->dir, "claim.json") == NULL || !sim_chance(c->sim, 200))
+                continue;
+            job->held_ms = INT64_MAX;
+            job->phantom = false;
+            cluster_set_state(c, job, ADAPTER_JOB_QUEUED);
+        }
+    }
 }
 
 void cluster_enqueue(struct cluster *c, const struct adapter_job *wanted, char id[32], int64_t visible_ms)

@@ -41,6 +41,7 @@ struct cluster {
     json_t *running; /* task id → how many processes of it run now */
     uint64_t next_id;
     int live; /* queued or running */
+    int64_t live_ms; /* when one was, last */
     uint64_t answers;
     int polls_in_silence;
 };

@@ -240,7 +240,8 @@ void runner_start(struct sim *sim, void *arg)
     if (job->state != ADAPTER_JOB_QUEUED)
         return;
     if (sim_now(sim) < job->held_ms) {
-        cluster_start_at(c, job, job->held_ms);
+        if (job->held_ms != INT64_MAX) /* else somebody is to take it out */
+            cluster_start_at(c, job, job->held_ms);
         return;
     }
     if (!cluster_take_cpus(c, job))

@@ -106,6 +106,12 @@ int sim_polls_in_silence(const struct sim *sim)
     return n;
 }
 
+void sim_roll_back(struct sim *sim)
+{
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        cluster_roll_back(sim->clusters[i]);
+}
+
 void sim_check_queues(struct sim *sim)
 {
     for (int i = 0; i < SIM_ADAPTERS; i++)

@@ -67,6 +67,9 @@ bool sim_step(struct sim *sim);
 /* The same with all that happens in the same millisecond, as a busy daemon would find it. */
 bool sim_step_ms(struct sim *sim);
 
+/* The schedulers come back with an older state: jobs that are over wait again, and do not start. */
+void sim_roll_back(struct sim *sim);
+
 /* No job is left behind in a queue. */
 void sim_check_queues(struct sim *sim);
 
@@ -103,6 +106,7 @@ struct adapter *cluster_adapter(struct cluster *cluster);
 extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
 void cluster_check_queue(struct cluster *cluster); /* no job is left in it of which nothing can come */
+void cluster_roll_back(struct cluster *cluster);
 int cluster_polls_in_silence(const struct cluster *cluster);
 void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
 

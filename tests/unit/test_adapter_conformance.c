@@ -153,6 +153,7 @@ static void a_surplus_job_is_told_and_withdrawn(void **state)
 {
     struct harness_job first, second;
     struct adapter_status status;
+    struct answer none;
     char id[64];
 
     harness_job(&h, &first, REPORT_AND_WAIT, 0, 1);
@@ -167,6 +168,10 @@ static void a_surplus_job_is_told_and_withdrawn(void **state)
     assert_int_equal(harness_status(&h, &first).state, ADAPTER_JOB_RUNNING);
     assert_int_equal(h.surplus, ops->withdraw != NULL);
     if (ops->withdraw != NULL) {
+        h.surplus = 0;
+        harness_poll(&h, &first, 0, &none); /* to hear of it alone */
+        free(none.statuses);
+        assert_int_equal(h.surplus, 1);
         assert_string_equal(h.surplus_name, second.name);
         assert_string_equal(h.surplus_id, status.scheduler_id);
         snprintf(id, sizeof id, "%s", h.surplus_id);

@@ -234,6 +234,32 @@ static struct sim_faults random_faults(uint64_t seed)
     };
 }
 
+#define AFTERWARDS_MS 1800000 /* schedulers may come back with an older state so long after all is over */
+#define LEFT_MS 7200000       /* a job of which nothing can come is taken out by then */
+
+static void roll_back(struct sim *sim, void *arg)
+{
+    sim_roll_back(sim);
+    *(bool *)arg = true;
+}
+
+/* All is over: schedulers come back with an older state all the same, and the daemon notices. */
+static void run_afterwards(struct sim *sim, int crash)
+{
+    int64_t when = sim_now(sim) + (int64_t)sim_random(sim, AFTERWARDS_MS), until = when + LEFT_MS;
+    bool rolled_back = false;
+
+    sim_at(sim, when, roll_back, &rolled_back);
+    while (sim_violation(sim) == NULL && !(rolled_back && sim_is_over(sim))) {
+        if (sim_chance(sim, crash))
+            sim_crash(sim);
+        if (sim_engine(sim) == NULL && sim_chance(sim, 100))
+            sim_boot(sim);
+        if ((!sim_step(sim) && sim_engine(sim) != NULL) || sim_now(sim) > until)
+            sim_violate(sim, "a job that came back when all was over is left in the queue");
+    }
+}
+
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
     struct accepted accepted[ACCEPTED_MAX];
@@ -260,10 +286,14 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             resume_all(sim, accepted, n);
         if (sim_chance(sim, crash))
             sim_crash(sim);
+        if (crash > 0 && sim_chance(sim, 1))
+            sim_roll_back(sim);
         if (sim_engine(sim) == NULL) {
             if (sim_chance(sim, 100) || !sim_step(sim))
                 sim_boot(sim);
         } else if (submitted == submissions && verbs == 0 && step % 16 == 0 && sim_is_over(sim)) {
+            if (crash > 0 && sim_chance(sim, 300))
+                run_afterwards(sim, crash);
             break;
         } else if (!sim_step(sim) && submitted == submissions && verbs == 0 && !sim_is_over(sim)) {
             resume_all(sim, accepted, n); /* it may have been waiting for that alone */
