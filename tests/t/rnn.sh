@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # lib.sh
+# shellcheck disable=SC2154,SC2016 # lib.sh; wait_for
 # For tests of examples/rnn on batch systems: source it after lib.sh.
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 
