@@ -70,6 +70,8 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
          jsonx_duration(config, "", "pause", JSONX_OPTIONAL, 1, &a->pause_ms, err) < 0 ||
          jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0))
         return -1;
+    if (alps_check_options(a->extra, "config", err) < 0)
+        return -1;
     if (read_nodes(a, nids, err) < 0)
         return -1;
     read_environment(a, environment);
@@ -141,25 +143,6 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     alps_forget_all(a);
 }
 
-static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
-{
-    int64_t tasks = (int64_t)want->copies * want->tasks;
-
-    if (a->n_nodes == 0)
-        return error_at(err, "resources_impossible", "",
-                        "no nodes are known: the daemon runs in no allocation of Cobalt, Slurm or PBS that names them, and the "
-                        "setting adapters.alps.nids does not");
-    if (want->nodes > 1)
-        return error_at(err, "resources_impossible", "/nodes", "%d nodes are wanted: a job of ALPS's has one node", want->nodes);
-    if (a->cpus > 0 && want->cpus_per_task > a->cpus)
-        return error_at(err, "resources_impossible", "/cpus_per_task", "%d CPUs are wanted: a node has %lld", want->cpus_per_task,
-                        (long long)a->cpus);
-    if (a->cpus > 0 && tasks * want->cpus_per_task > a->cpus)
-        return error_at(err, "resources_impossible", "/tasks", "%lld CPUs are wanted: a node has %lld",
-                        (long long)(tasks * want->cpus_per_task), (long long)a->cpus);
-    return 0;
-}
-
 static int slots(struct adapter *a)
 {
     return a->cpus > 0 ? (int)a->cpus * (int)a->n_nodes : 0;
@@ -191,7 +174,7 @@ const struct adapter_ops adapter_alps = {
     .settings = settings,
     .create = create,
     .destroy = destroy,
-    .check = check,
+    .check = alps_check,
     .slots = slots,
     .interval_ms = interval_ms,
     .submit = alps_submit,

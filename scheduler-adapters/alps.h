@@ -1,6 +1,11 @@
 /* The parts of the ALPS adapter. It works inside of an allocation that some batch system gave, on its service (MOM) node: each job is
  * an aprun, a process that blocks until its application on the compute nodes has ended. A node has one application at a time, so
- * the adapter keeps the table of nodes, gives each job one of its own, by -L, and lets the others wait.
+ * the adapter keeps the table of nodes, gives each job some of its own, by -L, and lets the others wait. There are three kinds:
+ *
+ * - one process, a runner, that starts the job's task or tasks on its node;
+ * - a runner for each of the members that share the job, by one `aprun -n 10 -N 10`: each finds its own member by the number that
+ *   ALPS gives it (stretto-run --rank), on CPUs that ALPS binds it to;
+ * - a runner here, on the service node, that starts a member's program on the compute nodes, by aprun as its launcher.
  *
  * An aprun outlives the daemon: it is in a session of its own, and what it is stands in the file `aprun` of its job's directory,
  * written by the process itself before it becomes one. The next daemon finds it there. Its exit status is then nobody's to know;
@@ -15,6 +20,14 @@
 
 enum alps_state { ALPS_WAITS, ALPS_RUNS, ALPS_LOOKED_AT, ALPS_OVER }; /* LOOKED_AT: aprun has ended, its output is being read */
 
+enum alps_kind { ALPS_ONE, ALPS_RANKS, ALPS_LAUNCHES };
+
+struct alps_shape {
+    enum alps_kind kind;
+    int64_t n, each, nodes; /* processes, on a node, nodes */
+    int64_t depth, mib;     /* of a process: CPUs, and memory, 0: not said */
+};
+
 struct alps_node {
     int nid;
     struct alps_job *job;
@@ -25,18 +38,18 @@ struct alps_node {
 struct alps_job {
     struct adapter *a;
     char name[64], *dir;
-    struct adapter_resources want; /* only what is not borrowed */
+    struct alps_shape shape;
     json_t *extra;
     int64_t grace_ms, started_ms;
     uint64_t serial, kill_at, over_at; /* order of submission; loop times, 0: none */
     enum alps_state state;
-    struct alps_node *node;
-    int nid;
+    char *nids; /* its nodes: "3,4"; NULL: it never had any */
     pid_t pid;
     uv_process_t process; /* of one that this daemon started */
     uv_poll_t watch;      /* of one that it found: on a pidfd */
     int pidfd;
     bool watched, cancelled, node_lost;
+    bool adopted; /* it was started by an earlier daemon */
     char reason[256];
     UT_hash_handle hh;
 };
@@ -44,7 +57,7 @@ struct alps_job {
 /* What the files of a job's directory tell. */
 struct alps_files {
     pid_t pid; /* of an aprun that is there; 0: none */
-    int nid;
+    char *nids; /* to be freed */
     bool begun, claimed, ended; /* there is an `aprun`; claim.json; ended.json */
     long long apid;             /* 0: not known */
     char words[200];            /* in which aprun told of its end */
@@ -82,8 +95,23 @@ int alps_nids_parse(const char *text, int **nids, size_t *n);
 /* Of the allocation that this process is in; -1 where it is in none that tells. */
 int alps_nids_find(int **nids, size_t *n);
 
-/* alps_files.c: from any thread. */
+/* alps_nodes.c */
+size_t alps_nodes_free(const struct adapter *a, uint64_t now, uint64_t *next); /* next: when there may be more, if that is sooner */
+void alps_nodes_take(struct alps_job *job, size_t n, uint64_t now); /* free ones */
+void alps_nodes_take_again(struct alps_job *job, const char *nids); /* that it has had all the time */
+void alps_nodes_leave(struct alps_job *job, bool refused); /* refused: ALPS would not give them, and is not asked for a while */
+void alps_nodes_name(const char *nids, char *host, size_t size); /* the first one's; "" where there is none */
+
+/* alps_shape.c */
+void alps_shape(const struct adapter *a, const struct adapter_resources *want, struct alps_shape *shape);
+int alps_check_options(const json_t *extra, const char *code, struct error *err); /* none that the adapter itself gives */
+int alps_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
+/* The same of a job of what was accepted: of the last one of an ensemble, which may have fewer members. */
+int alps_check_room(const struct adapter *a, const struct adapter_resources *want, struct error *err);
+
+/* alps_files.c: from any thread. To be given back by alps_files_fini(). */
 void alps_files_read(const char *dir, struct alps_files *files);
+void alps_files_fini(struct alps_files *files);
 
 /* alps_queue.c: jobs, from submission to their end. */
 struct alps_job *alps_job_find(struct adapter *a, const char *name);
@@ -99,8 +127,8 @@ void alps_forget_all(struct adapter *a); /* jobs go on */
 void alps_exited(uv_process_t *process, int64_t status, int sig);
 void alps_let_go(uv_handle_t *handle); /* its process is not watched any more */
 
-/* alps_start.c: on this node, which is free. The job still waits where there was no room for a process. */
-void alps_start(struct alps_job *job, struct alps_node *node);
+/* alps_start.c: on the nodes that it was given. False where there was no room for a process. */
+bool alps_start(struct alps_job *job);
 
 /* alps_ask.c: the methods. */
 void alps_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);

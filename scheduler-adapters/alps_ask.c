@@ -37,6 +37,7 @@ static void question_free(struct question *q)
     for (size_t i = 0; i < q->n; i++) {
         free((char *)q->asked[i].job.name);
         free((char *)q->asked[i].job.dir);
+        alps_files_fini(&q->asked[i].files);
     }
     free(q->asked);
     free(q);
@@ -53,8 +54,7 @@ static void tell(const struct alps_job *job, struct adapter_status *status)
     status->node_lost = job->node_lost;
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", job->name);
     snprintf(status->reason, sizeof status->reason, "%s", job->reason);
-    if (job->nid > 0 || job->node != NULL)
-        snprintf(status->host, sizeof status->host, "nid%05d", job->nid);
+    alps_nodes_name(job->nids, status->host, sizeof status->host);
 }
 
 /* Nobody has it in a table: its aprun has ended while there was no daemon, or it never had one. */
@@ -65,7 +65,7 @@ static void tell_by_files(const struct alps_files *files, struct adapter_status 
         return;
     status->state = ADAPTER_JOB_ENDED;
     status->node_lost = files->node_lost;
-    snprintf(status->host, sizeof status->host, "nid%05d", files->nid);
+    alps_nodes_name(files->nids, status->host, sizeof status->host);
     snprintf(status->reason, sizeof status->reason, "%s%s", files->words[0] ? "ALPS: " : "", files->words);
 }
 
@@ -170,6 +170,7 @@ static struct question *question_new(struct adapter *a, enum kind kind, const st
         q->asked[i].job.scheduler_id = q->asked[i].job.descriptor = NULL;
         q->asked[i].job.resources.queue = q->asked[i].job.resources.account = NULL;
         q->asked[i].job.resources.extra = NULL;
+        q->asked[i].job.resources.launcher = NULL;
         q->asked[i].known = kind != ASK_SIGNAL && alps_job_find(a, jobs[i].name) != NULL;
     }
     alps_busy(a);

@@ -1,5 +1,5 @@
-/* What the files of a job tell of its aprun: `aprun`, which it wrote before it began (the node, and what /proc said of it), `apid`,
- * which its application wrote when it began, and `aprun.log`, what it printed.
+/* What the files of a job tell of its aprun: `aprun`, which it wrote before it began (the nodes, and what /proc said of it), `apid`,
+ * which its application wrote when it began, or the claim of one of its processes, and `aprun.log`, what it printed.
  *
  * How aprun tells of an end (documented; seen in users' logs):
  *     Application 96757362 exit codes: 127
@@ -13,7 +13,9 @@
 #include "common/process.h"
 #include "common/xalloc.h"
 #include "scheduler-adapters/alps.h"
+#include "tasks/proto/claim.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,7 @@ static char *read_text(const char *dir, const char *name)
     return text;
 }
 
-/* "12\n4711 (sh) S 1 4711 …": the node, and field 1 and 22 of /proc/PID/stat. */
+/* "12,13\n4711 (sh) S 1 4711 …": the nodes, and field 1 and 22 of /proc/PID/stat. */
 static void read_begun(const char *dir, struct alps_files *files)
 {
     char *text = read_text(dir, "aprun"), *stat, *rest;
@@ -70,10 +72,12 @@ static void read_begun(const char *dir, struct alps_files *files)
     files->begun = text != NULL;
     stat = text != NULL ? strchr(text, '\n') : NULL;
     rest = stat != NULL ? strrchr(stat, ')') : NULL;
-    if (rest != NULL && sscanf(text, "%d\n%ld", &files->nid, &pid) == 2 &&
+    if (rest != NULL && sscanf(stat, "%ld", &pid) == 1 &&
         sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) == 1 && pid > 0 &&
         process_start_time((pid_t)pid) == started)
         files->pid = (pid_t)pid;
+    if (stat != NULL)
+        files->nids = strndup(text, (size_t)(stat - text));
     free(text);
 }
 
@@ -103,15 +107,46 @@ static void read_last_words(const char *dir, struct alps_files *files)
         files->said[0] = '\0';
 }
 
+/* Of one with many runners the claim tells the application's number, of others a file. */
+static long long read_apid(const char *dir, const struct claim *claim)
+{
+    char *text = claim->application[0] == '\0' ? read_text(dir, "apid") : NULL;
+    long long apid = atoll(claim->application[0] != '\0' ? claim->application : text != NULL ? text : "0");
+
+    free(text);
+    return apid;
+}
+
+/* A runner on this host that was killed may have left the aprun that it had started: a node that nobody else can have. */
+static void end_what_is_left(const char *dir, const struct alps_files *files, const struct claim *claim)
+{
+    const char *name = strrchr(dir, '/');
+    char host[sizeof claim->host] = "";
+
+    gethostname(host, sizeof host - 1);
+    if (files->begun && files->pid == 0 && files->claimed && !files->ended && claim->application[0] == '\0' && name != NULL &&
+        strcmp(claim->host, host) == 0)
+        process_signal_marked("STRETTO_JOB", name + 1, SIGKILL);
+}
+
+void alps_files_fini(struct alps_files *files)
+{
+    free(files->nids);
+    files->nids = NULL;
+}
+
 void alps_files_read(const char *dir, struct alps_files *files)
 {
-    char *apid = read_text(dir, "apid");
+    struct claim claim = {0};
+    struct error err;
 
     *files = (struct alps_files){.claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json")};
-    files->apid = apid != NULL ? atoll(apid) : 0;
-    free(apid);
+    if (files->claimed && claim_read(dir, &claim, &err) < 0) /* the daemon's, which is no runner's */
+        claim = (struct claim){0};
+    files->apid = read_apid(dir, &claim);
     read_begun(dir, files);
     read_log(dir, files);
     if (!files->ended)
         read_last_words(dir, files);
+    end_what_is_left(dir, files, &claim);
 }

@@ -11,7 +11,6 @@
 
 #define OVERRUN_MS 15000     /* beyond its grace, before a cancelled job is killed */
 #define REMEMBERED_MS 900000 /* what has ended is told of for so long */
-#define WAIT_MAX_MS 60000    /* for a node that ALPS still thinks taken */
 
 struct ending {
     uv_work_t work;
@@ -35,7 +34,7 @@ static struct alps_job *job_new(struct adapter *a, const struct adapter_job *fro
     job->a = a;
     snprintf(job->name, sizeof job->name, "%s", from->name);
     job->dir = xstrdup(from->dir);
-    job->want = from->resources;
+    alps_shape(a, &from->resources, &job->shape);
     job->extra = from->resources.extra != NULL ? json_deep_copy(from->resources.extra) : NULL;
     job->grace_ms = from->grace_ms;
     job->serial = ++a->serial;
@@ -48,6 +47,7 @@ static void job_free(struct alps_job *job)
 {
     HASH_DEL(job->a->jobs, job);
     json_decref(job->extra);
+    free(job->nids);
     free(job->dir);
     free(job);
 }
@@ -68,9 +68,7 @@ void alps_job_over(struct alps_job *job, const char *reason)
     job->over_at = uv_now(a->host.loop) + 1;
     job->kill_at = 0;
     snprintf(job->reason, sizeof job->reason, "%s", reason);
-    if (job->node != NULL)
-        job->node->job = NULL;
-    job->node = NULL;
+    alps_nodes_leave(job, false);
     answers_call(a->answers, poke, a);
     alps_turn(a);
 }
@@ -79,16 +77,13 @@ void alps_job_over(struct alps_job *job, const char *reason)
 static void wait_for_room(struct alps_job *job, const char *words)
 {
     struct adapter *a = job->a;
-    struct alps_node *node = job->node;
 
     job->state = ALPS_WAITS;
     snprintf(job->reason, sizeof job->reason, "%s", words);
-    job->node = NULL;
-    if (node != NULL) {
-        node->job = NULL;
-        node->wait_ms = node->wait_ms == 0 ? (uint64_t)a->pause_ms : 2 * node->wait_ms;
-        node->wait_ms = node->wait_ms < WAIT_MAX_MS ? node->wait_ms : WAIT_MAX_MS;
-        node->not_before = uv_now(a->host.loop) + node->wait_ms;
+    alps_nodes_leave(job, true);
+    if (job->adopted) { /* the daemon, which is told that nobody knows it, has the rest of what it is */
+        job_free(job);
+        answers_call(a->answers, poke, a);
     }
     alps_turn(a);
 }
@@ -112,8 +107,6 @@ static void files_read(uv_work_t *work, int status)
     } else if (e->files.no_room && !e->files.claimed && !job->cancelled) {
         wait_for_room(job, e->files.words);
     } else {
-        if (job->node != NULL)
-            job->node->wait_ms = 0;
         job->node_lost = e->files.node_lost;
         snprintf(reason, sizeof reason, "%s%.120s%s%.120s", e->files.words[0] ? "ALPS: " : "", e->files.words,
                  e->files.words[0] && e->files.said[0] ? ": " : "", e->files.said);
@@ -121,6 +114,7 @@ static void files_read(uv_work_t *work, int status)
             snprintf(reason, sizeof reason, "cancelled before it started");
         alps_job_over(job, reason);
     }
+    alps_files_fini(&e->files);
     free(e);
     alps_idle(a);
 }
@@ -192,21 +186,32 @@ static struct alps_job *first_waiting(const struct adapter *a)
     return first;
 }
 
-static struct alps_node *free_node(struct adapter *a, uint64_t now, uint64_t *next)
+static int64_t running(const struct adapter *a)
 {
-    struct alps_node *found = NULL;
-    int64_t used = 0;
+    int64_t n = 0;
 
-    for (size_t i = 0; i < a->n_nodes; i++) {
-        struct alps_node *node = &a->node[i];
+    for (const struct alps_job *job = a->jobs; job != NULL; job = job->hh.next)
+        n += job->state == ALPS_RUNS || job->state == ALPS_LOOKED_AT;
+    return n;
+}
 
-        used += node->job != NULL;
-        if (node->job == NULL && node->not_before > now)
-            *next = node->not_before < *next ? node->not_before : *next;
-        else if (node->job == NULL && found == NULL)
-            found = node;
+/* Those that wait are started in their order: one that wants many nodes is not passed by, or it might wait for ever. False: none can
+ * be now. */
+static bool start_first(struct adapter *a, struct alps_job *job, uint64_t now, uint64_t *next)
+{
+    if (now < a->next_start)
+        *next = a->next_start < *next ? a->next_start : *next;
+    if (now < a->next_start || running(a) >= a->most || alps_nodes_free(a, now, next) < (size_t)job->shape.nodes)
+        return false;
+    alps_nodes_take(job, (size_t)job->shape.nodes, now);
+    if (!alps_start(job)) {
+        alps_nodes_leave(job, true);
+        *next = now + (uint64_t)a->pause_ms < *next ? now + (uint64_t)a->pause_ms : *next;
+        return false;
     }
-    return used < a->most ? found : NULL;
+    uv_update_time(a->host.loop); /* to start a process takes its time */
+    a->next_start = uv_now(a->host.loop) + (uint64_t)a->pause_ms;
+    return true;
 }
 
 static void kill_due(struct alps_job *job, uint64_t now, uint64_t *next)
@@ -232,7 +237,6 @@ void alps_turn(struct adapter *a)
 {
     uint64_t now = uv_now(a->host.loop), next = UINT64_MAX;
     struct alps_job *job, *after;
-    struct alps_node *node = NULL;
 
     if (a->closing)
         return;
@@ -241,27 +245,20 @@ void alps_turn(struct adapter *a)
         if (job->state == ALPS_OVER && !job->watched && now > job->over_at + REMEMBERED_MS)
             job_free(job);
     }
-    while ((job = first_waiting(a)) != NULL && now >= a->next_start && (node = free_node(a, now, &next)) != NULL) {
-        a->next_start = now + (uint64_t)a->pause_ms;
-        alps_start(job, node);
-        if (job->state == ALPS_WAITS)
-            break;
-    }
-    if (job != NULL && a->next_start > now)
-        next = a->next_start < next ? a->next_start : next;
+    while ((job = first_waiting(a)) != NULL && start_first(a, job, now, &next))
+        ;
     if (next != UINT64_MAX)
         uv_timer_start(&a->timer, timer_rang, next > now ? next - now : 1, 0);
 }
 
 void alps_submit(struct adapter *a, const struct adapter_job *from, adapter_submit_cb *cb, void *arg)
 {
-    extern const struct adapter_ops adapter_alps;
     struct alps_job *job = alps_job_find(a, from->name);
     struct error err = {0};
 
     if (job == NULL && a->no_runner.text[0] != '\0') {
         answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &a->no_runner);
-    } else if (job == NULL && adapter_alps.check(a, &from->resources, &err) < 0) {
+    } else if (job == NULL && alps_check_room(a, &from->resources, &err) < 0) {
         answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &err);
     } else {
         if (job == NULL)
@@ -282,15 +279,11 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *from, c
     if (fd < 0)
         return NULL; /* it has ended since */
     job = job_new(a, from);
+    job->adopted = true;
     job->pid = files->pid;
-    job->nid = files->nid;
     job->pidfd = fd;
     job->state = ALPS_RUNS;
-    for (size_t i = 0; i < a->n_nodes; i++)
-        if (a->node[i].nid == files->nid && a->node[i].job == NULL) {
-            job->node = &a->node[i];
-            job->node->job = job;
-        }
+    alps_nodes_take_again(job, files->nids);
     uv_poll_init(a->host.loop, &job->watch, fd);
     job->watch.data = job;
     job->watched = true;
@@ -332,6 +325,7 @@ static void kill_now(uv_work_t *work, int status)
         }
         alps_signal_aprun(job, SIGKILL);
     }
+    alps_files_fini(&e->files);
     free(e);
     alps_idle(a);
 }

@@ -13,9 +13,34 @@ static const char script[] = "read -r stat <\"/proc/$$/stat\" && printf '%s\\n%s
                              "shift 2\n"
                              "exec \"$@\"\n";
 /* On the compute node. Until the runner has set its signals up, those that are meant for it must not kill it. */
-static const char application[] = "trap '' USR1 USR2\n"
-                                  "echo \"$ALPS_APP_ID\" >\"$1/apid\"\n"
-                                  "exec \"$2\" \"$1\" >>\"$1/runner.log\" 2>&1\n";
+static const char one[] = "trap '' USR1 USR2\n"
+                          "echo \"$ALPS_APP_ID\" >\"$1/apid\"\n"
+                          "exec \"$2\" \"$1\" >>\"$1/runner.log\" 2>&1\n";
+static const char ranks[] = "trap '' USR1 USR2\n"
+                            "exec \"$2\" --rank \"$1\" >>\"$1/runner.log\" 2>&1\n";
+/* Here. */
+static const char launches[] = "log=\"$1/runner.log\"\n"
+                               "shift\n"
+                               "exec \"$@\" >>\"$log\" 2>&1\n";
+/* What its runner launches a member by: aprun, and again after a while where ALPS does not have the nodes yet, which it may take a
+ * while to see. In the member's directory, where its standard error goes. Signals that are meant for the program are passed on. */
+static const char launcher[] =
+    "pause=$1 stop= child=; shift\n"
+    "trap 'kill -s USR1 $child' USR1; trap 'kill -s USR2 $child' USR2; trap stop=1 TERM INT HUP\n"
+    "while :; do\n"
+    "\"$@\" & child=$!\n"
+    "wait $child; status=$?\n"
+    "while [ $status -gt 128 ] && kill -0 $child 2>/dev/null; do wait $child; status=$?; done\n"
+    "[ $status -ne 0 ] && [ -z \"$stop\" ] || exit $status\n"
+    "case $(tail -n 1 stderr) in\n"
+    "*'apsched: claim exceeds'*|*'apsched: no more claims'*) ;;\n"
+    "*) exit $status ;;\n"
+    "esac\n"
+    "sleep \"$pause\" & child=$!\n"
+    "wait $child\n"
+    "[ -z \"$stop\" ] || exit $status\n"
+    "pause=$((pause < 30 ? 2 * pause : 60))\n"
+    "done\n";
 
 static bool is_given(const struct alps_job *job, const char *option)
 {
@@ -29,49 +54,83 @@ static bool is_given(const struct alps_job *job, const char *option)
     return false;
 }
 
-/* One process, with all the CPUs that its tasks want; it starts them. An option that is given twice is an error. */
+/* An option that is given twice is an error. */
+static void add_options(struct words *words, const struct alps_job *job)
+{
+    words_add_all(words, job->a->extra);
+    words_add_all(words, job->extra);
+    if (job->shape.kind != ALPS_LAUNCHES) { /* else the runner adds it */
+        words_add(words, "-n");
+        words_add(words, "%lld", (long long)job->shape.n);
+    }
+    words_add(words, "-N");
+    words_add(words, "%lld", (long long)job->shape.each);
+    words_add(words, "-L");
+    words_add(words, "%s", job->nids);
+    if (!is_given(job, "-d")) {
+        words_add(words, "-d");
+        words_add(words, "%lld", (long long)job->shape.depth);
+    }
+    if (!is_given(job, "-cc")) {
+        words_add(words, "-cc");
+        words_add(words, "depth");
+    }
+    if (job->shape.mib > 0 && !is_given(job, "-m")) {
+        words_add(words, "-m");
+        words_add(words, "%lldm", (long long)job->shape.mib);
+    }
+}
+
+/* A runner here, whose launcher is all these words. */
+static void add_launch(struct words *words, const struct alps_job *job)
+{
+    const struct adapter *a = job->a;
+    struct words launch = {0};
+
+    words_add(&launch, "/bin/sh");
+    words_add(&launch, "-c");
+    words_add(&launch, "%s", launcher);
+    words_add(&launch, "stretto-aprun");
+    words_add(&launch, "%lld", (long long)(a->pause_ms + 999) / 1000);
+    words_add(&launch, "%s", a->aprun);
+    add_options(&launch, job);
+    words_add(words, "/bin/sh");
+    words_add(words, "-c");
+    words_add(words, "%s", launches);
+    words_add(words, "stretto-alps");
+    words_add(words, "%s", job->dir);
+    words_add(words, "%s", a->host.runner);
+    for (size_t i = 0; i < launch.n; i++)
+        words_add(words, "--launch=%s", launch.word[i]);
+    words_add(words, "%s", job->dir);
+    words_fini(&launch);
+}
+
 static void build(struct words *words, const struct alps_job *job)
 {
     const struct adapter *a = job->a;
-    long long cpus = (long long)job->want.copies * job->want.tasks * job->want.cpus_per_task;
-    long long mib = (long long)((job->want.memory + (1 << 20) - 1) >> 20) * job->want.copies;
 
     words_add(words, "/bin/sh");
     words_add(words, "-c");
     words_add(words, "%s", script);
     words_add(words, "stretto-alps");
     words_add(words, "%s", job->dir);
-    words_add(words, "%d", job->nid);
+    words_add(words, "%s", job->nids);
+    if (job->shape.kind == ALPS_LAUNCHES) {
+        add_launch(words, job);
+        return;
+    }
     words_add(words, "%s", a->aprun);
-    words_add_all(words, a->extra);
-    words_add_all(words, job->extra);
-    words_add(words, "-n");
-    words_add(words, "1");
-    words_add(words, "-N");
-    words_add(words, "1");
-    words_add(words, "-L");
-    words_add(words, "%d", job->nid);
-    if (!is_given(job, "-d")) {
-        words_add(words, "-d");
-        words_add(words, "%lld", cpus);
-    }
-    if (!is_given(job, "-cc")) {
-        words_add(words, "-cc");
-        words_add(words, "depth");
-    }
-    if (mib > 0 && !is_given(job, "-m")) {
-        words_add(words, "-m");
-        words_add(words, "%lldm", mib);
-    }
+    add_options(words, job);
     words_add(words, "/bin/sh");
     words_add(words, "-c");
-    words_add(words, "%s", application);
+    words_add(words, "%s", job->shape.kind == ALPS_RANKS ? ranks : one);
     words_add(words, "stretto-alps");
     words_add(words, "%s", job->dir);
     words_add(words, "%s", a->host.runner);
 }
 
-void alps_start(struct alps_job *job, struct alps_node *node)
+bool alps_start(struct alps_job *job)
 {
     struct adapter *a = job->a;
     uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
@@ -80,7 +139,6 @@ void alps_start(struct alps_job *job, struct alps_node *node)
     struct words words = {0};
     int rc;
 
-    job->nid = node->nid;
     build(&words, job);
     options.args = words.word;
     job->process.data = job;
@@ -91,11 +149,10 @@ void alps_start(struct alps_job *job, struct alps_node *node)
     if (rc < 0) { /* no room for a process: later, maybe */
         uv_close((uv_handle_t *)&job->process, alps_let_go);
         snprintf(job->reason, sizeof job->reason, "aprun: %s", uv_strerror(rc));
-        return;
+        return false;
     }
     job->pid = job->process.pid;
     job->state = ALPS_RUNS;
     job->started_ms = time_now_ms();
-    job->node = node;
-    node->job = job;
+    return true;
 }

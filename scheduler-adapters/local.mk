@@ -6,7 +6,9 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/alps_ask.c \
 	scheduler-adapters/alps_files.c \
 	scheduler-adapters/alps_nids.c \
+	scheduler-adapters/alps_nodes.c \
 	scheduler-adapters/alps_queue.c \
+	scheduler-adapters/alps_shape.c \
 	scheduler-adapters/alps_start.c \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
 	scheduler-adapters/batch.c scheduler-adapters/batch.h \
@@ -128,6 +130,6 @@ tests_pbs_pbs_client_SOURCES = tests/pbs/pbs-client.c
 tests_pbs_pbs_client_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
 tests_pbs_pbs_client_LDFLAGS =
 
-alps_tests = tests/t/0680-alps.t
-dist_check_SCRIPTS += $(alps_tests) tests/alps/alps
+alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t
+dist_check_SCRIPTS += $(alps_tests) tests/alps/alps tests/t/alps.sh
 TESTS += $(alps_tests)

@@ -172,10 +172,10 @@ static void command_name(struct command *c, const struct adapter_job *jobs, size
 static char *resources_variable(const struct adapter_job *job)
 {
     const struct adapter_resources *r = &job->resources;
-    json_t *json = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:I, s:s?, s:s?, s:O*}", "nodes", r->nodes, "tasks", r->tasks,
+    json_t *json = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:I, s:s?, s:s?, s:s?, s:O*}", "nodes", r->nodes, "tasks", r->tasks,
                              "cpus_per_task", r->cpus_per_task, "gpus", r->gpus, "copies", r->copies, "memory",
-                             (json_int_t)r->memory, "whole_nodes", r->whole_nodes, "walltime_ms", (json_int_t)r->walltime_ms,
-                             "queue", r->queue, "account", r->account, "extra", (json_t *)r->extra);
+                             (json_int_t)r->memory, "whole_nodes", r->whole_nodes, "together", r->together, "walltime_ms", (json_int_t)r->walltime_ms,
+                             "queue", r->queue, "account", r->account, "launcher", r->launcher, "extra", (json_t *)r->extra);
     char *text = json_dumps(json, JSON_COMPACT), *variable = xasprintf("RESOURCES=%s", text ? text : "{}");
 
     free(text);

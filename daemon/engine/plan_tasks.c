@@ -113,7 +113,7 @@ static void begin(struct planner *p, const struct spec_task *task, char *id, cha
                                    .id = id,
                                    .dir = dir,
                                    .path = p->path,
-                                   .launcher = task->launcher,
+                                   .launcher = task->resources.launcher,
                                    .ntasks = task->resources.tasks,
                                    .success_file = task == &spec->members ? spec->success_file : NULL,
                                    .resume = resume,

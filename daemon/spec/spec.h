@@ -11,7 +11,6 @@ struct spec_task {
     const json_t *command; /* array of strings */
     const json_t *env;     /* object of strings, or NULL */
     struct adapter_resources resources;
-    const char *launcher;     /* NULL: none */
     int64_t grace_ms;
     bool tmpdir; /* its jobs have a temporary directory */
 };

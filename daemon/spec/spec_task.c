@@ -32,7 +32,7 @@ int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *
         jsonx_duration(res, place, "walltime", JSONX_OPTIONAL, 1000, &r->walltime_ms, err) < 0 ||
         jsonx_string(res, place, "queue", JSONX_OPTIONAL, &r->queue, err) < 0 ||
         jsonx_string(res, place, "account", JSONX_OPTIONAL, &r->account, err) < 0 ||
-        jsonx_string(res, place, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
+        jsonx_string(res, place, "launcher", JSONX_OPTIONAL, &r->launcher, err) < 0 ||
         jsonx_strings(res, place, "extra", JSONX_OPTIONAL, 0, &r->extra, err) < 0 ||
         jsonx_bool(res, place, "tmpdir", JSONX_OPTIONAL, &task->tmpdir, err) < 0)
         return -1;

@@ -169,6 +169,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
     if (json_object_get(obj, "checkpoint") != NULL)
         return error_at(err, "spec_unsupported", "/training/checkpoint", "checkpoints of trainings are not built yet");
     spec->training.resources.copies = (int)spec->ranks;
+    spec->training.resources.together = true;
     spec->buffer = json_object_get(obj, "buffer");
     spec->has_training = true;
     return 0;

@@ -10,7 +10,8 @@ rnnpythondir = $(pkgdatadir)/python/stretto/examples
 dist_rnnpython_DATA = $(rnn_python)
 
 rnnspecdir = $(pkgdatadir)/examples/rnn
-dist_rnnspec_DATA = examples/rnn/rnn.json examples/rnn/README.md
+dist_rnnspec_DATA = examples/rnn/rnn.json examples/rnn/rnn-alps.json examples/rnn/rnn-slurm.json examples/rnn/README.md
 
-dist_check_SCRIPTS += tests/t/0340-rnn.t
-TESTS += tests/t/0340-rnn.t
+rnn_tests = tests/t/0340-rnn.t tests/t/0341-rnn-alps.t tests/t/0342-rnn-slurm.t
+dist_check_SCRIPTS += $(rnn_tests) tests/t/rnn.sh
+TESTS += $(rnn_tests)

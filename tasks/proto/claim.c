@@ -18,16 +18,18 @@
 #define TMPDIR_NAME "/stretto-job-XXXXXX"
 #define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and sockets have names */
 
-int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err)
+/* `path` is taken over. */
+static int make(char *path, const char *tmpdir, const char *gpus, const char *application, struct error *err)
 {
-    char boot_id[BOOT_ID_SIZE], host[64] = "", *path = xasprintf("%s/claim.json", jobdir);
+    char boot_id[BOOT_ID_SIZE], host[64] = "";
     json_t *value;
     int rc, saved;
 
     gethostname(host, sizeof host - 1);
-    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*}", "version", 1, "pid", (int)getpid(), "start_time",
+    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*}", "version", 1, "pid", (int)getpid(), "start_time",
                       (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id), "host", host,
-                      "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus", gpus && *gpus ? gpus : NULL);
+                      "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus", gpus && *gpus ? gpus : NULL,
+                      "application", application);
     rc = file_create_json(path, value, 0600, err);
     saved = errno;
     json_decref(value);
@@ -36,9 +38,40 @@ int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct 
     return rc;
 }
 
+int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err)
+{
+    return make(xasprintf("%s/claim.json", jobdir), tmpdir, gpus, NULL, err);
+}
+
+int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err)
+{
+    return make(xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, application, err);
+}
+
+int claim_join(const char *jobdir, const char *application, struct error *err)
+{
+    struct claim claim;
+
+    while (claim_read(jobdir, &claim, err) < 0) {
+        if (errno == EBADMSG) /* the daemon's, which has given the job up */
+            errno = EEXIST;
+        else if (errno == ENOENT && make(xasprintf("%s/claim.json", jobdir), NULL, NULL, application, err) == 0)
+            return 0;
+        else if (errno == EEXIST) /* by now */
+            continue;
+        return -1;
+    }
+    if (strcmp(claim.application, application) == 0)
+        return 0;
+    error_set(err, "claim", "%s/claim.json: %s%s has this job, and not application %s", jobdir,
+              claim.application[0] ? "application " : "another runner", claim.application, application);
+    errno = EEXIST;
+    return -1;
+}
+
 int claim_read(const char *jobdir, struct claim *out, struct error *err)
 {
-    const char *boot_id = NULL, *host = "", *tmpdir = "", *gpus = "";
+    const char *boot_id = NULL, *host = "", *tmpdir = "", *gpus = "", *application = "";
     char *path = xasprintf("%s/claim.json", jobdir);
     json_t *root = file_read_json(path, err);
     int64_t version, pid = 0, start = 0;
@@ -55,12 +88,14 @@ int claim_read(const char *jobdir, struct claim *out, struct error *err)
         jsonx_string(root, "", "host", JSONX_OPTIONAL, &host, err) == 0 &&
         jsonx_string(root, "", "tmpdir", JSONX_OPTIONAL, &tmpdir, err) == 0 &&
         jsonx_string(root, "", "gpus", JSONX_OPTIONAL, &gpus, err) == 0 &&
+        jsonx_string(root, "", "application", JSONX_OPTIONAL, &application, err) == 0 &&
         jsonx_number(root, "", "time", JSONX_OPTIONAL, &out->time, err) == 0) {
         out->pid = (pid_t)pid;
         out->start_time = (unsigned long long)start;
         snprintf(out->boot_id, sizeof out->boot_id, "%s", boot_id);
         snprintf(out->host, sizeof out->host, "%s", host);
         snprintf(out->tmpdir, sizeof out->tmpdir, "%s", tmpdir);
+        snprintf(out->application, sizeof out->application, "%s", application);
         snprintf(out->gpus, sizeof out->gpus, "%s", gpus);
         rc = 0;
     }

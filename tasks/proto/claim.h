@@ -6,6 +6,7 @@
 #include "common/process.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct claim {
     pid_t pid;
@@ -15,10 +16,18 @@ struct claim {
     double time;
     char tmpdir[128]; /* STRETTO_TMPDIR of the job; "" where it has none */
     char gpus[1024];  /* those that the job was given, separated by commas; "" none */
+    char application[64]; /* of the job's many runners, the one that they are processes of; "": it has one runner */
 };
 
 /* Claim the job of this directory for the calling process; tmpdir, gpus: as above, or NULL. errno EEXIST where another has it. */
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err);
+
+/* Where a job's tasks have a runner each, all of them processes of one application: claim the job for the application, or find that
+ * one of its processes has. errno EEXIST where another application has it, or somebody else. */
+int claim_join(const char *jobdir, const char *application, struct error *err);
+
+/* … and besides the task of this rank, in claim-RANK.json: whoever starts an application might start a rank of it twice. */
+int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err);
 
 /* errno ENOENT where there is none, EBADMSG where it is no claim. */
 int claim_read(const char *jobdir, struct claim *out, struct error *err);

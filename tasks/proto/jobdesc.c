@@ -240,6 +240,12 @@ struct jobdesc *jobdesc_read(const char *path, struct error *err)
     return desc;
 }
 
+void jobdesc_keep(struct jobdesc *desc, size_t task)
+{
+    desc->tasks[0] = desc->tasks[task];
+    desc->ntasks = 1;
+}
+
 void jobdesc_free(struct jobdesc *desc)
 {
     int saved = errno;

@@ -64,6 +64,9 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err);
 /* From a file; errno ENOENT where there is none. */
 struct jobdesc *jobdesc_read(const char *path, struct error *err);
 
+/* Only this of its tasks, which there is. */
+void jobdesc_keep(struct jobdesc *desc, size_t task);
+
 void jobdesc_free(struct jobdesc *desc);
 
 #endif

@@ -8,6 +8,7 @@
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
 #include "tasks/runner/pilot.h"
+#include "tasks/runner/rank.h"
 #include "tasks/runner/run.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/shell.h"
@@ -31,6 +32,10 @@ struct options {
     pid_t daemon; /* our parent, then */
     int letter; /* that it wrote, in place of job.json; -1: none */
     const char *gpus; /* ids of those that the job was given, separated by commas; NULL: nobody keeps count of them */
+    const char **launch; /* words of a command, see task.h; NULL: none */
+    size_t n_launch;
+    bool is_rank;
+    struct rank rank; /* then */
     bool pilot, node; /* jobdir is a pilot's: on the first node of its allocation, on any */
 };
 
@@ -132,7 +137,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
     struct job job = {.desc = desc, .watched = options->local, .daemon = options->daemon, .letter = options->letter,
-                      .gpus = options->gpus, .tmpdir = tmpdir};
+                      .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank, .launch = options->launch};
     struct error err;
     int rc;
 
@@ -219,6 +224,32 @@ static char *find_jobdir(const struct options *options, struct error *err)
     return jobdir;
 }
 
+/* Its own task is left of the descriptor. False: there is none for it. */
+static bool keep_own(const struct options *options, struct jobdesc *desc)
+{
+    if (options->rank.number >= (int64_t)desc->ntasks) {
+        log_info("rank %lld: the job has %zu tasks", (long long)options->rank.number, desc->ntasks);
+        return false;
+    }
+    jobdesc_keep(desc, (size_t)options->rank.number);
+    return true;
+}
+
+static int claim(const struct options *options, const char *jobdir, const char *tmpdir, struct error *err)
+{
+    return options->is_rank ? claim_make_rank(jobdir, options->rank.number, options->rank.application, tmpdir, err)
+                            : claim_make(jobdir, tmpdir, options->gpus, err);
+}
+
+/* The exit status for a claim that was not made. */
+static int not_claimed(const struct error *err)
+{
+    int status = errno == EEXIST ? EX_TEMPFAIL : not_made(EX_IOERR);
+
+    log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, NULL, "%s", err->text);
+    return status;
+}
+
 static int run_directory(const struct options *options, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     struct jobdesc *desc;
@@ -227,20 +258,23 @@ static int run_directory(const struct options *options, const char *jobdir, int 
     struct error err;
     int status;
 
-    if (claimed_before(jobdir))
-        return EX_TEMPFAIL;
+    if (options->is_rank ? claim_join(jobdir, options->rank.application, &err) < 0 : claimed_before(jobdir))
+        return options->is_rank ? not_claimed(&err) : EX_TEMPFAIL;
     desc = read_descriptor(options, jobdir);
     if (desc == NULL)
         return EX_CONFIG;
+    if (options->is_rank && !keep_own(options, desc)) {
+        jobdesc_free(desc);
+        return 0;
+    }
     tmpdir = desc->tmpdir ? name : NULL;
     if ((status = make_directories(desc)) != 0) {
         ;
     } else if (tmpdir != NULL && job_tmpdir_name(name, sizeof name, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
-    } else if (claim_make(jobdir, tmpdir, options->gpus, &err) < 0) {
-        status = errno == EEXIST ? EX_TEMPFAIL : not_made(EX_IOERR);
-        log_line(status == EX_TEMPFAIL ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, NULL, "%s", err.text);
+    } else if (claim(options, jobdir, tmpdir, &err) < 0) {
+        status = not_claimed(&err);
     } else {
         status = run_claimed(options, desc, jobdir, tmpdir, signal_fd, started_ms);
     }
@@ -250,10 +284,18 @@ static int run_directory(const struct options *options, const char *jobdir, int 
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] JOBDIR\n"
+    fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] [--launch=WORD]... JOBDIR\n"
+                    "       stretto-run --rank JOBDIR\n"
                     "       stretto-run --pilot|--pilot-node JOBDIR\n"
                     "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts it.\n");
     return EX_USAGE;
+}
+
+static void add_launch(struct options *options, const char *word)
+{
+    options->launch = xrealloc(options->launch, options->n_launch + 2, sizeof *options->launch);
+    options->launch[options->n_launch++] = word;
+    options->launch[options->n_launch] = NULL;
 }
 
 static bool read_options(int argc, char **argv, struct options *options)
@@ -267,6 +309,10 @@ static bool read_options(int argc, char **argv, struct options *options)
             options->letter = 0;
         else if (strncmp(argv[i], "--gpus=", 7) == 0)
             options->gpus = argv[i] + 7;
+        else if (strncmp(argv[i], "--launch=", 9) == 0)
+            add_launch(options, argv[i] + 9);
+        else if (strcmp(argv[i], "--rank") == 0)
+            options->is_rank = true;
         else if (strcmp(argv[i], "--pilot") == 0)
             options->pilot = true;
         else if (strcmp(argv[i], "--pilot-node") == 0)
@@ -317,8 +363,9 @@ int main(int argc, char **argv)
 {
     int64_t started_ms = time_monotonic_ms();
     struct options options = {.daemon = getppid(), .letter = -1};
+    static char name[40];
     struct error err;
-    int signal_fd;
+    int signal_fd, status;
 
     if (shell_is_meant(argc, argv))
         return shell_become(argc, argv);
@@ -338,6 +385,15 @@ int main(int argc, char **argv)
         return usage();
     if (options.local)
         cpus_disown();
+    if (options.is_rank) {
+        if (rank_find(&options.rank, &err) < 0) {
+            log_error("%s", err.text);
+            return EX_USAGE;
+        }
+        snprintf(name, sizeof name, "stretto-run %lld", (long long)options.rank.number);
+        log_init(name, LOG_LEVEL_INFO);
+        rank_guard(signal_fd);
+    }
     if (options.pilot || options.node) {
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         return pilot_main(options.jobdir, options.node, signal_fd);
@@ -346,5 +402,7 @@ int main(int argc, char **argv)
         log_error("%s", err.text);
         return EX_OSERR;
     }
-    return run(&options, signal_fd, started_ms);
+    status = run(&options, signal_fd, started_ms);
+    free(options.launch);
+    return status;
 }

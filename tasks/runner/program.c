@@ -89,15 +89,18 @@ static char *fill_in(const char *text, const char *checkpoint)
     return longer;
 }
 
-int program_init(struct program *p, const struct jobdesc_task *task, const char *path, const char *checkpoint,
-                 struct error *err)
+int program_init(struct program *p, const struct jobdesc_task *task, const char *const *launch, const char *path,
+                 const char *checkpoint, struct error *err)
 {
     const char *name = json_string_value(json_array_get(task->argv, 0)), *launcher = task->launcher;
-    size_t n = 0, i;
+    const char *only[2] = {0};
+    size_t n = 0, more = 0, i;
     json_t *arg;
 
     memset(p, 0, sizeof *p);
-    if (launcher != NULL && strcmp(launcher, "mpiexec") == 0) {
+    if (launcher != NULL && launch != NULL) {
+        launcher = launch[0];
+    } else if (launcher != NULL && strcmp(launcher, "mpiexec") == 0) {
         char *program;
 
         launcher = STRETTO_MPIEXEC;
@@ -113,9 +116,17 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     p->file = find(launcher ? launcher : name, path, task->dir, err);
     if (p->file == NULL)
         return -1;
-    p->argv = xcalloc(json_array_size(task->argv) + json_array_size(task->resume) + 4, sizeof *p->argv);
+    only[0] = launcher;
+    if (launcher == NULL || launch == NULL)
+        launch = only;
+    while (launch[more] != NULL)
+        more++;
+    p->argv = xcalloc(more + json_array_size(task->argv) + json_array_size(task->resume) + 4, sizeof *p->argv);
     if (launcher != NULL) {
-        p->argv[n++] = xstrdup(launcher);
+        while (n < more) {
+            p->argv[n] = xstrdup(launch[n]);
+            n++;
+        }
         p->argv[n++] = xstrdup("-n");
         p->argv[n++] = xasprintf("%lld", (long long)task->ntasks);
     }

@@ -358,6 +358,8 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
     struct job_ended ended = {.time = (double)time_now_ms() / 1000};
     char *path;
 
+    if (r->job->shared)
+        return 0;
     if (r->stop == STOP_NONE && answer_letter(r->job, r->tasks, r->ntasks))
         return 0;
     path = xasprintf("%s/ended.json", jobdir);

@@ -21,6 +21,8 @@ struct job {
     int letter;   /* to answer to it with what became of the tasks; -1: none */
     const char *gpus; /* to be divided among the tasks, separated by commas; NULL: nobody keeps count of GPUs */
     struct cpus cpus; /* to be divided likewise; none: they are not the job's own, or its one task has them all */
+    bool shared; /* other runners have the rest of its tasks: that it has ended is not ours to tell */
+    const char *const *launch; /* the command that starts tasks with a launcher, in place of it; NULL: as they say */
     const char *tmpdir; /* NULL: it asked for none */
     struct watch *watch; /* of directories with checkpoints; NULL: none */
     int64_t deadline; /* Unix seconds; 0: none */

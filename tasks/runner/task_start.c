@@ -203,7 +203,7 @@ static int try_start(struct task *t, struct error *err)
     t->rec.resumed = t->checkpoints.resumed;
     if (resume != NULL)
         environment_set(env, "STRETTO_RESUME", resume);
-    if (program_init(&program, t->desc, environment_get(env, "PATH"), resume, err) < 0)
+    if (program_init(&program, t->desc, t->job->launch, environment_get(env, "PATH"), resume, err) < 0)
         goto out;
     fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[0] < 0) {

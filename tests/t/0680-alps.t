@@ -6,14 +6,10 @@ TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
-# --- an ALPS of the test's own: a reservation of three nodes with 8 CPUs
-mkdir -p alps/bin
-for name in aprun apstat apkill; do ln -s "$srcdir/tests/alps/alps" "alps/bin/$name"; done
-echo "3-5 8" >alps/nodes
-touch alps/counts
-PATH=$T/alps/bin:$PATH
+# shellcheck source=tests/t/alps.sh
+. "$srcdir/tests/t/alps.sh"
+alps_start 3-5 8
 aprun_count() { grep -c '^aprun ' alps/counts; }
-placed() { apstat -u me | awk 'NR > 2 { print $1 }'; }
 
 # --- the conformance suite
 echo "1-3 8" >alps/nodes
@@ -21,8 +17,7 @@ conforms alps '{"nids": "1-%d", "pause": "10ms", "environment": ["STRETTO_TEST"]
 echo "3-5 8" >alps/nodes
 
 # --- outside of an allocation it refuses
-jq -n '{python: "/bin/true", adapters: {alps: {cpus: 8, pause: "50ms", poll: "1s", extra: ["-j", "1"],
-	environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
+alps_config cpus 8 extra '["-j", "1"]'
 jq -n '{name: "by-alps", adapter: "alps", width: 30, pack: 2, members: {retries: 1, parameters: {grid: {x: [0, 1, 2, 3, 4, 5, 6, 7]}},
 	resources: {walltime: "1h", memory: "10MiB", cpus_per_task: 4, extra: ["-cc", "none"]},
 	command: ["sh", "-c", "echo {x} >>$HOME/ran; while ! test -e $HOME/go; do sleep 0.1; done; env >env; echo hello {x}; [ {x} != 3 ] || exit 7"]}}' >spec.json
@@ -36,18 +31,22 @@ stop_daemon
 export COBALT_PARTNAME=3-5 COBALT_JOBID=77 STRETTO_TOKEN=secret
 start_daemon --config config.json
 unset STRETTO_TOKEN
-jq '.members.resources.nodes = 2' spec.json >big.json
-is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" \
-	"422 resources_impossible /members/resources/nodes" "a job has one node"
-jq '.members.resources.tasks = 2' spec.json >big.json
-is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" \
-	"422 resources_impossible /members/resources/tasks" "and the CPUs that it has"
+refused() { # POINTER JQ NAME
+	jq "$2" spec.json >big.json
+	is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" "422 resources_impossible /members/resources$1" "$3"
+}
+refused /nodes '.pack = 8 | .members.resources.nodes = 4' "there are three nodes"
+refused /nodes '.pack = 1 | .members.resources.nodes = 2' "one process has no two of them"
+refused /launcher '.members.resources.launcher = "aprun"' "programs that aprun starts share no nodes"
+refused /extra '.members.resources.extra = ["-N", "2"]' "what the adapter gives to aprun is not given twice"
+refused /tasks '.pack = 6 | .members.resources.nodes = 2' "three members of four CPUs are too many for a node"
+refused /tasks '.members.resources.tasks = 2' "and so are two of two tasks"
 touch "$HOME/ran"
 before=$(aprun_count)
 id=$(submit spec.json)
 ok "two members run on each of the nodes" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 6 ]'
 is "$(placed | wc -l)" 3 "each node has one application"
-like "$(grep '^aprun ' alps/counts | tail -n 1)" '^aprun -j 1 -cc none -n 1 -N 1 -L [345] -d 8 -m 20m /bin/sh ' "as it was asked for"
+like "$(grep '^aprun ' alps/counts | tail -n 1)" '^aprun -j 1 -cc none -n 2 -N 2 -L [345] -d 4 -m 10m /bin/sh ' "as it was asked for"
 is "$(api GET "/v1/ensembles/$id" | jq -c '[.members.running, .members.submitted]')" "[6,2]" "the others wait"
 kill_daemon
 start_daemon --config config.json

@@ -95,10 +95,11 @@ static void the_allocation_is_found(void **state)
 
 static struct alps_files read_with(const char *log)
 {
-    struct alps_files files;
+    struct alps_files files = {0};
 
     put("aprun.log", log);
     alps_files_read(dir, &files);
+    alps_files_fini(&files);
     return files;
 }
 
@@ -135,7 +136,7 @@ static void an_aprun_is_known_by_what_it_wrote(void **state)
 {
     char stat[1024], text[1100];
     FILE *f = fopen("/proc/self/stat", "r");
-    struct alps_files files;
+    struct alps_files files = {0};
     char *end;
 
     assert_non_null(f);
@@ -143,25 +144,64 @@ static void an_aprun_is_known_by_what_it_wrote(void **state)
     fclose(f);
     alps_files_read(dir, &files);
     assert_false(files.begun);
-    snprintf(text, sizeof text, "17\n%s", stat);
+    snprintf(text, sizeof text, "17,19\n%s", stat);
     put("aprun", text);
     put("apid", "96757362\n");
+    alps_files_fini(&files);
     alps_files_read(dir, &files);
     assert_true(files.begun);
     assert_int_equal(files.pid, getpid());
-    assert_int_equal(files.nid, 17);
+    assert_string_equal(files.nids, "17,19");
     assert_true(files.apid == 96757362);
     end = strrchr(text, ')');
     for (int field = 0; field < 20; field++) /* to field 22, whose first digit is made another */
         end = strchr(end + 1, ' ');
     end[1] = end[1] == '1' ? '2' : '1';
     put("aprun", text);
+    alps_files_fini(&files);
     alps_files_read(dir, &files);
     assert_true(files.begun);
     assert_int_equal(files.pid, 0);
     put("aprun", "nonsense");
+    alps_files_fini(&files);
     alps_files_read(dir, &files);
     assert_int_equal(files.pid, 0);
+    alps_files_fini(&files);
+}
+
+static void assert_shape(struct adapter_resources want, enum alps_kind kind, int n, int each, int nodes, int depth, int mib)
+{
+    struct adapter a = {.aprun = "/opt/cray/bin/aprun"};
+    struct alps_shape shape;
+    int *ones[] = {&want.nodes, &want.tasks, &want.cpus_per_task, &want.copies};
+
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+        *ones[i] = *ones[i] != 0 ? *ones[i] : 1;
+    alps_shape(&a, &want, &shape);
+    assert_int_equal(shape.kind, kind);
+    assert_int_equal(shape.n, n);
+    assert_int_equal(shape.each, each);
+    assert_int_equal(shape.nodes, nodes);
+    assert_int_equal(shape.depth, depth);
+    assert_int_equal(shape.mib, mib);
+}
+
+#define WANT(...) ((struct adapter_resources){__VA_ARGS__}) /* what is left out is 1 */
+#define MIB * (1 << 20)
+
+static void jobs_have_their_shape(void **state)
+{
+    assert_shape(WANT(.cpus_per_task = 4), ALPS_ONE, 1, 1, 1, 4, 0);
+    assert_shape(WANT(.tasks = 3, .cpus_per_task = 4, .copies = 2, .memory = 10 MIB), ALPS_ONE, 1, 1, 1, 24, 20);
+    assert_shape(WANT(.copies = 4, .together = true), ALPS_ONE, 1, 1, 1, 4, 0); /* a training's ranks */
+    assert_shape(WANT(.copies = 10, .cpus_per_task = 4, .memory = 10 MIB - 1), ALPS_RANKS, 10, 10, 1, 4, 10);
+    assert_shape(WANT(.copies = 20, .nodes = 2), ALPS_RANKS, 20, 10, 2, 1, 0);
+    assert_shape(WANT(.copies = 4, .nodes = 3), ALPS_RANKS, 4, 2, 2, 1, 0);
+    assert_shape(WANT(.copies = 3, .nodes = 8), ALPS_RANKS, 3, 1, 3, 1, 0); /* the last members of an ensemble */
+    assert_shape(WANT(.copies = 1, .nodes = 2), ALPS_ONE, 1, 1, 1, 1, 0);
+    assert_shape(WANT(.tasks = 64, .nodes = 2, .cpus_per_task = 2, .memory = 65 MIB, .launcher = "aprun"), ALPS_LAUNCHES, 64, 32, 2, 2, 2);
+    assert_shape(WANT(.tasks = 2, .launcher = "/opt/cray/bin/aprun"), ALPS_LAUNCHES, 2, 2, 1, 1, 0);
+    assert_shape(WANT(.tasks = 2, .launcher = "mpiexec"), ALPS_ONE, 1, 1, 1, 2, 0);
 }
 
 int main(void)
@@ -170,6 +210,7 @@ int main(void)
         cmocka_unit_test(lists_of_nodes_are_read),
         cmocka_unit_test_setup_teardown(the_allocation_is_found, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(ends_are_read, open_dir, close_dir),
+        cmocka_unit_test(jobs_have_their_shape),
         cmocka_unit_test_setup_teardown(an_aprun_is_known_by_what_it_wrote, open_dir, close_dir),
     };
 

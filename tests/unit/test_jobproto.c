@@ -254,6 +254,36 @@ static void a_job_is_claimed_once(void **state)
     assert_false(claim_alive(&claim));
 }
 
+/* By the processes of one application, whichever of them comes first, and by no others. */
+static void a_job_is_claimed_by_many(void **state)
+{
+    const char *given_up = "{\"version\": 1, \"given_up\": true, \"time\": 1.5}";
+    struct claim claim;
+    struct error err;
+
+    unlink(in_dir("claim.json")); /* of the test before */
+    assert_int_equal(claim_join(dir, "1324249", &err), 0);
+    assert_int_equal(claim_join(dir, "1324249", &err), 0);
+    assert_int_equal(claim_join(dir, "1324250", &err), -1);
+    assert_int_equal(errno, EEXIST);
+    assert_non_null(strstr(err.text, "application 1324249 has this job"));
+    assert_int_equal(claim_make(dir, NULL, NULL, &err), -1);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
+    assert_string_equal(claim.application, "1324249");
+    assert_int_equal(claim_make_rank(dir, 3, "1324249", "/tmp/stretto-job-abcdef", &err), 0);
+    assert_int_equal(claim_make_rank(dir, 4, "1324249", NULL, &err), 0);
+    assert_int_equal(claim_make_rank(dir, 3, "1324249", NULL, &err), -1); /* twice */
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(unlink(in_dir("claim.json")), 0);
+    assert_int_equal(claim_make(dir, NULL, NULL, &err), 0);
+    assert_int_equal(claim_join(dir, "1324249", &err), -1); /* one runner has all of it */
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(file_write_whole(in_dir("claim.json"), given_up, strlen(given_up), 0600, &err), 0);
+    assert_int_equal(claim_join(dir, "1324249", &err), -1); /* the daemon waits for it no more */
+    assert_int_equal(errno, EEXIST);
+}
+
 static void a_temporary_directory_is_private_and_goes(void **state)
 {
     char path[128], below[160];
@@ -347,6 +377,7 @@ int main(void)
         cmocka_unit_test(broken_exit_records_are_refused),
         cmocka_unit_test(ended_survives_the_round_trip),
         cmocka_unit_test(a_job_is_claimed_once),
+        cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
         cmocka_unit_test(control_messages),
         cmocka_unit_test(a_nudge_arrives_and_its_absence_does_not_block),
