@@ -61,11 +61,12 @@ e2e_tests = \
 	tests/t/0780-parameter-files.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
+	tests/t/0787-families-slurm.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
-EXTRA_DIST += tests/t/epochs.sh tests/t/checkpoint-member.py
+EXTRA_DIST += tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
 
 # What kills, and what is killed; without sanitizers, since they are loaded into and run by programs of all sorts.
 check_LTLIBRARIES += tests/t/killer.la
