@@ -40,6 +40,7 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh t
 # The daemon as a whole.
 e2e_tests = \
 	tests/t/0675-pilots.t \
+	tests/t/0677-refill.t \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0720-members.t \
@@ -61,7 +62,6 @@ e2e_tests = \
 	tests/t/0780-parameter-files.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
-	tests/t/0787-families-slurm.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
