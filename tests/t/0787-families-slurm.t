@@ -26,7 +26,7 @@ members_in() {
 }
 # long_in QUEUE: one that has much time, and takes it
 long_in() {
-	family_spec 1 100 ".adapter = \"slurm\" | .members.resources |= {walltime: \"20m\", queue: \"$1\"} | .members.command[2] = \"$T/pace\""
+	family_spec 1 150 ".adapter = \"slurm\" | .members.resources |= {walltime: \"20m\", queue: \"$1\"} | .members.command[2] = \"$T/pace\""
 	submit spec.json
 }
 over() { is_over "$B" && is_over "$C"; }
@@ -66,7 +66,7 @@ interrupt() { # KIND
 }
 
 # --- with much time: ended by Slurm's own limit, which somebody made shorter (it looks every 30 s), and preempted in two ways
-echo 0.5 >pace
+echo 1 >pace
 A=$(long_in slots1) D=$(long_in main) E=$(long_in yield)
 for each in "$A" "$D" "$E"; do wait_for 60 '[ -e $STATE/run/e$each/members/0/0/checkpoint/epoch-2.ckpt ]'; done
 scontrol update "JobId=$(squeue -h -t R -p slots1 -o %i)" TimeLimit=0
@@ -92,12 +92,13 @@ diag "$members members, interruptions: $(sort happened | uniq -c | xargs)"
 diag "attempts: $(db "SELECT outcome || ' ' || count(*) FROM attempt GROUP BY outcome" | xargs)"
 is "$(sort -u happened | xargs)" "$(printf '%s\n' "${kinds[@]}" | sort | xargs)" "though they were interrupted in every way"
 
-ok "Slurm has ended one at its time limit" wait_for 60 'slurm_jobs | grep -q " TIMEOUT$"'
-echo 0.05 >pace
+job=$(api GET "/v1/ensembles/$A/members/0" | jq -r '.attempts[0].job')
+ok "Slurm has ended one at its time limit" wait_for 90 'slurm_jobs | grep -q "^$job [0-9]* TIMEOUT$"'
+echo 0.02 >pace
 for each in "$A" "$D" "$E"; do
 	ok "one that had much time comes to its end" wait_for 60 "is_over $each"
 	like "$(family "$each" '[.family.members.succeeded, .family.follow_ups]')" '^\[1,[1-9]' "in a follow-up"
-	is "$(family_faults "$each" 1 100)" "" "which went on where it was interrupted"
+	is "$(family_faults "$each" 1 150)" "" "which went on where it was interrupted"
 	is "$(db "SELECT outcome FROM attempt WHERE ensemble = $each")" cancelled "by somebody else"
 done
 diag "jobs: $(slurm_jobs | cut -d " " -f 3 | sort | uniq -c | xargs)"
