@@ -14,7 +14,7 @@ start_daemon --config "$T/config.json"
 # --- made by themselves
 family_spec 3 12 '.follow_up = {auto: true}'
 A=$(submit "$T/spec.json")
-wait_for 60 'is_over "$A"' || bail "it does not come to its end by itself"
+wait_for 60 'sleep 0.2; is_over "$A"' || bail "it does not come to its end by itself"
 like "$(family "$A" '[.family.follow_ups, .family.members.succeeded]')" '^\[[1-9][0-9]*,3\]$' "follow-ups are made by themselves until all have succeeded"
 is "$(family_faults "$A" 3 12)" "" "the family is in order"
 is "$(stretto follow-up --all)" "" "and needs no more"
@@ -22,13 +22,13 @@ rm -r "$STATE"/run/e*
 
 family_spec 1 40 '.follow_up = {auto: true, max: 1}'
 B=$(submit "$T/spec.json")
-wait_for 60 '[ "$(family "$B" .family.state)" = "\"complete\"" ]'
+wait_for 60 'sleep 0.2; [ "$(family "$B" .family.state)" = "\"complete\"" ]'
 is "$(family "$B" '[.family.follow_ups, .family.members.unfinished]')" '[1,1]' "no more of them than are allowed"
 like "$(grep -c "has had 1 follow-ups" "$DAEMON_LOG")" '^1$' "which is told"
 newest=$(family "$B" .family.newest)
 api POST "/v1/ensembles/$newest/cancel" '{}' >"$T/out"
 is "$(stretto follow-up "$B" --walltime 20s | cut -d : -f 1)" "ensemble $((newest + 1)) follows up $newest" "somebody may ask for another"
-wait_for 60 'is_over "$B"'
+wait_for 60 'sleep 0.2; is_over "$B"'
 is "$(family "$B" .family.members.succeeded)" 1 "with more time it is the last"
 rm -r "$STATE"/run/e*
 
@@ -43,7 +43,7 @@ kills=0 cuts=0 deadline=$((SECONDS + ${FAMILY_LIMIT:-240} - 20))
 until is_over "$C" || [ $SECONDS -ge $deadline ]; do
 	if [ $((kills % 3)) = 0 ]; then # when all that run have ended, and not at any moment
 		touch "$T/hold"
-		wait_for 60 'newest_is_complete "$C"'
+		wait_for 60 'sleep 0.2; newest_is_complete "$C"'
 	fi
 	kill_daemon 2>/dev/null
 	kills=$((kills + 1))

@@ -54,7 +54,7 @@ interrupt() { # KIND
 	killed) kill_daemon && start_daemon --config config.json ;;
 	cut) # when all that run have ended
 		touch hold
-		wait_for 60 'newest_is_complete $B'
+		wait_for 60 'sleep 0.2; newest_is_complete $B'
 		kill_daemon
 		family_cut "$B"
 		id=$?
@@ -71,7 +71,7 @@ A=$(long_in slots1) D=$(long_in main) E=$(long_in yield)
 for each in "$A" "$D" "$E"; do wait_for 60 '[ -e $STATE/run/e$each/members/0/0/checkpoint/epoch-2.ckpt ]'; done
 scontrol update "JobId=$(squeue -h -t R -p slots1 -o %i)" TimeLimit=0
 others 0.1 >/dev/null
-ok "what is preempted is unfinished, and followed up" wait_for 60 '[ "$(family "$D" .family.follow_ups)" -ge 1 ] && [ "$(family "$E" .family.follow_ups)" -ge 1 ]'
+ok "what is preempted is unfinished, and followed up" wait_for 60 'sleep 0.2; [ "$(family "$D" .family.follow_ups)" -ge 1 ] && [ "$(family "$E" .family.follow_ups)" -ge 1 ]'
 
 # --- with little time, and interrupted in every way besides
 B=$(members_in main)
@@ -93,10 +93,10 @@ diag "attempts: $(db "SELECT outcome || ' ' || count(*) FROM attempt GROUP BY ou
 is "$(sort -u happened | xargs)" "$(printf '%s\n' "${kinds[@]}" | sort | xargs)" "though they were interrupted in every way"
 
 job=$(api GET "/v1/ensembles/$A/members/0" | jq -r '.attempts[0].job')
-ok "Slurm has ended one at its time limit" wait_for 90 'slurm_jobs | grep -q "^$job [0-9]* TIMEOUT$"'
+ok "Slurm has ended one at its time limit" wait_for 90 'sleep 0.5; slurm_jobs | grep -q "^$job [0-9]* TIMEOUT$"'
 echo 0.02 >pace
 for each in "$A" "$D" "$E"; do
-	ok "one that had much time comes to its end" wait_for 60 "is_over $each"
+	ok "one that had much time comes to its end" wait_for 60 "sleep 0.3; is_over $each"
 	like "$(family "$each" '[.family.members.succeeded, .family.follow_ups]')" '^\[1,[1-9]' "in a follow-up"
 	is "$(family_faults "$each" 1 150)" "" "which went on where it was interrupted"
 	is "$(db "SELECT outcome FROM attempt WHERE ensemble = $each")" cancelled "by somebody else"
