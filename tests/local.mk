@@ -40,6 +40,7 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh t
 # The daemon as a whole.
 e2e_tests = \
 	tests/t/0675-pilots.t \
+	tests/t/0677-refill.t \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0720-members.t \
@@ -65,7 +66,7 @@ e2e_tests = \
 	tests/t/0795-keep-output.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
-EXTRA_DIST += tests/t/epochs.sh tests/t/checkpoint-member.py
+EXTRA_DIST += tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
 
 # What kills, and what is killed; without sanitizers, since they are loaded into and run by programs of all sorts.
 check_LTLIBRARIES += tests/t/killer.la

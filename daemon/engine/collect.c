@@ -66,6 +66,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .signal = rec.signal,
         .started_ms = (int64_t)(rec.started * 1000),
         .ended_ms = (int64_t)(rec.ended * 1000),
+        .late = rec.late,
         .recorded = true,
         .resumed = rec.resumed,
         .checkpoints = rec.checkpoints,

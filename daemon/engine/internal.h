@@ -366,6 +366,7 @@ struct outcome {
     char reason[512], host[64];
     int64_t started_ms, ended_ms;
     bool final; /* no retry: it can never run */
+    bool late; /* ATTEMPT_TIMEOUT, and it was started when less than its walltime was left */
     bool recorded; /* by its runner, which says what it went on from: */
     const json_t *resumed;     /* NULL: it began afresh */
     const json_t *checkpoints; /* those of the member that are whole, the newest first; NULL: it is not known */

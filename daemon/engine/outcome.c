@@ -28,6 +28,13 @@ static void fail_or_wait(struct member_row *member, bool fails, int64_t count, i
     member->not_before_ms = now + backoff(count);
 }
 
+/* It costs no retry, but is not endless. */
+static void lose(struct member_row *member, int64_t now)
+{
+    member->losses++;
+    fail_or_wait(member, member->losses > LOSSES_MAX, member->losses, now);
+}
+
 /* It has got further: it can go on from there, in another attempt, or another ensemble. */
 static void stop_here(struct member_row *member, const struct progress *progress)
 {
@@ -74,6 +81,10 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
             stop_here(member, progress);
             break;
         }
+        if (checkpoints && out->late) {
+            lose(member, now);
+            break;
+        }
         if (checkpoints) {
             stall(ens, member, out, progress, now);
             break;
@@ -91,8 +102,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
             stop_here(member, progress);
             break;
         }
-        member->losses++;
-        fail_or_wait(member, member->losses > LOSSES_MAX, member->losses, now);
+        lose(member, now);
         break;
     case ATTEMPT_OPEN:
         break;

@@ -103,9 +103,9 @@ void pilot_hand_over(struct engine *engine, struct live_job *job, const char *de
 
     text_add(&node->orders, "{\"job\":\"%s\",\"dir\":", job->row.name);
     text_json_string(&node->orders, dir);
-    text_add(&node->orders, ",\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld,\"walltime\":%.3f,\"grace\":%.3f,\"descriptor\":",
+    text_add(&node->orders, ",\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld,\"least\":%.3f,\"grace\":%.3f,\"descriptor\":",
              (long long)job->row.size * r->tasks * r->cpus_per_task, (long long)job->row.size * r->gpus,
-             (long long)job->row.size * r->memory, (double)r->walltime_ms / 1000, (double)task->grace_ms / 1000);
+             (long long)job->row.size * r->memory, (double)spec_least_time_ms(job->ensemble->spec) / 1000, (double)task->grace_ms / 1000);
     text_put(&node->orders, descriptor, strlen(descriptor));
     text_put(&node->orders, "}\n", 2);
     free(dir);

@@ -1,7 +1,7 @@
 /* How many pilots an ensemble is to have, and which of their nodes takes the next job of its members.
  *
  * A node is given what it can run at once, and a little more where jobs are short, so that the next one is there when one ends.
- * None is given what could not end within what is left of its time; the pilot itself sees to that, too. Another pilot is asked
+ * None is given what could not end within what is left of its time, nor get to a checkpoint; the pilot itself sees to that, too. Another pilot is asked
  * for as long as members wait that those there are cannot take, and before one ends by as much as the last one had to wait for
  * its turn. */
 #include "daemon/engine/pilot.h"
@@ -52,9 +52,7 @@ int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t 
 /* Is there time for a member in it, `later` from now? */
 static bool has_time(const struct pilot *pilot, int64_t later)
 {
-    int64_t walltime = pilot->job->ensemble->spec->members.resources.walltime_ms;
-
-    return pilot->deadline_ms == 0 || later + walltime <= pilot->deadline_ms;
+    return pilot->deadline_ms == 0 || later + spec_least_time_ms(pilot->job->ensemble->spec) <= pilot->deadline_ms;
 }
 
 static bool takes_jobs(const struct pilot *pilot, int64_t now)
@@ -172,7 +170,7 @@ static void see_to_successors(struct engine *engine, struct live_ensemble *ens, 
             continue;
         staying++;
         if (pilot->deadline_ms != 0)
-            next = least(next, pilot->deadline_ms - ens->spec->members.resources.walltime_ms - alloc->queue_ms + 1);
+            next = least(next, pilot->deadline_ms - spec_least_time_ms(ens->spec) - alloc->queue_ms + 1);
     }
     if (staying < count && now < alloc->not_before)
         next = alloc->not_before;

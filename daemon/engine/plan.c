@@ -103,8 +103,8 @@ static void plan_pilot(const struct engine *engine, const struct live_job *job, 
     json_t *config = json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
                                "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint,
                                "control_key", control_key, "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task,
-                               "memory", (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "member_walltime",
-                               (double)spec->members.resources.walltime_ms / 1000, "flush", !job->adapter->ops->same_host);
+                               "memory", (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "least",
+                               (double)spec_least_time_ms(spec) / 1000, "flush", !job->adapter->ops->same_host);
 
     if (alloc->launcher != NULL)
         json_object_set(config, "launcher", (json_t *)alloc->launcher);

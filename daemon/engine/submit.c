@@ -29,7 +29,10 @@ static int check_allocation(struct known_adapter *adapter, const struct spec *sp
     if (adapter->ops->check(adapter->adapter, &r, err) == 0)
         return 0;
     cpus = strcmp(err->pointer, "/tasks") == 0 || strcmp(err->pointer, "/cpus_per_task") == 0;
-    snprintf(pointer, sizeof pointer, "/allocation%.200s", cpus ? "/cpus" : err->pointer);
+    if (spec->refill)
+        snprintf(pointer, sizeof pointer, "/members/resources%.200s", err->pointer);
+    else
+        snprintf(pointer, sizeof pointer, "/allocation%.200s", cpus ? "/cpus" : err->pointer);
     memcpy(err->pointer, pointer, sizeof pointer);
     return -1;
 }

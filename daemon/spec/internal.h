@@ -12,6 +12,7 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
 int spec_parse_follow_up(struct spec *spec, struct error *err);
 /* The allocation object at /allocation, after the members. */
 int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *err);
+int spec_refill(struct spec *spec, struct error *err); /* once all else is parsed */
 /* The training object at /training. Fills in the buffer's defaults in the object itself. */
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err);
 /* `checkpoint` of members; after their resources. */

@@ -81,8 +81,8 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
 
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "share", "start", "allocation", "training",
-                                       "follow_up", NULL};
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start", "allocation",
+                                       "training", "follow_up", NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL;
 
     spec->adapter = "local";
@@ -99,6 +99,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
         jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
+        jsonx_bool(spec->json, "", "refill", JSONX_OPTIONAL, &spec->refill, err) < 0 ||
         jsonx_int(spec->json, "", "share", JSONX_OPTIONAL, 1, 1000, &spec->share, err) < 0 ||
         jsonx_object(spec->json, "", "allocation", JSONX_OPTIONAL, &allocation, err) < 0 ||
         jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
@@ -106,7 +107,8 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     spec->members.resources.copies = (int)spec->pack;
     if (parse_start(spec, training != NULL, err) < 0 ||
         (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
-        (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0))
+        (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0) ||
+        (spec->refill && spec_refill(spec, err) < 0))
         return -1;
     return spec_parse_follow_up(spec, err);
 }

@@ -47,10 +47,11 @@ struct spec {
     int64_t retries;
     int64_t width;
     int64_t pack;
+    bool refill; /* jobs of as many members as `pack` says take others when some have ended: as allocations of that size, */
     int64_t share; /* of the places of an adapter, where several ensembles want them */
     bool follows_up;    /* follow-ups are made by themselves, */
     int64_t follow_ups; /* as long as the family has fewer than these */
-    bool has_allocation;
+    bool has_allocation; /* and this, too, is true then, and pack 1 */
     struct spec_allocation allocation;
     bool has_training;
     bool members_first; /* the training is submitted once a member runs, instead of before all */
@@ -66,8 +67,9 @@ struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err
 /* The file that the spec takes its parameters from, checked as a path: 1 and *path (borrowed), 0 where there is none or
  * spec_parse() will tell what is wrong, -1. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
-/* What a member must have left to be started at all, where the time that is left is known: less cannot bring it to a
- * checkpoint. */
+/* What a member must have left to be started at all, where the time that is left is known. One that is warned before the end can go
+ * on from what it has then; as long before the warning as after it brings it there, or half of what it ever has before that. Any
+ * other needs its walltime; 0: it has none. */
 int64_t spec_least_time_ms(const struct spec *spec);
 void spec_destroy(struct spec *spec);
 

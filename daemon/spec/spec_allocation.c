@@ -1,4 +1,5 @@
-/* `allocation`: large jobs that the batch system is asked for, in which members run. */
+/* `allocation`: large jobs that the batch system is asked for, in which members run; and `refill`, by which jobs of several members
+ * are such. */
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #define AT "/allocation"
+#define COUNT_MAX 1000
 #define IDLE_MS 60000
 #define GRACE_MORE_MS 10000 /* than a member's: until the pilot has written down how all of them ended */
 
@@ -56,7 +58,7 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
     *r = (struct adapter_resources){.copies = 1, .cpus_per_task = 1, .queue = spec->members.resources.queue,
                                     .account = spec->members.resources.account};
     if (jsonx_only(obj, AT, keys, err) < 0 || jsonx_int(obj, AT, "nodes", JSONX_OPTIONAL, 1, 100000, &nodes, err) < 0 ||
-        jsonx_int(obj, AT, "count", JSONX_OPTIONAL, 1, 1000, &alloc->count, err) < 0 ||
+        jsonx_int(obj, AT, "count", JSONX_OPTIONAL, 1, COUNT_MAX, &alloc->count, err) < 0 ||
         jsonx_int(obj, AT, "cpus", JSONX_OPTIONAL, 1, 10000, &alloc->cpus, err) < 0 ||
         jsonx_int(obj, AT, "gpus", JSONX_OPTIONAL, 0, 10000, &alloc->gpus, err) < 0 ||
         jsonx_size(obj, AT, "memory", JSONX_OPTIONAL, &alloc->memory, err) < 0 ||
@@ -78,4 +80,47 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
     alloc->grace_ms = spec->members.grace_ms + GRACE_MORE_MS;
     spec->has_allocation = true;
     return check_members(spec, err);
+}
+
+/* What is left of a job's time is never a whole walltime again: members must be able to use less. */
+static int check_refill(const struct spec *spec, struct error *err)
+{
+    if (spec->has_allocation)
+        return error_at(err, "spec_impossible_value", "/refill", "members of an allocation are always followed by others");
+    if (spec->has_training)
+        return error_at(err, "spec_unsupported", "/refill", "not with a training: \"allocation\" does the same");
+    if (spec->members.resources.nodes > 1)
+        return error_at(err, "spec_unsupported", "/refill", "its members run on one node each, and %d are wanted",
+                        spec->members.resources.nodes);
+    if (spec->members.resources.walltime_ms > 0 && spec->checkpoint.before_ms == 0)
+        return error_at(err, "spec_missing_key", "/members/checkpoint/before",
+                        "\"refill\" with a walltime needs members that are warned before the end, and can go on from a checkpoint: "
+                        "less than their walltime is left for those that come later");
+    return 0;
+}
+
+int spec_refill(struct spec *spec, struct error *err)
+{
+    struct adapter_resources *members = &spec->members.resources;
+    struct spec_allocation *alloc = &spec->allocation;
+    int64_t cpus = spec->pack * members->tasks, gpus = spec->pack * members->gpus;
+
+    if (check_refill(spec, err) < 0)
+        return -1;
+    if (__builtin_mul_overflow(cpus, members->cpus_per_task, &cpus) || cpus > INT32_MAX || gpus > INT32_MAX ||
+        __builtin_mul_overflow(members->memory, spec->pack, &alloc->memory))
+        return error_at(err, "spec_impossible_value", "/pack", "no node has what so many members ask for");
+    alloc->count = COUNT_MAX; /* there are no more than the width needs */
+    alloc->cpus = cpus;
+    alloc->gpus = gpus;
+    alloc->idle_ms = IDLE_MS;
+    alloc->grace_ms = spec->members.grace_ms + GRACE_MORE_MS;
+    alloc->resources = *members;
+    alloc->resources.copies = alloc->resources.tasks = 1;
+    alloc->resources.cpus_per_task = (int)cpus;
+    alloc->resources.gpus = (int)gpus;
+    alloc->resources.memory = alloc->memory;
+    spec->pack = members->copies = 1;
+    spec->has_allocation = true;
+    return 0;
 }

@@ -88,5 +88,9 @@ int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error
 
 int64_t spec_least_time_ms(const struct spec *spec)
 {
-    return spec->checkpoint.any ? spec->checkpoint.before_ms + spec->members.grace_ms : 0;
+    int64_t walltime = spec->members.resources.walltime_ms, before = spec->checkpoint.before_ms;
+
+    if (before == 0)
+        return walltime;
+    return 2 * before < (walltime + before) / 2 ? 2 * before : (walltime + before) / 2;
 }

@@ -40,6 +40,8 @@ json_t *exitrec_json(const struct exitrec *rec)
         rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", text_json(rec->reason), "user_seconds",
         rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
 
+    if (rec->late)
+        json_object_set_new(json, "late", json_true());
     if (rec->checkpoints != NULL)
         json_object_set(json, "checkpoints", (json_t *)rec->checkpoints);
     if (rec->resumed != NULL)
@@ -104,6 +106,7 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         jsonx_number(root, "", "user_seconds", JSONX_OPTIONAL, &rec->user_seconds, err) < 0 ||
         jsonx_number(root, "", "system_seconds", JSONX_OPTIONAL, &rec->system_seconds, err) < 0 ||
         jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0 ||
+        jsonx_bool(root, "", "late", JSONX_OPTIONAL, &rec->late, err) < 0 ||
         jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
         jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0)
         return -1;

@@ -4,6 +4,7 @@
 #include "common/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum exitrec_outcome { EXITREC_SUCCEEDED, EXITREC_FAILED, EXITREC_TIMEOUT, EXITREC_CANCELLED };
@@ -14,6 +15,7 @@ struct exitrec {
     char host[64];
     double started, ended; /* Unix seconds; equal where the task never started */
     enum exitrec_outcome outcome;
+    bool late;     /* EXITREC_TIMEOUT, and it was started when less than its walltime was left */
     int exit_code; /* -1 where a signal ended it, or it never started */
     int signal;    /* 0 where none did */
     char reason[512]; /* UTF-8; "" where there is nothing to say */

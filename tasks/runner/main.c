@@ -37,6 +37,7 @@ struct options {
     bool is_rank;
     struct rank rank; /* then */
     bool pilot, node; /* jobdir is a pilot's: on the first node of its allocation, on any */
+    int64_t until_ms; /* monotonic, when the time of the pilot that runs it is over; INT64_MAX: none does */
 };
 
 /* Descriptors 0 to 2 are open, and nothing that the starter leaked is. */
@@ -108,8 +109,8 @@ static int64_t scheduled_end(void)
 }
 
 /* The tasks' time is over at the walltime, or earlier where the scheduler's is over too soon after that for the grace and the
- * exit records. */
-static void set_deadline(struct job *job, int64_t started_ms)
+ * exit records; or with that of the pilot in which they were started late. */
+static void set_deadline(struct job *job, int64_t started_ms, int64_t until_ms)
 {
     int64_t now = time_monotonic_ms(), end = scheduled_end() * 1000 - time_now_ms() + now;
     int64_t latest = end - job->desc->grace_ms - RECORDS_TAKE_MS;
@@ -118,6 +119,9 @@ static void set_deadline(struct job *job, int64_t started_ms)
     job->cut_short = scheduled_end() != 0 && latest > now && latest < job->deadline_ms;
     if (job->cut_short)
         job->deadline_ms = latest;
+    job->late = until_ms < job->deadline_ms;
+    if (job->late)
+        job->deadline_ms = until_ms;
     if (job->deadline_ms < INT64_MAX)
         job->deadline = (time_now_ms() + job->deadline_ms - now) / 1000;
 }
@@ -147,7 +151,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
         return EX_IOERR;
     }
     gethostname(job.host, sizeof job.host - 1);
-    set_deadline(&job, started_ms);
+    set_deadline(&job, started_ms, options->until_ms);
     if (!options->local && desc->ntasks > 1)
         job.gpus = gpus_to_divide(getenv("CUDA_VISIBLE_DEVICES"), desc->ntasks);
     if (desc->ntasks > 1 && cpus_own(&job.cpus))
@@ -350,9 +354,10 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
     return status;
 }
 
-int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms)
+int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
-    struct options options = {.jobdir = jobdir, .local = true, .daemon = pilot, .letter = letter, .gpus = gpus};
+    struct options options = {.jobdir = jobdir, .local = true, .daemon = pilot, .letter = letter, .gpus = gpus,
+                              .until_ms = until_ms};
     struct error err;
     int signal_fd = run_signals(&err);
 
@@ -362,7 +367,7 @@ int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot,
 int main(int argc, char **argv)
 {
     int64_t started_ms = time_monotonic_ms();
-    struct options options = {.daemon = getppid(), .letter = -1};
+    struct options options = {.daemon = getppid(), .letter = -1, .until_ms = INT64_MAX};
     static char name[40];
     struct error err;
     int signal_fd, status;

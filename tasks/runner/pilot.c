@@ -40,7 +40,7 @@ static int read_config(struct pilot *p, struct error *err)
     p->name = json_string_value(json_object_get(p->config, "job"));
     p->nodes = json_integer_value(json_object_get(p->config, "nodes"));
     p->idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "idle")));
-    p->member_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "member_walltime")));
+    p->least_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "least")));
     p->flush = json_is_true(json_object_get(p->config, "flush"));
     p->launcher = json_object_get(p->config, "launcher");
     if (p->name == NULL || p->nodes < 1 || p->nodes > NODES_MAX)
@@ -243,7 +243,7 @@ static const char *is_over(struct pilot *p, int64_t now)
         p->idle_since = now;
         return NULL;
     }
-    if (p->deadline_ms != INT64_MAX && time_now_ms() + p->member_ms > p->deadline_ms)
+    if (p->deadline_ms != INT64_MAX && time_now_ms() + p->least_ms > p->deadline_ms)
         return "no member fits what is left of its time";
     return now - p->idle_since >= p->idle_ms ? "idle" : NULL;
 }

@@ -15,7 +15,8 @@
 struct pilot_job {
     struct pilot_job *prev, *next; /* in the queue, or among those that run */
     char *name, *dir, *descriptor;
-    int64_t cpus, gpus, memory, walltime_ms, grace_ms;
+    int64_t cpus, gpus, memory, grace_ms;
+    int64_t least_ms; /* with less time left it is not started */
     pid_t pid;   /* of its runner */
     int letter;  /* in which its runner found the descriptor, and puts the exit records; -1: none */
     int64_t kill_at; /* monotonic, after it was told to end; INT64_MAX: it was not */
@@ -38,7 +39,7 @@ struct pilot {
     char runner[4096];
     json_t *config; /* pilot.json, of which these are: */
     const char *name;
-    int64_t nodes, idle_ms, member_ms;
+    int64_t nodes, idle_ms, least_ms;
     bool flush;
     const json_t *launcher;
 
@@ -73,9 +74,9 @@ struct pilot {
 /* The whole of it. signal_fd: run_signals(). Returns the exit status. */
 int pilot_main(const char *dir, bool on_node, int signal_fd);
 
-/* main.c: as `stretto-run --local --letter [--gpus=…] JOBDIR` does, without being started anew; gpus NULL: not said. Returns the
- * exit status. */
-int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms);
+/* main.c: as `stretto-run --local --letter [--gpus=…] JOBDIR` does, without being started anew, and with its time over at `until_ms`
+ * (monotonic; INT64_MAX: not said) at the latest; gpus NULL: not said. Returns the exit status. */
+int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms);
 
 /* pilot_jobs.c */
 void pilot_take(struct pilot *p, const char *line); /* of the inbox */

@@ -116,7 +116,7 @@ static void enqueue(struct pilot *p, const char *name, const json_t *order)
     job->cpus = number(order, "cpus");
     job->gpus = number(order, "gpus");
     job->memory = number(order, "memory");
-    job->walltime_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "walltime")));
+    job->least_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "least")));
     job->grace_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "grace")));
 }
 
@@ -211,6 +211,7 @@ static void close_all_but(const struct pilot *p, int letter)
  * it does for a short job. */
 static void become_runner(struct pilot *p, const struct pilot_job *job, const char *gpus, pid_t pilot)
 {
+    int64_t now = time_monotonic_ms();
     int null;
 
     setsid();
@@ -223,7 +224,8 @@ static void become_runner(struct pilot *p, const struct pilot_job *job, const ch
         _exit(EX_OSERR);
     close(null);
     setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all that it starts */
-    _exit(pilot_run_job(job->dir, job->letter, gpus, pilot, time_monotonic_ms()));
+    _exit(pilot_run_job(job->dir, job->letter, gpus, pilot, now,
+                        p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - time_now_ms()));
 }
 
 /* -1 with errno where that cannot be done now. */
@@ -272,8 +274,8 @@ void pilot_start_what_fits(struct pilot *p)
     struct pilot_job *job;
 
     while ((job = p->queue) != NULL && !p->stopping && time_monotonic_ms() >= p->paused_until) {
-        if (p->deadline_ms != INT64_MAX && time_now_ms() + job->walltime_ms > p->deadline_ms) {
-            give_back(p, job, "what is left of the allocation's time is less than its walltime");
+        if (p->deadline_ms != INT64_MAX && time_now_ms() + job->least_ms > p->deadline_ms) {
+            give_back(p, job, "what is left of the allocation's time is too little");
         } else if (job->cpus > p->cpus || job->memory > p->memory || job->gpus > p->n_gpus) {
             give_back(p, job, "it is more than the node has");
         } else if (!has_room(p, job)) {

@@ -91,6 +91,8 @@ static void explain(struct task *t, enum stop why)
 
     if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
+    else if (rec->outcome == EXITREC_TIMEOUT && t->job->late)
+        snprintf(rec->reason, size, "ended with what was left of its allocation's time");
     else if (rec->outcome == EXITREC_TIMEOUT && t->job->cut_short)
         snprintf(rec->reason, size, "ended before the batch system would end the job");
     else if (rec->outcome == EXITREC_TIMEOUT)
@@ -153,6 +155,7 @@ void task_conclude(struct task *t)
         rec->outcome = EXITREC_TIMEOUT;
     else
         rec->outcome = t->why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;
+    rec->late = rec->outcome == EXITREC_TIMEOUT && t->job->late;
     explain(t, t->why);
 }
 

@@ -26,7 +26,8 @@ struct job {
     const char *tmpdir; /* NULL: it asked for none */
     struct watch *watch; /* of directories with checkpoints; NULL: none */
     int64_t deadline; /* Unix seconds; 0: none */
-    bool cut_short; /* that is before the walltime's end, since its scheduler would end it */
+    bool cut_short; /* that is before the walltime's end, since its scheduler would end it, */
+    bool late;      /* or since it was started when less was left of its allocation */
     int64_t deadline_ms; /* the same by time_monotonic_ms(), INT64_MAX: none */
     char host[64];
 };

@@ -1,7 +1,8 @@
 #!/bin/sh
-# epochs.sh TOTAL SECONDS [--restart FILE]: a training of TOTAL epochs that take SECONDS each. Its history, a line for each
-# epoch, is its checkpoint, which it leaves after each; warned by SIGUSR1 it stops after the next, with exit status 0. It
-# knows nothing of stretto but the directory for them. EPOCHS_IGNORE: it does not stop then. EPOCHS_LOUD: it tells each epoch.
+# epochs.sh TOTAL SECONDS [--restart FILE]: a training of TOTAL epochs that take SECONDS each, which may be a file that has them.
+# Its history, a line for each epoch, is its checkpoint, which it leaves after each; warned by SIGUSR1 it stops after the next,
+# with exit status 0. It knows nothing of stretto but the directory for them. EPOCHS_IGNORE: it does not stop then. EPOCHS_LOUD:
+# it tells each epoch.
 total=$1 seconds=$2 at=0 warned=
 trap 'warned=yes' USR1
 : >history
@@ -11,7 +12,8 @@ if [ "${3:-}" = --restart ]; then
 	[ "$at" -gt 0 ] || exit 4
 fi
 while [ "$at" -lt "$total" ]; do
-	sleep "$seconds"
+	if [ -f "$seconds" ]; then read -r pace <"$seconds"; else pace=$seconds; fi
+	sleep "$pace"
 	at=$((at + 1))
 	echo "$at" >>history
 	cp history "$STRETTO_CHECKPOINT_DIR/.part" && mv "$STRETTO_CHECKPOINT_DIR/.part" "$STRETTO_CHECKPOINT_DIR/epoch-$at.ckpt"

@@ -133,11 +133,55 @@ static void each_mistake_is_named_with_its_place(void **state)
     }
 }
 
+/* With less than the whole walltime a member is started only where it is warned before the end, and has some time until then. */
+static void the_least_time_is_between_the_warning_and_the_walltime(void **state)
+{
+    static const struct {
+        const char *checkpoint;
+        int64_t least_ms;
+    } cases[] = {{NULL, 600000}, {"{}", 600000}, {"{\"before\": \"1m\"}", 120000}, {"{\"before\": \"4m\"}", 420000}, {"{\"before\": \"9m\"}", 570000}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *json = changed("members/checkpoint", cases[i].checkpoint);
+        struct error err;
+        struct spec *spec = spec_parse(json, NULL, &err);
+
+        assert_non_null(spec);
+        assert_int_equal(spec_least_time_ms(spec), cases[i].least_ms);
+        spec_destroy(spec);
+        json_decref(json);
+    }
+}
+
+/* A job of several members that others follow is an allocation of that size, in which each is a job of its own. */
+static void refilled_jobs_are_allocations(void **state)
+{
+    json_t *json = changed("training", NULL);
+    struct error err;
+    struct spec *spec;
+
+    json_object_set_new(json, "refill", json_true());
+    json_object_set_new(json, "pack", json_integer(3));
+    json_object_set_new(json_object_get(json, "members"), "checkpoint", json_pack("{s:s}", "before", "1m"));
+    spec = spec_parse(json, NULL, &err);
+    assert_non_null(spec);
+    assert_true(spec->has_allocation);
+    assert_int_equal(spec->pack, 1);
+    assert_int_equal(spec->members.resources.copies, 1);
+    assert_int_equal(spec->allocation.resources.cpus_per_task, 6);
+    assert_int_equal(spec->allocation.resources.memory, (int64_t)3 << 30);
+    assert_int_equal(spec->allocation.resources.walltime_ms, 600000);
+    spec_destroy(spec);
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_spec_is_understood),
         cmocka_unit_test(each_mistake_is_named_with_its_place),
+        cmocka_unit_test(the_least_time_is_between_the_warning_and_the_walltime),
+        cmocka_unit_test(refilled_jobs_are_allocations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
