@@ -44,8 +44,9 @@ struct app {
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
+    uv_idle_t wake_now;
     uv_signal_t on_term, on_int, on_hup;
-    bool handles; /* wake and the signals are initialised */
+    bool handles; /* these are initialised */
 };
 
 static int64_t now_ms(void *arg)
@@ -65,19 +66,31 @@ static void on_wake(uv_timer_t *timer)
     engine_tick(app->engine);
 }
 
+static void on_wake_now(uv_idle_t *idle)
+{
+    struct app *app = idle->data;
+
+    uv_idle_stop(idle); /* it may be started again by this: the next turn comes first */
+    engine_tick(app->engine);
+}
+
+/* What is due now is not left to a timer, whose shortest wait is a millisecond: that much lies between the end of a member and
+ * the start of the next. (One of 0 ms that is started again by its own callback would keep libuv before 1.45 for ever.) */
 static void wake_at(void *arg, int64_t when_ms)
 {
     struct app *app = arg;
     int64_t wait = when_ms - time_now_ms();
 
-    if (when_ms == INT64_MAX) {
-        uv_timer_stop(&app->wake);
+    uv_timer_stop(&app->wake);
+    uv_idle_stop(&app->wake_now);
+    if (when_ms == INT64_MAX)
+        return;
+    if (wait < 1) {
+        uv_idle_start(&app->wake_now, on_wake_now);
         return;
     }
     uv_update_time(&app->loop);
-    /* an hour at most: the wall clock may be set. A millisecond at least: a timer of 0 ms that is started again by its own
-     * callback keeps libuv (before 1.45) for ever */
-    uv_timer_start(&app->wake, on_wake, wait < 1 ? 1 : wait > 3600000 ? 3600000 : (uint64_t)wait, 0);
+    uv_timer_start(&app->wake, on_wake, wait > 3600000 ? 3600000 : (uint64_t)wait, 0); /* the wall clock may be set */
 }
 
 static void rolled_back(void *arg)
@@ -172,7 +185,8 @@ static void start_handles(struct app *app)
 {
     app->handles = true;
     uv_timer_init(&app->loop, &app->wake);
-    app->wake.data = app;
+    uv_idle_init(&app->loop, &app->wake_now);
+    app->wake.data = app->wake_now.data = app;
     uv_signal_init(&app->loop, &app->on_term);
     uv_signal_init(&app->loop, &app->on_int);
     uv_signal_init(&app->loop, &app->on_hup);
@@ -242,6 +256,7 @@ static void finish(struct app *app)
     logs_destroy(app->logs);
     if (app->handles) {
         uv_close((uv_handle_t *)&app->wake, NULL);
+        uv_close((uv_handle_t *)&app->wake_now, NULL);
         uv_close((uv_handle_t *)&app->on_term, NULL);
         uv_close((uv_handle_t *)&app->on_int, NULL);
         uv_close((uv_handle_t *)&app->on_hup, NULL);

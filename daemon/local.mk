@@ -6,6 +6,7 @@ libdaemon_la_SOURCES = \
 	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c \
 	daemon/engine/alarm.c \
+	daemon/engine/chores.c \
 	daemon/engine/collect.c \
 	daemon/engine/deal.c \
 	daemon/engine/dispatch.c \
@@ -58,6 +59,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
 	daemon/store/backup.c daemon/store/backup.h \
+	daemon/store/chore.c daemon/store/chore.h \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/event.c daemon/store/event.h \

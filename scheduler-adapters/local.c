@@ -65,6 +65,7 @@ static void handle_closed(uv_handle_t *handle)
 
 static void finish_destroy(struct adapter *a)
 {
+    local_starter_stop(a);
     while (a->jobs != NULL)
         local_job_free(a->jobs);
     uv_close((uv_handle_t *)&a->retry, handle_closed);

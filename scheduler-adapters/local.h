@@ -1,8 +1,8 @@
 /* The parts of the local adapter: jobs are runners on this machine, in as many CPU slots as it has.
  *
- * A job in memory is QUEUED, STARTING while a worker thread starts its runner, then RUNNING while its runner lives, LOOKING while a worker thread finds out how a runner
- * ended that did not end well (and ends what it left), then ENDED. Jobs that are not in memory, because another daemon
- * started them, are known by what lies in their directories. */
+ * A job in memory is QUEUED, STARTING while the starter or a worker thread starts its runner, then RUNNING while its runner lives,
+ * LOOKING while a worker thread finds out how a runner ended that did not end well (and ends what it left), then ENDED. Jobs that
+ * are not in memory, because another daemon started them, are known by what lies in their directories. */
 #ifndef SCHEDULER_ADAPTERS_LOCAL_H
 #define SCHEDULER_ADAPTERS_LOCAL_H
 #include "scheduler-adapters/adapter.h"
@@ -70,6 +70,14 @@ struct adapter {
     bool unsure;            /* the last of them had no answer: nor then, since those jobs may have GPUs */
     struct local_job *jobs; /* all */
     struct local_list queue, children, ended;
+    struct {
+        uv_poll_t *watch; /* NULL: there is none */
+        int fd;
+        pid_t pid; /* 0: none that was not waited for */
+        bool raising;
+        uint64_t not_before;     /* the loop's time */
+        struct local_list asked; /* jobs, in the order of its answers */
+    } starter;
     posix_spawn_file_actions_t actions; /* of every runner, likewise its attributes */
     posix_spawnattr_t attributes;
     uv_signal_t sigchld;
@@ -117,6 +125,15 @@ void local_list_remove(struct local_list *list, struct local_job *job);
 void local_start_init(struct adapter *a);
 void local_start_fini(struct adapter *a);
 void local_start(struct local_job *job);
+void local_start_anew(struct local_job *job);
+/* The daemon's environment, with what local_look_starting() knows a runner by: before it has claimed its job, nothing
+ * else tells whose it is. The list is to be freed, not the strings. */
+char **local_runner_environment(char *mark);
+
+/* local_starter.c: the process that stands by to become runners. */
+bool local_starter_take(struct local_job *job, const char *gpus); /* false: the job is to be started anew; gpus NULL: not counted */
+bool local_starter_ended(struct adapter *a, pid_t pid);           /* a child has: was it the starter? It is waited for then */
+void local_starter_stop(struct adapter *a);
 
 /* local_runner.c: the process of a job. */
 void local_child(struct local_job *job, pid_t pid); /* it has this runner, started by us */

@@ -29,6 +29,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_queue.c \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \
+	scheduler-adapters/local_starter.c \
 	scheduler-adapters/pbs.c scheduler-adapters/pbs.h \
 	scheduler-adapters/pbs_end.c \
 	scheduler-adapters/pbs_json.c \
@@ -81,7 +82,7 @@ pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_letter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_pbs_rows \
+	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_pbs_rows \
 	tests/unit/test_slurm_rows
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
@@ -108,6 +109,9 @@ tests_unit_test_adapter_resources_LDADD = libadapters.la libjobproto.la $(unit_l
 tests_unit_test_adapter_restart_SOURCES = tests/unit/test_adapter_restart.c $(adapter_harness)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_restart_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
+tests_unit_test_adapter_starter_SOURCES = tests/unit/test_adapter_starter.c $(adapter_harness)
+tests_unit_test_adapter_starter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_adapter_starter_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 tests_unit_test_adapter_starting_SOURCES = tests/unit/test_adapter_starting.c $(adapter_harness)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)

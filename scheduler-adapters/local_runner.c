@@ -104,9 +104,10 @@ void local_wait(struct adapter *a)
     while ((pid = first_ended()) != 0) {
         for (job = a->children.first; job != NULL && job->pid != pid; job = job->next)
             ;
-        if (job == NULL)
+        if (job != NULL)
+            wait_for(job);
+        else if (!local_starter_ended(a, pid))
             break;
-        wait_for(job);
     }
     for (job = pid != 0 ? a->children.first : NULL; job != NULL; job = next) { /* those behind one that is not ours */
         next = job->next; /* what is started meanwhile is appended */

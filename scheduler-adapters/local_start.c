@@ -1,9 +1,10 @@
-/* Starting a runner, on a worker thread: posix_spawn() returns once the new process has got hold of a CPU and begun its
- * program, and on a busy machine that takes milliseconds for which nothing else would happen. */
+/* Starting a runner: as a copy of the starter; or anew, on a worker thread, since posix_spawn() returns once the new process has
+ * got hold of a CPU and begun its program, and on a busy machine that takes milliseconds for which nothing else would happen. */
 #include "scheduler-adapters/local.h"
 
 #include "common/letter.h"
 #include "common/xalloc.h"
+#include "tasks/proto/starter.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,9 +21,7 @@ struct start {
     int letter, error;
 };
 
-/* The daemon's environment, with what local_look_starting() knows a runner by: before it has claimed its job, nothing
- * else tells whose it is. To be freed, with the first string. */
-static char **runner_environment(const struct local_job *job)
+char **local_runner_environment(char *mark)
 {
     size_t n = 0;
     char **list;
@@ -30,7 +29,7 @@ static char **runner_environment(const struct local_job *job)
     while (environ[n] != NULL)
         n++;
     list = xcalloc(n + 2, sizeof *list);
-    list[0] = xasprintf("STRETTO_RUNNER=%s", job->name);
+    list[0] = mark;
     memcpy(list + 1, environ, n * sizeof *list);
     return list;
 }
@@ -103,7 +102,7 @@ static void start_done(uv_work_t *work, int status)
     local_worker_done(a);
 }
 
-void local_start(struct local_job *job)
+void local_start_anew(struct local_job *job)
 {
     struct start *s = xcalloc(1, sizeof *s);
     size_t n = 0;
@@ -120,8 +119,17 @@ void local_start(struct local_job *job)
     if (s->gpus != NULL)
         s->args[n++] = s->gpus;
     s->args[n] = job->dir;
-    s->environment = runner_environment(job);
-    job->state = LOCAL_STARTING;
+    s->environment = local_runner_environment(xasprintf("%s%s", STARTER_MARK, job->name));
     job->a->workers++;
     uv_queue_work(job->a->host.loop, &s->work, do_start, start_done);
+}
+
+void local_start(struct local_job *job)
+{
+    char *gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
+
+    job->state = LOCAL_STARTING;
+    if (!local_starter_take(job, gpus != NULL ? strchr(gpus, '=') + 1 : NULL))
+        local_start_anew(job);
+    free(gpus);
 }

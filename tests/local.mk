@@ -110,6 +110,11 @@ tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)
 tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_bench_engine_million_LDADD = libdaemon.la $(unit_libs)
 
+unit_tests += tests/unit/test_engine_turns
+tests_unit_test_engine_turns_SOURCES = tests/unit/test_engine_turns.c tests/unit/unit.h $(sim_sources)
+tests_unit_test_engine_turns_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_turns_LDADD = libdaemon.la $(unit_libs)
+
 # The same on a store whose disk and memory fail.
 unit_tests += tests/unit/test_engine_faults
 tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h $(sim_sources) \

@@ -143,7 +143,7 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens)
     int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
 
-    if (ens->in_flight > 0 || ens->row.next_index < ens->row.count)
+    if (ens->in_flight > 0 || ens->row.next_index < ens->row.count || ens->chores)
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
         store_doom(engine->store, &err); /* nothing would make us look again */
@@ -195,6 +195,6 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     cancel_jobs(engine, ens);
-    if (ens->jobs == NULL && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
+    if (ens->jobs == NULL && !ens->chores && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
         engine_drop_ensemble(engine, ens);
 }

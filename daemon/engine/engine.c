@@ -18,7 +18,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->turn = turn;
     engine->wake_at = INT64_MAX;
     engine->budget = DISPATCH_MAX;
-    engine->slice = TAKE_OVER_MAX;
+    engine->slice = SLICE_MAX;
     engine->save.ring = save_due;
     return engine;
 }
@@ -186,7 +186,7 @@ int engine_wake_up(struct engine *engine, struct error *err)
     return engine->resting ? engine_load(engine, err) : 0;
 }
 
-/* In the store: it is cancelled, with all of it that is not under way. `training` is NULL where there is none. */
+/* In the store: it is cancelled, but for its members. `training` is NULL where there is none. */
 static int store_cancelled(struct engine *engine, struct ensemble_row *row, struct training_row *training,
                            const char *reason, struct error *err)
 {
@@ -195,8 +195,7 @@ static int store_cancelled(struct engine *engine, struct ensemble_row *row, stru
     row->state = ENSEMBLE_CANCELLED;
     row->ended_ms = engine_now(engine);
     snprintf(row->reason, sizeof row->reason, "%s", reason);
-    if (store_ensemble_update(engine->store, row, err) < 0 ||
-        store_ensemble_cancel_pending(engine->store, row->id, err) < 0)
+    if (store_ensemble_update(engine->store, row, err) < 0 || store_chore_end_all(engine->store, row->id, err) < 0)
         return -1;
     engine_event(engine, "ensemble.cancelled", row->id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
     log_info_of(LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled%s%s", (long long)row->id, reason[0] ? ": " : "", reason);
@@ -213,7 +212,8 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
 
     if (ens->row.state == ENSEMBLE_CANCELLED || ens->row.state == ENSEMBLE_COMPLETE)
         return;
-    if (store_cancelled(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0)
+    if (store_cancelled(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
+        chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens->row.id}, &err) < 0)
         return; /* the turn is rolled back as a whole */
     ens->to_cancel = ens->jobs;
     engine_touch(engine, ens);
@@ -256,13 +256,19 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     return 0;
 }
 
-/* One whose adapter is not here. What of it is under way is stopped once the adapter is back: see resume_cancels(). */
+/* One whose adapter is not here. What of it is under way is stopped once the adapter is back: see resume_cancels(). Its members
+ * are cancelled at once, however many: nobody would come back to them. */
 static int cancel_unattended(struct engine *engine, struct ensemble_row *row, struct error *err)
 {
     struct training_row training;
+    struct chore chore = {.kind = CHORE_CANCEL, .ensemble = row->id};
     int rc = store_training_of(engine->store, row->id, &training, err);
 
-    return rc < 0 ? -1 : store_cancelled(engine, row, rc == 1 ? &training : NULL, "", err);
+    if (rc < 0 || store_cancelled(engine, row, rc == 1 ? &training : NULL, "", err) < 0)
+        return -1;
+    while ((rc = store_chore_piece(engine->store, &chore, SLICE_MAX, err)) == 1)
+        ;
+    return rc;
 }
 
 int engine_cancel(struct engine *engine, int64_t id, struct error *err)

@@ -61,7 +61,7 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
- * already are none. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides:
+ * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides:
  * "member_not_found"; "member_succeeded"; "training_over" where the training that they would stream into takes no more;
  * "member_in_follow_up" where they go on there. */
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err);

@@ -4,6 +4,7 @@
 #include "common/heap.h"
 #include "daemon/engine/engine.h"
 #include "daemon/store/attempt.h"
+#include "daemon/store/chore.h"
 #include "daemon/store/event.h"
 #include "daemon/store/job.h"
 #include "daemon/store/training.h"
@@ -28,7 +29,7 @@
 #define DOUBTS_EVERY_MS 60000    /* … and then all together */
 #define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
-#define TAKE_OVER_MAX 512 /* members taken over by a follow-up at once, likewise */
+#define SLICE_MAX 512 /* members, or jobs, changed by one call or taken over by a follow-up, likewise */
 #define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
 
@@ -103,6 +104,8 @@ struct live_ensemble {
     int64_t due;               /* when the first pending row may go: never later than the store says */
     struct alarm due_alarm;
     struct alarm take_over;    /* of a follow-up: more members of those before it */
+    bool chores;               /* something in it is still to be changed, slice by slice */
+    struct alarm chore_alarm;
     struct heap_node hungry, to_train; /* in its adapter's heaps */
     bool dirty;              /* on the engine's list, likewise `unsaved` */
     bool unsaved;            /* its row, since members were taken */
@@ -189,7 +192,7 @@ struct engine {
     bool again;     /* that was not enough: the adapters are dealt again then */
     int64_t dealt;  /* jobs, ever */
     int withdrawals; /* of surplus jobs, under way */
-    int slice;       /* members taken over by a follow-up at once */
+    int slice;       /* members, or jobs, changed in one turn where there may be many */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
@@ -256,6 +259,15 @@ void follow_up_take_over(struct engine *engine, struct alarm *alarm);
 void follow_up_auto(struct engine *engine, struct live_ensemble *ens);
 /* May members of the ensemble's family be resubmitted now? 0, or -1 with "member_in_follow_up". */
 int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row, struct error *err);
+
+/* chores.c */
+/* Do a piece of it, and the rest later: 0 or -1. */
+int chore_begin(struct engine *engine, struct live_ensemble *ens, struct chore *chore, struct error *err);
+int chore_resume(struct engine *engine, struct live_ensemble *ens, struct error *err); /* go on with those that are left, if any */
+void chore_work(struct engine *engine, struct alarm *alarm);
+
+/* resize.c: stop the youngest jobs, `limit` of them at most: 1 there are more to stop, 0. */
+int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit);
 
 /* load.c */
 void engine_forget(struct engine *engine); /* free all of its memory */

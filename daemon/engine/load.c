@@ -14,6 +14,7 @@ void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
     deal_leave(engine, ens);
     alarm_set(engine, &ens->due_alarm, INT64_MAX);
     alarm_set(engine, &ens->take_over, INT64_MAX);
+    alarm_set(engine, &ens->chore_alarm, INT64_MAX);
     if (ens->dirty)
         DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
     if (ens->unsaved)
@@ -68,6 +69,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
     ens->due_alarm.ring = due;
     ens->take_over.ring = follow_up_take_over;
+    ens->chore_alarm.ring = chore_work;
     if (spec->has_allocation)
         ens->allocation = allocation_new(ens);
     if (spec->has_training) {
@@ -83,6 +85,8 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
     if (row->root != 0 && row->next_index < row->count)
         alarm_set(engine, &ens->take_over, engine_now(engine));
+    if (chore_resume(engine, ens, &err) < 0)
+        store_doom(engine->store, &err); /* it would be left half done */
     return ens;
 }
 

@@ -8,10 +8,12 @@ static bool may_stop(const struct live_job *job)
     return job->row.kind == JOB_MEMBERS && !job->row.cancel && job->open > 0;
 }
 
-/* Cancel the youngest jobs until no more than `width` attempts are left that are not being stopped. Returns how many
- * attempts that stops. What a cancelled job's attempts cost is judged in outcome.c, by the job's cancel mark, which is on
- * disk before the scheduler hears of it: so a restart in between changes nothing. */
-static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width)
+/* The youngest jobs, until no more than `width` attempts are left that are not being stopped, but at most `limit` jobs: cancel
+ * them, or only count. Returns how many attempts that stops, and how many stay. What a cancelled job's attempts cost is judged in
+ * outcome.c, by the job's cancel mark, which is on disk before the scheduler hears of it: so a restart in between changes
+ * nothing. */
+static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width, int64_t limit, bool cancel,
+                             int64_t *stay)
 {
     struct live_job *job;
     int64_t staying = 0, stopped = 0;
@@ -20,21 +22,32 @@ static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, i
         if (may_stop(job))
             staying += (int64_t)job->open;
     /* from the youngest on: the first one's `prev` is the last */
-    for (job = ens->jobs ? ens->jobs->ens_prev : NULL; job != NULL && staying > width;
+    for (job = ens->jobs ? ens->jobs->ens_prev : NULL; job != NULL && staying > width && limit > 0;
          job = job == ens->jobs ? NULL : job->ens_prev) {
         if (!may_stop(job))
             continue;
         staying -= (int64_t)job->open;
         stopped += (int64_t)job->open;
-        job_cancel(engine, job);
+        limit--;
+        if (cancel)
+            job_cancel(engine, job);
     }
+    *stay = staying;
     return stopped;
+}
+
+/* What was asked for is that width; where it has grown since, that much may stay. */
+int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit)
+{
+    int64_t most = width > ens->row.width ? width : ens->row.width, staying;
+
+    return stop_youngest(engine, ens, most, limit, true, &staying) > 0 && staying > most;
 }
 
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, struct error *err)
 {
     struct live_ensemble *ens;
-    int64_t before, stopped = 0;
+    int64_t before, stopped = 0, staying;
 
     if (engine_open_ensemble(engine, id, &ens, err) < 0)
         return -1;
@@ -43,7 +56,10 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
     if (width != before && store_ensemble_update(engine->store, &ens->row, err) < 0)
         return -1;
     if (shrink == ENGINE_SHRINK_NOW)
-        stopped = stop_youngest(engine, ens, width);
+        stopped = stop_youngest(engine, ens, width, INT64_MAX, false, &staying);
+    if (stopped > 0 &&
+        chore_begin(engine, ens, &(struct chore){.kind = CHORE_STOP, .ensemble = id, .next = width}, err) < 0)
+        return -1;
     if (width != before || stopped > 0) {
         engine_event(engine, "ensemble.resized", id, -1,
                      json_pack("{s:I, s:I, s:I}", "width", (json_int_t)width, "before", (json_int_t)before, "stopped",

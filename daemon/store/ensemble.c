@@ -114,7 +114,7 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
     return each_row(store,
                     store_query(store, err,
                                 "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
-                                "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM training "
+                                "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM chore) OR id IN (SELECT ensemble FROM training "
                                 "WHERE state IN ('submitted', 'running')) ORDER BY id",
                                 ""),
                     each, arg, err);
@@ -183,12 +183,9 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
                             members, err);
 }
 
-int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err)
+int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err)
 {
     if (store_exec(store, err,
-                   "UPDATE member SET state = 'cancelled' WHERE ensemble = ?1 AND state = 'pending'", "i",
-                   ensemble) < 0 ||
-        store_exec(store, err,
                    "UPDATE tally SET n = n + (SELECT n FROM tally WHERE ensemble = ?1 AND state = 'pending') "
                    "WHERE ensemble = ?1 AND state = 'cancelled'",
                    "i", ensemble) < 0)

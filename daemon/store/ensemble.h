@@ -36,7 +36,7 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
 /* Newest first, ids below `before` (0: from the newest), at most `limit`. `each` returning non-zero stops. */
 int store_ensemble_each(struct store *store, int64_t before, int limit,
                         int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
-/* Those that still have something to do (running, paused, or with live jobs), oldest first. */
+/* Those that still have something to do (running, paused, or with live jobs or chores), oldest first. */
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);
 
@@ -48,8 +48,8 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
                      struct error *err);
 /* Members by state. */
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
-/* Members without a row, and pending ones with a row, become cancelled. */
-int store_ensemble_cancel_pending(struct store *store, int64_t ensemble, struct error *err);
+/* Members without a row become cancelled: once no row is pending. */
+int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err);
 /* When the nth latest of its members that succeeded did so, for the rate: 1 found, 0 there are fewer. */
 int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err);
 #endif

@@ -110,6 +110,7 @@ static int find_slice(struct store *store, int64_t ensemble, int limit, struct s
                                      "SELECT source, state, next FROM handover WHERE ensemble = ?1 ORDER BY source, state LIMIT 1",
                                      "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
+    enum member_state state;
 
     if (rc <= 0)
         return rc;
@@ -118,17 +119,9 @@ static int find_slice(struct store *store, int64_t ensemble, int limit, struct s
     slice->first = sqlite3_column_int64(stmt, 2);
     if (store_row_taken(store, stmt, err) < 0)
         return -1;
-    stmt = store_query(store, err,
-                       "SELECT count(*), max(idx) FROM (SELECT idx FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND "
-                       "state = ?2 AND idx >= ?3 AND heir IS NULL ORDER BY idx LIMIT ?4)",
-                       "itii", slice->source, slice->state, slice->first, (int64_t)limit);
-    rc = stmt ? store_row(store, stmt, err) : -1;
-    if (rc == 1) {
-        slice->n = sqlite3_column_int64(stmt, 0);
-        slice->last = sqlite3_column_int64(stmt, 1);
-        store_done(stmt);
-    }
-    return rc;
+    if (member_state_parse(slice->state, &state) < 0)
+        return error_set(err, "store_io", "a handover to ensemble %lld names no state of members", (long long)ensemble);
+    return store_member_slice(store, slice->source, state, slice->first, limit, &slice->n, &slice->last, err) < 0 ? -1 : 1;
 }
 
 static int hand_on(struct store *store, int64_t ensemble, const struct slice *slice, struct error *err)

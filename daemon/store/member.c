@@ -102,12 +102,40 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
     return each_row(store, stmt, each, arg, err);
 }
 
-int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, bool afresh, struct error *err)
+int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit, int64_t *n,
+                       int64_t *last, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(
+        store, err,
+        "SELECT count(*), max(idx) FROM (SELECT idx FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND "
+        "state = ?2 AND idx >= ?3 AND heir IS NULL ORDER BY idx LIMIT ?4)",
+        "itii", ensemble, names[state], from, (int64_t)limit);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        *n = sqlite3_column_int64(stmt, 0);
+        *last = sqlite3_column_int64(stmt, 1);
+        store_done(stmt);
+    }
+    return rc == 1 ? 0 : -1;
+}
+
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last, bool afresh,
+                       struct error *err)
 {
     return store_exec(store, err,
-                      "UPDATE member SET state = 'pending', failures = 0, losses = 0, not_before = 0, reason = NULL, stalls = 0, "
-                      "since = iif(?3, attempts + 1, since) WHERE ensemble = ?1 AND state = ?2 AND heir IS NULL",
-                      "itb", ensemble, names[state], (int)afresh);
+                      "UPDATE member INDEXED BY member_by_state SET state = 'pending', failures = 0, losses = 0, not_before = 0, "
+                      "reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since) WHERE ensemble = ?1 AND state = ?2 AND "
+                      "idx BETWEEN ?3 AND ?4 AND heir IS NULL",
+                      "itiib", ensemble, names[state], from, last, (int)afresh);
+}
+
+int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE member INDEXED BY member_by_state SET state = 'cancelled' WHERE ensemble = ?1 AND state = 'pending' "
+                      "AND idx BETWEEN ?2 AND ?3",
+                      "iii", ensemble, from, last);
 }
 
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)

@@ -39,9 +39,14 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
 /* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */
 int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                       int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
-/* Every row in `state` that was not handed on becomes pending, as if nothing had been tried but for its attempts; `afresh`: and
- * its checkpoints, too. */
-int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, bool afresh, struct error *err);
+/* Of the rows in `state` that were not handed on, the first `limit` from `from` on: how many there are, and the last. */
+int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit, int64_t *n,
+                       int64_t *last, struct error *err);
+/* Of those from `from` to `last`: they become pending, as if nothing had been tried but for their attempts; `afresh`: and their
+ * checkpoints, too. */
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last, bool afresh,
+                       struct error *err);
+int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err); /* pending ones */
 /* Earliest time at which a pending row may go, INT64_MAX where there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
 /* Pending rows that may go at `now`, the longest due first, then by index. */

@@ -15,6 +15,7 @@ stretto_run_SOURCES = \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
 	tasks/runner/shell.c tasks/runner/shell.h \
 	tasks/runner/signals.c \
+	tasks/runner/starter.c tasks/runner/starter.h \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
 	tasks/runner/tree.c tasks/runner/tree.h \
 	tasks/runner/watch.c tasks/runner/watch.h

@@ -12,6 +12,7 @@
 #include "tasks/runner/run.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/shell.h"
+#include "tasks/runner/starter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -291,6 +292,7 @@ static int usage(void)
     fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] [--launch=WORD]... JOBDIR\n"
                     "       stretto-run --rank JOBDIR\n"
                     "       stretto-run --pilot|--pilot-node JOBDIR\n"
+                    "       stretto-run --starter\n"
                     "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts it.\n");
     return EX_USAGE;
 }
@@ -325,7 +327,7 @@ static bool read_options(int argc, char **argv, struct options *options)
             return false;
     }
     options->jobdir = argv[i];
-    return i == argc - 1;
+    return i == argc - 1 && (options->letter < 0 || options->local);
 }
 
 /* The job of one directory, by whatever started us. */
@@ -377,6 +379,8 @@ int main(int argc, char **argv)
     clean_descriptors();
     umask(077); /* whatever a batch system has set: output and records are for the user alone */
     log_init("stretto-run", LOG_LEVEL_INFO);
+    if (argc > 1 && strcmp(argv[1], "--starter") == 0)
+        return starter_main(argc, argv);
     signal_fd = run_signals(&err);
     if (signal_fd < 0) {
         log_error("%s", err.text);

@@ -27,7 +27,7 @@ bool sim_is_over(struct sim *sim)
 {
     return sim_engine(sim) != NULL && sim_live_jobs(sim) == 0 &&
            sim_number(sim, "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) FROM "
-                           "job WHERE state <> 'ended') + (SELECT count(*) FROM training WHERE state IN ('submitted', "
+                           "job WHERE state <> 'ended') + (SELECT count(*) FROM chore) + (SELECT count(*) FROM training WHERE state IN ('submitted', "
                            "'running'))") == 0;
 }
 

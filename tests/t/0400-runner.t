@@ -31,6 +31,13 @@ run() { start "$1"; wait $runner; }
 # the runner's own pid, not timeout's
 claimed() { jq .pid "$tmp/$1/claim.json"; }
 
+mkdir "$tmp/refused"; echo '{}' >"$tmp/letter"
+"$run" --letter "$tmp/refused" <"$tmp/letter" >/dev/null 2>"$tmp/log"
+test $? -eq 64 && test -z "$(ls "$tmp/refused")" && test "$(cat "$tmp/letter")" = '{}'
+ok $? 'a letter without a daemon on this host is refused: the files that nobody would answer for would be missed'
+"$run" --starter </dev/null >/dev/null 2>"$tmp/log"
+test $? -eq 64; ok $? 'nor is it a starter for anybody but a daemon'
+
 job ends 60 2 '[{id: "7.0", argv: ["true"]}, {id: "7.1", argv: ["sh", "-c", "echo first >&2; echo mesh.dat lost >&2; exit 3"]},
   {id: "7.2", argv: ["sh", "-c", "kill -SEGV $$"]}, {id: "7.3", argv: ["sh", "-c", "echo out; echo x > r.npz"], success_file: "r.npz"},
   {id: "7.4", argv: ["true"], success_file: "r.npz"}, {id: "7.5", argv: ["no-such-program"]},

@@ -24,7 +24,7 @@ held_up() {
 	ID=$(submit "$T/spec.json")
 	wait_for 30 '[ -s "$T/held" ] && [ "$(state_of "$(cut -d " " -f 2 "$T/held")")" = T ]' || bail "no runner is held up"
 	HELD=$(cut -d ' ' -f 2 "$T/held")
-	JOBDIR=$(tr '\0' '\n' <"/proc/$HELD/cmdline" | tail -n 1)
+	JOBDIR=$(tr '\0' '\n' <"/proc/$HELD/cmdline" | grep . | tail -n 1)
 }
 outcomes() { db "SELECT group_concat(outcome) FROM attempt WHERE ensemble = $ID"; }
 

@@ -60,6 +60,10 @@ void harness_create_adapter(struct harness *h);
  * none. */
 void harness_job(struct harness *h, struct harness_job *job, const char *script, int walltime, int grace);
 
+/* The same, with what is written to disk otherwise in a letter: nothing of it lies anywhere else, and not even its directory is
+ * there. Returns the text, to be freed once the job has ended. */
+char *harness_by_letter(struct harness *h, struct harness_job *job, const char *script);
+
 /* Run the loop until *counter is at least `value`; fails the test after HARNESS_WAIT_S. */
 void harness_until(struct harness *h, const unsigned *counter, unsigned value);
 

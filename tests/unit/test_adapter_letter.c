@@ -33,25 +33,10 @@ static const char *in(const char *dir, const char *name)
     return path;
 }
 
-/* What the harness wrote to disk is in the letter instead, and nowhere else; not even the directory is there. */
-static char *by_letter(struct harness_job *job, const char *script)
-{
-    struct error err;
-    char *text;
-    size_t size;
-
-    harness_job(&h, job, script, 0, 1);
-    assert_int_equal(file_read(in(job->dir, "job.json"), 1 << 20, &text, &size, &err), 0);
-    assert_int_equal(unlink(in(job->dir, "job.json")), 0);
-    assert_int_equal(rmdir(job->dir), 0);
-    job->job.descriptor = text;
-    return text;
-}
-
 static void records_are_handed_back_once(void **state)
 {
     struct harness_job job;
-    char *text = by_letter(&job, "read x && exit 9; exit 3"); /* the letter is none of its business */
+    char *text = harness_by_letter(&h, &job, "read x && exit 9; exit 3"); /* the letter is none of its business */
     json_t *records, *record;
     struct error err;
 
@@ -73,7 +58,7 @@ static void records_are_handed_back_once(void **state)
 static void what_went_well_leaves_little(void **state)
 {
     struct harness_job job;
-    char *text = by_letter(&job, "true");
+    char *text = harness_by_letter(&h, &job, "true");
     json_t *records;
 
     harness_submit_ok(&h, &job);
@@ -93,7 +78,7 @@ static void what_went_well_leaves_little(void **state)
 static void a_killed_runner_hands_nothing_back(void **state)
 {
     struct harness_job job;
-    char *text = by_letter(&job, REPORT_AND_WAIT), line[64];
+    char *text = harness_by_letter(&h, &job, REPORT_AND_WAIT), line[64];
 
     harness_submit_ok(&h, &job);
     harness_line(&h, line, sizeof line);
@@ -107,7 +92,7 @@ static void a_killed_runner_hands_nothing_back(void **state)
 static void a_broken_letter_ends_the_job(void **state)
 {
     struct harness_job job;
-    char *text = by_letter(&job, "true");
+    char *text = harness_by_letter(&h, &job, "true");
 
     job.job.descriptor = "{}";
     harness_submit_ok(&h, &job);

@@ -1,5 +1,6 @@
 /* Families in the store: who has a member now, how they are counted, and what the schema itself refuses. */
 #include "daemon/store/attempt.h"
+#include "daemon/store/chore.h"
 #include "daemon/store/family.h"
 #include "tests/unit/unit.h"
 
@@ -214,7 +215,7 @@ static void one_that_is_cancelled_leaves_the_rest_where_they_are(void **state)
     assert_int_equal(store_handover_take(store, next.id, 4, &next.next_index, &err), 1);
     assert_int_equal(store_handover_end(store, &next, &err), 0);
     assert_int_equal(next.count, 4);
-    assert_int_equal(store_ensemble_cancel_pending(store, next.id, &err), 0);
+    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = next.id}, 100, &err), 0);
     assert_int_equal(store_tally_get(store, next.id, n, &err), 0);
     assert_int_equal(n[MEMBER_CANCELLED], 4);
     assert_int_equal(n[MEMBER_PENDING], 0);

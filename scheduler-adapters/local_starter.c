@@ -1,0 +1,225 @@
+/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). Where there is none yet, or no more, a
+ * runner is started anew by local_start.c; a starter that is gone is replaced, though not every moment.
+ *
+ * When it goes with orders that it has not answered, it may have carried one out: a second runner then finds the claim of the
+ * first, which is known already as what two runners of a job look like. */
+#include "scheduler-adapters/local.h"
+
+#include "common/letter.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "tasks/proto/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AGAIN_MS 10000
+#define LETTER_MAX_HERE (256 << 10) /* bytes: what is longer is written by a worker */
+
+struct raising {
+    uv_work_t work;
+    struct adapter *a;
+    int fd; /* our end */
+    pid_t pid;
+    int error;
+};
+
+static void do_raise(uv_work_t *work)
+{
+    struct raising *r = work->data;
+    char mark[sizeof STARTER_MARK + STARTER_MARK_ROOM], room[STARTER_ARGS_ROOM];
+    char *args[] = {(char *)r->a->host.runner, "--starter", room, NULL}, **environment;
+    posix_spawn_file_actions_t actions;
+    int ends[2];
+
+    snprintf(mark, sizeof mark, "%s%*s", STARTER_MARK, STARTER_MARK_ROOM, "");
+    snprintf(room, sizeof room, "%*s", (int)sizeof room - 1, "");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        r->error = errno;
+        return;
+    }
+    environment = local_runner_environment(mark);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
+    r->error = posix_spawn(&r->pid, r->a->host.runner, &actions, &r->a->attributes, args, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    free(environment);
+    close(ends[1]);
+    r->fd = ends[0];
+    if (r->error == 0 && fcntl(r->fd, F_SETFL, O_NONBLOCK) == 0)
+        return;
+    close(r->fd);
+    r->fd = -1;
+}
+
+static void freed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+/* What is left of it is waited for once its end is told: local_starter_ended(). */
+static void dismiss(struct adapter *a)
+{
+    uv_close((uv_handle_t *)a->starter.watch, freed);
+    close(a->starter.fd);
+    if (a->starter.pid != 0)
+        kill(a->starter.pid, SIGKILL);
+    a->starter.watch = NULL;
+    a->starter.fd = -1;
+}
+
+static void gone(struct adapter *a)
+{
+    struct local_job *job;
+
+    log_warn("the process that stands by to become runners is gone");
+    dismiss(a);
+    while (!atomic_load(&a->closing) && (job = a->starter.asked.first) != NULL) {
+        local_list_remove(&a->starter.asked, job);
+        close(job->letter);
+        job->letter = -1;
+        local_start_anew(job);
+    }
+}
+
+static void answered(uv_poll_t *watch, int status, int events)
+{
+    struct adapter *a = watch->data;
+    struct starter_reply reply;
+    struct local_job *job;
+    ssize_t n;
+
+    while ((n = recv(a->starter.fd, &reply, sizeof reply, 0)) == sizeof reply && (job = a->starter.asked.first) != NULL) {
+        local_list_remove(&a->starter.asked, job);
+        if (reply.error != 0)
+            close(job->letter);
+        local_started(job, reply.pid, job->letter, reply.error);
+        if (a->starter.watch != watch) /* dismissed meanwhile */
+            return;
+    }
+    if (n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+        gone(a);
+}
+
+static void raised(uv_work_t *work, int status)
+{
+    struct raising *r = work->data;
+    struct adapter *a = r->a;
+
+    a->starter.raising = false;
+    if (r->error == 0)
+        a->starter.pid = r->pid;
+    else
+        log_warn("no process can stand by to become runners, each is started anew: %s", strerror(r->error));
+    if (r->fd >= 0) {
+        a->starter.fd = r->fd;
+        a->starter.watch = xcalloc(1, sizeof *a->starter.watch);
+        a->starter.watch->data = a;
+        uv_poll_init(a->host.loop, a->starter.watch, r->fd);
+        uv_poll_start(a->starter.watch, UV_READABLE, answered);
+    }
+    free(r);
+    local_worker_done(a);
+}
+
+static void raise_starter(struct adapter *a)
+{
+    uint64_t now = uv_now(a->host.loop);
+    struct raising *r;
+
+    if (a->starter.raising || a->starter.pid != 0 || now < a->starter.not_before)
+        return;
+    a->starter.raising = true;
+    a->starter.not_before = now + AGAIN_MS;
+    r = xcalloc(1, sizeof *r);
+    r->work.data = r;
+    r->a = a;
+    r->fd = -1;
+    a->workers++;
+    uv_queue_work(a->host.loop, &r->work, do_raise, raised);
+}
+
+/* Its size, 0 where it is too long. */
+static size_t write_order(const struct local_job *job, const char *gpus, char order[STARTER_ORDER_MAX])
+{
+    int n = snprintf(order, STARTER_ORDER_MAX, "%s%c%s%c%s", job->name, 0, job->dir, 0, gpus != NULL ? gpus : "");
+
+    return strlen(job->name) >= STARTER_MARK_ROOM || n + 1 >= STARTER_ORDER_MAX ? 0 : (size_t)n + (gpus != NULL);
+}
+
+static int send_order(int fd, const char *order, size_t size, int letter)
+{
+    union {
+        struct cmsghdr align;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)order, size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof letter);
+    memcpy(CMSG_DATA(head), &letter, sizeof letter);
+    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
+}
+
+bool local_starter_take(struct local_job *job, const char *gpus)
+{
+    struct adapter *a = job->a;
+    char order[STARTER_ORDER_MAX];
+    size_t size = job->descriptor != NULL ? strlen(job->descriptor) : 0, n;
+    struct error err;
+    int letter;
+
+    if (size == 0 || size > LETTER_MAX_HERE)
+        return false;
+    if (a->starter.watch == NULL) {
+        raise_starter(a);
+        return false;
+    }
+    n = write_order(job, gpus, order);
+    letter = n > 0 ? letter_write(job->descriptor, size, &err) : -1;
+    if (letter < 0)
+        return false;
+    if (send_order(a->starter.fd, order, n, letter) < 0) { /* too many wait, or it is gone, which is told soon */
+        close(letter);
+        return false;
+    }
+    job->letter = letter;
+    local_list_append(&a->starter.asked, job);
+    return true;
+}
+
+bool local_starter_ended(struct adapter *a, pid_t pid)
+{
+    if (pid != a->starter.pid || waitpid(pid, NULL, WNOHANG) != pid)
+        return false;
+    a->starter.pid = 0; /* what it answered before is still to be read, and then its end */
+    return true;
+}
+
+void local_starter_stop(struct adapter *a)
+{
+    struct local_job *job;
+
+    if (a->starter.watch != NULL)
+        dismiss(a);
+    if (a->starter.pid != 0)
+        waitpid(a->starter.pid, NULL, 0); /* it has been killed, and uses no file system */
+    a->starter.pid = 0;
+    while ((job = a->starter.asked.first) != NULL) {
+        local_list_remove(&a->starter.asked, job);
+        close(job->letter);
+        local_started(job, 0, -1, ECANCELED);
+    }
+}

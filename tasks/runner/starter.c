@@ -1,0 +1,146 @@
+#include "tasks/runner/starter.h"
+
+#include "common/timefmt.h"
+#include "tasks/proto/starter.h"
+#include "tasks/runner/pilot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+struct starter {
+    pid_t daemon;
+    char *mark, *args; /* in the memory that /proc shows */
+    size_t mark_room, args_room;
+};
+
+struct order {
+    char text[STARTER_ORDER_MAX + 1];
+    const char *name, *dir, *gpus;
+    int letter;
+};
+
+static const char *after(const struct order *order, size_t size, const char *string)
+{
+    const char *next = string + strlen(string) + 1;
+
+    return next < order->text + size ? next : NULL;
+}
+
+static int letter_of(struct msghdr *message)
+{
+    struct cmsghdr *part = CMSG_FIRSTHDR(message);
+    int fd = -1;
+
+    if (part != NULL && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(part), sizeof fd);
+    return fd;
+}
+
+/* 1, 0 where there are no more, -1 with errno where this is none that can be carried out. */
+static int next_order(struct order *order)
+{
+    union {
+        struct cmsghdr align;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {order->text, STARTER_ORDER_MAX};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t n;
+
+    do
+        n = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return 0;
+    order->text[n] = '\0';
+    order->letter = letter_of(&message);
+    order->name = order->text;
+    order->dir = after(order, (size_t)n, order->name);
+    order->gpus = order->dir != NULL ? after(order, (size_t)n, order->dir) : NULL;
+    if (order->dir != NULL && order->letter >= 0)
+        return 1;
+    errno = order->letter < 0 ? EMFILE : EINVAL;
+    return -1;
+}
+
+/* As a runner that was started anew would show itself. */
+static void look_the_part(const struct starter *s, const struct order *order)
+{
+    size_t room = s->args_room, n;
+
+    snprintf(s->mark, s->mark_room, "%s", order->name);
+    memset(s->mark + strlen(s->mark), 0, s->mark_room - strlen(s->mark));
+    memset(s->args, 0, room);
+    n = (size_t)snprintf(s->args, room, "--local%c--letter%c", 0, 0);
+    if (order->gpus != NULL && n < room)
+        n += (size_t)snprintf(s->args + n, room - n, "--gpus=%s%c", order->gpus, 0);
+    if (n < room)
+        snprintf(s->args + n, room - n, "%s", order->dir);
+    prctl(PR_SET_NAME, "stretto-run");
+}
+
+static void become_runner(const struct starter *s, const struct order *order)
+{
+    int64_t now = time_monotonic_ms();
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    look_the_part(s, order);
+    setsid();
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0) /* in place of the socket */
+        exit(EX_OSERR);
+    close(null);
+    exit(pilot_run_job(order->dir, order->letter, order->gpus, s->daemon, now));
+}
+
+/* A child of the daemon's, not of ours: it waits for its runners, and they for it, as if there were no starter between them. */
+static pid_t copy(void)
+{
+    return (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), NULL, NULL, NULL, NULL);
+}
+
+static bool find_room(struct starter *s, int argc, char **argv)
+{
+    if (argc < 2)
+        return false;
+    s->args = argv[1];
+    s->args_room = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[1]);
+    for (char **entry = environ; *entry != NULL && s->mark == NULL; entry++)
+        if (strncmp(*entry, STARTER_MARK, sizeof STARTER_MARK - 1) == 0)
+            s->mark = *entry + sizeof STARTER_MARK - 1;
+    s->mark_room = s->mark != NULL ? strlen(s->mark) : 0;
+    return s->mark_room > 0;
+}
+
+int starter_main(int argc, char **argv)
+{
+    struct starter s = {.daemon = getppid()};
+    struct order order;
+    int rc;
+
+    if (!find_room(&s, argc, argv))
+        return EX_USAGE;
+    prctl(PR_SET_NAME, "stretto-starter"); /* it is none itself */
+    while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) { /* what a dead daemon asked for, the next one will */
+        struct starter_reply reply = {.error = rc < 0 ? errno : 0};
+
+        if (rc == 1 && (reply.pid = copy()) == 0)
+            become_runner(&s, &order);
+        if (reply.pid < 0)
+            reply.error = errno;
+        if (order.letter >= 0)
+            close(order.letter);
+        if (send(STDIN_FILENO, &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply)
+            break;
+    }
+    return 0;
+}

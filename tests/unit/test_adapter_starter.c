@@ -1,0 +1,225 @@
+/* The process that stands by to become the runners of the local adapter: what it makes looks like any runner, and what becomes
+ * of jobs when it goes. */
+#include "common/log.h"
+#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_harness.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define A_COPY 1000 /* bytes of arguments: those of one that was started anew end with its directory */
+
+static const struct adapter_ops *ops;
+static struct harness h;
+static char line[256];
+
+/* A file of a process: its size, NULs and all, into `text`; "" where there is none. */
+static size_t read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    size_t n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    f = fopen(path, "re");
+    if (f != NULL) {
+        n = fread(text, 1, size - 1, f);
+        fclose(f);
+    }
+    text[n] = '\0';
+    return n;
+}
+
+/* Our child of that name; 0: none, or no longer. */
+static pid_t child_named(const char *name)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    pid_t found = 0;
+
+    while (found == 0 && (entry = readdir(proc)) != NULL) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        char stat[512], state;
+        int parent;
+
+        if (pid == 0 || read_proc(pid, "stat", stat, sizeof stat) == 0)
+            continue;
+        if (sscanf(strrchr(stat, ')') + 1, " %c %d", &state, &parent) == 2 && parent == getpid() && state != 'Z' &&
+            strncmp(strchr(stat, '(') + 1, name, strlen(name)) == 0)
+            found = pid;
+    }
+    closedir(proc);
+    return found;
+}
+
+/* Run a job of its own, and leave it running. */
+static pid_t begin(struct harness_job *job, char **text)
+{
+    *text = harness_by_letter(&h, job, REPORT_AND_WAIT);
+    harness_submit_ok(&h, job);
+    harness_line(&h, line, sizeof line);
+    return harness_runner(job);
+}
+
+static void expect_success(struct harness_job *job, char *text)
+{
+    json_t *records;
+
+    assert_false(harness_wait_ended(&h, job).node_lost);
+    records = ops->take_records(h.adapter, job->name);
+    assert_int_equal(json_array_size(records), 1);
+    json_decref(records);
+    assert_int_equal(harness_exit(job).outcome, EXITREC_SUCCEEDED);
+    free(text);
+}
+
+/* The first job asks for a starter, and is started anew; those after it are, too, until it is known that there is one. */
+static int open_all(void **state)
+{
+    char *text, proc[65536], go[128];
+    struct harness_job job;
+    size_t n;
+
+    harness_open(&h, ops, "{\"slots\": 3, \"gpus\": [\"7\", \"9\", \"11\"]}");
+    snprintf(go, sizeof go, "%s/go", h.dir);
+    do {
+        n = read_proc(begin(&job, &text), "cmdline", proc, sizeof proc);
+        harness_let_go(&h);
+        expect_success(&job, text);
+        unlink(go);
+    } while (n < A_COPY);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    harness_close(&h);
+    assert_int_equal(child_named("stretto-starter"), 0);
+    return 0;
+}
+
+static bool holds(const char *text, size_t size, const char *string)
+{
+    for (const char *s = text; s < text + size; s += strlen(s) + 1)
+        if (strcmp(s, string) == 0)
+            return true;
+    return false;
+}
+
+static void a_copy_looks_like_a_runner(void **state)
+{
+    char *text, proc[65536], mark[128];
+    struct harness_job job;
+    pid_t runner;
+    size_t n;
+
+    runner = begin(&job, &text);
+    n = read_proc(runner, "cmdline", proc, sizeof proc);
+    assert_true(n >= A_COPY);
+    assert_true(holds(proc, n, "--local") && holds(proc, n, "--letter") && holds(proc, n, "--gpus=") && holds(proc, n, job.dir));
+    assert_false(holds(proc, n, "--starter"));
+    n = read_proc(runner, "environ", proc, sizeof proc);
+    snprintf(mark, sizeof mark, "STRETTO_RUNNER=%s", job.name);
+    assert_true(holds(proc, n, mark));
+    read_proc(runner, "comm", proc, sizeof proc);
+    assert_string_equal(proc, "stretto-run\n");
+    assert_int_equal(child_named("stretto-run"), runner); /* it is ours, not the starter's */
+    assert_int_equal(getpgid(runner), runner);
+    harness_let_go(&h);
+    expect_success(&job, text);
+}
+
+static void gpus_are_handed_on(void **state)
+{
+    char *text, proc[65536];
+    struct harness_job job;
+    size_t n;
+
+    text = harness_by_letter(&h, &job, REPORT_AND_WAIT);
+    job.job.resources.gpus = 2;
+    harness_submit_ok(&h, &job);
+    harness_line(&h, line, sizeof line);
+    n = read_proc(harness_runner(&job), "cmdline", proc, sizeof proc);
+    assert_true(holds(proc, n, "--gpus=7,9"));
+    harness_let_go(&h);
+    expect_success(&job, text);
+}
+
+static void jobs_do_without_it(void **state)
+{
+    struct harness_job before, after;
+    char *text, *text_after;
+
+    begin(&before, &text);
+    kill(child_named("stretto-starter"), SIGKILL);
+    text_after = harness_by_letter(&h, &after, "true");
+    harness_submit_ok(&h, &after);
+    expect_success(&after, text_after);
+    harness_let_go(&h);
+    expect_success(&before, text);
+}
+
+static void what_it_has_not_answered_is_started_anew(void **state)
+{
+    pid_t starter = child_named("stretto-starter");
+    struct answer submitted = {0};
+    struct harness_job job;
+    char *text, ran[64], path[128];
+    FILE *f;
+
+    text = harness_by_letter(&h, &job, "echo ran >> $DIR/ran");
+    kill(starter, SIGSTOP);
+    ops->submit(h.adapter, &job.job, answer_submit, &submitted);
+    uv_run(&h.loop, UV_RUN_NOWAIT);
+    assert_int_equal(submitted.answers, 0);
+    kill(starter, SIGKILL);
+    harness_until(&h, &submitted.answers, 1);
+    assert_int_equal(submitted.answer, ADAPTER_OK);
+    expect_success(&job, text);
+    snprintf(path, sizeof path, "%s/ran", h.dir);
+    f = fopen(path, "re");
+    assert_int_equal(fread(ran, 1, sizeof ran, f), strlen("ran\n")); /* once */
+    fclose(f);
+}
+
+/* The end of the daemon: the order is not carried out, or the next daemon finds who does. */
+static void the_adapter_ends_while_it_is_asked(void **state)
+{
+    struct answer submitted = {0};
+    struct harness_job job;
+    char *text;
+
+    text = harness_by_letter(&h, &job, "true");
+    kill(child_named("stretto-starter"), SIGSTOP);
+    ops->submit(h.adapter, &job.job, answer_submit, &submitted);
+    uv_run(&h.loop, UV_RUN_NOWAIT);
+    harness_destroy_adapter(&h);
+    assert_int_equal(submitted.answers, 1);
+    assert_int_equal(submitted.answer, ADAPTER_UNSURE);
+    harness_create_adapter(&h);
+    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_UNKNOWN);
+    harness_submit_ok(&h, &job);
+    expect_success(&job, text);
+}
+
+#define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ALL(a_copy_looks_like_a_runner),
+        WITH_ALL(gpus_are_handed_on),
+        WITH_ALL(jobs_do_without_it),
+        WITH_ALL(what_it_has_not_answered_is_started_anew),
+        WITH_ALL(the_adapter_ends_while_it_is_asked),
+    };
+
+    alarm(120);
+    log_init("test", LOG_LEVEL_ERROR);
+    ops = adapter_registry_find("local");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
