@@ -198,6 +198,8 @@ class Pbs:
                "PATH": "/usr/local/bin:/usr/bin:/bin", "PBS_ENVIRONMENT": "PBS_BATCH", "ENVIRONMENT": "BATCH",
                "PBS_JOBID": job.id, "PBS_JOBNAME": job.request["name"], "PBS_QUEUE": job.request["queue"],
                "PBS_NODEFILE": self.spool(job, ".nodes")}
+        cpus = str(job.request["chunks"][0][1])
+        env.update({"PBS_NUM_PPN": cpus, "PBS_VERSION": "TORQUE-6.1.3"} if self.torque else {"NCPUS": cpus, "OMP_NUM_THREADS": cpus})
         env.update(job.request["variables"])
         if job.is_subjob:
             env["PBS_ARRAYID" if self.torque else "PBS_ARRAY_INDEX"] = str(job.index)
@@ -207,11 +209,13 @@ class Pbs:
         shell = job.request["shell"] or "/bin/sh"
         with open(self.spool(job, ".nodes"), "w", encoding="utf-8") as f:
             for node, cpus, _ in nodes:
-                f.write((node + "\n") * (cpus if self.torque else 1))
+                f.write((node + "\n") * (cpus if self.torque else 1))  # mpiprocs is 1
         job.run_count += 1
         job.comment = time.strftime("Job run at %a %b %d at %H:%M on ") + self.exec_vnode(nodes)
         with open(self.spool(job, ".OU"), "ab") as out, open(self.spool(job, ".ER"), "ab") as err:
             env = self.environment(job)
+            with open(self.spool(job, ".env"), "wb") as f:
+                f.write(b"".join(f"{name}={value}\0".encode("utf-8", "surrogateescape") for name, value in env.items()))
             try:
                 process = subprocess.Popen(["-" + os.path.basename(shell)], executable=shell, env=env, cwd=env["HOME"],
                                            stdin=subprocess.PIPE, stdout=out, stderr=out if job.request["join"] else err,
