@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TEXT_MIN 65536
+#define INDEX_MAX 100000 /* of an array */
 
 struct batch_text {
     struct batch_text *next;
@@ -23,7 +24,7 @@ struct batch_row *batch_rows_add(struct batch_rows *rows)
     rows->mark = rows->texts;
     rows->mark_n = rows->texts != NULL ? rows->texts->n : 0;
     rows->row[rows->n] = (struct batch_row){.place = rows->n, .phase = BATCH_RUNS, .name = "", .label = "", .id = "", .state = "",
-                                            .host = "", .nodes = "", .reason = ""};
+                                            .host = "", .nodes = "", .reason = "", .indices = ""};
     return &rows->row[rows->n++];
 }
 
@@ -54,6 +55,46 @@ char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n)
     return copy;
 }
 
+/* "3-9,12-20:2", "-" */
+static bool next_range(const char **at, long *first, long *last, long *step)
+{
+    char *end;
+
+    *at += strspn(*at, ", ");
+    if (**at < '0' || **at > '9')
+        return false;
+    *first = *last = strtol(*at, &end, 10);
+    *step = 1;
+    if (*end == '-')
+        *last = strtol(end + 1, &end, 10);
+    if (*end == ':')
+        *step = strtol(end + 1, &end, 10);
+    *at = end;
+    return *step > 0 && *last <= INDEX_MAX;
+}
+
+void batch_rows_expand(struct batch_rows *rows)
+{
+    const struct batch_row array = rows->row[rows->n - 1];
+    const char *at = array.indices, *bracket = strchr(array.id, '[');
+    long first, last, step;
+    char id[128];
+
+    rows->n--;
+    while (bracket != NULL && next_range(&at, &first, &last, &step)) {
+        for (long i = first; i <= last; i += step) {
+            int n = snprintf(id, sizeof id, "%.*s%ld%s", (int)(bracket + 1 - array.id), array.id, i, bracket + 1);
+            struct batch_row *row = batch_rows_add(rows);
+            size_t place = row->place;
+
+            *row = array;
+            row->place = place;
+            row->phase = BATCH_WAITS;
+            row->id = batch_rows_keep(rows, id, (size_t)n < sizeof id ? (size_t)n : sizeof id - 1);
+        }
+    }
+}
+
 /* "12" before "113", and "12.server" before "113.server". */
 static int compare_ids(const char *x, const char *y)
 {
@@ -80,16 +121,16 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* A task of an array "STEMBASE+", with the id "ARRAY_TASK", is the job "STEM(BASE+TASK)". */
+/* A task of an array "STEMBASE+", with the id "ARRAY_TASK" or "ARRAY[TASK]", is the job "STEM(BASE+TASK)". */
 static void name_tasks(struct batch_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct batch_row *row = &rows->row[i];
         size_t end = strlen(row->label), stem;
-        const char *task = strchr(row->id, '_');
+        const char *task = strpbrk(row->id, "_[");
         char name[64];
 
-        if (end == 0 || row->label[end - 1] != '+' || task == NULL || end > 63)
+        if (end == 0 || row->label[end - 1] != '+' || task == NULL || task[1] < '0' || task[1] > '9' || end > 63)
             continue;
         for (stem = end - 1; stem > 0 && row->label[stem - 1] >= '0' && row->label[stem - 1] <= '9'; stem--)
             ;

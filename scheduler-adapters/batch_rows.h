@@ -12,6 +12,7 @@ struct batch_row {
     const char *name;
     const char *label; /* what the batch system calls it: its name, or its array's */
     const char *id, *state, *host, *nodes, *reason;
+    const char *indices; /* of an array: of its tasks that wait, where these are not rows: "3-9,12" */
     int64_t submitted, started; /* Unix seconds; 0: not known */
     enum batch_phase phase;
     bool is_ending;      /* with BATCH_RUNS: its processes are being ended */
@@ -36,6 +37,8 @@ struct batch_rows {
 };
 
 struct batch_row *batch_rows_add(struct batch_rows *rows); /* valid until the next one */
+/* The last one is an array, ID[], and becomes a row for each of its indices, ID[INDEX], that waits; none, where it has none. */
+void batch_rows_expand(struct batch_rows *rows);
 void batch_rows_drop(struct batch_rows *rows); /* the last one, with what was kept since it was added */
 char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n); /* a copy */
 void batch_rows_sort(struct batch_rows *rows);

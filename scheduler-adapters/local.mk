@@ -125,8 +125,8 @@ dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm
 EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
 TESTS += $(slurm_tests)
 
-pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t
-dist_check_SCRIPTS += $(pbs_tests) tests/pbs/private-pbs
+pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t tests/t/0672-pbs-arrays.t tests/t/0677-pilots-pbs.t
+dist_check_SCRIPTS += $(pbs_tests) tests/pbs/private-pbs tests/pbs/pbsdsh
 EXTRA_DIST += tests/t/pbs.sh tests/pbs/pbs_commands.py tests/pbs/pbs_jobs.py
 TESTS += $(pbs_tests)
 # Without sanitizers, as real ones are: it is run some hundred times.

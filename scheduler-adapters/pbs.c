@@ -90,13 +90,15 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         return NULL;
     }
     pbs->user = find_user();
-    pbs->batch.gather_ms = 0;
+    pbs->batch.no_gaps = true; /* -J has one range */
     return &pbs->batch;
 }
 
 static const struct adapter_setting settings[] = {
     {"poll", "15s", "between questions about jobs; there is one for all of them, by qstat"},
     {"timeout", "60s", "how long one command of PBS's may take; nothing is concluded from one that takes longer"},
+    {"gather", "2s",
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by a qsub of its own"},
     {"extra", "[]", "options for every qsub, before those of an ensemble's resources.extra, e.g. [\"-l\", \"place=excl\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, LANG and others alike, which hold no secrets"},

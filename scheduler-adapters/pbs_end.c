@@ -1,6 +1,9 @@
 /* A waiting job is taken out of the queue. It is held first, and looked at again, since deleting would end one that
- * has begun meanwhile. */
+ * has begun meanwhile. OpenPBS holds no single job of an array: such a one is deleted as soon as it was seen to wait. If it begins
+ * in that moment, it is lost as by any qdel, which costs no retry; a held array whose daemon dies would wait for ever. */
 #include "scheduler-adapters/pbs.h"
+
+#include <string.h>
 
 static void withdrawn(void *arg, struct command_result *result)
 {
@@ -50,5 +53,8 @@ static void held(void *arg, struct command_result *result)
 
 void pbs_withdraw(struct batch_order *order, const struct batch_row *row)
 {
-    run(order, PBS_QHOLD, held);
+    if (pbs_of(batch_order_adapter(order))->kind == PBS_KIND_OPENPBS && strchr(row->id, '[') != NULL)
+        run(order, PBS_QDEL, withdrawn);
+    else
+        run(order, PBS_QHOLD, held);
 }

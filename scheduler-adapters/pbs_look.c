@@ -18,7 +18,7 @@ static void mark(struct batch_listing *listing)
 /* Of all jobs, and not by ids, of which there may be thousands. */
 static void list_now(void *arg)
 {
-    static const char *const openpbs[] = {"-f", "-F", "json", NULL}, *const torque[] = {"-f", "-x", NULL};
+    static const char *const openpbs[] = {"-t", "-f", "-F", "json", NULL}, *const torque[] = {"-t", "-f", "-x", NULL};
     struct batch_listing *listing = arg;
     struct pbs *pbs = pbs_of(batch_listing_adapter(listing));
 

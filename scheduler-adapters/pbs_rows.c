@@ -54,12 +54,50 @@ struct batch_row *pbs_rows_add(struct batch_rows *rows, const char *id)
     return row;
 }
 
+static bool is_array(const struct batch_row *row)
+{
+    return strstr(row->id, "[]") != NULL;
+}
+
+/* "12[3].server" */
+static bool is_subjob(const struct batch_row *row)
+{
+    return strchr(row->id, '[') != NULL && !is_array(row);
+}
+
+/* OpenPBS knows an array's subjobs that wait by their indices alone. It does not tell then how often they ran, which may be once
+ * where one has been put back. */
+static void take_array(struct batch_rows *rows, struct batch_row *row)
+{
+    row->runs = row->started > 0;
+    row->started = 0;
+    row->has_exit_status = false;
+    batch_rows_expand(rows);
+}
+
+/* One that is over and has no host is known by the array's attributes, all but its state and its comment. */
+static void forget_array(struct batch_row *row)
+{
+    if (row->state[0] != 'X' || row->host[0] != '\0')
+        return;
+    row->has_exit_status = false;
+    row->started = 0;
+}
+
+/* Old versions of OpenPBS list what waits once more, by its own id. */
 void pbs_rows_end(struct batch_rows *rows)
 {
-    const struct batch_row *row = &rows->row[rows->n - 1];
+    struct batch_row *row = &rows->row[rows->n - 1];
+    bool is_openpbs = rows->kind == PBS_KIND_OPENPBS;
 
     if (row->name[0] == '\0' || row->id[0] == '\0' || row->is_foreign)
         batch_rows_drop(rows);
+    else if (is_array(row))
+        take_array(rows, row);
+    else if (is_openpbs && is_subjob(row) && row->state[0] == 'Q')
+        batch_rows_drop(rows);
+    else if (is_openpbs && is_subjob(row))
+        forget_array(row);
 }
 
 /* Of a letter that is new to us it is only known that the job is there: it goes on. M: it went to another server, and may run. */
@@ -133,6 +171,8 @@ void pbs_row_set(struct batch_rows *rows, const char *attribute, const char *val
         row->reason = batch_rows_keep(rows, value, strlen(value));
     } else if (strcmp(attribute, "exec_host") == 0) { /* "n1/0*2+n2/0*2": the first */
         row->host = batch_rows_keep(rows, value, strcspn(value, "/+*"));
+    } else if (strcmp(attribute, "array_indices_remaining") == 0) {
+        row->indices = batch_rows_keep(rows, value, strlen(value));
     } else if (strcmp(attribute, "ctime") == 0) {
         row->submitted = parse_time(value);
     } else if (strcmp(attribute, "stime") == 0 || strcmp(attribute, "start_time") == 0) {
@@ -146,6 +186,11 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
 {
     int code = row->exit_status;
 
+    if (row->state[0] == 'X' && !row->has_exit_status) {
+        if (strncmp(row->reason, "Subjob ", 7) == 0 && strcmp(row->reason, "Subjob finished") != 0)
+            snprintf(status->reason, sizeof status->reason, "PBS: %s", row->reason);
+        return;
+    }
     if (!row->has_exit_status && row->started == 0) {
         snprintf(status->reason, sizeof status->reason, "cancelled before it started");
         return;

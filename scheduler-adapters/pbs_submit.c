@@ -25,6 +25,9 @@ static const char *const for_now[] = {
     "unable to obtain", "Failed to get", "pbs_conf", NULL,
 };
 
+/* There are too many jobs of this user: nothing of it has been accepted. */
+static const char *const limits[] = {"would exceed", "already in queue", "already in complex", NULL};
+
 /* More time than a queue allows: the walltime alone may be fine. */
 static const char *const too_long[] = {"violates queue and/or server resource limits", "exceeds queue resource limits",
                                        "Resource limit exceeds allowable", NULL};
@@ -108,22 +111,55 @@ static void add_walltime(struct words *words, const struct attempt *t)
               (long long)(seconds % 60));
 }
 
-/* A name that is too long for -N keeps its end, which differs from job to job. */
-static void add_name(struct words *words, const char *name)
+/* A name that is too long for -N keeps its end, which differs from job to job. That of an array is its first job's. */
+static void add_name(struct words *words, const struct attempt *t)
 {
-    size_t n = strlen(name);
+    size_t n = strlen(t->s->name);
+    char name[64];
 
     words_add(words, "-N");
     if (n <= NAME_MAX_OLD)
-        words_add(words, "%s", name);
+        words_add(words, "%s", t->s->name);
     else
-        words_add(words, "st%s", name + n - (NAME_MAX_OLD - 2));
+        words_add(words, "st%s", t->s->name + n - (NAME_MAX_OLD - 2));
+    batch_group_name(t->group, name, sizeof name);
     words_add(words, "-v");
     words_add(words, PBS_NAME_VARIABLE "=%s", name);
 }
 
-/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. PBS's own words go to a
- * file beside the runner's log, where its name does not look like HOST:PATH. */
+/* OpenPBS has no arrays but of jobs that it may start again by itself. A second runner of a job does nothing, since the first has
+ * claimed it. */
+static void add_array(struct words *words, const struct attempt *t)
+{
+    bool is_openpbs = t->pbs->kind != PBS_KIND_TORQUE, is_array = t->group->n > 1;
+    char *list;
+
+    words_add(words, "-r");
+    words_add(words, is_array && is_openpbs ? "y" : "n");
+    if (!is_array)
+        return;
+    list = batch_group_list(t->group);
+    words_add(words, is_openpbs ? "-J" : "-t");
+    words_add(words, "%s", list);
+    free(list);
+}
+
+/* PBS's own words go to a file beside the runner's log, where its name does not look like HOST:PATH. Of an array Torque makes one
+ * for each job, by a number after the name; OpenPBS would need one that is in the names of the directories. */
+static void add_output(struct words *words, const struct attempt *t)
+{
+    bool none = strchr(t->s->dir, ':') != NULL || (t->group->n > 1 && t->pbs->kind != PBS_KIND_TORQUE);
+
+    words_add(words, "-j");
+    words_add(words, "oe");
+    words_add(words, "-o");
+    if (none)
+        words_add(words, "/dev/null");
+    else
+        words_add(words, "%s/pbs.log", t->s->dir);
+}
+
+/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
 static void build(struct words *words, const struct attempt *t)
 {
     if (!asked_by_site(t, t->pbs->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
@@ -139,41 +175,47 @@ static void build(struct words *words, const struct attempt *t)
     }
     words_add_all(words, t->pbs->batch.extra);
     words_add_all(words, t->s->extra);
-    words_add(words, "-r");
-    words_add(words, "n");
+    add_array(words, t);
     words_add(words, "-m");
     words_add(words, "n");
-    words_add(words, "-j");
-    words_add(words, "oe");
-    words_add(words, "-o");
-    if (strchr(t->s->dir, ':') == NULL)
-        words_add(words, "%s/pbs.log", t->s->dir);
-    else
-        words_add(words, "/dev/null");
+    add_output(words, t);
     words_add(words, "-S");
     words_add(words, "%s", t->pbs->shell);
-    add_name(words, t->s->name);
+    add_name(words, t);
 }
 
-/* Not -V, and no values by -v: commas in them are told apart by no version alike. The shell becomes the runner; until that has set
- * its signals up, those that are meant for it must not kill it. */
-static char *make_script(const struct attempt *t)
+static char *make_exports(char **variables)
 {
-    char *runner = words_quote(t->pbs->batch.host.runner), *dir = words_quote(t->s->dir), *exports = xstrdup(""), *script;
+    char *exports = xstrdup("");
 
-    for (char **variable = t->pbs->batch.job_env; *variable != NULL; variable++) {
-        int n = (int)strcspn(*variable, "=");
-        char *value = words_quote(*variable + n + 1), *longer;
+    for (; *variables != NULL; variables++) {
+        int n = (int)strcspn(*variables, "=");
+        char *value = words_quote(*variables + n + 1), *longer;
 
-        longer = xasprintf("%sexport %.*s=%s\n", exports, n, *variable, value);
+        longer = xasprintf("%sexport %.*s=%s\n", exports, n, *variables, value);
         free(exports);
         free(value);
         exports = longer;
     }
-    script = xasprintf("#!/bin/sh\ntrap '' USR1 USR2\n%sexec %s %s >>%s/runner.log 2>&1\n", exports, runner, dir, dir);
-    free(exports);
-    free(runner);
+    return exports;
+}
+
+/* Not -V, and no values by -v: commas in them are told apart by no version alike. The shell becomes the runner; until that has set
+ * its signals up, those that are meant for it must not kill it. Of an array it finds its job's directory by its number. */
+static char *make_script(const struct attempt *t)
+{
+    char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->pbs->batch.host.runner);
+    char *exports = make_exports(t->pbs->batch.job_env), *script, number[80] = "";
+
+    if (t->group->n > 1)
+        snprintf(number, sizeof number, "$((%lld + %s))", (long long)t->group->base,
+                 t->pbs->kind == PBS_KIND_TORQUE ? "PBS_ARRAYID" : "PBS_ARRAY_INDEX");
+    script = xasprintf("#!/bin/sh\ntrap '' USR1 USR2\n%sd=%s%s\nexec %s \"$d\" >>\"$d\"/runner.log 2>&1\n", exports, where, number,
+                       runner);
     free(dir);
+    free(where);
+    free(runner);
+    free(exports);
     return script;
 }
 
@@ -186,6 +228,7 @@ static bool find_id(char *out, char *id, size_t size)
     for (char *line = strtok_r(out, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         size_t digits = strspn(line, "0123456789");
 
+        digits += digits > 0 && strncmp(line + digits, "[]", 2) == 0 ? 2 : 0;
         if (digits == 0 || (line[digits] != '\0' && line[digits] != '.') || strchr(line, ' ') != NULL || strlen(line) >= size)
             continue;
         snprintf(id, size, "%s", line);
@@ -219,13 +262,16 @@ static void submitted(void *arg, struct command_result *result)
     struct error err = {0};
     char id[64] = "";
     enum adapter_answer answer = verdict(result, id, sizeof id, &err);
+    bool is_definite;
 
     if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
         t->just_walltime = true;
         run_qsub(t);
         return;
     }
-    batch_group_answered(t->group, answer, answer == ADAPTER_REFUSED, id, &err);
+    is_definite = answer == ADAPTER_REFUSED ||
+                  (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && batch_says(result->err, limits));
+    batch_group_answered(t->group, answer, is_definite, id, &err);
     batch_idle(&t->pbs->batch);
     free(t);
 }

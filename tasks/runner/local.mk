@@ -8,6 +8,7 @@ stretto_run_SOURCES = \
 	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/main.c \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
+	tasks/runner/pilot_launch.c \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/rank.c tasks/runner/rank.h \
 	tasks/runner/records.c tasks/runner/records.h \

@@ -48,40 +48,6 @@ static int read_config(struct pilot *p, struct error *err)
     return 0;
 }
 
-/* One of us on each node of the allocation. Comes back only where that cannot be. */
-static int launch(struct pilot *p)
-{
-    static const char *const srun[] = {"srun", "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--mpi=none",
-                                       "--input=none", "--quiet"};
-    size_t n = 0, given = json_array_size(p->launcher), i;
-    char **argv = xcalloc(given + 16, sizeof *argv);
-    json_t *word;
-    sigset_t none;
-
-    json_array_foreach (p->launcher, i, word)
-        argv[n++] = xstrdup(json_string_value(word) ? json_string_value(word) : "");
-    if (given == 0 && getenv("SLURM_JOB_ID") == NULL) {
-        log_error("there are %lld nodes, and nothing says how to start programs on them: \"launcher\" in the spec's allocation may",
-                  (long long)p->nodes);
-        return EX_CONFIG;
-    }
-    for (i = 0; given == 0 && i < sizeof srun / sizeof *srun; i++)
-        argv[n++] = xstrdup(srun[i]);
-    if (given == 0) {
-        argv[n++] = xasprintf("--nodes=%lld", (long long)p->nodes);
-        argv[n++] = xasprintf("--ntasks=%lld", (long long)p->nodes);
-    }
-    argv[n++] = p->runner;
-    argv[n++] = xstrdup("--pilot-node");
-    argv[n++] = xstrdup(p->dir);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    execvp(argv[0], argv);
-    log_error("%s, which is to start the pilot on %lld nodes: %s", argv[0], (long long)p->nodes, strerror(errno));
-    return EX_OSERR;
-}
-
 /* The nodes are numbered as they come. */
 static int take_number(struct pilot *p, struct error *err)
 {
@@ -341,7 +307,12 @@ int pilot_main(const char *dir, bool on_node, int signal_fd)
         json_decref(p.config);
         return EX_CONFIG;
     }
-    status = on_node || p.nodes == 1 ? fly(&p) : launch(&p);
+    if (on_node && pilot_take_environment(&p, &err) < 0) {
+        log_error("%s", err.text);
+        status = EX_IOERR;
+    } else {
+        status = on_node || p.nodes == 1 ? fly(&p) : pilot_launch(&p);
+    }
     free(p.node_dir);
     free(p.inbox);
     json_decref(p.config);

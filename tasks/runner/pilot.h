@@ -78,6 +78,11 @@ int pilot_main(const char *dir, bool on_node, int signal_fd);
  * (monotonic; INT64_MAX: not said) at the latest; gpus NULL: not said. Returns the exit status. */
 int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms);
 
+/* pilot_launch.c: one of us on each node of the allocation. Comes back only where that cannot be, with the exit status. */
+int pilot_launch(struct pilot *p);
+/* On a node: the job's environment, where what started us has none of it. */
+int pilot_take_environment(const struct pilot *p, struct error *err);
+
 /* pilot_jobs.c */
 void pilot_take(struct pilot *p, const char *line); /* of the inbox */
 void pilot_start_what_fits(struct pilot *p);

@@ -2,6 +2,7 @@
 
 #include "common/timefmt.h"
 #include "tasks/proto/starter.h"
+#include "tasks/runner/cpus.h"
 #include "tasks/runner/pilot.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ static void become_runner(const struct starter *s, const struct order *order)
     if (null < 0 || dup2(null, STDIN_FILENO) < 0) /* in place of the socket */
         exit(EX_OSERR);
     close(null);
-    exit(pilot_run_job(order->dir, order->letter, order->gpus, s->daemon, now));
+    exit(pilot_run_job(order->dir, order->letter, order->gpus, s->daemon, now, INT64_MAX));
 }
 
 /* A child of the daemon's, not of ours: it waits for its runners, and they for it, as if there were no starter between them. */
@@ -129,6 +130,7 @@ int starter_main(int argc, char **argv)
 
     if (!find_room(&s, argc, argv))
         return EX_USAGE;
+    cpus_disown();
     prctl(PR_SET_NAME, "stretto-starter"); /* it is none itself */
     while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) { /* what a dead daemon asked for, the next one will */
         struct starter_reply reply = {.error = rc < 0 ? errno : 0};

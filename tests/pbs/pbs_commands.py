@@ -78,6 +78,29 @@ def variables(pbs, words, question):
     return found
 
 
+def parse_indices(pbs, options):
+    """Documented: qsub.c of OpenPBS, array_func.c of Torque, whose -J is something else."""
+    if pbs.torque and "-J" in options:
+        raise usage("qsub", "qsub: -J is for job logs")
+    if not pbs.torque and "-J" in options:
+        found = re.fullmatch(r"([0-9]+)-([0-9]+)(?::([0-9]+))?", options["-J"])
+        if not found or int(found[2]) <= int(found[1]):
+            raise usage("qsub", "qsub: illegal -J value")
+        if options.get("-r", "y") == "n":
+            raise Refused(1, " cannot submit non-rerunable Array Job")
+        indices = list(range(int(found[1]), int(found[2]) + 1, int(found[3] or 1)))
+        if len(indices) > pbs.array_max:
+            raise Refused(15107, "Array job exceeds server or queue size limit")
+        return indices
+    if not pbs.torque or "-t" not in options:
+        return []
+    indices = []
+    for part in options["-t"].partition("%")[0].split(","):
+        first, _, last = part.partition("-")
+        indices += range(int(first), int(last or first) + 1)
+    return indices
+
+
 def qsub(pbs, question):
     argv = question["argv"]
     executable = argv[argv.index("--") + 1:] if "--" in argv and not pbs.torque else []
@@ -95,8 +118,7 @@ def qsub(pbs, question):
             names.append(value)
         elif key == "-W":
             lists.update(word.split("=", 1) for word in [value])
-    if "-J" in options or "-t" in options:
-        raise usage("qsub", "qsub: arrays are not emulated")
+    indices = parse_indices(pbs, options)
     if pbs.torque and len(options.get("-N", "")) > 230 or not re.fullmatch(r"[A-Za-z0-9_+.-]*", options.get("-N", "")):
         raise usage("qsub", "qsub: illegal -N value")
     if "-N" in options and len(options["-N"]) > 15:  # documented of Torque and of PBS Pro before 13: the least that there is
@@ -128,7 +150,8 @@ def qsub(pbs, question):
                       "walltime": walltime or pbs.walltime_max, "shell": options.get("-S"), "script": script,
                       "variables": variables(pbs, names, question), "join": options.get("-j", "n") != "n",
                       "output": options.get("-o"), "error": options.get("-e"), "account": options.get("-A"),
-                      "rerunnable": options.get("-r", "y") == "y", "arguments": " ".join(argv)})
+                      "rerunnable": options.get("-r", "y") == "y", "indices": indices,
+                      "arguments": " ".join(argv)})
     if pbs.lose is not None:
         lose, pbs.lose = pbs.lose, None
         pbs.schedule()
@@ -180,10 +203,50 @@ def attributes(pbs, job):
         found["comment"] = job.comment
     found["etime"] = when(job.created)
     found["run_count" if openpbs else "start_count"] = job.run_count
+    if job.is_subjob:
+        found.update({"job_array_id": job.index} if pbs.torque else {"array_id": job.array, "array_index": job.index})
+        found["Variable_List"] = dict(r["variables"], **({"PBS_ARRAYID": job.index} if pbs.torque else {}))
+        if openpbs and job.state == "F":
+            found["job_state"] = "X"
+    if job.is_array and openpbs:
+        waiting = [each.index for each in pbs.subjobs(job) if each.state == "Q"]
+        found.update(array=True, array_indices_submitted=ranges(r["indices"]), array_indices_remaining=ranges(waiting))
+        found.pop("run_count")
     if job.exit_status is not None:
         found["Exit_status" if openpbs else "exit_status"] = job.exit_status
     found["Submit_arguments" if openpbs else "submit_args"] = r["arguments"]
     return found
+
+
+def ranges(numbers):
+    """0-3,5"""
+    parts, at = [], 0
+    while at < len(numbers):
+        last = at
+        while last + 1 < len(numbers) and numbers[last + 1] == numbers[last] + 1:
+            last += 1
+        parts.append(f"{numbers[at]}-{numbers[last]}" if last > at else str(numbers[at]))
+        at = last + 1
+    return ",".join(parts) or "-"
+
+
+def listed_as(pbs, job):
+    """A subjob of which the server keeps no record is known by its array's attributes (documented: stat_job.c of OpenPBS)."""
+    if pbs.torque or not job.is_subjob or job.state != "F" or pbs.history:
+        return attributes(pbs, job)
+    found = attributes(pbs, pbs.jobs[job.array])
+    for name in ("array", "array_indices_submitted", "array_indices_remaining"):
+        found.pop(name)
+    found.update(job_state="X", substate=92, comment="Subjob " + ("terminated" if job.exit_status is None else "failed" if job.exit_status
+                                                                  else "finished"), Exit_status=2)
+    return found
+
+
+def is_listed(pbs, job, options, history):
+    """Without being asked for by its id."""
+    if job.is_subjob:
+        return "-t" in options and (pbs.torque or (job.state != "Q" and (history or pbs.jobs[job.array].state != "F")))
+    return (history or job.state != "F") and not (pbs.torque and job.is_array and "-t" in options)
 
 
 def question_path(request, suffix):
@@ -239,16 +302,16 @@ def qstat(pbs, question):
     if not pbs.torque and "-x" in options and not pbs.history:  # documented: said, and the exit status is 0
         return 0, as_json([]) if options.get("-F") == "json" else "", "qstat: PBS is not configured to maintain job history\n"
     for job in [job for job in pbs.jobs.values() if not job.hidden]:
-        if not operands and (history or job.state != "F"):
-            listed.append((job.id, attributes(pbs, job)))
+        if not operands and is_listed(pbs, job, options, history):
+            listed.append((job.id, listed_as(pbs, job)))
     for operand in operands:
         job = find(pbs, operand)
         if job is None or job.hidden:
             refused = refusal(pbs, "unknown-id", " " + operand)
-        elif job.state == "F" and not history:
+        elif (pbs.jobs.get(job.array) or job).state == "F" and not history:
             refused = Refused(15139, f"{operand} Job has finished, use -x or -H to obtain historical job information")
         else:
-            listed.append((job.id, attributes(pbs, job)))
+            listed.append((job.id, listed_as(pbs, job)))
             continue
         err.append(f"qstat: {refused.text}\n")
         status = refused.status
@@ -325,6 +388,8 @@ def qhold(pbs, question):
     _, operands = getopt.getopt(question["argv"], "h:t:")
 
     def order(job):  # documented: one that runs, and cannot be checkpointed, runs on, and is marked
+        if job.is_subjob and not pbs.torque:  # documented: req_holdjob.c
+            raise Refused(15004, "Invalid request")
         job.hold = "u"
         if job.state == "Q":
             job.state = "H"

@@ -81,16 +81,31 @@ def seconds(text):
 
 
 class Job:
-    """state is a letter of qstat's; chunks: (count, CPUs of each, GPUs of each)"""
+    """state is a letter of qstat's; chunks: (count, CPUs of each, GPUs of each). Of an array: itself, whose index is "", and each of
+    its subjobs, which OpenPBS knows as jobs of their own only while they run, and afterwards if it keeps a history."""
 
-    def __init__(self, number, request):
-        self.id = f"{number}.{SERVER}"
-        self.request = request
+    def __init__(self, number, request, index=None):
+        self.id = f"{number}.{SERVER}" if index is None else f"{number}[{index}].{SERVER}"
+        self.request, self.index, self.array = request, index, None if index is None else f"{number}[].{SERVER}"
         self.state, self.substate, self.hold = "Q", 10, "n"
         self.exit_status, self.run_count, self.comment = None, 0, ""
         self.created, self.started, self.over = time.time(), None, None
         self.pid, self.nodes, self.nodes_last, self.kill_at, self.why, self.hidden = None, [], [], None, None, False
         self.not_before = 0.0
+
+    @property
+    def is_array(self):
+        return self.index == ""
+
+    @property
+    def is_subjob(self):
+        return self.array is not None and not self.is_array
+
+    @property
+    def name(self):
+        name = self.request["variables"].get("STRETTO_RUNNER", self.request["name"])
+        stem = re.fullmatch(r"(.*?)([0-9]+)\+", name)
+        return f"{stem[1]}{int(stem[2]) + self.index}" if self.is_subjob and stem else name
 
     def snapshot(self):
         return copy.copy(self)
@@ -101,6 +116,7 @@ class Pbs:
         self.directory, self.torque, self.history = directory, torque, history
         self.kill_delay = float(settings.get("kill_delay", 2))
         self.walltime_max = int(settings.get("walltime_max", 3600))
+        self.array_max = int(settings.get("array_max", 10000))
         self.jobs, self.next_id, self.up = {}, 0, True
         self.running = {}  # pid: the job, whatever the server knows of it
         self.saved, self.counts, self.delays = None, {}, {}
@@ -115,13 +131,32 @@ class Pbs:
     # --- in the queue
 
     def submit(self, request):
-        job = Job(self.next_id, request)
-        self.next_id += 1
-        with open(os.open(self.spool(job, ".SC"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o700), "w", encoding="utf-8",
-                  errors="surrogateescape") as f:
-            f.write(request["script"])
+        job = Job(self.next_id, request, "" if request["indices"] else None)
         self.jobs[job.id] = job
+        for each in [Job(self.next_id, request, index) for index in request["indices"]] or [job]:
+            with open(os.open(self.spool(each, ".SC"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o700), "w", encoding="utf-8",
+                      errors="surrogateescape") as f:
+                f.write(request["script"])
+            self.jobs[each.id] = each
+        self.next_id += 1
         return job
+
+    def subjobs(self, array):
+        return [job for job in self.jobs.values() if job.array == array.id and job.is_subjob]
+
+    def update_array(self, job):
+        """An array has begun with the first of its subjobs, and is over with the last."""
+        array = self.jobs.get(job.array)
+        if array is None:
+            return
+        states = {each.state for each in self.subjobs(array)}
+        if states & set("REFC") and array.hold == "n":
+            array.state, array.started = "B", array.started or time.time()
+        if states <= set("FC"):
+            array.state, array.over = "C" if self.torque else "F", time.time()
+            if not self.history:
+                for each in [array, *self.subjobs(array)]:
+                    self.jobs.pop(each.id, None)
 
     def used(self, node):
         on = [chunk for job in self.running.values() for chunk in job.nodes if chunk[0] == node]
@@ -141,7 +176,9 @@ class Pbs:
         return taken
 
     def schedule(self):
-        for job in [job for job in self.jobs.values() if job.state == "Q" and time.time() >= job.not_before]:
+        for job in [job for job in self.jobs.values() if job.state == "Q" and time.time() >= job.not_before and not job.is_array]:
+            if job.is_subjob and self.jobs[job.array].hold != "n":
+                continue
             nodes = self.place(job)
             if nodes is not None:
                 self.start(job, nodes)
@@ -150,6 +187,8 @@ class Pbs:
                 cpus = sum(count * each for count, each, _ in job.request["chunks"])
                 asked = f"Insufficient amount of resource: ncpus (R: {cpus} A: 0 T: 4)"
                 job.comment = (("Can Never Run: " if self.place(job, empty=True) is None else "Not Running: ") + asked)
+                if job.is_subjob:
+                    self.jobs[job.array].comment = job.comment
 
     # --- on a node
 
@@ -159,18 +198,24 @@ class Pbs:
                "PATH": "/usr/local/bin:/usr/bin:/bin", "PBS_ENVIRONMENT": "PBS_BATCH", "ENVIRONMENT": "BATCH",
                "PBS_JOBID": job.id, "PBS_JOBNAME": job.request["name"], "PBS_QUEUE": job.request["queue"],
                "PBS_NODEFILE": self.spool(job, ".nodes")}
+        cpus = str(job.request["chunks"][0][1])
+        env.update({"PBS_NUM_PPN": cpus, "PBS_VERSION": "TORQUE-6.1.3"} if self.torque else {"NCPUS": cpus, "OMP_NUM_THREADS": cpus})
         env.update(job.request["variables"])
+        if job.is_subjob:
+            env["PBS_ARRAYID" if self.torque else "PBS_ARRAY_INDEX"] = str(job.index)
         return env
 
     def start(self, job, nodes):
         shell = job.request["shell"] or "/bin/sh"
         with open(self.spool(job, ".nodes"), "w", encoding="utf-8") as f:
             for node, cpus, _ in nodes:
-                f.write((node + "\n") * (cpus if self.torque else 1))
+                f.write((node + "\n") * (cpus if self.torque else 1))  # mpiprocs is 1
         job.run_count += 1
         job.comment = time.strftime("Job run at %a %b %d at %H:%M on ") + self.exec_vnode(nodes)
         with open(self.spool(job, ".OU"), "ab") as out, open(self.spool(job, ".ER"), "ab") as err:
             env = self.environment(job)
+            with open(self.spool(job, ".env"), "wb") as f:
+                f.write(b"".join(f"{name}={value}\0".encode("utf-8", "surrogateescape") for name, value in env.items()))
             try:
                 process = subprocess.Popen(["-" + os.path.basename(shell)], executable=shell, env=env, cwd=env["HOME"],
                                            stdin=subprocess.PIPE, stdout=out, stderr=out if job.request["join"] else err,
@@ -189,6 +234,7 @@ class Pbs:
         job.pid, job.nodes, job.state, job.substate, job.started, job.kill_at, job.why = process.pid, nodes, "R", 42, time.time(), None, None
         job.exit_status = None
         self.running[job.pid] = job
+        self.update_array(job)
 
     @staticmethod
     def exec_vnode(nodes):
@@ -230,7 +276,11 @@ class Pbs:
         job.kill_at = time.time() + self.kill_delay
 
     def delete(self, job):
-        if job.state == "R":
+        if job.is_array:
+            for each in self.subjobs(job):
+                if each.state not in "FC":
+                    self.delete(each)
+        elif job.state == "R":
             self.terminate(job)
         else:
             self.finish(job, None, 91)
@@ -238,13 +288,17 @@ class Pbs:
     def finish(self, job, exit_status, substate):
         job.exit_status, job.substate, job.over = exit_status, substate, time.time()
         job.state = "C" if self.torque else "F"
-        if not self.history:
+        if job.is_subjob:
+            self.update_array(job)
+        elif not self.history:
             self.jobs.pop(job.id, None)
 
     def deliver(self, job):
         """The spooled output, where it was asked for."""
         for suffix, path in ((".OU", job.request["output"]), (".ER", None if job.request["join"] else job.request["error"])):
             try:
+                if self.torque and job.is_subjob and path:  # documented: job_func.c
+                    path = f"{path}-{job.index}"
                 if path and path != "/dev/null":
                     shutil.copyfile(self.spool(job, suffix), path.split(":", 1)[1] if re.match(r"[^/]*:", path) else path)
             except OSError:
@@ -261,6 +315,7 @@ class Pbs:
         if job.why == "requeue":
             job.state, job.substate, job.exit_status, job.pid = "Q", 10, NODE_LOST, None
             job.not_before = time.time() + 3
+            self.update_array(job)
         elif job.why == "walltime":
             self.finish(job, WALLTIME_OVER[self.torque], 93)
         elif job.why == "node":
@@ -324,8 +379,7 @@ class Pbs:
         elif verb == "counts":
             return "\n".join(f"{name} {n}" for name, n in sorted(self.counts.items()))
         elif verb == "jobs":
-            return "\n".join(f"{job.request['variables'].get('STRETTO_RUNNER', job.request['name'])} {job.id} {job.state}"
-                             for job in self.jobs.values())
+            return "\n".join(f"{job.name} {job.id} {job.state}" for job in self.jobs.values() if not job.is_array)
         else:
             self.fault_of_job(verb, self.jobs[words[0]])
         return ""

@@ -10,10 +10,10 @@ TEST_LIMIT=240
 
 attributes() { # what each job that runs has asked for: TIME CPU-TIME ACCOUNT
 	if [ "$kind" = torque ]; then
-		qstat -f -x | sed 's|</Job>|\n|g' | sed -n 's|.*<job_state>R<.*<Account_Name>\([^<]*\).*<Resource_List>\(.*\)</Resource_List>.*|\2 \1|p' |
+		qstat -t -f -x | sed 's|</Job>|\n|g' | sed -n 's|.*<job_state>R<.*<Account_Name>\([^<]*\).*<Resource_List>\(.*\)</Resource_List>.*|\2 \1|p' |
 			sed 's|.*<walltime>\([^<]*\).*<cput>\([^<]*\)[^ ]*|\1 \2|'
 	else
-		qstat -f -F json | jq -r '.Jobs[] | select(.job_state == "R") | "\(.Resource_List.walltime) \(.Resource_List.cput) \(.Account_Name)"'
+		qstat -t -f -F json | jq -r '.Jobs[] | select(.job_state == "R") | "\(.Resource_List.walltime) \(.Resource_List.cput) \(.Account_Name)"'
 	fi
 }
 ensemble() {

@@ -33,7 +33,7 @@ trap 'status=$?; pbs_down; (exit $status); cleanup' EXIT
 
 # pbs_config [KEY JSON]...: the daemon's settings, in config.json
 pbs_config() {
-	jq -n '{python: "/bin/true", adapters: {pbs: {poll: "1s", timeout: "5s", environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
+	jq -n '{python: "/bin/true", adapters: {pbs: {poll: "1s", timeout: "5s", gather: "200ms", environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
 	while [ $# -gt 0 ]; do
 		jq --arg key "$1" --argjson value "$2" '.adapters.pbs[$key] = $value' config.json >config.new && mv config.new config.json
 		shift 2

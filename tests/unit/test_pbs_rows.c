@@ -237,6 +237,69 @@ static void the_right_one_of_a_name_is_told_of(void **state)
     }
 }
 
+static void is_row(const char *name, const char *id, enum adapter_state state)
+{
+    struct adapter_status status = status_of(name);
+    size_t n;
+
+    batch_rows_find(&rows, name, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(status.scheduler_id, id);
+    assert_int_equal(status.state, state);
+}
+
+/* The array st-10+: what waits of it are its indices; what runs and has ended are jobs; of what ended without a history the server
+ * knows the array's attributes, and a word. */
+static void arrays_of_openpbs_are_read(void **state)
+{
+    static const char text[] =
+        "{\"Jobs\":{\n"
+        "\"7[].p\":{\"job_state\":\"B\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"stime\":\"Sun Nov 22 04:58:35 2026\","
+        "\"comment\":\"Not Running: x\",\"array\":\"True\",\"Exit_status\":1,\"array_indices_remaining\":\"4-6:2,8\"},\n"
+        "\"7[0].p\":{\"job_state\":\"R\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"exec_host\":\"n1/0\"},\n"
+        "\"7[1].p\":{\"job_state\":\"X\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"exec_host\":\"n1/0\",\"Exit_status\":3},\n"
+        "\"7[2].p\":{\"job_state\":\"X\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"Exit_status\":2,"
+        "\"stime\":\"Sun Nov 22 04:58:35 2026\",\"comment\":\"Subjob finished\"},\n"
+        "\"7[3].p\":{\"job_state\":\"X\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"Exit_status\":0,"
+        "\"comment\":\"Subjob terminated\"},\n"
+        "\"7[4].p\":{\"job_state\":\"Q\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"}},\n"
+        "\"8[].p\":{\"job_state\":\"F\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-30+\"},\"array_indices_remaining\":\"-\"},\n"
+        "\"9[].p\":{\"job_state\":\"Q\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-40+\"},\"array_indices_remaining\":"
+        "\"0-99999999999\"},\n"
+        "\"12.p\":{\"job_state\":\"Q\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-5\"}}\n}\n}\n";
+
+    assert_int_equal(parse(PBS_KIND_OPENPBS, text), 0);
+    assert_int_equal(rows.n, 8);
+    is_row("st-10", "7[0].p", ADAPTER_JOB_RUNNING);
+    is_row("st-11", "7[1].p", ADAPTER_JOB_ENDED);
+    assert_string_equal(status_of("st-11").reason, "PBS: FAILED (Exit_status 3)");
+    is_row("st-12", "7[2].p", ADAPTER_JOB_ENDED);
+    assert_string_equal(status_of("st-12").reason, "");
+    assert_true(status_of("st-12").started_ms == 0);
+    is_row("st-13", "7[3].p", ADAPTER_JOB_ENDED);
+    assert_string_equal(status_of("st-13").reason, "PBS: Subjob terminated");
+    is_row("st-14", "7[4].p", ADAPTER_JOB_QUEUED);
+    assert_string_equal(status_of("st-14").reason, "Not Running: x");
+    is_row("st-16", "7[6].p", ADAPTER_JOB_QUEUED);
+    is_row("st-18", "7[8].p", ADAPTER_JOB_QUEUED);
+    is_row("st-5", "12.p", ADAPTER_JOB_QUEUED);
+}
+
+static void arrays_of_torque_are_read(void **state)
+{
+    assert_int_equal(
+        parse(PBS_KIND_TORQUE,
+              "<Data><Job><Job_Id>6[].t</Job_Id><job_state>Q</job_state><Variable_List>STRETTO_RUNNER=st-10+</Variable_List></Job>"
+              "<Job><Job_Id>6[0].t</Job_Id><job_state>Q</job_state><Variable_List>STRETTO_RUNNER=st-10+,PBS_ARRAYID=0</Variable_List></Job>"
+              "<Job><Job_Id>6[12].t</Job_Id><job_state>C</job_state><exit_status>271</exit_status>"
+              "<Variable_List>STRETTO_RUNNER=st-10+,PBS_ARRAYID=12</Variable_List><start_time>5</start_time></Job></Data>"),
+        0);
+    assert_int_equal(rows.n, 2);
+    is_row("st-10", "6[0].t", ADAPTER_JOB_QUEUED);
+    is_row("st-22", "6[12].t", ADAPTER_JOB_ENDED);
+    assert_string_equal(status_of("st-22").reason, "PBS: deleted (Exit_status 271)");
+}
+
 #define CASE(test) cmocka_unit_test_teardown(test, close_rows)
 
 int main(void)
@@ -250,6 +313,8 @@ int main(void)
         CASE(what_old_versions_print_is_read),
         CASE(somebody_elses_job_is_none_of_ours),
         CASE(the_right_one_of_a_name_is_told_of),
+        CASE(arrays_of_openpbs_are_read),
+        CASE(arrays_of_torque_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
