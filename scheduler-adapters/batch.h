@@ -114,6 +114,7 @@ struct adapter {
     struct batch_order *orders, *taken; /* batch_orders.c: that wait for a look; that one is under way for */
     bool look_is_due;                   /* for orders, on the next turn of the loop */
     struct batch_overdue *overdue;      /* batch_overdue.c, with its timer */
+    int64_t overrun_ms, kill_again_ms;  /* beyond its grace, before a cancelled job is killed; and again */
     uv_timer_t timer;
 
     size_t busy; /* answers that are owed */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OVERRUN_MS 15000    /* beyond its grace, before a cancelled job is killed */
+#define OVERRUN_MS 15000
 #define KILL_AGAIN_MS 60000 /* batch systems themselves wait for some seconds between their TERM and their KILL */
 
 struct batch_overdue {
@@ -32,7 +32,7 @@ void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
     struct batch_overdue *overdue = xcalloc(1, sizeof *overdue);
 
     snprintf(overdue->name, sizeof overdue->name, "%s", name);
-    overdue->due = uv_now(a->host.loop) + (uint64_t)grace_ms + OVERRUN_MS;
+    overdue->due = uv_now(a->host.loop) + (uint64_t)(grace_ms + a->overrun_ms);
     overdue->next = a->overdue;
     a->overdue = overdue;
     set_timer(a);
@@ -78,7 +78,7 @@ static void look_at_overdue(void *arg, const struct batch_rows *rows, const stru
         if (overdue->due > now) {
             at = &overdue->next;
         } else if (rows == NULL || kill_all(a, rows, overdue->name)) {
-            overdue->due = now + KILL_AGAIN_MS;
+            overdue->due = now + (uint64_t)a->kill_again_ms;
             at = &overdue->next;
         } else {
             *at = overdue->next;
@@ -101,6 +101,8 @@ void batch_overdue_init(struct adapter *a)
 {
     uv_timer_init(a->host.loop, &a->timer);
     a->timer.data = a;
+    a->overrun_ms = OVERRUN_MS;
+    a->kill_again_ms = KILL_AGAIN_MS;
 }
 
 void batch_overdue_stop(struct adapter *a)

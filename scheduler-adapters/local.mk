@@ -82,12 +82,16 @@ pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command tests/unit/test_pbs_rows \
+	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
+	tests/unit/test_batch tests/unit/test_pbs_rows \
 	tests/unit/test_slurm_rows
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
+tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_alps_SOURCES = tests/unit/test_alps.c tests/unit/unit.h
 tests_unit_test_alps_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_alps_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
