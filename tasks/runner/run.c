@@ -23,13 +23,15 @@
 #define SWEEP_MIN_MS 20
 #define SWEEP_MAX_MS 1000
 #define LEFTOVER_SWEEP_MS 500
+#define TOLD_TOO_MS 2000 /* between the first and the last process of a job that hear that it is to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
 
 struct run {
     const struct job *job;
     struct task *tasks;
-    size_t ntasks, left; /* left: not ended yet */
+    size_t ntasks, left; /* left: not ended yet, */
+    size_t held;         /* or held back */
     struct looks looks;
     int signal_fd;
     struct records *records;
@@ -160,6 +162,30 @@ static void kill_leftovers(struct run *r, int64_t now)
     }
 }
 
+/* A batch system tells every process of a job to end, and a task may do so before we hear of it. That is not the task's failure:
+ * it waits a little for the news. Returns when to look again. */
+static int64_t release_held(struct run *r, int64_t now)
+{
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; r->held > 0 && i < r->ntasks; i++) {
+        struct task *t = &r->tasks[i];
+
+        if (t->held_until == 0)
+            continue;
+        if (r->stop == STOP_NONE && now < t->held_until) {
+            next = t->held_until < next ? t->held_until : next;
+            continue;
+        }
+        if (r->stop == STOP_CANCEL)
+            t->why = STOP_CANCEL;
+        t->held_until = 0;
+        r->held--;
+        task_ended(r, t);
+    }
+    return next;
+}
+
 static int64_t next_leftover(const struct run *r)
 {
     int64_t next = INT64_MAX;
@@ -188,14 +214,19 @@ static bool reap(struct run *r, int64_t now)
             if (t->pid != pid)
                 continue;
             task_end(t, status, &usage, r->stop);
-            task_ended(r, t);
+            if (r->stop == STOP_NONE && task_died_as_told(t)) {
+                t->held_until = now + TOLD_TOO_MS;
+                r->held++;
+            } else {
+                task_ended(r, t);
+            }
             t->new_end = true;
             first = i < first ? i : first;
             last = i > last ? i : last;
             break;
         }
     }
-    if (first < r->ntasks && pid == 0 && tree_children() != (ssize_t)r->left)
+    if (first < r->ntasks && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         for (size_t i = first; i <= last; i++)
             if (r->tasks[i].new_end)
                 end_leftovers(r, &r->tasks[i], now);
@@ -318,7 +349,7 @@ static void keep_log(struct run *r, int64_t now)
 static void loop(struct run *r, int64_t give_up_after)
 {
     for (;;) {
-        int64_t now = time_monotonic_ms(), until;
+        int64_t now = time_monotonic_ms(), until, held;
         bool children = reap(r, now); /* before the clock is looked at: what ended in time ended in time */
 
         if (children && r->left == 0)
@@ -334,6 +365,7 @@ static void loop(struct run *r, int64_t give_up_after)
             stop_job(r, STOP_TIMEOUT, now);
         if (r->rank_failed)
             stop_job(r, STOP_RANK, now);
+        held = release_held(r, now);
         looks_work(&r->looks, now);
         records_work(r->records, give_up_after);
         keep_log(r, now);
@@ -343,7 +375,7 @@ static void loop(struct run *r, int64_t give_up_after)
             return;
         }
         tell(r);
-        until = earlier(earlier(records_due(r->records), r->keep_log), looks_due(&r->looks));
+        until = earlier(earlier(records_due(r->records), r->keep_log), earlier(looks_due(&r->looks), held));
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), next_leftover(r)));
         if (r->stop == STOP_NONE && r->left > 0)

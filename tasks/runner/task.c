@@ -129,6 +129,13 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
     rec->max_rss = (int64_t)usage->ru_maxrss * 1024;
 }
 
+bool task_died_as_told(const struct task *t)
+{
+    int sig = t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code - 128; /* which a shell tells so */
+
+    return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
+}
+
 bool task_leaves_checkpoints(const struct task *t)
 {
     return t->checkpoints.desc != NULL;

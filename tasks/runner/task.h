@@ -43,6 +43,7 @@ struct task {
     struct checkpoints checkpoints;
     bool looked_at; /* for the last time */
     int64_t linger_until; /* monotonic ms until which that waits for what it left running; 0: it does not */
+    int64_t held_until; /* monotonic ms until which it may turn out that the whole job was told to end, as it seems to have been; 0: no */
     enum stop why;  /* it ended; valid since then */
     bool warned; /* it ran when the end was near */
     struct exitrec rec; /* valid once ended */
@@ -60,6 +61,7 @@ void task_skip(struct task *t, enum stop why);
  * task_conclude(): of one that leaves checkpoints, when they were looked for. */
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
 void task_conclude(struct task *t);
+bool task_died_as_told(const struct task *t); /* by what a batch system sends to those that it ends */
 bool task_leaves_checkpoints(const struct task *t);
 bool task_is_gone(const struct task *t); /* nothing of it is left running */
 

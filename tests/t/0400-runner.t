@@ -138,6 +138,16 @@ is "$tmp/cancel/7.0/exit.json" '.outcome == "cancelled"' 'its tasks are cancelle
 is "$tmp/cancel/ended.json" '.reason == "told to end"' 'ended.json says so'
 [ "$(marked cancel)" -eq 0 ]; ok $? 'no process of a cancelled job is left'
 
+# a batch system tells all processes of a job at once, as it seems, and some hear of it sooner
+job told 0 2 '[{id: "7.0", argv: ["sleep", "100"]}, {id: "7.1", argv: ["sh", "-c", "kill -TERM $$"]}]'
+start told
+until [ -e "$tmp/told/claim.json" ] && pid=$(grep -lz "^STRETTO_TASK=$mark-told/7.0\$" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3) &&
+    [ -n "$pid" ] && [ -s "$tmp/told/7.1/exit.json" ]; do sleep 0.05; done
+its=$(claimed told); kill -TERM "$pid"; sleep 0.1; kill -TERM "$its"
+wait $runner
+is "$tmp/told/7.0/exit.json" '.outcome == "cancelled" and .signal == 15' 'one that was told to end just before its runner was has not failed'
+is "$tmp/told/7.1/exit.json" '.outcome == "failed" and .signal == 15' 'one that died so by itself has'
+
 job early 0 1 '[{id: "7.0", argv: ["sh", "-c", "kill -TERM $PPID; sleep 100"]}] + [range(1; 400) | {id: "7.\(.)", argv: ["sleep", "100"]}]'
 run early
 [ "$(cat "$tmp"/early/7.*/exit.json | jq -s 'length == 400 and all(.outcome == "cancelled")')" = true ]; ok $? 'cancelled while tasks start: every task has its record'

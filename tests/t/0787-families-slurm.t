@@ -2,7 +2,7 @@
 # Trainings that outlive their jobs on a real Slurm, which ends them by its time limit, preempts them, and is restarted; whose jobs
 # are cancelled and signalled by hand, while the daemon is killed: all are completed by follow-ups from cron.
 # FAMILY_MEMBERS=100 FAMILY_LIMIT=1200 for the long form, by hand; SEED.
-# shellcheck disable=SC2016,SC2119 # for wait_for; slurm_config needs no words
+# shellcheck disable=SC2016,SC2034,SC2119 # for wait_for; slurm_config needs no words
 TEST_LIMIT=${FAMILY_LIMIT:-300}
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
