@@ -114,5 +114,5 @@ check_PROGRAMS += tests/t/stream-member
 tests_t_stream_member_SOURCES = tests/t/stream-member.c
 tests_t_stream_member_LDADD = libmember.la
 EXTRA_DIST += tests/t/stream-rank.py
-dist_check_SCRIPTS += tests/t/0200-stream-python.t
-TESTS += tests/t/0200-stream-python.t
+dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t
+TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t
