@@ -117,7 +117,7 @@ static bool flags_hold(const struct frame *f)
     if ((f->flags & ~(FRAME_PAYLOAD_CHECKSUM | FRAME_MORE | FRAME_IN_MEMORY)) != 0)
         return false;
     if (f->flags & FRAME_IN_MEMORY)
-        return f->kind == FRAME_WELCOME || (f->kind == FRAME_SAMPLE && !(f->flags & FRAME_MORE));
+        return (f->kind == FRAME_WELCOME || f->kind == FRAME_SAMPLE) && !(f->flags & FRAME_MORE);
     return f->kind == FRAME_SAMPLE || !(f->flags & FRAME_MORE);
 }
 

@@ -148,6 +148,9 @@ static void a_payload_in_memory_has_a_place(void **state)
     frame_encode(&f, m);
     assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE, &g), FRAME_OK);
     assert_true(!frame_is_in_memory(&g) && g.place == 0);
+    f.flags |= FRAME_MORE;
+    frame_encode(&f, m);
+    assert_int_equal(frame_decode(m, sizeof m, &g), FRAME_BAD_FLAGS);
 }
 
 static void impossible_headers_are_refused(void **state)
