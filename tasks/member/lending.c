@@ -1,7 +1,5 @@
 #include "tasks/member/lending.h"
 
-#include "tasks/proto/frame.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,23 +13,24 @@ static void *scratch(struct lending *l, size_t size)
     return l->scratch;
 }
 
-void *lending_lend(struct lending *l, struct sendbuf_pool *pool, size_t size)
+void *lending_lend(struct lending *l, struct sendbuf_pool *pool, struct slots *slots, size_t size)
 {
     if (!l->lent) {
-        if (pool != NULL ? sendbuf_message(pool, FRAME_HEADER_SIZE + size, &l->msg) < 0 : scratch(l, size) == NULL)
+        if (pool != NULL ? parcel_make(&l->parcel, pool, slots, size) < 0 : scratch(l, size) == NULL)
             return NULL;
         l->framed = pool != NULL;
         l->lent = true;
     }
-    return l->framed ? (char *)zmq_msg_data(&l->msg) + FRAME_HEADER_SIZE : l->scratch;
+    return l->framed ? l->parcel.payload : l->scratch;
 }
 
-void lending_take(struct lending *l, zmq_msg_t *msg)
+void lending_take(struct lending *l, struct parcel *p)
 {
     if (l->framed) {
-        zmq_msg_init(msg);
-        zmq_msg_move(msg, &l->msg);
-        zmq_msg_close(&l->msg);
+        *p = l->parcel;
+        zmq_msg_init(&p->msg);
+        zmq_msg_move(&p->msg, &l->parcel.msg);
+        zmq_msg_close(&l->parcel.msg);
     }
     l->lent = false;
     l->framed = false;
@@ -40,7 +39,7 @@ void lending_take(struct lending *l, zmq_msg_t *msg)
 void lending_fini(struct lending *l)
 {
     if (l->lent && l->framed)
-        zmq_msg_close(&l->msg);
+        zmq_msg_close(&l->parcel.msg);
     free(l->scratch);
     memset(l, 0, sizeof *l);
 }

@@ -4,6 +4,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/member/bundle.h"
+#include "tasks/member/parcel.h"
 #include "tasks/member/window.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct link {
     void *socket;
     size_t endpoint;   /* that is connected to */
     bool heard;        /* it has answered: it is the right one */
+    bool shares;       /* and reads payloads in the slots */
     struct window window;
     struct bundle bundle;
     bool finalizing;
@@ -65,12 +67,20 @@ static void send_control(struct link *link, struct frame *f, const char *payload
         zmq_msg_close(&msg);
 }
 
+static const char *endpoint_of(const struct link *link)
+{
+    return link->config.address->endpoint[link->endpoint];
+}
+
 static void say_hello(struct link *link)
 {
     struct frame f = frame_of(link, FRAME_HELLO);
     json_t *body = json_pack("{s:i, s:O}", "version", FRAME_VERSION, "parameters", link->config.env->parameters);
-    char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text;
 
+    if (link->config.slots != NULL && strncmp(endpoint_of(link), "ipc://", 6) == 0)
+        json_object_set_new(body, "memory", slots_offer(link->config.slots));
+    text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
     f.sequence = link->window.sent;
     f.step = (int64_t)link->window.acked;
     send_control(link, &f, text);
@@ -122,11 +132,6 @@ static int encrypt(void *socket, const char *rank_key)
     return rc;
 }
 
-static const char *endpoint_of(const struct link *link)
-{
-    return link->config.address->endpoint[link->endpoint];
-}
-
 /* What was sent there is sent again, once the next one has answered. */
 static void try_next(struct link *link)
 {
@@ -170,6 +175,11 @@ void link_destroy(struct link *link)
 bool link_gathers(const struct link *link, size_t size)
 {
     return bundle_takes(&link->bundle, size) && window_has_room(&link->window, 0);
+}
+
+bool link_shares(const struct link *link)
+{
+    return link->shares;
 }
 
 bool link_has_room(const struct link *link, size_t size)
@@ -226,7 +236,10 @@ int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *
     }
     number(link, f);
     frame_encode(f, zmq_msg_data(msg));
-    return send_first(link, msg, 0, err);
+    if (!frame_is_in_memory(f))
+        return send_first(link, msg, 0, err);
+    window_reserve(&link->window, FRAME_HEADER_SIZE + f->length);
+    return send_first(link, msg, FRAME_HEADER_SIZE + f->length, err);
 }
 
 /* Where nothing is on its way there is nothing to gather behind: a frame goes at once. */
@@ -289,6 +302,22 @@ static int resend(struct link *link, struct error *err)
     return 0;
 }
 
+/* The rank that answers may be another than before, and read them no longer. */
+static int welcome(struct link *link, const struct frame *f, struct error *err)
+{
+    struct window *w = &link->window;
+    bool shared = link->shares;
+
+    link->hello_out = false;
+    link->shares = link->config.slots != NULL && (f->flags & FRAME_IN_MEMORY);
+    window_ack(w, f->sequence);
+    for (uint64_t n = w->first; shared && !link->shares && n < w->next; n++)
+        if (parcel_unshare(window_message(w, n), link->config.pool, link->config.slots) < 0)
+            return error_set(err, "stream_memory", "no memory for a message to rank %d", link->config.rank);
+    /* f->step is what had been sent when HELLO was said: frames before it can no longer be on their way */
+    return f->sequence < (uint64_t)f->step ? resend(link, err) : 0;
+}
+
 static int refused(struct link *link, const struct frame *f, const char *payload, struct error *err)
 {
     return error_set(err, "stream_refused", "rank %d refuses member %llu.%llu: %.*s", link->config.rank,
@@ -312,10 +341,7 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
         window_ack(&link->window, f.sequence);
         break;
     case FRAME_WELCOME:
-        link->hello_out = false;
-        window_ack(&link->window, f.sequence);
-        /* f.step is what had been sent when HELLO was said: frames before it can no longer be on their way */
-        if (f.sequence < (uint64_t)f.step && resend(link, err) < 0)
+        if (welcome(link, &f, err) < 0)
             return -1;
         all_before = false;
         break;

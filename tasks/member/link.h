@@ -6,6 +6,7 @@
 #include "tasks/member/discovery.h"
 #include "tasks/member/environment.h"
 #include "tasks/member/sendbuf.h"
+#include "tasks/member/slots.h"
 
 #include <stdbool.h>
 #include <zmq.h>
@@ -22,6 +23,7 @@ struct link_config {
     size_t window_bytes; /* unacknowledged bytes that are allowed; two frames are in any case */
     size_t window_frames;
     struct sendbuf_pool *pool;
+    struct slots *slots; /* offered to a rank on this host; NULL where there are none */
 };
 
 /* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on
@@ -33,6 +35,9 @@ void link_destroy(struct link *link);
 
 /* Whether a frame of `size` bytes, its header's included, fits into the window now. */
 bool link_has_room(const struct link *link, size_t size);
+
+/* Whether the rank reads payloads in the slots. */
+bool link_shares(const struct link *link);
 
 /* Send a SAMPLE frame alone: writes its header, with the next sequence number, into the first bytes of *msg, and takes
  * over the message. What is held goes first. */

@@ -4,12 +4,13 @@
 #include "common/xalloc.h"
 #include "tasks/member/flusher.h"
 #include "tasks/member/stretto.h"
+#include "tasks/proto/shared.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
-#define WINDOW_BYTES ((size_t)32 << 20) /* over all ranks */
 #define WINDOW_FRAMES 1024              /* for each rank */
 
 struct links {
@@ -18,6 +19,7 @@ struct links {
     struct link **link; /* one a rank */
     void *zmq;
     struct sendbuf_pool *pool;
+    struct slots *slots; /* NULL where nothing can be shared */
     struct flusher *flusher;
     bool late; /* what was held could not be sent: late_err */
     struct error late_err;
@@ -38,11 +40,19 @@ static bool look(void *arg)
     return held;
 }
 
+static bool some_here(const struct discovery *ranks)
+{
+    for (int i = 0; i < ranks->ranks; i++)
+        if (strncmp(ranks->address[i].endpoint[0], "ipc://", 6) == 0)
+            return true;
+    return false;
+}
+
 static int connect_all(struct links *l, const struct discovery *ranks, struct error *err)
 {
     struct link_config config = {.env = l->env,
                                  .generation = ranks->generation,
-                                 .window_bytes = WINDOW_BYTES / (size_t)ranks->ranks,
+                                 .window_bytes = FRAME_WINDOW_BYTES / (size_t)ranks->ranks,
                                  .window_frames = WINDOW_FRAMES};
 
     if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
@@ -54,6 +64,9 @@ static int connect_all(struct links *l, const struct discovery *ranks, struct er
     zmq_ctx_set(l->zmq, ZMQ_MAX_SOCKETS, ranks->ranks + 8);
     config.zmq = l->zmq;
     config.pool = l->pool;
+    if (shared_wanted() && some_here(ranks))
+        l->slots = slots_create(shared_size(&l->env->fields, ranks->ranks));
+    config.slots = l->slots;
     for (; l->count < ranks->ranks; l->count++) {
         config.rank = l->count;
         config.address = &ranks->address[l->count];
@@ -90,12 +103,21 @@ void links_destroy(struct links *l)
         while (zmq_ctx_term(l->zmq) != 0 && zmq_errno() == EINTR)
             ;
     sendbuf_pool_destroy(l->pool);
+    slots_destroy(l->slots);
     free(l);
 }
 
 struct sendbuf_pool *links_pool(const struct links *l)
 {
     return l->pool;
+}
+
+struct slots *links_slots(const struct links *l, const struct link *link)
+{
+    for (int i = 0; link == NULL && i < l->count; i++)
+        if (!link_shares(l->link[i]))
+            return NULL;
+    return link == NULL || link_shares(link) ? l->slots : NULL;
 }
 
 static int flush(struct links *l, struct error *err)

@@ -16,6 +16,9 @@ void links_destroy(struct links *l);
 /* Of all messages. */
 struct sendbuf_pool *links_pool(const struct links *l);
 
+/* What can be shared with that link's rank, or with all of them where it is NULL; NULL where nothing can. */
+struct slots *links_slots(const struct links *l, const struct link *link);
+
 /* All that follows, and the links themselves, are used between these two. The second sees to it that what is held is
  * sent soon, whatever the program does next; returns rc, or -1. */
 void links_enter(struct links *l);

@@ -12,7 +12,9 @@ libmember_la_SOURCES = \
 	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h \
 	tasks/member/links.c tasks/member/links.h \
+	tasks/member/parcel.c tasks/member/parcel.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
+	tasks/member/slots.c tasks/member/slots.h \
 	tasks/member/steps.c tasks/member/steps.h \
 	tasks/member/stretto.c \
 	tasks/member/window.c tasks/member/window.h

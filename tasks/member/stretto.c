@@ -10,6 +10,7 @@
 #include "tasks/member/lending.h"
 #include "tasks/member/links.h"
 #include "tasks/member/steps.h"
+#include "tasks/proto/copy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -168,12 +169,14 @@ static struct frame frame_of(struct stretto *s, const struct sending *to, const 
     return f;
 }
 
-/* Takes over *msg, which holds the payload behind room for the header. */
-static int send_message(struct stretto *s, const struct sending *to, zmq_msg_t *msg)
+/* Takes over the message. */
+static int send_parcel(struct stretto *s, const struct sending *to, struct parcel *p)
 {
-    struct frame f = frame_of(s, to, (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
+    struct frame f = frame_of(s, to, p->payload);
 
-    return link_send(to->link, &f, msg, &s->err);
+    if (p->in_memory)
+        f.flags |= FRAME_IN_MEMORY;
+    return link_send(to->link, &f, &p->msg, &s->err);
 }
 
 static int send_copy(struct stretto *s, const struct sending *to, const void *data)
@@ -181,7 +184,7 @@ static int send_copy(struct stretto *s, const struct sending *to, const void *da
     const struct field *field = &s->env.fields.field[to->field];
     uint64_t bytes = field_bytes(field, to->extent), count = bytes / dtype_size(field->dtype);
     void *place = link_place(to->link, FRAME_HEADER_SIZE + bytes);
-    zmq_msg_t msg;
+    struct parcel p;
 
     if (place != NULL) {
         struct frame f;
@@ -190,12 +193,15 @@ static int send_copy(struct stretto *s, const struct sending *to, const void *da
         f = frame_of(s, to, place);
         return link_placed(to->link, &f, &s->err);
     }
-    if (sendbuf_message(links_pool(s->links), FRAME_HEADER_SIZE + bytes, &msg) < 0)
+    if (parcel_make(&p, links_pool(s->links), links_slots(s->links, to->link), bytes) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)bytes);
-    convert((uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, field->dtype, data, s->field[to->field].dtype,
-            count);
-    return send_message(s, to, &msg);
+    /* nobody but the rank reads what is shared, and on another processor */
+    if (p.in_memory && field->dtype == s->field[to->field].dtype)
+        copy_out(p.payload, data, bytes);
+    else
+        convert(p.payload, field->dtype, data, s->field[to->field].dtype, count);
+    return send_parcel(s, to, &p);
 }
 
 static int incomplete(struct stretto *s)
@@ -300,6 +306,7 @@ static int lend(struct stretto *s, int field, int64_t extent, void **out)
         lending_fini(lending);
     s->field[field].lent_extent = (uint64_t)extent;
     *out = lending_lend(lending, in_place ? links_pool(s->links) : NULL,
+                        in_place ? links_slots(s->links, NULL) : NULL,
                         field_bytes(f, (uint64_t)extent) / dtype_size(f->dtype) * dtype_size(s->field[field].dtype));
     if (*out == NULL)
         return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);
@@ -324,11 +331,23 @@ int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **out
     return lend(s, field, extent, out);
 }
 
+/* Lent memory is shared with all ranks; but one may have stopped reading it since. */
+static int send_taken(struct stretto *s, const struct sending *to, struct parcel *p)
+{
+    int rc;
+
+    if (!p->in_memory || links_slots(s->links, to->link) != NULL)
+        return send_parcel(s, to, p);
+    rc = send_copy(s, to, p->payload);
+    zmq_msg_close(&p->msg);
+    return rc;
+}
+
 int stretto_send_lent(struct stretto *s, int field, int64_t step)
 {
     struct sending to = {.field = field, .step = step};
     struct lending *lending;
-    zmq_msg_t msg;
+    struct parcel p;
     bool framed;
     int rc;
 
@@ -339,7 +358,7 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         return error_set(&s->err, "stream_lent", "nothing is lent for field \"%s\"",
                          s->env.fields.field[field].name);
     if (!s->env.active) {
-        lending_take(lending, &msg);
+        lending_take(lending, &p);
         return 0;
     }
     to.extent = s->field[field].lent_extent;
@@ -347,8 +366,8 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
     rc = wait_for_room(s, &to);
     if (rc == 0) {
         framed = lending->framed;
-        lending_take(lending, &msg);
-        rc = note_sent(s, &to, framed ? send_message(s, &to, &msg) : send_copy(s, &to, lending->scratch));
+        lending_take(lending, &p);
+        rc = note_sent(s, &to, framed ? send_taken(s, &to, &p) : send_copy(s, &to, lending->scratch));
     }
     return leave(s, rc);
 }

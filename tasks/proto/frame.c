@@ -81,17 +81,44 @@ void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE])
     memcpy(header, word, FRAME_HEADER_SIZE);
 }
 
+void frame_encode_place(uint64_t place, uint8_t at[FRAME_PLACE_SIZE])
+{
+    place = htole64(place);
+    memcpy(at, &place, sizeof place);
+}
+
+uint64_t frame_decode_place(const uint8_t at[FRAME_PLACE_SIZE])
+{
+    return get64(at);
+}
+
 size_t frame_span(const struct frame *f)
 {
     return (FRAME_HEADER_SIZE + f->length + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;
 }
 
+bool frame_is_in_memory(const struct frame *f)
+{
+    return f->kind == FRAME_SAMPLE && (f->flags & FRAME_IN_MEMORY);
+}
+
 /* Whether the frame fills the rest of its message, or leaves room for the header of the next. */
 static bool length_holds(const struct frame *f, size_t size)
 {
+    if (frame_is_in_memory(f))
+        return size == FRAME_HEADER_SIZE + FRAME_PLACE_SIZE;
     if (!(f->flags & FRAME_MORE))
         return f->length == size - FRAME_HEADER_SIZE;
     return f->length <= FRAME_SHARING_MAX - FRAME_HEADER_SIZE && frame_span(f) + FRAME_HEADER_SIZE <= size;
+}
+
+static bool flags_hold(const struct frame *f)
+{
+    if ((f->flags & ~(FRAME_PAYLOAD_CHECKSUM | FRAME_MORE | FRAME_IN_MEMORY)) != 0)
+        return false;
+    if (f->flags & FRAME_IN_MEMORY)
+        return (f->kind == FRAME_WELCOME || f->kind == FRAME_SAMPLE) && !(f->flags & FRAME_MORE);
+    return f->kind == FRAME_SAMPLE || !(f->flags & FRAME_MORE);
 }
 
 enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f)
@@ -125,8 +152,7 @@ enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f)
     if (get16(header + AT_KIND) < FRAME_HELLO || get16(header + AT_KIND) > FRAME_REFUSED)
         return FRAME_BAD_KIND;
     f->kind = (enum frame_kind)get16(header + AT_KIND);
-    if ((f->flags & ~(FRAME_PAYLOAD_CHECKSUM | FRAME_MORE)) != 0 || get16(header + AT_RESERVED) != 0 ||
-        ((f->flags & FRAME_MORE) && f->kind != FRAME_SAMPLE))
+    if (!flags_hold(f) || get16(header + AT_RESERVED) != 0)
         return FRAME_BAD_FLAGS;
     if (f->ndim > FRAME_MAX_DIMS)
         return FRAME_BAD_SHAPE;
@@ -138,8 +164,10 @@ enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f)
     f->step = (int64_t)get64(header + AT_STEP);
     if (!length_holds(f, size))
         return FRAME_BAD_LENGTH;
+    if (frame_is_in_memory(f))
+        f->place = get64(header + FRAME_HEADER_SIZE);
     if (f->flags & FRAME_PAYLOAD_CHECKSUM) {
-        if (f->payload_checksum != frame_checksum(header + FRAME_HEADER_SIZE, f->length))
+        if (!frame_is_in_memory(f) && f->payload_checksum != frame_checksum(header + FRAME_HEADER_SIZE, f->length))
             return FRAME_BAD_PAYLOAD;
     } else if (f->payload_checksum != 0) {
         return FRAME_BAD_FLAGS;

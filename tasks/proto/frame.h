@@ -14,6 +14,8 @@
 #define FRAME_SHARING_MAX 8192 /* header and payload of a frame that may share its message */
 #define FRAME_ALIGNMENT 8      /* of a frame in a message */
 #define FRAME_SHARED_MAX 65536 /* a message of several frames */
+#define FRAME_PLACE_SIZE 8     /* what follows the header of a frame whose payload is in memory */
+#define FRAME_WINDOW_BYTES ((size_t)32 << 20) /* that a member keeps unacknowledged, over all ranks */
 
 enum frame_kind {
     FRAME_HELLO = 1,     /* member → rank: who I am; payload: JSON with the parameters */
@@ -30,6 +32,7 @@ enum frame_kind {
 enum frame_flag {
     FRAME_PAYLOAD_CHECKSUM = 1,
     FRAME_MORE = 2, /* another frame follows in the same message */
+    FRAME_IN_MEMORY = 4, /* SAMPLE: the payload is in memory that the member shares; WELCOME: the rank can read it there */
 };
 
 struct frame {
@@ -49,6 +52,7 @@ struct frame {
     uint64_t shape[FRAME_MAX_DIMS]; /* 0 beyond ndim */
     uint64_t length;                /* bytes of payload */
     uint64_t payload_checksum;      /* XXH3-64, 0 without the flag */
+    uint64_t place;                 /* where in memory the payload begins; read from behind the header, 0 without the flag */
 };
 
 /* Why a frame is refused, in the order in which it is checked. */
@@ -69,11 +73,18 @@ enum frame_fault {
 /* Write the header for `f` and compute its checksum. f->payload_checksum is taken as it is. */
 void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE]);
 
+/* The place of a payload in memory, behind the header. */
+void frame_encode_place(uint64_t place, uint8_t at[FRAME_PLACE_SIZE]);
+uint64_t frame_decode_place(const uint8_t at[FRAME_PLACE_SIZE]);
+
 /* Read a frame, and `size`, the bytes from it to the message's end: strict, never beyond them. With FRAME_MORE in
  * f->flags another one follows after frame_span(f) bytes; without it, this was the last. The payload checksum is
- * verified where the flag is set. *f is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything
+ * verified where the flag is set, and the payload is in the message. *f is filled as far as the header's own checksum held: FRAME_BAD_KIND and everything
  * after it leave the identity valid. */
 enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f);
+
+/* A SAMPLE whose payload is not in its message. */
+bool frame_is_in_memory(const struct frame *f);
 
 /* From the beginning of a frame to that of the next one in its message. */
 size_t frame_span(const struct frame *f);

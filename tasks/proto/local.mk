@@ -30,5 +30,6 @@ noinst_LTLIBRARIES += libstreamproto.la
 libstreamproto_la_SOURCES = \
 	tasks/proto/copy.c tasks/proto/copy.h \
 	tasks/proto/fields.c tasks/proto/fields.h \
-	tasks/proto/frame.c tasks/proto/frame.h
+	tasks/proto/frame.c tasks/proto/frame.h \
+	tasks/proto/shared.c tasks/proto/shared.h
 libstreamproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)

@@ -25,6 +25,7 @@ const char *fault_name(int fault)
         [FAULT_PARAMETERS] = "parameters",
         [FAULT_OPEN_STEPS] = "open_steps",
         [FAULT_ENDED] = "ended",
+        [FAULT_MEMORY] = "memory",
     };
 
     return fault > 0 && fault < FAULTS ? names[fault] : NULL;

@@ -15,6 +15,7 @@ enum fault {
     FAULT_PARAMETERS, /* a HELLO without them */
     FAULT_OPEN_STEPS, /* too many samples of which only some fields have come */
     FAULT_ENDED,      /* the training has */
+    FAULT_MEMORY,     /* the payload lies nowhere in the memory that the member shares */
     FAULTS
 };
 

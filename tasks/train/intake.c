@@ -2,6 +2,8 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "tasks/proto/copy.h"
+#include "tasks/proto/shared.h"
 #include "tasks/train/peers.h"
 #include "tasks/train/stepset.h"
 
@@ -37,11 +39,13 @@ struct intake {
     int readies;
     struct peer *ack[ACKS_MAX];
     int acks;
+    size_t memory_max; /* that a member may share; 0 where none */
     bool ended; /* the training has: nothing is taken any more */
     bool said[FAULTS];
     struct {
         atomic_uint_least64_t received, duplicates, finalized, rejected[FAULTS];
         atomic_uint_least64_t bytes; /* where samples differ in size */
+        atomic_uint_least64_t memory_bytes;
     } counters; /* written by this thread alone */
 };
 
@@ -62,6 +66,7 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->store = store;
     in->reply = reply;
     in->arg = arg;
+    in->memory_max = shared_wanted() ? shared_size(&config->fields, config->ranks) : 0;
     in->peers = peers_create();
     in->have = stepset_create();
     in->finalized = xcalloc(config->count / 8 + 1, 1);
@@ -98,6 +103,7 @@ void intake_counters(struct intake *in, struct receiver_counters *counters)
     counters->finalized = read_counter(&in->counters.finalized);
     counters->bytes = in->config->varies ? read_counter(&in->counters.bytes)
                                          : counters->received * in->config->sample_bytes;
+    counters->memory_bytes = read_counter(&in->counters.memory_bytes);
     for (int i = 0; i < FAULTS; i++)
         counters->rejected[i] = read_counter(&in->counters.rejected[i]);
 }
@@ -142,10 +148,11 @@ void intake_parts(struct intake *in, const uint8_t *routing, uint8_t routing_siz
 }
 
 /* Answer a frame: the member knows the answer as its own by key and session. */
-static void answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
-                   int64_t step, const char *payload)
+static void answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,
+                           uint16_t flags, uint64_t sequence, int64_t step, const char *payload)
 {
     struct frame reply = {.kind = kind,
+                          .flags = flags,
                           .key = f->key,
                           .ensemble = f->ensemble,
                           .member = f->member,
@@ -157,6 +164,12 @@ static void answer(struct intake *in, struct origin to, const struct frame *f, e
                           .length = payload != NULL ? strlen(payload) : 0};
 
     in->reply(in->arg, to.routing, to.routing_size, &reply, payload);
+}
+
+static void answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
+                   int64_t step, const char *payload)
+{
+    answer_flagged(in, to, f, kind, 0, sequence, step, payload);
 }
 
 static void __attribute__((format(printf, 5, 6)))
@@ -291,9 +304,9 @@ static void forget(struct intake *in, struct peer *peer)
     peers_remove(in->peers, peer);
 }
 
-static struct params *read_params(struct intake *in, struct origin from, const struct frame *f, const char *payload)
+static struct params *read_params(struct intake *in, struct origin from, const struct frame *f, const json_t *body)
 {
-    json_t *body = json_loadb(payload, f->length, 0, NULL), *given = json_object_get(body, "parameters");
+    const json_t *given = json_object_get(body, "parameters");
     struct params *params = params_create(in->config->parameters);
 
     for (int i = 0; i < params->count; i++) {
@@ -308,7 +321,6 @@ static struct params *read_params(struct intake *in, struct origin from, const s
         }
         params->value[i] = json_number_value(value);
     }
-    json_decref(body);
     return params;
 }
 
@@ -317,19 +329,26 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
     struct peer *peer = peers_find(in->peers, f->member, f->session), *older;
 
     if (peer == NULL) {
-        struct params *params = read_params(in, from, f, payload);
+        json_t *body = json_loadb(payload, f->length, 0, NULL);
+        struct params *params = read_params(in, from, f, body);
+        struct mapping *memory = NULL;
 
+        if (params != NULL)
+            memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
+        json_decref(body);
         if (params == NULL)
             return;
         while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL)
             forget(in, older);
         peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
+        peer->memory = memory;
         peer->last = peer->acked = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
     }
     peer->rewound = false;
     memcpy(peer->routing, from.routing, from.routing_size);
     peer->routing_size = from.routing_size;
-    answer(in, from, f, FRAME_WELCOME, peer->last, (int64_t)(f->sequence & INT64_MAX), NULL);
+    answer_flagged(in, from, f, FRAME_WELCOME, peer->memory != NULL ? FRAME_IN_MEMORY : 0, peer->last,
+                   (int64_t)(f->sequence & INT64_MAX), NULL);
 }
 
 /* A sample is whole. Its reference is taken over. */
@@ -347,12 +366,37 @@ static void take_sample(struct intake *in, struct peer *peer, struct sample *sam
     sample_unref(sample);
 }
 
+/* Have the payload in a message of its own, as if it had come in one. It is verified there: its member could write to what
+ * it shares at any time. */
+static bool fetch(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f, zmq_msg_t *msg)
+{
+    const void *payload = peer->memory != NULL ? mapping_at(peer->memory, f->place, f->length) : NULL;
+    uint8_t *to;
+
+    if (payload == NULL) {
+        reject(in, from, f, FAULT_MEMORY, "its payload lies nowhere in the memory that the member shares");
+        return false;
+    }
+    if (zmq_msg_init_size(msg, FRAME_HEADER_SIZE + f->length) != 0)
+        abort(); /* as all that cannot get memory here */
+    to = (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE;
+    copy_out(to, payload, f->length);
+    if ((f->flags & FRAME_PAYLOAD_CHECKSUM) && f->payload_checksum != frame_checksum(to, f->length)) {
+        reject(in, from, f, FRAME_BAD_PAYLOAD, frame_fault_text(FRAME_BAD_PAYLOAD));
+        zmq_msg_close(msg);
+        return false;
+    }
+    count(&in->counters.memory_bytes, (int64_t)f->length);
+    return true;
+}
+
 /* Whether the frame was as it must be. */
 static bool take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
                        const uint8_t *payload)
 {
     struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
     uint64_t before = peer->last;
+    zmq_msg_t fetched;
 
     if (in->ended) {
         refuse(in, from, f, FAULT_ENDED, "the training has ended");
@@ -362,16 +406,24 @@ static bool take_field(struct intake *in, struct origin from, struct peer *peer,
         refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
         return false;
     }
-    if (sample == NULL) {
-        if (peer->partials >= FIELDS_OPEN_STEPS_MAX) {
-            refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
+    if (sample == NULL && peer->partials >= FIELDS_OPEN_STEPS_MAX) {
+        refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
+        return false;
+    }
+    if (frame_is_in_memory(f)) {
+        if (!fetch(in, from, peer, f, &fetched))
             return false;
-        }
+        from.msg = &fetched;
+        payload = (const uint8_t *)zmq_msg_data(&fetched) + FRAME_HEADER_SIZE;
+    }
+    if (sample == NULL) {
         sample = sample_create(in->store, peer->member, f->step, peer->params);
         if (in->config->fields.count > 1)
             peer_partial_begin(peer, sample);
     }
     sample_take(sample, f->field, payload, f->length, from.msg);
+    if (frame_is_in_memory(f))
+        zmq_msg_close(&fetched);
     peer->last = f->sequence;
     peer->rewound = false;
     ack_later(in, peer);
@@ -472,11 +524,11 @@ static bool may_follow(const struct frame *f)
     return f->kind == FRAME_SAMPLE && FRAME_HEADER_SIZE + f->length <= FRAME_SHARING_MAX;
 }
 
-void intake_message(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
+size_t intake_message(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
 {
     struct origin from = {routing, routing_size, msg};
     const uint8_t *data = zmq_msg_data(msg);
-    size_t size = zmq_msg_size(msg), at = 0;
+    size_t size = zmq_msg_size(msg), at = 0, in_memory = 0;
     struct frame f = {.flags = FRAME_MORE};
 
     for (; f.flags & FRAME_MORE; at += frame_span(&f)) {
@@ -484,11 +536,17 @@ void intake_message(struct intake *in, const uint8_t *routing, uint8_t routing_s
 
         if (fault == FRAME_OK && at > 0 && !may_follow(&f))
             fault = FRAME_BAD_LENGTH;
-        if (fault != FRAME_OK) {
+        if (fault != FRAME_OK)
             reject(in, from, fault > FRAME_BAD_CHECKSUM ? &f : NULL, (int)fault, frame_fault_text(fault));
-            return;
-        }
-        if (!take_frame(in, from, &f, data + at + FRAME_HEADER_SIZE))
-            return;
+        if (fault != FRAME_OK || !take_frame(in, from, &f, data + at + FRAME_HEADER_SIZE))
+            break;
+        if (frame_is_in_memory(&f))
+            in_memory += f.length;
     }
+    return size + in_memory;
+}
+
+void intake_sweep(struct intake *in)
+{
+    peers_sweep(in->peers);
 }

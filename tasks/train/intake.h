@@ -17,10 +17,10 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
                              intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
-/* Take one message, of one frame or several, that came from the connection `routing`; *msg is left to be closed by the
+/* Take one message and return its size, with what of it lies in the member's memory: of one frame or several, that came from the connection `routing`; *msg is left to be closed by the
  * caller, empty where the message was kept. Whole samples are collected, and put into the pool some at a time: then it
  * waits where the buffer has no room. */
-void intake_message(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
+size_t intake_message(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
 
 /* A message of so many parts, which holds no frame at all. */
 void intake_parts(struct intake *intake, const uint8_t *routing, uint8_t routing_size, int parts);
@@ -31,6 +31,9 @@ bool intake_turn(struct intake *intake);
 
 /* Put what was collected into the pool, and acknowledge all of it. */
 void intake_flush(struct intake *intake);
+
+/* To be called every few seconds: lets go of what members have left behind that are gone. */
+void intake_sweep(struct intake *intake);
 
 /* May be called from any thread. */
 void intake_counters(struct intake *intake, struct receiver_counters *counters);

@@ -7,6 +7,7 @@ libtrain_la_SOURCES = \
 	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
 	tasks/train/intake.c tasks/train/intake.h \
+	tasks/train/mapping.c tasks/train/mapping.h \
 	tasks/train/network.c tasks/train/network.h \
 	tasks/train/peers.c tasks/train/peers.h \
 	tasks/train/pool.c tasks/train/pool.h \
@@ -71,6 +72,12 @@ unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/u
 tests_unit_test_stream_small_SOURCES = tests/unit/test_stream_small.c $(stream_fixture)
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_small_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_shared tests/unit/test_stream_shared
+tests_unit_test_shared_CFLAGS = $(stream_cflags)
+tests_unit_test_shared_LDADD = $(stream_libs)
+tests_unit_test_stream_shared_SOURCES = tests/unit/test_stream_shared.c $(stream_fixture)
+tests_unit_test_stream_shared_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_shared_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_varying
 tests_unit_test_stream_varying_SOURCES = tests/unit/test_stream_varying.c $(stream_fixture)
 tests_unit_test_stream_varying_CFLAGS = $(stream_cflags)
@@ -107,5 +114,5 @@ check_PROGRAMS += tests/t/stream-member
 tests_t_stream_member_SOURCES = tests/t/stream-member.c
 tests_t_stream_member_LDADD = libmember.la
 EXTRA_DIST += tests/t/stream-rank.py
-dist_check_SCRIPTS += tests/t/0200-stream-python.t
-TESTS += tests/t/0200-stream-python.t
+dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t
+TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t

@@ -35,6 +35,7 @@ static void peer_free(struct peer *peer)
         free(p);
     }
     params_unref(peer->params);
+    mapping_close(peer->memory);
     free(peer);
 }
 
@@ -49,6 +50,20 @@ void peers_destroy(struct peers *peers)
         }
     free(peers->bucket);
     free(peers);
+}
+
+void peers_sweep(struct peers *peers)
+{
+    for (size_t i = 0; i < peers->size; i++)
+        for (struct peer *peer = peers->bucket[i]; peer != NULL; peer = peer->next) {
+            if (peer->memory == NULL || mapping_has_owner(peer->memory))
+                continue;
+            if (peer->alone) {
+                mapping_close(peer->memory);
+                peer->memory = NULL;
+            }
+            peer->alone = true;
+        }
 }
 
 struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session)

@@ -2,6 +2,7 @@
  * missing. Used by the receiver thread alone. */
 #ifndef TASKS_TRAIN_PEERS_H
 #define TASKS_TRAIN_PEERS_H
+#include "tasks/train/mapping.h"
 #include "tasks/train/sample.h"
 
 #include <stdbool.h>
@@ -12,6 +13,8 @@ struct peer {
     uint64_t session;
     uint32_t attempt;
     struct params *params;
+    struct mapping *memory; /* that it shares, or NULL */
+    bool alone;        /* the process that shares it was gone at the last sweep */
     uint64_t last;     /* highest sequence number up to which everything is held safely */
     uint64_t acked;    /* highest that was acknowledged */
     uint64_t limit;    /* scratch of the acknowledging */
@@ -45,6 +48,10 @@ struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, u
 struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt);
 
 void peers_remove(struct peers *peers, struct peer *peer);
+
+/* To be called from time to time: let go of the memory of processes that were gone the last time already. What they had
+ * sent by then has come. */
+void peers_sweep(struct peers *peers);
 
 /* The sample of that step that is being put together, or NULL; and taking it out, when it is whole. */
 struct sample *peer_partial(struct peer *peer, int64_t step);

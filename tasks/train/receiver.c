@@ -17,6 +17,7 @@
 #include <zmq.h>
 
 #define LOOK_MS 200 /* for reception.json, and no oftener */
+#define SWEEP_MS 5000
 #define OWE_MS 2    /* for which acknowledgements of a little may wait */
 /* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than taking it. */
 #define GATHER_FRAMES 4
@@ -35,7 +36,7 @@ struct receiver {
     bool owing; /* acknowledgements, since: */
     int64_t owed;
     bool gather; /* many small frames came in the last turn */
-    int64_t looked;
+    int64_t looked, swept;
     int wake; /* eventfd: readable once the thread shall end */
     atomic_bool stopping;
     pthread_t thread;
@@ -77,9 +78,8 @@ static int receive_one(struct receiver *r, size_t *bytes)
             break;
         more = zmq_msg_more(&msg);
     }
-    *bytes += zmq_msg_size(&msg);
     if (parts == 1)
-        intake_message(r->intake, routing, size, &msg);
+        *bytes += intake_message(r->intake, routing, size, &msg);
     else
         intake_parts(r->intake, routing, size, parts);
     zmq_msg_close(&msg);
@@ -156,6 +156,10 @@ static void *run(void *arg)
             r->looked = now;
             told = reception_is_over(r);
             empty = false; /* what was on its way before the file was seen is still taken in first */
+        }
+        if (now >= r->swept + SWEEP_MS) {
+            r->swept = now;
+            intake_sweep(r->intake);
         }
         if (told && empty && !r->over) {
             r->over = true;

@@ -10,6 +10,7 @@ struct receiver_counters {
     uint64_t received;   /* samples taken in whole */
     uint64_t duplicates; /* of these, known before by (member, step) */
     uint64_t bytes;      /* of their fields */
+    uint64_t memory_bytes; /* of payloads that were read in the memory of members */
     uint64_t rejected[FAULTS]; /* frames that could not be taken, by why */
     uint64_t finalized;  /* members that told their end */
 };

@@ -70,7 +70,7 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
         {"received", s->received}, {"unique", s->unique},         {"duplicates", s->duplicates},
         {"rejected", s->rejected}, {"drawn", s->drawn},           {"batches", s->batches},
         {"repeats", s->repeats},   {"population", s->population}, {"unseen", s->unseen},
-        {"bytes", s->bytes},       {"finalized", s->finalized},
+        {"bytes", s->bytes},       {"memory_bytes", s->memory_bytes}, {"finalized", s->finalized},
     };
     json_t *status = json_pack("{s:i, s:I, s:i, s:f, s:s}", "version", 1, "generation",
                                (json_int_t)r->config->generation, "rank", r->config->rank, "time",

@@ -33,6 +33,7 @@ struct st_train_stats {
     uint64_t unseen;     /* of these, never drawn */
     uint64_t finalized;  /* members that told their end */
     uint64_t bytes;      /* of the fields of what was received */
+    uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
     uint64_t draws[ST_TRAIN_DRAWS]; /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
     uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by why: st_train_fault_name() */
     double samples_per_second;

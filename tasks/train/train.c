@@ -44,6 +44,7 @@ static void collect(void *arg, struct st_train_stats *s)
         .unique = received.received - received.duplicates,
         .duplicates = received.duplicates,
         .bytes = received.bytes,
+        .memory_bytes = received.memory_bytes,
         .drawn = pool.drawn,
         .repeats = pool.repeats,
         .room_wait_seconds = (double)pool.room_waits_us / 1e6,

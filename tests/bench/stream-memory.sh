@@ -9,7 +9,7 @@
 make -s -C "${builddir:?}" tests/bench/stream_hold || bail "cannot build tests/bench/stream_hold"
 
 hold() { # NAME BYTES
-	timeout $((${BENCH_HOLD:-60} + 120)) "${builddir:?}/tests/bench/stream_hold" ipc "$2" 8 "${BENCH_HOLD:-60}" >one.json ||
+	timeout $((${BENCH_HOLD:-60} + 120)) "${builddir:?}/tests/bench/stream_hold" memory "$2" 8 "${BENCH_HOLD:-60}" >one.json ||
 		bail "stream_hold $2 failed"
 	jq -e '.missing == 0' one.json >/dev/null || bail "of $(jq .samples one.json) samples $(jq .missing one.json) are missing"
 	jq -e '.rank <= .rank_bound and .member <= .member_bound' one.json >/dev/null || bail "more is held than may be: $(cat one.json)"

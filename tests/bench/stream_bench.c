@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     int go[2], port = 20000 + getpid() % 20000;
 
     if (argc < 6) {
-        fputs("usage: stream_bench stretto|copies|raw|loop|run ipc|tcp|curve BYTES SENDERS SAMPLES [PROGRAM...]\n",
+        fputs("usage: stream_bench stretto|copies|raw|loop|run memory|ipc|tcp|curve BYTES SENDERS SAMPLES [PROGRAM...]\n",
               stderr);
         return 2;
     }
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
     warm = warmed = samples / 2 / RIG_BATCH * RIG_BATCH;
     rig_init(&rig);
     must(pipe(go) == 0, "no pipe");
-    if (rig.transport == RIG_IPC)
+    if (rig.transport == RIG_MEMORY || rig.transport == RIG_IPC)
         snprintf(endpoint, sizeof endpoint, "ipc://%s/raw", rig.dir);
     else
         snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%d", port);

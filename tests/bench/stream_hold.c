@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     int go[2];
 
     if (argc != 5) {
-        fputs("usage: stream_hold ipc|tcp|curve BYTES MEMBERS SECONDS\n", stderr);
+        fputs("usage: stream_hold memory|ipc|tcp|curve BYTES MEMBERS SECONDS\n", stderr);
         return 2;
     }
     rig.transport = rig_transport(argv[1]);

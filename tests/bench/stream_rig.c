@@ -33,12 +33,12 @@ double now(void)
 
 enum rig_transport rig_transport(const char *name)
 {
-    static const char *const names[] = {[RIG_IPC] = "ipc", [RIG_TCP] = "tcp", [RIG_CURVE] = "curve"};
+    static const char *const names[] = {[RIG_MEMORY] = "memory", [RIG_IPC] = "ipc", [RIG_TCP] = "tcp", [RIG_CURVE] = "curve"};
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (strcmp(name, names[i]) == 0)
             return (enum rig_transport)i;
-    die("a transport is ipc, tcp or curve");
+    die("a transport is memory, ipc, tcp or curve");
 }
 
 static void write_file(const struct rig *rig, const char *name, const char *text)
@@ -79,6 +79,7 @@ void rig_init(struct rig *rig)
     setenv("STRETTO_ATTEMPT", "1", 1);
     setenv("STRETTO_PARAMS", "{}", 1);
     setenv("STRETTO_FIELDS", fields, 1);
+    setenv("STRETTO_STREAM_MEMORY", rig->transport == RIG_MEMORY ? "1" : "0", 1);
     if (rig->transport == RIG_TCP)
         setenv("STRETTO_STREAM_TCP", "127.0.0.1", 1);
 }
@@ -88,7 +89,7 @@ void rig_offer(const struct rig *rig)
     char path[160];
     json_t *rank;
 
-    if (rig->transport == RIG_IPC)
+    if (rig->transport == RIG_MEMORY || rig->transport == RIG_IPC)
         return;
     snprintf(path, sizeof path, "%s/g1-rank0.json", rig->dir);
     rank = json_load_file(path, 0, NULL);

@@ -8,7 +8,8 @@
 #define RIG_SENDERS_MAX 8
 
 enum rig_transport {
-    RIG_IPC,   /* what members on the rank's host take */
+    RIG_MEMORY, /* what members on the rank's host take: an ipc socket, and shared memory for what is large */
+    RIG_IPC,   /* all through that socket */
     RIG_TCP,   /* over the loopback interface, as it is for measurements only: not encrypted */
     RIG_CURVE, /* the same as between hosts */
 };
@@ -25,7 +26,7 @@ struct rig {
 void die(const char *why) __attribute__((noreturn));
 void must(bool held, const char *why);
 
-/* "ipc", "tcp" or "curve" */
+/* "memory", "ipc", "tcp" or "curve" */
 enum rig_transport rig_transport(const char *name);
 
 /* Makes the directory, and sets the environment of rank and members. capacity: of half a GiB, at most 6000. */

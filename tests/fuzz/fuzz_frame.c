@@ -55,7 +55,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fault = frame_decode(message, size - 1, &f);
     MUST(frame_fault_text(fault) != NULL);
     if (fault == FRAME_OK) {
-        if (f.flags & FRAME_MORE)
+        if (frame_is_in_memory(&f))
+            MUST(size - 1 == FRAME_HEADER_SIZE + FRAME_PLACE_SIZE && !(f.flags & FRAME_MORE) &&
+                 f.place == frame_decode_place(message + FRAME_HEADER_SIZE));
+        else if (f.flags & FRAME_MORE)
             MUST(f.kind == FRAME_SAMPLE && frame_span(&f) + FRAME_HEADER_SIZE <= size - 1 &&
                  f.length + FRAME_HEADER_SIZE <= FRAME_SHARING_MAX);
         else

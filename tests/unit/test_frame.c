@@ -120,6 +120,39 @@ static enum frame_fault fault_of(struct frame f)
     return fault;
 }
 
+/* Then only the place follows the header, and the payload's checksum is not this one's to verify. */
+static void a_payload_in_memory_has_a_place(void **state)
+{
+    struct frame f = example, g;
+    uint8_t m[FRAME_HEADER_SIZE + FRAME_PLACE_SIZE];
+
+    f.flags = FRAME_IN_MEMORY | FRAME_PAYLOAD_CHECKSUM;
+    f.payload_checksum = 1;
+    f.length = (uint64_t)1 << 40;
+    frame_encode(&f, m);
+    frame_encode_place(0x1234567890abcdefu, m + FRAME_HEADER_SIZE);
+    assert_true(m[FRAME_HEADER_SIZE] == 0xef && m[FRAME_HEADER_SIZE + 7] == 0x12);
+    assert_int_equal(frame_decode(m, sizeof m, &g), FRAME_OK);
+    assert_true(frame_is_in_memory(&g) && g.place == 0x1234567890abcdefu && g.length == f.length);
+    assert_int_equal(frame_decode(m, sizeof m - 1, &g), FRAME_BAD_LENGTH);
+    f.flags |= FRAME_MORE;
+    frame_encode(&f, m);
+    assert_int_equal(frame_decode(m, sizeof m, &g), FRAME_BAD_FLAGS);
+    f.flags = FRAME_IN_MEMORY;
+    f.payload_checksum = 0;
+    f.kind = FRAME_HELLO;
+    frame_encode(&f, m);
+    assert_int_equal(frame_decode(m, sizeof m, &g), FRAME_BAD_FLAGS);
+    f.kind = FRAME_WELCOME; /* where it says something else */
+    f.length = 0;
+    frame_encode(&f, m);
+    assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE, &g), FRAME_OK);
+    assert_true(!frame_is_in_memory(&g) && g.place == 0);
+    f.flags |= FRAME_MORE;
+    frame_encode(&f, m);
+    assert_int_equal(frame_decode(m, sizeof m, &g), FRAME_BAD_FLAGS);
+}
+
 static void impossible_headers_are_refused(void **state)
 {
     struct frame f;
@@ -128,7 +161,7 @@ static void impossible_headers_are_refused(void **state)
     assert_int_equal(fault_of(f), FRAME_BAD_KIND);
     f = example, f.kind = 10;
     assert_int_equal(fault_of(f), FRAME_BAD_KIND);
-    f = example, f.flags = 4;
+    f = example, f.flags = 8;
     assert_int_equal(fault_of(f), FRAME_BAD_FLAGS);
     f = example, f.payload_checksum = 1;
     assert_int_equal(fault_of(f), FRAME_BAD_FLAGS);
@@ -286,6 +319,7 @@ int main(void)
         cmocka_unit_test(the_layout_is_the_documented_one),
         cmocka_unit_test(every_flipped_bit_is_seen),
         cmocka_unit_test(every_truncation_is_seen),
+        cmocka_unit_test(a_payload_in_memory_has_a_place),
         cmocka_unit_test(impossible_headers_are_refused),
         cmocka_unit_test(frames_share_a_message),
         cmocka_unit_test(fields_are_numbered_by_name),

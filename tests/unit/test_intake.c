@@ -203,7 +203,7 @@ static void send_fault(struct rig *rig, const char *fault)
     if (strcmp(fault, "kind") == 0)
         f.kind = (enum frame_kind)99;
     else if (strcmp(fault, "flags") == 0)
-        f.flags = 4;
+        f.flags = 8;
     else if (strcmp(fault, "shape") == 0)
         f.ndim = 5;
     else if (strcmp(fault, "negative_step") == 0)
@@ -226,6 +226,8 @@ static void send_fault(struct rig *rig, const char *fault)
         f.kind = FRAME_HELLO;
     else if (strcmp(fault, "field") == 0)
         f.member = 0, f.shape[0] = 2, f.shape[1] = WIDTH / 2, f.ndim = 2; /* of a member that is known */
+    else if (strcmp(fault, "memory") == 0)
+        f.member = 0, f.flags = FRAME_IN_MEMORY, size = FRAME_HEADER_SIZE + FRAME_PLACE_SIZE; /* which it does not share */
     frame_encode(&f, m);
     if (strcmp(fault, "magic") == 0)
         m[0] = 's';
@@ -287,6 +289,7 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
         {"direction", "member 7.2, attempt 1, connection"},
         {"parameters", "member 7.2, attempt 1, connection"},
         {"field", "member 7.0, attempt 1, connection"},
+        {"memory", "member 7.0, attempt 1, connection"},
     };
     enum { COUNT = sizeof faults / sizeof *faults, TIMES = 3 };
     struct rig *rig = *state;

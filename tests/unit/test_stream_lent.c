@@ -103,16 +103,16 @@ static void lent_memory_is_the_message_s_own(void **state)
     struct sendbuf_pool *pool = sendbuf_pool_create();
     struct lending l = {.lent = false};
     unsigned char *data, *next;
-    zmq_msg_t msg;
+    struct parcel p;
 
-    data = lending_lend(&l, pool, 1000);
-    lending_take(&l, &msg);
-    assert_ptr_equal((unsigned char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, data);
-    assert_int_equal(zmq_msg_size(&msg), FRAME_HEADER_SIZE + 1000);
-    next = lending_lend(&l, pool, 1000);
+    data = lending_lend(&l, pool, NULL, 1000);
+    lending_take(&l, &p);
+    assert_ptr_equal((unsigned char *)zmq_msg_data(&p.msg) + FRAME_HEADER_SIZE, data);
+    assert_int_equal(zmq_msg_size(&p.msg), FRAME_HEADER_SIZE + 1000);
+    next = lending_lend(&l, pool, NULL, 1000);
     assert_ptr_not_equal(next, data);
     lending_fini(&l);
-    zmq_msg_close(&msg);
+    zmq_msg_close(&p.msg);
     sendbuf_pool_destroy(pool);
 }
 
