@@ -343,7 +343,7 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = m.ensemble AND "
           "a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL AND a.started IS NOT NULL AND m.since <= m.attempts AND "
-          "a.reason IS NOT 'cancelled before it started' AND "
+          "ifnull(a.reason, '') NOT LIKE '%before it started%' AND "
           "newest_number(coalesce(e.root, e.id), m.idx, CASE m.since WHEN 0 THEN 0 ELSE e.id END, m.since) <> (SELECT "
           "coalesce(max(k.number), 0) FROM member_checkpoint k WHERE k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",

@@ -343,7 +343,7 @@ static int one_seed(uint64_t seed)
 {
     struct sim_faults faults = random_faults(seed);
     struct sim *sim;
-    char command[256];
+    char command[400];
     bool violated;
 
     sim_memory(seed % 5 == 0);
@@ -358,7 +358,8 @@ static int one_seed(uint64_t seed)
         fprintf(stderr, "SIM_SEED=%llu: %s\n", (unsigned long long)seed, sim_violation(sim));
     if (violated && getenv("SIM_LOG")) {
         snprintf(command, sizeof command, "sqlite3 -header -readonly '%s/stretto.db' 'SELECT * FROM job WHERE ended IS NULL; "
-                 "SELECT * FROM training; SELECT * FROM tally WHERE n > 0' >&2", dir);
+                 "SELECT * FROM training; SELECT * FROM tally WHERE n > 0; SELECT * FROM member; SELECT * FROM attempt; "
+                 "SELECT * FROM member_checkpoint' >&2", dir);
         if (system(command) != 0)
             fputs("(no sqlite3 shell)\n", stderr);
     }
