@@ -10,7 +10,7 @@ libmember_la_SOURCES = \
 	tasks/member/environment.c tasks/member/environment.h \
 	tasks/member/flusher.c tasks/member/flusher.h \
 	tasks/member/lending.c tasks/member/lending.h \
-	tasks/member/link.c tasks/member/link.h \
+	tasks/member/link.c tasks/member/link.h tasks/member/link_private.h tasks/member/link_send.c \
 	tasks/member/links.c tasks/member/links.h \
 	tasks/member/parcel.c tasks/member/parcel.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
