@@ -16,7 +16,7 @@ libmember_la_SOURCES = \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/slots.c tasks/member/slots.h \
 	tasks/member/steps.c tasks/member/steps.h \
-	tasks/member/stretto.c \
+	tasks/member/stretto.c tasks/member/stretto_field.c tasks/member/stretto_private.h \
 	tasks/member/window.c tasks/member/window.h
 libmember_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 libmember_la_LIBADD = libstreamproto.la libckptdir.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
