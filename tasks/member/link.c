@@ -1,13 +1,9 @@
-#include "tasks/member/link.h"
-
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
-#include "tasks/member/bundle.h"
+#include "tasks/member/link_private.h"
 #include "tasks/member/parcel.h"
-#include "tasks/member/window.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,25 +13,6 @@
 #define SMALL_BYTES 65536
 #define LOOK_FRAMES 16
 #define LOOK_MS 5
-
-struct link {
-    struct link_config config;
-    void *socket;
-    size_t endpoint;   /* that is connected to */
-    bool heard;        /* it has answered: it is the right one */
-    bool shares;       /* and reads payloads in the slots */
-    struct window window;
-    struct bundle bundle;
-    bool finalizing;
-    bool finalized;
-    bool hello_out;        /* a HELLO is unanswered */
-    int64_t silence;       /* ms of silence after which HELLO is said again; grows while nobody answers */
-    int64_t quiet_since;   /* monotonic ms: the last sign of life, or HELLO */
-    bool said_silent;
-    int unlooked;      /* frames sent since answers were last looked for */
-    bool passed_over;  /* link_service() has done nothing since the last frame */
-    int64_t looked;    /* monotonic ms */
-};
 
 static struct frame frame_of(const struct link *link, enum frame_kind kind)
 {
@@ -172,134 +149,9 @@ void link_destroy(struct link *link)
     free(link);
 }
 
-bool link_gathers(const struct link *link, size_t size)
-{
-    return bundle_takes(&link->bundle, size) && window_has_room(&link->window, 0);
-}
-
 bool link_shares(const struct link *link)
 {
     return link->shares;
-}
-
-bool link_has_room(const struct link *link, size_t size)
-{
-    return link_gathers(link, size) || window_has_room(&link->window, size);
-}
-
-/* The window keeps the message, ZeroMQ gets a second reference to the same bytes. */
-static int send_kept(struct link *link, uint64_t n, struct error *err)
-{
-    zmq_msg_t copy;
-
-    zmq_msg_init(&copy);
-    if (zmq_msg_copy(&copy, window_message(&link->window, n)) != 0 ||
-        (zmq_msg_send(&copy, link->socket, ZMQ_DONTWAIT) < 0 && zmq_errno() != EAGAIN && zmq_errno() != EINTR)) {
-        error_set(err, "stream_send", "cannot send to rank %d: %s", link->config.rank, zmq_strerror(zmq_errno()));
-        zmq_msg_close(&copy);
-        return -1;
-    }
-    zmq_msg_close(&copy);
-    return 0;
-}
-
-static int send_first(struct link *link, zmq_msg_t *msg, size_t reserved, struct error *err)
-{
-    if (link->window.sent == link->window.acked)
-        link->quiet_since = time_monotonic_ms(); /* until now there was nothing to answer */
-    window_keep(&link->window, msg, reserved);
-    link->unlooked++;
-    link->passed_over = false;
-    return send_kept(link, link->window.next - 1, err);
-}
-
-/* As frame_of(); but each of these is in the way of every frame. */
-static void number(struct link *link, struct frame *f)
-{
-    const struct environment *env = link->config.env;
-
-    f->kind = FRAME_SAMPLE;
-    f->key = env->key;
-    f->ensemble = env->ensemble;
-    f->member = env->member;
-    f->attempt = env->attempt;
-    f->session = link->config.session;
-    f->generation = link->config.generation;
-    f->sequence = window_number(&link->window);
-}
-
-int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err)
-{
-    if (link_flush(link, err) < 0) {
-        zmq_msg_close(msg);
-        return -1;
-    }
-    number(link, f);
-    frame_encode(f, zmq_msg_data(msg));
-    if (!frame_is_in_memory(f))
-        return send_first(link, msg, 0, err);
-    window_reserve(&link->window, FRAME_HEADER_SIZE + f->length);
-    return send_first(link, msg, FRAME_HEADER_SIZE + f->length, err);
-}
-
-/* Where nothing is on its way there is nothing to gather behind: a frame goes at once. */
-static bool open_bundle(struct link *link, size_t size)
-{
-    struct bundle *b = &link->bundle;
-
-    if (link->window.sent == link->window.acked || !bundle_suits(b, size) ||
-        !window_has_room(&link->window, b->capacity) || bundle_open(b, link->config.pool) < 0)
-        return false;
-    window_reserve(&link->window, b->capacity);
-    return true;
-}
-
-void *link_place(struct link *link, size_t size)
-{
-    if (!bundle_is_open(&link->bundle) && !open_bundle(link, size))
-        return NULL;
-    return bundle_takes(&link->bundle, size) ? bundle_place(&link->bundle) : NULL;
-}
-
-int link_placed(struct link *link, struct frame *f, struct error *err)
-{
-    number(link, f);
-    bundle_add(&link->bundle, f);
-    return bundle_takes(&link->bundle, FRAME_HEADER_SIZE + f->length) ? 0 : link_flush(link, err);
-}
-
-int link_flush(struct link *link, struct error *err)
-{
-    zmq_msg_t msg;
-
-    if (!bundle_is_open(&link->bundle))
-        return 0;
-    if (bundle_close(&link->bundle, &msg) < 0)
-        return error_set(err, "stream_memory", "no memory for a message to rank %d", link->config.rank);
-    return send_first(link, &msg, link->bundle.capacity, err);
-}
-
-int link_look(struct link *link, struct error *err)
-{
-    if (!bundle_is_open(&link->bundle))
-        return 0;
-    if (link->bundle.seen)
-        return link_flush(link, err);
-    link->bundle.seen = true;
-    return 1;
-}
-
-bool link_holds(const struct link *link)
-{
-    return bundle_is_open(&link->bundle);
-}
-
-static int resend(struct link *link, struct error *err)
-{
-    for (uint64_t n = link->window.first; n < link->window.next; n++)
-        if (send_kept(link, n, err) < 0)
-            return -1;
-    return 0;
 }
 
 /* The rank that answers may be another than before, and read them no longer. */
@@ -315,7 +167,7 @@ static int welcome(struct link *link, const struct frame *f, struct error *err)
         if (parcel_unshare(window_message(w, n), link->config.pool, link->config.slots) < 0)
             return error_set(err, "stream_memory", "no memory for a message to rank %d", link->config.rank);
     /* f->step is what had been sent when HELLO was said: frames before it can no longer be on their way */
-    return f->sequence < (uint64_t)f->step ? resend(link, err) : 0;
+    return f->sequence < (uint64_t)f->step ? link_resend(link, err) : 0;
 }
 
 static int refused(struct link *link, const struct frame *f, const char *payload, struct error *err)
@@ -347,7 +199,7 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
         break;
     case FRAME_REWIND:
         window_ack(&link->window, f.sequence);
-        return resend(link, err);
+        return link_resend(link, err);
     case FRAME_WHO:
         if (!link->hello_out)
             say_hello(link);

@@ -10,13 +10,13 @@ libmember_la_SOURCES = \
 	tasks/member/environment.c tasks/member/environment.h \
 	tasks/member/flusher.c tasks/member/flusher.h \
 	tasks/member/lending.c tasks/member/lending.h \
-	tasks/member/link.c tasks/member/link.h \
+	tasks/member/link.c tasks/member/link.h tasks/member/link_private.h tasks/member/link_send.c \
 	tasks/member/links.c tasks/member/links.h \
 	tasks/member/parcel.c tasks/member/parcel.h \
 	tasks/member/sendbuf.c tasks/member/sendbuf.h \
 	tasks/member/slots.c tasks/member/slots.h \
 	tasks/member/steps.c tasks/member/steps.h \
-	tasks/member/stretto.c \
+	tasks/member/stretto.c tasks/member/stretto_field.c tasks/member/stretto_private.h \
 	tasks/member/window.c tasks/member/window.h
 libmember_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 libmember_la_LIBADD = libstreamproto.la libckptdir.la libcommon.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread

@@ -1,38 +1,15 @@
-#include "tasks/member/stretto.h"
-
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/member/checkpoint.h"
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
-#include "tasks/member/discovery.h"
-#include "tasks/member/lending.h"
-#include "tasks/member/links.h"
-#include "tasks/member/steps.h"
+#include "tasks/member/stretto_private.h"
 #include "tasks/proto/copy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct stretto {
-    struct error err;
-    struct environment env;
-    struct discovery ranks;
-    struct links *links;
-    struct steps *steps; /* those of which some fields are still to come */
-    struct {
-        bool declared;
-        enum stretto_dtype dtype; /* as stretto_send() gets it */
-        struct lending lending;
-        uint64_t lent_extent;
-    } field[FIELDS_MAX];
-    bool failed;      /* nothing more can be sent */
-    bool finished;    /* all is acknowledged, and the ranks know that it was all */
-    int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
-    int64_t until;    /* monotonic ms: the current call's patience ends */
-};
 
 /* Each call that may wait begins so. */
 static void be_patient(struct stretto *s)
@@ -85,60 +62,6 @@ int stretto_open(struct stretto **out)
 int stretto_active(const struct stretto *s)
 {
     return s->env.active;
-}
-
-/* On an idle stream the program's own declarations stand for the spec's, so that it can be lent memory. */
-static int add_field(struct stretto *s, const char *name)
-{
-    if (s->env.fields.count == FIELDS_MAX)
-        return error_set(&s->err, "stream_field", "a stream has at most %d fields", FIELDS_MAX);
-    s->env.fields.field[s->env.fields.count].name = xstrdup(name);
-    return s->env.fields.count++;
-}
-
-int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape)
-{
-    uint64_t extents[FRAME_MAX_DIMS];
-    struct field *field;
-    int number = field_set_find(&s->env.fields, name), rc;
-
-    if (number < 0 && s->env.active)
-        return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
-    if (ndim < 0 || ndim > FRAME_MAX_DIMS)
-        return error_set(&s->err, "stream_field", "field \"%s\": a field has at most %d dimensions", name,
-                         FRAME_MAX_DIMS);
-    if (number < 0 && (number = add_field(s, name)) < 0)
-        return -1;
-    field = &s->env.fields.field[number];
-    for (int i = 0; i < ndim; i++)
-        extents[i] = shape[i] > 0 ? (uint64_t)shape[i] : i == 0 && shape[i] == -1 ? EXTENT_VARIES : 0;
-    rc = s->env.active ? declare_check(field, dtype, ndim, extents, &s->err)
-                       : declare_set(field, dtype, ndim, extents, &s->err);
-    if (rc < 0)
-        return -1;
-    lending_fini(&s->field[number].lending);
-    s->field[number].declared = true;
-    s->field[number].dtype = dtype;
-    return number;
-}
-
-int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
-                     int64_t shape[STRETTO_NDIM_MAX])
-{
-    const struct field *field;
-    int number;
-
-    if (!s->env.active)
-        return 0;
-    number = field_set_find(&s->env.fields, name);
-    if (number < 0)
-        return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
-    field = &s->env.fields.field[number];
-    *dtype = field->dtype;
-    *ndim = field->ndim;
-    for (int i = 0; i < STRETTO_NDIM_MAX; i++)
-        shape[i] = i < field->ndim ? (int64_t)field->shape[i] : 1;
-    return 1;
 }
 
 /* What is to be sent, and where it goes. */

@@ -17,9 +17,9 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
                              intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
-/* Take one message and return its size, with what of it lies in the member's memory: of one frame or several, that came from the connection `routing`; *msg is left to be closed by the
- * caller, empty where the message was kept. Whole samples are collected, and put into the pool some at a time: then it
- * waits where the buffer has no room. */
+/* Take one message and return its size, with what of it lies in the member's memory: of one frame or several, that came
+ * from the connection `routing`; *msg is left to be closed by the caller, empty where the message was kept. Whole
+ * samples are collected, and put into the pool some at a time: then it waits where the buffer has no room. */
 size_t intake_message(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
 
 /* A message of so many parts, which holds no frame at all. */

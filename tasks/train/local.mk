@@ -6,7 +6,8 @@ libtrain_la_SOURCES = \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
 	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
-	tasks/train/intake.c tasks/train/intake.h \
+	tasks/train/intake.c tasks/train/intake.h tasks/train/intake_private.h \
+	tasks/train/intake_answer.c tasks/train/intake_field.c tasks/train/intake_ready.c \
 	tasks/train/mapping.c tasks/train/mapping.h \
 	tasks/train/network.c tasks/train/network.h \
 	tasks/train/peers.c tasks/train/peers.h \

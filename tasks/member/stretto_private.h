@@ -1,0 +1,28 @@
+/* What the files of libstretto's interface share: stretto.c opens, sends and finishes, stretto_field.c declares and
+ * describes fields. For no other file; not installed. */
+#ifndef TASKS_MEMBER_STRETTO_PRIVATE_H
+#define TASKS_MEMBER_STRETTO_PRIVATE_H
+#include "tasks/member/discovery.h"
+#include "tasks/member/lending.h"
+#include "tasks/member/links.h"
+#include "tasks/member/steps.h"
+#include "tasks/member/stretto.h"
+
+struct stretto {
+    struct error err;
+    struct environment env;
+    struct discovery ranks;
+    struct links *links;
+    struct steps *steps; /* those of which some fields are still to come */
+    struct {
+        bool declared;
+        enum stretto_dtype dtype; /* as stretto_send() gets it */
+        struct lending lending;
+        uint64_t lent_extent;
+    } field[FIELDS_MAX];
+    bool failed;      /* nothing more can be sent */
+    bool finished;    /* all is acknowledged, and the ranks know that it was all */
+    int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
+    int64_t until;    /* monotonic ms: the current call's patience ends */
+};
+#endif

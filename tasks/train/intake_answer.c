@@ -1,0 +1,71 @@
+#include "common/log.h"
+#include "tasks/train/intake_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Who sent it, as far as that can be told: what the frame says where its header is whole, and the connection. */
+static const char *sender(char *buf, size_t size, struct origin from, const struct frame *f)
+{
+    const char *address = from.msg != NULL ? zmq_msg_gets(from.msg, "Peer-Address") : NULL;
+    int n = 0;
+
+    if (f != NULL)
+        n = snprintf(buf, size, "member %llu.%llu, attempt %u, ", (unsigned long long)f->ensemble,
+                     (unsigned long long)f->member, f->attempt);
+    n += snprintf(buf + n, size - (size_t)n, "connection ");
+    for (int i = 0; i < from.routing_size && i < 16; i++)
+        n += snprintf(buf + n, size - (size_t)n, "%02x", from.routing[i]);
+    if (address != NULL && *address != '\0')
+        snprintf(buf + n, size - (size_t)n, " from %.64s", address);
+    return buf;
+}
+
+void intake_reject(struct intake *in, struct origin from, const struct frame *f, int fault, const char *why)
+{
+    char who[256];
+
+    intake_count(&in->counters.rejected[fault], 1);
+    if (!in->said[fault])
+        log_warn("ensemble %llu, rank %d: a frame of %s was rejected: %s (said once; the status counts them as \"%s\")",
+                 (unsigned long long)in->config->ensemble, in->config->rank, sender(who, sizeof who, from, f), why,
+                 fault_name(fault));
+    in->said[fault] = true;
+}
+
+void intake_answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,
+                           uint16_t flags, uint64_t sequence, int64_t step, const char *payload)
+{
+    struct frame reply = {.kind = kind,
+                          .flags = flags,
+                          .key = f->key,
+                          .ensemble = f->ensemble,
+                          .member = f->member,
+                          .session = f->session,
+                          .attempt = f->attempt,
+                          .generation = in->config->generation,
+                          .sequence = sequence,
+                          .step = step,
+                          .length = payload != NULL ? strlen(payload) : 0};
+
+    in->reply(in->arg, to.routing, to.routing_size, &reply, payload);
+}
+
+void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
+                   int64_t step, const char *payload)
+{
+    intake_answer_flagged(in, to, f, kind, 0, sequence, step, payload);
+}
+
+void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
+{
+    char why[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    intake_reject(in, to, f, fault, why);
+    intake_answer(in, to, f, FRAME_REFUSED, 0, 0, why);
+}

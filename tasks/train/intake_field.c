@@ -1,0 +1,74 @@
+#include "tasks/proto/copy.h"
+#include "tasks/train/intake_private.h"
+
+#include <stdlib.h>
+
+/* Have the payload in a message of its own, as if it had come in one. It is verified there: its member could write to
+ * what it shares at any time. */
+static bool fetch(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f, zmq_msg_t *msg)
+{
+    const void *payload = peer->memory != NULL ? mapping_at(peer->memory, f->place, f->length) : NULL;
+    uint8_t *to;
+
+    if (payload == NULL) {
+        intake_reject(in, from, f, FAULT_MEMORY, "its payload lies nowhere in the memory that the member shares");
+        return false;
+    }
+    if (zmq_msg_init_size(msg, FRAME_HEADER_SIZE + f->length) != 0)
+        abort(); /* as all that cannot get memory here */
+    to = (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE;
+    copy_out(to, payload, f->length);
+    if ((f->flags & FRAME_PAYLOAD_CHECKSUM) && f->payload_checksum != frame_checksum(to, f->length)) {
+        intake_reject(in, from, f, FRAME_BAD_PAYLOAD, frame_fault_text(FRAME_BAD_PAYLOAD));
+        zmq_msg_close(msg);
+        return false;
+    }
+    intake_count(&in->counters.memory_bytes, (int64_t)f->length);
+    return true;
+}
+
+bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
+                       const uint8_t *payload)
+{
+    struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
+    uint64_t before = peer->last;
+    zmq_msg_t fetched;
+
+    if (in->ended) {
+        intake_refuse(in, from, f, FAULT_ENDED, "the training has ended");
+        return false;
+    }
+    if (f->field >= in->config->fields.count || !field_takes(&in->config->fields.field[f->field], f)) {
+        intake_refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
+        return false;
+    }
+    if (sample == NULL && peer->partials >= FIELDS_OPEN_STEPS_MAX) {
+        intake_refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
+        return false;
+    }
+    if (frame_is_in_memory(f)) {
+        if (!fetch(in, from, peer, f, &fetched))
+            return false;
+        from.msg = &fetched;
+        payload = (const uint8_t *)zmq_msg_data(&fetched) + FRAME_HEADER_SIZE;
+    }
+    if (sample == NULL) {
+        sample = sample_create(in->store, peer->member, f->step, peer->params);
+        if (in->config->fields.count > 1)
+            peer_partial_begin(peer, sample);
+    }
+    sample_take(sample, f->field, payload, f->length, from.msg);
+    if (frame_is_in_memory(f))
+        zmq_msg_close(&fetched);
+    peer->last = f->sequence;
+    peer->rewound = false;
+    intake_ack_later(in, peer);
+    if (!sample_is_whole(sample))
+        return true;
+    if (in->config->fields.count > 1)
+        peer_partial_end(peer, sample);
+    intake_take_sample(in, peer, sample, before);
+    if (intake_is_full(in))
+        intake_turn(in);
+    return true;
+}

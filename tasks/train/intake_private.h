@@ -1,0 +1,89 @@
+/* What the files of the intake share: intake.c hands each frame on, intake_field.c takes the payloads of samples,
+ * intake_ready.c puts whole samples into the pool and acknowledges them, intake_answer.c answers and refuses. For no
+ * other file. */
+#ifndef TASKS_TRAIN_INTAKE_PRIVATE_H
+#define TASKS_TRAIN_INTAKE_PRIVATE_H
+#include "tasks/train/intake.h"
+#include "tasks/train/peers.h"
+#include "tasks/train/stepset.h"
+
+#include <stdatomic.h>
+
+#define ACKS_MAX 256
+
+/* A whole sample on its way into the pool, and how far its member may be acknowledged while it is not there. */
+struct ready {
+    struct sample *sample;
+    struct peer *peer;
+    uint64_t before;
+};
+
+struct intake {
+    const struct train_config *config;
+    struct pool *pool;
+    struct sample_store *store;
+    intake_reply *reply;
+    void *arg;
+    struct peers *peers;
+    struct stepset *have;
+    uint8_t *finalized; /* a bit for each member */
+    struct ready ready[POOL_PUT_MAX];
+    int readies;
+    struct peer *ack[ACKS_MAX];
+    int acks;
+    size_t memory_max; /* that a member may share; 0 where none */
+    bool ended; /* the training has: nothing is taken any more */
+    bool said[FAULTS];
+    struct {
+        atomic_uint_least64_t received, duplicates, finalized, rejected[FAULTS];
+        atomic_uint_least64_t bytes; /* where samples differ in size */
+        atomic_uint_least64_t memory_bytes;
+    } counters; /* written by this thread alone */
+};
+
+/* The connection that a frame came by. */
+struct origin {
+    const uint8_t *routing;
+    uint8_t routing_size;
+    zmq_msg_t *msg; /* NULL where there is none at hand */
+};
+
+static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* There is one writer, so this needs no locked instruction. */
+static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
+{
+    atomic_store_explicit(counter, intake_counted(counter) + (uint64_t)by, memory_order_relaxed);
+}
+
+/* Count a frame as not taken, and say so in the log at the first of its kind. f is NULL where nothing in the frame can
+ * be believed. */
+void intake_reject(struct intake *in, struct origin from, const struct frame *f, int fault, const char *why);
+
+/* Besides, tell its sender why. */
+void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Answer a frame: the member knows the answer as its own by key and session. */
+void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
+                   int64_t step, const char *payload);
+void intake_answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,
+                           uint16_t flags, uint64_t sequence, int64_t step, const char *payload);
+
+/* What has come of this peer is to be acknowledged, by the next intake_turn() or intake_flush(). */
+void intake_ack_later(struct intake *in, struct peer *peer);
+
+/* A sample is whole. Its reference is taken over. `before` is how far its member may be acknowledged while it is not in
+ * the pool. */
+void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before);
+
+/* Whether as much has been collected as is put into the pool at once: intake_turn() is due. */
+bool intake_is_full(const struct intake *in);
+
+/* The next SAMPLE frame of this peer. Whether it was as it must be. */
+bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
+                       const uint8_t *payload);
+#endif
