@@ -128,7 +128,11 @@ ID=$(submit "$T/spec.json")
 is "$(ended .members.unfinished)" 6 "some of many checkpoints"
 is "$(stretto checkpoints "$ID" | awk 'NR > 1 {print $2}' | xargs)" "$(for _ in 1 2 3 4 5 6; do seq 90; done | xargs)" "have them all listed, over pages"
 is "$(stretto checkpoints --json | jq -c "[(.checkpoints | map(select(.ensemble == $ID)) | length), .next]")" '[540,null]' "in one document, too"
+figures() { api GET /metrics | awk '$1 == "stretto_families_unfinished" {n = $2} $1 == "stretto_follow_ups_total" {m = $2} END {print n, m}'; }
+unfinished=$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(DISTINCT ensemble) FROM member WHERE state = 'unfinished'")
+is "$(figures)" "$unfinished 0" "/metrics tells how many families have unfinished members"
 next=$(stretto follow-up "$ID" --json | jq .id)
+is "$(figures)" "$((unfinished - 1)) 1" "and that there is a follow-up, which has taken them over"
 is "$(stretto checkpoints "$next.3" | tail -n 1 | awk '{print $1, $2}')" "$ID.3 90" "they are its follow-up's, too"
 is "$(stretto checkpoints "$next" --json | jq '.checkpoints | length')" 540 "all of them"
 
