@@ -45,6 +45,17 @@ static int read_query(struct request *r, int64_t *ensemble, int64_t *member, int
     return 0;
 }
 
+/* Checkpoints lie where the first of a family has them: *ensemble becomes that one. An unknown one stays what it is. */
+static int to_root(struct request *r, int64_t *ensemble, struct error *err)
+{
+    struct ensemble_row row;
+    int rc = *ensemble != 0 ? store_ensemble_get(request_store(r), *ensemble, &row, err) : 0;
+
+    if (rc == 1)
+        *ensemble = ensemble_root(&row);
+    return rc < 0 ? -1 : 0;
+}
+
 void checkpoints_get(struct request *r)
 {
     struct listing l = {.r = r, .limit = 100};
@@ -53,7 +64,7 @@ void checkpoints_get(struct request *r)
     struct error err;
 
     l.items = json_array();
-    if (read_query(r, &ensemble, &member, &l.limit, &from, &err) < 0 ||
+    if (read_query(r, &ensemble, &member, &l.limit, &from, &err) < 0 || to_root(r, &ensemble, &err) < 0 ||
         store_member_checkpoint_each(request_store(r), &from, ensemble, member, (int)l.limit + 1, add, &l, &err) < 0) {
         json_decref(l.items);
         request_reply_problem(r, &err);

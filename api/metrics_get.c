@@ -2,7 +2,9 @@
 #include "api/handlers.h"
 #include "api/request.h"
 #include "config.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/family.h"
 #include "daemon/turn.h"
 
 #include <inttypes.h>
@@ -10,7 +12,8 @@
 #include <stdlib.h>
 
 struct census {
-    int64_t ensembles[ENSEMBLE_STATE_COUNT], members[MEMBER_STATE_COUNT];
+    int64_t ensembles[ENSEMBLE_STATE_COUNT], members[MEMBER_STATE_COUNT], unfinished;
+    uint64_t follow_ups;
 };
 
 static void head_of(FILE *out, const char *name, const char *type, const char *help)
@@ -70,6 +73,10 @@ static void write_text(FILE *out, const struct census *c, bool troubled)
     for (int i = 0; i < MEMBER_STATE_COUNT; i++)
         fprintf(out, "stretto_members{state=\"%s\"} %" PRId64 "\n", member_state_name((enum member_state)i),
                 c->members[i]);
+    head(out, "stretto_families_unfinished", "Families of ensembles with unfinished members that no follow-up has taken over.");
+    fprintf(out, "stretto_families_unfinished %" PRId64 "\n", c->unfinished);
+    head_of(out, "stretto_follow_ups_total", "counter", "Follow-ups that were made.");
+    fprintf(out, "stretto_follow_ups_total %" PRIu64 "\n", c->follow_ups);
     head(out, "stretto_commit_failing", "1 while changes cannot be stored.");
     fprintf(out, "stretto_commit_failing %d\n", troubled);
 }
@@ -82,10 +89,12 @@ void metrics_get(struct request *r)
     size_t size;
     FILE *out;
 
-    if (store_census_get(request_store(r), c.ensembles, c.members, &err) < 0) {
+    if (store_census_get(request_store(r), c.ensembles, c.members, &err) < 0 ||
+        store_family_unfinished(request_store(r), &c.unfinished, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
+    c.follow_ups = engine_follow_ups(request_config(r)->engine);
     out = open_memstream(&text, &size);
     if (out != NULL) {
         write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);

@@ -39,6 +39,7 @@ struct command {
 int cmd_submit(struct cli *cli, int argc, char **argv);
 int cmd_status(struct cli *cli, int argc, char **argv);
 int cmd_members(struct cli *cli, int argc, char **argv);
+int cmd_checkpoints(struct cli *cli, int argc, char **argv);
 int cmd_logs(struct cli *cli, int argc, char **argv);
 int cmd_wait(struct cli *cli, int argc, char **argv);
 int cmd_backup(struct cli *cli, int argc, char **argv);

@@ -1,4 +1,5 @@
 #include "cli/args.h"
+#include "cli/checkpoint.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/pages.h"
@@ -131,18 +132,13 @@ static void print_attempts(const json_t *attempts)
 
 static void print_checkpoints(const json_t *checkpoints)
 {
-    const char *headers[] = {">step", ">bytes", "time", "checkpoint", NULL};
+    const char *headers[] = {CHECKPOINT_HEADERS, NULL};
     struct table *table = table_create(headers);
-    char number[RENDER_SIZE];
     json_t *checkpoint;
     size_t i;
 
-    json_array_foreach (checkpoints, i, checkpoint) {
-        table_cell(table, render_number(number, json_object_get(checkpoint, "step")));
-        table_cellf(table, "%lld", (long long)get_int(checkpoint, "size"));
-        table_cell(table, get_string(checkpoint, "time"));
-        table_cell(table, get_string(checkpoint, "path"));
-    }
+    json_array_foreach (checkpoints, i, checkpoint)
+        checkpoint_cells(table, checkpoint);
     table_print(table, stdout);
     table_destroy(table);
 }

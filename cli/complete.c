@@ -223,7 +223,7 @@ static void offer_arguments(struct cli *cli, const struct argp *argp)
             arguments[n++] = c->words[i];
     }
     for (form = strtok_r(forms, "\n", &rest); form != NULL; form = strtok_r(NULL, "\n", &rest)) {
-        bool ids = strncmp(form, "ID", 2) == 0 && strchr(c->now, '.') == NULL;
+        bool ids = strncmp(form + strspn(form, "["), "ID", 2) == 0 && strchr(c->now, '.') == NULL;
 
         if (!ids || !offered_ids) /* "ID" and "ID.INDEX" begin alike */
             offer_form(cli, form, arguments, n);

@@ -2,11 +2,13 @@
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
 	cli/args.c cli/args.h \
+	cli/checkpoint.c cli/checkpoint.h \
 	cli/cli.h \
 	cli/client.c cli/client.h \
 	cli/cmd_adapters.c \
 	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
+	cli/cmd_checkpoints.c \
 	cli/cmd_follow_up.c \
 	cli/cmd_jobs.c \
 	cli/cmd_logs.c \

@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"submit", "SPEC [--wait]", "run the ensemble that the file SPEC describes (- for standard input)", cmd_submit},
     {"status", "[ID] [--watch]", "how one ensemble is doing, or all of them", cmd_status},
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
+    {"checkpoints", "[ID[.INDEX]]", "what members can go on from", cmd_checkpoints},
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
     {"adapters", "", "the batch systems, and how they are doing", cmd_adapters},

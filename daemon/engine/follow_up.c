@@ -153,6 +153,19 @@ static void tell(struct engine *engine, const struct ensemble_row *row)
                 row->adapter);
 }
 
+static void committed(void *arg, const struct error *err)
+{
+    struct engine *engine = arg;
+
+    if (err == NULL)
+        engine->follow_ups++;
+}
+
+uint64_t engine_follow_ups(const struct engine *engine)
+{
+    return engine->follow_ups;
+}
+
 /* Whatever goes wrong once something is stored takes the whole turn back: refused is refused. */
 static int make(struct engine *engine, const struct family *family, const struct engine_follow_up *wish, int64_t *id,
                 struct error *err)
@@ -186,6 +199,7 @@ static int make(struct engine *engine, const struct family *family, const struct
         return store_doom(engine->store, err);
     }
     tell(engine, &row);
+    turn_after_commit(engine->turn, committed, engine);
     *id = row.id;
     engine_touch(engine, ens);
     return 0;

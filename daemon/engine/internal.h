@@ -191,6 +191,7 @@ struct engine {
     int64_t budget; /* attempts that may still be made before the next tick */
     bool again;     /* that was not enough: the adapters are dealt again then */
     int64_t dealt;  /* jobs, ever */
+    uint64_t follow_ups; /* made and committed, ever */
     int withdrawals; /* of surplus jobs, under way */
     int slice;       /* members, or jobs, changed in one turn where there may be many */
     bool resting; /* memory is to be loaded again */

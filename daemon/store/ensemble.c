@@ -177,7 +177,7 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
         return -1;
     return store_read_tally(store,
                             store_query(store, err,
-                                        "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open JOIN tally t ON "
+                                        "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open CROSS JOIN tally t ON "
                                         "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
                                         ""),
                             members, err);

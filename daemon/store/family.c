@@ -79,6 +79,16 @@ int store_family_each_unfinished(struct store *store, int64_t after, int limit, 
                           read_root, &root, each, arg, err);
 }
 
+int store_family_unfinished(struct store *store, int64_t *n, struct error *err)
+{
+    return number(store,
+                  store_query(store, err,
+                              "SELECT count(DISTINCT coalesce(e.root, e.id)) FROM tally t INDEXED BY tally_unfinished CROSS JOIN "
+                              "ensemble e ON e.id = t.ensemble WHERE t.state = 'unfinished' AND t.n > t.handed",
+                              ""),
+                  n, err) < 0 ? -1 : 0;
+}
+
 int store_follow_up_of(struct store *store, int64_t ensemble, int64_t *id, struct error *err)
 {
     return number(store, store_query(store, err, "SELECT id FROM ensemble WHERE parent = ?1", "i", ensemble), id, err);

@@ -14,6 +14,8 @@ int store_family_tally(struct store *store, int64_t root, int64_t n[MEMBER_STATE
 /* Roots beyond `after` of families that have unfinished members, ascending. */
 int store_family_each_unfinished(struct store *store, int64_t after, int limit, int (*each)(void *arg, const int64_t *root),
                                  void *arg, struct error *err);
+/* How many families these are. */
+int store_family_unfinished(struct store *store, int64_t *n, struct error *err);
 /* The follow-up of this very ensemble: 1 and *id, 0 none, -1. */
 int store_follow_up_of(struct store *store, int64_t ensemble, int64_t *id, struct error *err);
 

@@ -42,11 +42,12 @@ start_daemon
 jq -n '{name: "one: two", members: {command: ["true"], parameters: {grid: {x: [0, 1, 2]}}}}' >spec.json
 stretto submit --wait spec.json >/dev/null 2>&1
 submit spec.json >/dev/null
-for command in status members wait pause resume resize resubmit follow-up cancel jobs logs; do
+for command in status members checkpoints wait pause resume resize resubmit follow-up cancel jobs logs; do
 	is "$(offers "$command" '')" "2 1" "$command: ids"
 done
 is "$(offers logs 1.)" "1.0 1.1 1.2 1.training" "logs: members and training"
 is "$(offers members 1.1)" "1.1" "members: members"
+is "$(offers checkpoints 1.1)" "1.1" "checkpoints: members, too"
 is "$(offers pause 1.)" "" "pause: no members"
 is "$(offers token revoke '')" "" "token: no ensembles"
 is "$(offers jobs --adapter '')" "local alps pbs slurm" "adapters"

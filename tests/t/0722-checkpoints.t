@@ -46,6 +46,17 @@ next=$(jq -r .next "$T/api.body")
 is "$(api GET "/v1/checkpoints?ensemble=$ID&limit=100&cursor=$next" | jq '.checkpoints | length')" 5 "and the next"
 is "$(api GET "/v1/checkpoints?ensemble=$ID&member=2" | jq -r '[.checkpoints[].member] | unique | tostring')" '[2]' "one member's"
 
+# the command
+stretto checkpoints "$ID" >"$T/table"
+like "$(head -n 1 "$T/table")" '^member +step +bytes +time +checkpoint$' "stretto checkpoints has a table"
+is "$(awk 'NR > 1 {print $1}' "$T/table" | uniq -c | xargs)" "2 $ID.0 2 $ID.1 2 $ID.2 2 $ID.3" "of all members, by member"
+is "$(stretto checkpoints "$ID.0" | awk 'END {print NR, $2, $3, $5}')" "3 $(member 0 '.checkpoints[1] | "\(.step) \(.size) \(.path)"')" \
+	"and of one, its newest last"
+is "$(stretto checkpoints "$ID.2" --json)" "$(api GET "/v1/checkpoints?ensemble=$ID&member=2")" "--json is what the API answers"
+status_is 0 "of nobody" stretto checkpoints "$ID.4"
+is "$(wc -l <"$T/out")" 1 "there are none"
+status_is 2 "a training has none" stretto checkpoints "$ID.training"
+
 # the newest of one is cut in half, of another gone, of the third everything is broken
 halve() { head -c $(($(stat -c %s "$1") / 2)) "$1" >"$T/half" && cat "$T/half" >"$1"; }
 halve "$last"
@@ -109,6 +120,21 @@ ID=$(submit "$T/spec.json")
 is "$(ended .members.unfinished)" 1 "one that is ended while it holds a file open"
 is "$(member 0 '[.checkpoints[].path | split("/")[-1]] | join(" ")')" "a-1.ckpt a-3.ckpt" "has whole checkpoints, but not that"
 is "$(cat "$(dir 0)/checkpoint/a-2.ckpt")" half "which is left alone"
+
+# many, and another one's
+spec 6 1 1 '.members.checkpoint = {glob: "*.ckpt", keep: 90, resume: ["{checkpoint}"]} | .members.command = ["sh", "-c",
+	"[ $# = 1 ] || for i in $(seq 90); do echo $i >$STRETTO_CHECKPOINT_DIR/a-$i.ckpt; done", "sh"]'
+ID=$(submit "$T/spec.json")
+is "$(ended .members.unfinished)" 6 "some of many checkpoints"
+is "$(stretto checkpoints "$ID" | awk 'NR > 1 {print $2}' | xargs)" "$(for _ in 1 2 3 4 5 6; do seq 90; done | xargs)" "have them all listed, over pages"
+is "$(stretto checkpoints --json | jq -c "[(.checkpoints | map(select(.ensemble == $ID)) | length), .next]")" '[540,null]' "in one document, too"
+figures() { api GET /metrics | awk '$1 == "stretto_families_unfinished" {n = $2} $1 == "stretto_follow_ups_total" {m = $2} END {print n, m}'; }
+unfinished=$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(DISTINCT ensemble) FROM member WHERE state = 'unfinished'")
+is "$(figures)" "$unfinished 0" "/metrics tells how many families have unfinished members"
+next=$(stretto follow-up "$ID" --json | jq .id)
+is "$(figures)" "$((unfinished - 1)) 1" "and that there is a follow-up, which has taken them over"
+is "$(stretto checkpoints "$next.3" | tail -n 1 | awk '{print $1, $2}')" "$ID.3 90" "they are its follow-up's, too"
+is "$(stretto checkpoints "$next" --json | jq '.checkpoints | length')" 540 "all of them"
 
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"

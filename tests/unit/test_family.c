@@ -2,6 +2,7 @@
 #include "daemon/store/attempt.h"
 #include "daemon/store/chore.h"
 #include "daemon/store/family.h"
+#include "daemon/store/internal.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -267,6 +268,75 @@ static void the_schema_refuses_doubles(void **state)
     sqlite3_close(db);
 }
 
+static int64_t families_unfinished(struct store *store)
+{
+    struct error err;
+    int64_t n = -1;
+
+    assert_int_equal(store_family_unfinished(store, &n, &err), 0);
+    return n;
+}
+
+static void families_with_unfinished_members_are_counted_once(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root, next;
+    struct error err;
+
+    assert_int_equal(families_unfinished(store), 0);
+    root = add_root(store, 6);
+    add_root(store, 3);
+    assert_int_equal(families_unfinished(store), 2);
+    next = add_follow_up(store, &root, 2);
+    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(store_handover_take(store, next.id, 1, &next.next_index, &err), 1);
+    end_all(store, &next, MEMBER_UNFINISHED); /* one member here, one there */
+    assert_int_equal(families_unfinished(store), 2);
+    end_all(store, &next, MEMBER_SUCCEEDED);
+    assert_int_equal(families_unfinished(store), 2);
+    assert_int_equal(store_handover_take(store, next.id, 2, &next.next_index, &err), 0);
+    assert_int_equal(families_unfinished(store), 1);
+    store_close(store);
+}
+
+/* What the counts for /metrics cost, in steps of SQLite's machine. */
+static int count_steps(struct store *store)
+{
+    int64_t ensembles[ENSEMBLE_STATE_COUNT], members[MEMBER_STATE_COUNT];
+    struct error err;
+    int steps = 0;
+
+    for (size_t i = 0; i < STORE_STATEMENTS; i++)
+        if (store->statements[i].stmt != NULL)
+            sqlite3_stmt_status(store->statements[i].stmt, SQLITE_STMTSTATUS_VM_STEP, 1);
+    assert_int_equal(store_census_get(store, ensembles, members, &err), 0);
+    families_unfinished(store);
+    for (size_t i = 0; i < STORE_STATEMENTS; i++)
+        if (store->statements[i].stmt != NULL)
+            steps += sqlite3_stmt_status(store->statements[i].stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+    return steps;
+}
+
+static void counts_cost_nothing_for_what_is_over(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 3);
+    struct error err;
+    int before;
+
+    before = count_steps(store);
+    for (int i = 0; i < 50; i++) {
+        struct ensemble_row row = add_follow_up(store, &root, 1);
+
+        row.state = ENSEMBLE_COMPLETE;
+        row.ended_ms = 4;
+        assert_int_equal(store_ensemble_update(store, &row, &err), 0);
+        root = row;
+    }
+    assert_int_equal(count_steps(store), before);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +344,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_family_goes_on_from_all_of_its_ensembles, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(one_that_is_cancelled_leaves_the_rest_where_they_are, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_schema_refuses_doubles, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(families_with_unfinished_members_are_counted_once, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(counts_cost_nothing_for_what_is_over, new_dir, remove_dir),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
