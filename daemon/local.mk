@@ -106,7 +106,10 @@ endif
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
-	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family
+	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family \
+	tests/unit/test_gather tests/unit/test_metric
+tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_metric_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_family_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_family_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -128,6 +131,9 @@ faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/un
 tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c $(faulty_store)
 tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_gather_SOURCES = tests/unit/test_gather.c $(faulty_store)
+tests_unit_test_gather_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_gather_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c $(faulty_store)
 tests_unit_test_store_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_faults_LDADD = libdaemon.la $(unit_libs)

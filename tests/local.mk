@@ -74,6 +74,11 @@ tests_t_killer_la_SOURCES = tests/t/killer.c
 tests_t_killer_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
 tests_t_killer_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 tests_t_killer_la_LIBADD = -ldl
+check_LTLIBRARIES += tests/t/flushes.la
+tests_t_flushes_la_SOURCES = tests/t/flushes.c
+tests_t_flushes_la_CFLAGS = $(tests_t_killer_la_CFLAGS)
+tests_t_flushes_la_LDFLAGS = $(tests_t_killer_la_LDFLAGS)
+tests_t_flushes_la_LIBADD = -ldl
 check_PROGRAMS += tests/t/kills-member
 tests_t_kills_member_SOURCES = tests/t/kills-member.c
 tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)

@@ -50,12 +50,19 @@ struct metric_point {
 /* A point with the same name, step and rank replaces the former: reading a file twice changes nothing. */
 int store_metric_put(struct store *store, int64_t training, const char *name, const struct metric_point *point,
                      struct error *err);
-/* Names, in alphabetical order, with the number of points. */
-int store_metric_each_name(struct store *store, int64_t training,
-                           int (*each)(void *arg, const char *name, int64_t points), void *arg, struct error *err);
-/* Points by step and rank; every `stride`-th, and always the first and the last. */
-int store_metric_each(struct store *store, int64_t training, const char *name, int64_t stride,
+/* Names, in alphabetical order, from `from` on ("": all); costs what is told of names, not of points. */
+int store_metric_each_name(struct store *store, int64_t training, const char *from,
+                           int (*each)(void *arg, const char *name), void *arg, struct error *err);
+/* How many points there are; `limit` where there are as many, or more. */
+int store_metric_count(struct store *store, int64_t training, const char *name, int64_t limit, int64_t *n,
+                       struct error *err);
+/* The first `points` points by step and rank. */
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t points,
                       int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
+/* At most `points` points (at least 2), by step: the first, the last, and those next to places between them that are evenly
+ * spaced. Costs what is told, not what there is. */
+int store_metric_each_spread(struct store *store, int64_t training, const char *name, int64_t points,
+                             int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
 /* Each name with its last point's value; costs what there is of names, not of points. */
 int store_metric_each_last(struct store *store, int64_t training, int (*each)(void *arg, const char *name, double value),
                            void *arg, struct error *err);

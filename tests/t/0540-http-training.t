@@ -55,6 +55,32 @@ is "$(api GET "$v1/metrics?name=none" | jq -c .series)" '{}' "a series that is n
 for points in 0 1 10001; do
 	is "$(api_status GET "$v1/metrics?points=$points") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "points=$points"
 done
+is "$(api_status GET "$v1/metrics?name=none&cursor=a") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "one series has no pages"
+
+# More than a page: of series, and of points
+stop_daemon
+sqlite3 "$STATE/stretto.db" "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 29999)
+	INSERT INTO metric (training, name, step, rank, time, value) SELECT $training, 'long', 2 * i, 0, 1769860000500, i FROM s
+	UNION ALL SELECT $training, printf('m%02d', n.i), s.i, 0, 1769860000500, n.i FROM s n, s WHERE n.i < 12 AND s.i < 3000"
+start_daemon
+for query in "limit=5" "points=500" "points=10000" "points=2&limit=1000"; do
+	pages=0 names='' path="$v1/metrics?$query" next=first
+	while [ "$next" != null ]; do
+		api GET "$path" >"$T/page"
+		names="$names $(jq -r '.series | keys | join(" ")' "$T/page")" next=$(jq -r .next "$T/page") pages=$((pages + 1))
+		path="$v1/metrics?$query&cursor=$next"
+		[ $pages -lt 20 ] || break
+	done
+	is "$names" " long m00 m01 m02 m03 m04 m05 m06 m07 m08 m09 m10 m11 train_loss validation_loss" "$query: every series is there once"
+	ok "$query: on more than one page" test $pages -gt 1
+done
+is "$(api GET "$v1/metrics?name=long&points=61" | jq -c '[.next, (.series.long | [.total, .downsampled, (.points | length), .points[0][0],
+	.points[1][0], .points[-1][0]])]')" '[null,[null,true,61,0,1000,59998]]' "points of many, evenly spaced"
+is "$(api GET "$v1/metrics?name=m03&points=10000" | jq -c '[.next, (.series.m03 | [.total, .downsampled, (.points | length)])]')" \
+	'[null,[3000,false,3000]]' "every point of some"
+is "$(api GET "$v1/metrics?name=long&points=10000" | jq -c '.series.long | [.total, .downsampled, (.points | length), .points[-1][2]]')" \
+	'[null,true,10000,29999]' "10,000 at most"
+
 is "$(api GET "$v1/stdout")" "rank 0" "a rank's stdout"
 is "$(api GET "$v1/stderr?rank=0")" "warning" "a rank's stderr"
 is "$(api_status GET "$v1/stdout?rank=1") $(jq -r .code "$T/api.body")" "404 output_not_found" "a rank that is not there"

@@ -5,11 +5,9 @@
 #include "daemon/store/idempotency.h"
 #include "daemon/store/job.h"
 #include "daemon/store/place.h"
-#include "daemon/store/training.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,48 +315,6 @@ static void what_is_committed_is_there_after_a_crash(void **state)
     store_close(store);
 }
 
-static int count_points(void *arg, const struct metric_point *point)
-{
-    struct metric_point **at = arg;
-
-    *(*at)++ = *point;
-    return 0;
-}
-
-static int keep_loss(void *arg, const char *name, double value)
-{
-    double *last = arg;
-
-    last[strcmp(name, "loss") == 0 ? 0 : strcmp(name, "accuracy") == 0 ? 1 : 2] = value;
-    return 0;
-}
-
-static void metric_points_are_thinned_with_both_ends(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row ens = add_ensemble(store, 1);
-    struct training_row training = {.ensemble = ens.id, .ranks = 1, .generation = 1, .created_ms = 1};
-    struct metric_point points[32], *end = points;
-    struct error err;
-    double last[3] = {0, 0, 0};
-
-    assert_int_equal(store_training_insert(store, &training, &err), 0);
-    for (int64_t i = 0; i <= 22; i++)
-        assert_int_equal(store_metric_put(store, training.id, "loss", &(struct metric_point){.step = i, .time_ms = 1,
-                                                                                            .value = i == 3 ? NAN : (double)i}, &err), 0);
-    assert_int_equal(store_metric_put(store, training.id, "loss", &(struct metric_point){.step = 22, .value = 99}, &err), 0);
-    assert_int_equal(store_metric_each(store, training.id, "loss", 3, count_points, &end, &err), 0);
-    assert_int_equal(end - points, 9);
-    assert_int_equal(points[0].step, 0);
-    assert_true(isnan(points[1].value));
-    assert_int_equal(end[-1].step, 22);
-    assert_true(end[-1].value == 99);
-    assert_int_equal(store_metric_put(store, training.id, "accuracy", &(struct metric_point){.step = 1, .value = 0.5}, &err), 0);
-    assert_int_equal(store_metric_each_last(store, training.id, keep_loss, last, &err), 0);
-    assert_true(last[0] == 99 && last[1] == 0.5 && last[2] == 0);
-    store_close(store);
-}
-
 static int note_index(void *arg, const struct member_row *row)
 {
     int64_t **at = arg;
@@ -448,7 +404,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(metric_points_are_thinned_with_both_ends, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(replies_are_remembered_for_a_day, new_dir, remove_dir),

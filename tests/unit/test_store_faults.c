@@ -200,12 +200,21 @@ static int count_token(void *arg, const struct token_row *row)
     return 0;
 }
 
-static int count_name(void *arg, const char *name, int64_t points)
+static int count_name(void *arg, const char *name)
 {
     struct counted *c = arg;
 
     c->n++;
-    c->wrong |= strcmp(name, "loss") != 0 || points != 1;
+    c->wrong |= strcmp(name, "loss") != 0;
+    return 0;
+}
+
+static int count_point(void *arg, const struct metric_point *point)
+{
+    struct counted *c = arg;
+
+    c->n++;
+    c->wrong |= point->step != 1 || point->value != 0.5;
     return 0;
 }
 
@@ -247,7 +256,8 @@ static void read_all(struct life *life, int step)
     LIST("attempts", 1, 1, store_attempt_each(s, id, 2, count_attempt, &c, &err));
     LIST("events", MEMBERS, MEMBERS,
          store_event_each(s, 0, INT64_MAX, &(struct event_filter){.ensemble = id}, 100, count_event, &c, &err));
-    LIST("metrics", 1, 1, store_metric_each_name(s, life->trainings[step], count_name, &c, &err));
+    LIST("metrics", 1, 1, store_metric_each_name(s, life->trainings[step], "", count_name, &c, &err));
+    LIST("points", 1, 1, store_metric_each_spread(s, life->trainings[step], "loss", 3, count_point, &c, &err));
     rc = store_tally_get(s, id, tally, &err);
     MUST(rc < 0 || tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_SUCCEEDED] + tally[MEMBER_CANCELLED] ==
                        2 * MEMBERS, "a tally that does not add up");

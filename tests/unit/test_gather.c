@@ -1,0 +1,92 @@
+/* The log of a database begins anew, and the power goes before what its new life begins with has been flushed. */
+#include "common/log.h"
+#include "daemon/store/event.h"
+#include "daemon/store/internal.h"
+#include "tests/unit/faulty_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTES 12
+#define SALTS_AT 16 /* of the log's header: two numbers that each of its lives draws */
+#define SALTS 8
+
+static void read_salts(unsigned char out[SALTS])
+{
+    char name[128];
+    FILE *f;
+
+    snprintf(name, sizeof name, "%s-wal", path);
+    f = fopen(name, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, SALTS_AT, SEEK_SET), 0);
+    assert_int_equal(fread(out, 1, SALTS, f), SALTS);
+    fclose(f);
+}
+
+static void note(struct store *store, int n)
+{
+    struct error err;
+
+    assert_int_equal(store_event_add(store, 1, "note", n, -1, NULL, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+}
+
+/* Frames of the new life behind the header of the old one would be the end of the log for whoever reads it, and old frames
+ * before them be taken for changes: of pages that have been changed since. */
+static void the_header_of_a_new_life_is_never_put_off(void **state)
+{
+    unsigned char old[SALTS], new[SALTS], kept[SALTS];
+    char template[96];
+    struct store *store;
+    struct error err;
+
+    snprintf(template, sizeof template, "%s/template.db", dir);
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    store_close(store);
+    write_file(path, template);
+    for (uint64_t seed = 1; seed <= 32; seed++) { /* each another choice of what the disk has taken */
+        int in_log = 0, in_database = 0;
+        sqlite3 *db;
+        int64_t there;
+
+        faulty_clear_dir();
+        write_file(template, path);
+        snprintf(place, sizeof place, "power cut with seed %lld", (long long)seed);
+        faultfs_arm(FAULT_POWER, INT64_MAX, 1);
+        assert_int_equal(store_open(&store, dir, &err), 0);
+        for (int i = 1; i < NOTES; i++)
+            note(store, i);
+        read_salts(old);
+        assert_int_equal(sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &in_database), 0);
+        assert_true(in_log > 0 && in_database == in_log);
+        store_defer_flush(store, true);
+        note(store, NOTES);
+        MUST(store_owes_flush(store), "nothing is put off");
+        read_salts(new);
+        MUST(memcmp(old, new, SALTS) != 0, "the log has not begun anew");
+        faultfs_arm(FAULT_POWER, 1, 1); /* whatever comes next is never made */
+        store_close(store);
+        faultfs_restore(seed);
+        read_salts(kept);
+        MUST(memcmp(new, kept, SALTS) == 0, "the header of the log was not flushed");
+        db = look(path);
+        is_whole(db);
+        there = number_of(db, "SELECT count(*) FROM event WHERE kind = 'note'");
+        MUST(there == NOTES - 1 || there == NOTES, "%lld notes are there", (long long)there);
+        sqlite3_close(db);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_header_of_a_new_life_is_never_put_off, faulty_new_dir, faulty_remove_dir),
+    };
+
+    log_init("gather", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
+    if (faultfs_install() < 0)
+        return 99;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

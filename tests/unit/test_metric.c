@@ -1,0 +1,258 @@
+/* Metric series of a training: every point, or some of many at a cost that does not grow with what there is. */
+#include "daemon/store/ensemble.h"
+#include "daemon/store/internal.h"
+#include "daemon/store/training.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTS_MAX 600
+
+static char dir[64];
+static struct store *store;
+static int64_t training;
+
+static struct {
+    struct metric_point points[POINTS_MAX];
+    int64_t n, most; /* told so far; where to stop */
+} got;
+
+static int open_all(void **state)
+{
+    struct ensemble_row ens = {.name = "x", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1};
+    struct training_row row = {.ranks = 1, .generation = 1, .created_ms = 1};
+    struct error err;
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    assert_int_equal(store_ensemble_insert(store, &ens, "{}", &err), 0);
+    row.ensemble = ens.id;
+    assert_int_equal(store_training_insert(store, &row, &err), 0);
+    training = row.id;
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    char rm[128];
+
+    store_close(store);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static void put(const char *name, int64_t step, int64_t rank, double value)
+{
+    struct metric_point point = {.step = step, .rank = rank, .time_ms = 1, .value = value};
+    struct error err;
+
+    assert_int_equal(store_metric_put(store, training, name, &point, &err), 0);
+}
+
+static int keep(void *arg, const struct metric_point *point)
+{
+    got.points[got.n++] = *point;
+    return got.n == got.most;
+}
+
+/* In order, none twice. */
+static void check_order(void)
+{
+    for (int64_t i = 1; i < got.n; i++) {
+        const struct metric_point *a = &got.points[i - 1], *b = &got.points[i];
+
+        if (a->step > b->step || (a->step == b->step && a->rank >= b->rank))
+            fail_msg("step %lld of rank %lld comes before step %lld of rank %lld", (long long)a->step, (long long)a->rank,
+                     (long long)b->step, (long long)b->rank);
+    }
+}
+
+static void all(const char *name, int64_t most)
+{
+    struct error err;
+
+    got.n = 0;
+    got.most = POINTS_MAX;
+    assert_int_equal(store_metric_each(store, training, name, most, keep, NULL, &err), 0);
+    assert_true(got.n <= most);
+    check_order();
+}
+
+static void spread(const char *name, int64_t most)
+{
+    struct error err;
+
+    got.n = 0;
+    got.most = POINTS_MAX;
+    assert_int_equal(store_metric_each_spread(store, training, name, most, keep, NULL, &err), 0);
+    assert_true(got.n <= most);
+    check_order();
+}
+
+static int keep_last(void *arg, const char *name, double value)
+{
+    double *last = arg;
+
+    last[strcmp(name, "loss") == 0 ? 0 : strcmp(name, "accuracy") == 0 ? 1 : 2] = value;
+    return 0;
+}
+
+static void the_last_value_of_each_is_told(void **state)
+{
+    double last[3] = {0, 0, 0};
+    struct error err;
+
+    for (int64_t i = 0; i <= 22; i++)
+        put("loss", i, 0, (double)i);
+    put("loss", 22, 0, 99); /* in place of the former */
+    put("accuracy", 1, 0, 0.5);
+    assert_int_equal(store_metric_each_last(store, training, keep_last, last, &err), 0);
+    assert_true(last[0] == 99 && last[1] == 0.5 && last[2] == 0);
+}
+
+static void points_are_spread_with_both_ends(void **state)
+{
+    for (int64_t i = 0; i <= 24; i++)
+        put("loss", i, 0, i == 3 ? NAN : (double)i);
+    put("other", 50, 0, 7);
+    all("loss", 100);
+    assert_int_equal(got.n, 25);
+    assert_true(isnan(got.points[3].value) && got.points[4].value == 4);
+    all("loss", 7);
+    assert_int_equal(got.points[got.n - 1].step, 6);
+    spread("loss", 9);
+    assert_int_equal(got.n, 9);
+    for (int i = 0; i < 9; i++)
+        assert_int_equal(got.points[i].step, 3 * i);
+    assert_true(isnan(got.points[1].value));
+    for (int64_t most = 2; most < 40; most++) {
+        spread("loss", most);
+        assert_int_equal(got.n, most < 25 ? most : 25);
+        assert_int_equal(got.points[0].step, 0);
+        assert_int_equal(got.points[got.n - 1].step, 24);
+    }
+    spread("other", 9);
+    assert_int_equal(got.n, 1);
+    spread("none", 9);
+    assert_int_equal(got.n, 0);
+}
+
+static void steps_need_not_be_even(void **state)
+{
+    for (int64_t i = 0; i < 10; i++) { /* two ranks, and a gap */
+        put("gap", i, 0, 0);
+        put("gap", i, 1, 1);
+    }
+    put("gap", 1000000, 0, 2);
+    put("gap", 1000000, 3, 3);
+    spread("gap", 5);
+    assert_int_equal(got.points[0].step, 0);
+    assert_true(got.points[got.n - 1].step == 1000000 && got.points[got.n - 1].rank == 3);
+    put("wide", INT64_MIN, 0, 0);
+    put("wide", -1, 0, 0);
+    put("wide", 0, 0, 0);
+    put("wide", INT64_MAX, 0, 0);
+    for (int64_t most = 2; most <= 5; most++) {
+        spread("wide", most);
+        assert_true(got.points[0].step == INT64_MIN && got.points[got.n - 1].step == INT64_MAX);
+    }
+}
+
+static void who_has_enough_is_told_no_more(void **state)
+{
+    struct error err;
+
+    for (int64_t i = 0; i < 10; i++)
+        put("loss", i, 0, 0);
+    for (got.most = 1; got.most < 5; got.most++) {
+        got.n = 0;
+        assert_int_equal(store_metric_each_spread(store, training, "loss", 5, keep, NULL, &err), 0);
+        assert_int_equal(got.n, got.most);
+    }
+}
+
+static int keep_name(void *arg, const char *name)
+{
+    char *names = arg;
+
+    strcat(strcat(names, name), " ");
+    return strcmp(name, "d") == 0;
+}
+
+static void names_go_on_from_one(void **state)
+{
+    char names[64] = "";
+    struct error err;
+
+    for (size_t i = 0; i < 15; i++)
+        put((const char *[]){"a", "b", "c", "d", "e"}[i / 3], (int64_t)i % 3, 0, 0);
+    assert_int_equal(store_metric_each_name(store, training, "", keep_name, names, &err), 0);
+    assert_string_equal(names, "a b c d ");
+    names[0] = '\0';
+    assert_int_equal(store_metric_each_name(store, training, "b", keep_name, names, &err), 0);
+    assert_string_equal(names, "b c d ");
+    names[0] = '\0';
+    assert_int_equal(store_metric_each_name(store, training, "dd", keep_name, names, &err), 0);
+    assert_string_equal(names, "e ");
+}
+
+static int64_t steps;
+
+static int count_steps(void *arg)
+{
+    steps++;
+    return 0;
+}
+
+/* What a page costs, in steps of SQLite's machine. */
+static int64_t cost_of(const char *name)
+{
+    char names[64] = "";
+    struct error err;
+    int64_t n;
+
+    steps = 0;
+    sqlite3_progress_handler(store->db, 10, count_steps, NULL);
+    assert_int_equal(store_metric_each_name(store, training, name, keep_name, names, &err), 0);
+    assert_int_equal(store_metric_count(store, training, name, 1000, &n, &err), 0);
+    assert_int_equal(n, 1000);
+    all(name, 500);
+    assert_int_equal(got.n, 500);
+    spread(name, 500);
+    assert_int_equal(got.n, 500);
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    return steps;
+}
+
+static void the_cost_does_not_grow_with_what_there_is(void **state)
+{
+    struct error err;
+    int64_t few, many;
+
+    assert_int_equal(store_exec(store, &err,
+                                "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 49999) "
+                                "INSERT INTO metric (training, name, step, rank, time, value) "
+                                "SELECT ?1, 'many', i, 0, 1, i FROM s UNION ALL SELECT ?1, 'few', i, 0, 1, i FROM s WHERE i < 2000",
+                                "i", training), 0);
+    few = cost_of("few");
+    many = cost_of("many");
+    if (many > few + few / 10)
+        fail_msg("%lld times 10 steps for 50,000 points, %lld for 2,000", (long long)many, (long long)few);
+}
+
+#define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ALL(the_last_value_of_each_is_told), WITH_ALL(points_are_spread_with_both_ends),
+        WITH_ALL(steps_need_not_be_even),         WITH_ALL(who_has_enough_is_told_no_more),
+        WITH_ALL(names_go_on_from_one),           WITH_ALL(the_cost_does_not_grow_with_what_there_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
