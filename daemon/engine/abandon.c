@@ -80,7 +80,7 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
     for (size_t i = 0; i < job->n_slots; i++) {
         if (!job->slots[i].open)
             continue;
-        chains[n] = (struct ckpt_chain){.ensemble = job->row.ensemble, .since = job->slots[i].since};
+        chains[n] = slot_chain(job, &job->slots[i]);
         dirs[n++] = engine_checkpoint_dir(engine, job->ensemble, job->slots[i].index);
     }
     job->business = BUSINESS_LOOKING;

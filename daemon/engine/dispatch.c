@@ -35,7 +35,7 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
     snprintf(rest, sizeof rest, ",\"job\":\"%s\"", job->row.name);
     engine_event_of_attempt(engine, "member.submitted", row->ensemble, row->index, row->attempts, rest);
     job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures,
-                                               .losses = row->losses, .stalls = row->stalls, .since = row->since, .open = true};
+                                               .losses = row->losses, .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .open = true};
     job->open++;
     job->ensemble->in_flight++;
     return 0;

@@ -117,7 +117,7 @@ struct live_ensemble {
  * says. */
 struct slot {
     int64_t index, number;
-    int64_t failures, losses, stalls, since;
+    int64_t failures, losses, stalls, since, since_in;
     bool open;
     bool untold; /* that it runs is known, and neither stored nor told yet */
 };
@@ -373,6 +373,7 @@ void poll_linger(struct engine *engine, struct known_adapter *adapter);
 
 /* outcome.c */
 struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open one */
+struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot);
 struct outcome {
     enum attempt_outcome outcome;
     int exit_code, signal;

@@ -161,6 +161,7 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
         slot->losses = member.losses;
         slot->stalls = member.stalls;
         slot->since = member.since;
+        slot->since_in = member.since_in;
     }
     return 0;
 }

@@ -115,7 +115,12 @@ struct member_row slot_member(const struct live_job *job, const struct slot *slo
 {
     return (struct member_row){.ensemble = job->row.ensemble, .index = slot->index, .attempts = slot->number,
                                .failures = slot->failures, .losses = slot->losses, .stalls = slot->stalls,
-                               .since = slot->since};
+                               .since = slot->since, .since_in = slot->since_in};
+}
+
+struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot)
+{
+    return (struct ckpt_chain){.ensemble = slot->since_in > 0 ? slot->since_in : job->row.ensemble, .since = slot->since};
 }
 
 static void tell_ended(struct engine *engine, const struct live_job *job, const struct slot *slot,

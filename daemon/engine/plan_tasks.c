@@ -105,7 +105,7 @@ static json_t *resume_arguments(struct planner *p, json_t *values)
 }
 
 /* `resume` is taken over. */
-static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir, json_t *resume, int64_t since)
+static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir, json_t *resume, const struct slot *slot)
 {
     const struct spec *spec = p->job->ensemble->spec;
 
@@ -117,7 +117,8 @@ static void begin(struct planner *p, const struct spec_task *task, char *id, cha
                                    .ntasks = task->resources.tasks,
                                    .success_file = task == &spec->members ? spec->success_file : NULL,
                                    .resume = resume,
-                                   .since = since,
+                                   .since = slot != NULL ? slot->since : 0,
+                                   .since_in = slot != NULL ? slot->since_in : 0,
                                });
     json_decref(resume);
     free(id);
@@ -151,7 +152,7 @@ static int put_member(struct planner *p, const struct slot *slot)
         json_decref(whole);
     }
     begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number),
-          resume, slot->since);
+          resume, slot);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, ens->training != NULL || spec->checkpoint.any);
     put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
@@ -188,7 +189,7 @@ static void put_rank(struct planner *p, const struct slot *slot)
     json_t *values = json_object();
 
     begin(p, task, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,
-          0);
+          NULL);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);
     put_env(p, "STRETTO_ENSEMBLE", "%lld", id);

@@ -38,7 +38,9 @@ static bool is_further(const struct ckpt *newest, const struct ckpt *base)
 
 static bool counts(const struct live_job *job, const struct slot *slot, const struct member_checkpoint_row *row)
 {
-    return slot->since == 0 || (row->ensemble == job->row.ensemble && row->attempt >= slot->since);
+    struct ckpt_chain chain = slot_chain(job, slot);
+
+    return ckpt_counts(&chain, row->ensemble, row->attempt);
 }
 
 /* What the attempt began with: its record says so; of one that left none, it was what was known. 1 found, 0 none, -1. */

@@ -141,8 +141,8 @@ static int hand_on(struct store *store, int64_t ensemble, const struct slice *sl
                    "AND ?4 AND heir IS NULL",
                    "itiii", slice->source, slice->state, slice->first, slice->last, ensemble) < 0 ||
         store_exec(store, err,
-                   "INSERT INTO member (ensemble, idx, state, stalls, origin) SELECT ?5, idx, 'pending', iif(state = 'unfinished', "
-                   "stalls, 0), ensemble FROM member INDEXED BY "
+                   "INSERT INTO member (ensemble, idx, state, stalls, origin, since, since_in) SELECT ?5, idx, 'pending', "
+                   "iif(state = 'unfinished', stalls, 0), ensemble, since, iif(since > 0 AND since_in = 0, ensemble, since_in) FROM member INDEXED BY "
                    "member_by_state WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND heir = ?5 ORDER BY idx",
                    "itiii", slice->source, slice->state, slice->first, slice->last, ensemble) < 0)
         return -1;

@@ -6,7 +6,7 @@
 static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "running", "succeeded",
                                                       "failed",  "unfinished", "cancelled"};
 
-#define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since"
+#define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in"
 #define COLUMNS WRITTEN ", origin, heir"
 
 const char *member_state_name(enum member_state state)
@@ -41,27 +41,30 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     store_text(stmt, 7, row->reason, sizeof row->reason);
     row->stalls = sqlite3_column_int64(stmt, 8);
     row->since = sqlite3_column_int64(stmt, 9);
-    row->origin = sqlite3_column_int64(stmt, 10);
-    row->heir = sqlite3_column_int64(stmt, 11);
+    row->since_in = sqlite3_column_int64(stmt, 10);
+    row->origin = sqlite3_column_int64(stmt, 11);
+    row->heir = sqlite3_column_int64(stmt, 12);
 }
 
 int store_member_put(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "INSERT INTO member (" WRITTEN ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
+                      "INSERT INTO member (" WRITTEN ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) "
                       "ON CONFLICT (ensemble, idx) DO UPDATE SET state = ?3, attempts = ?4, failures = ?5, "
-                      "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10",
-                      "iitiiiitii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
-                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since);
+                      "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10, since_in = ?11",
+                      "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
+                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since,
+                      row->since_in);
 }
 
 int store_member_change(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(store, err,
                       "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8, "
-                      "stalls = ?9, since = ?10 WHERE ensemble = ?1 AND idx = ?2",
-                      "iitiiiitii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
-                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since);
+                      "stalls = ?9, since = ?10, since_in = ?11 WHERE ensemble = ?1 AND idx = ?2",
+                      "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
+                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since,
+                      row->since_in);
 }
 
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err)
@@ -125,7 +128,7 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
 {
     return store_exec(store, err,
                       "UPDATE member INDEXED BY member_by_state SET state = 'pending', failures = 0, losses = 0, not_before = 0, "
-                      "reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since) WHERE ensemble = ?1 AND state = ?2 AND "
+                      "reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND "
                       "idx BETWEEN ?3 AND ?4 AND heir IS NULL",
                       "itiib", ensemble, names[state], from, last, (int)afresh);
 }

@@ -23,6 +23,7 @@ struct member_row {
     int64_t losses;   /* that did not: node failures and the like */
     int64_t stalls;   /* in a row, out of time without progress; they did not, either */
     int64_t since;    /* it was told to start afresh: only checkpoints of attempts from this one on count; 0: all do */
+    int64_t since_in; /* of that ensemble of its family, and of those after it; 0: of its own */
     int64_t not_before_ms;
     char reason[512];
     int64_t origin, heir; /* the ensembles of its family that had it before, and next: not for the calls that write; 0: none */

@@ -267,9 +267,14 @@ bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read)
            strcmp(now.digest, ckpt->digest) == 0;
 }
 
+bool ckpt_counts(const struct ckpt_chain *chain, int64_t ensemble, int64_t attempt)
+{
+    return chain->since == 0 || ensemble > chain->ensemble || (ensemble == chain->ensemble && attempt >= chain->since);
+}
+
 static bool in_chain(const struct ckpt *ckpt, const struct ckpt_chain *chain)
 {
-    return chain->since == 0 || (ckpt->ensemble == chain->ensemble && ckpt->attempt >= chain->since);
+    return ckpt_counts(chain, ckpt->ensemble, ckpt->attempt);
 }
 
 /* Is there a newer record of the same file? */

@@ -32,11 +32,12 @@ struct ckpt_list {
     size_t n;
 };
 
-/* Those that count for a member: all, or only what its ensemble's attempts from `since` on have made, where it was told to
- * start afresh (0: all). */
+/* Those that count for a member: all, or where it was told to start afresh only what attempts of that ensemble from `since` on
+ * have made, and those of later ensembles, which follow it up (their numbers are higher). since 0: all. */
 struct ckpt_chain {
     int64_t ensemble, since;
 };
+bool ckpt_counts(const struct ckpt_chain *chain, int64_t ensemble, int64_t attempt);
 
 void ckpt_fini(struct ckpt *ckpt);
 void ckptdir_free(struct ckpt_list *list);

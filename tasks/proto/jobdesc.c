@@ -114,7 +114,8 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
         jsonx_int(obj, at, "ntasks", JSONX_OPTIONAL, 1, 10000000, &task->ntasks, err) < 0 ||
         jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0 ||
         jsonx_strings(obj, at, "resume", JSONX_OPTIONAL, 1, &task->resume, err) < 0 ||
-        jsonx_int(obj, at, "since", JSONX_OPTIONAL, 0, INT64_MAX, &task->since, err) < 0)
+        jsonx_int(obj, at, "since", JSONX_OPTIONAL, 0, INT64_MAX, &task->since, err) < 0 ||
+        jsonx_int(obj, at, "since_in", JSONX_OPTIONAL, 0, INT64_MAX, &task->since_in, err) < 0)
         return -1;
     if (strlen(task->id) > JOB_NAME_MAX || !printable(task->id))
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "id"),

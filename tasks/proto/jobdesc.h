@@ -25,6 +25,7 @@ struct jobdesc_task {
     const char *success_file; /* relative to dir, or NULL */
     const json_t *resume;     /* arguments to add where there is a checkpoint to go on from, or NULL; "{checkpoint}" is its path */
     int64_t since;            /* checkpoints of earlier attempts, or other ensembles', are not its own; 0: all are */
+    int64_t since_in;         /* the ensemble whose attempts `since` counts; 0: the job's */
 };
 
 /* Of jobs whose tasks leave checkpoints. */

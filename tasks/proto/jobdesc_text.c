@@ -62,6 +62,8 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
     }
     if (task->since > 0)
         text_add(&t->text, ",\"since\":%" PRId64, task->since);
+    if (task->since_in > 0)
+        text_add(&t->text, ",\"since_in\":%" PRId64, task->since_in);
     text_add(&t->text, ",\"ntasks\":%" PRId64, task->ntasks);
     t->at = JOBDESC_AT_NOTHING;
 }

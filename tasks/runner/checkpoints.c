@@ -29,7 +29,8 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
     c->dir = json_string_value(json_object_get(task->env, "STRETTO_CHECKPOINT_DIR"));
     if (!job->checkpoint.any || c->dir == NULL || c->dir[0] != '/')
         return 0;
-    c->chain = (struct ckpt_chain){.ensemble = job->ensemble, .since = task->since};
+    c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble, .since = task->since};
+    c->ensemble = job->ensemble;
     c->attempt = env_number(task, "STRETTO_ATTEMPT");
     if (ckptdir_make(c->dir, err) < 0)
         return -1;
@@ -199,7 +200,7 @@ static void record_new(struct look *look, const struct ckpt_list *list, const st
 
     for (size_t i = 0; i < files->n; i++) {
         const struct ckpt_file *file = &files->items[i];
-        struct ckpt ckpt = {.path = file->path, .step = ckptfind_step(file->path), .ensemble = c->chain.ensemble,
+        struct ckpt ckpt = {.path = file->path, .step = ckptfind_step(file->path), .ensemble = c->ensemble,
                             .attempt = c->attempt};
 
         if (!is_new(c, file) || is_known(list, file))

@@ -25,7 +25,7 @@ struct checkpoints {
     const struct jobdesc_checkpoint *desc; /* NULL: the task leaves none */
     const char *dir;
     struct ckpt_chain chain;
-    int64_t attempt;
+    int64_t ensemble, attempt; /* that run */
     struct ckpt_files before; /* what was there when it started: none of it is new */
     char *resume;             /* absolute path of the one that it goes on from, or NULL */
     json_t *resumed;          /* … as its record has it */

@@ -46,8 +46,11 @@ static bool in_chain(const json_t *task, const json_t *ckpt)
 {
     json_int_t since = json_integer_value(json_object_get(task, "since"));
 
-    return since == 0 || (json_integer_value(json_object_get(ckpt, "ensemble")) == atoll(env(task, "STRETTO_ENSEMBLE")) &&
-                          json_integer_value(json_object_get(ckpt, "attempt")) >= since);
+    json_int_t in = json_integer_value(json_object_get(task, "since_in")), made = json_integer_value(json_object_get(ckpt, "ensemble"));
+
+    if (in == 0)
+        in = atoll(env(task, "STRETTO_ENSEMBLE"));
+    return since == 0 || made > in || (made == in && json_integer_value(json_object_get(ckpt, "attempt")) >= since);
 }
 
 static const json_t *newest(struct cluster *c, const json_t *task)

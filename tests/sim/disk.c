@@ -110,7 +110,7 @@ static json_t *chain_of(struct sim *sim, const char *dir, const struct ckpt_chai
     json_array_foreach (all, i, item) {
         if (!ckpt_parse(item, &ckpt))
             continue;
-        if (chain->since == 0 || (ckpt.ensemble == chain->ensemble && ckpt.attempt >= chain->since))
+        if (ckpt_counts(chain, ckpt.ensemble, ckpt.attempt))
             json_array_append(list, item);
         ckpt_fini(&ckpt);
     }

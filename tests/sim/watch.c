@@ -208,8 +208,9 @@ static void newest_number(sqlite3_context *context, int n, sqlite3_value **value
     size_t i;
 
     json_array_foreach (all, i, ckpt)
-        if (number == 0 && (whose == 0 || (json_integer_value(json_object_get(ckpt, "ensemble")) == whose &&
-                                           json_integer_value(json_object_get(ckpt, "attempt")) >= since)))
+        if (number == 0 && (whose == 0 || json_integer_value(json_object_get(ckpt, "ensemble")) > whose ||
+                            (json_integer_value(json_object_get(ckpt, "ensemble")) == whose &&
+                             json_integer_value(json_object_get(ckpt, "attempt")) >= since)))
             number = json_integer_value(json_object_get(ckpt, "number"));
     sqlite3_result_int64(context, number);
     free(dir);
@@ -342,9 +343,9 @@ void watch_end(struct sim *sim)
     /* of those that have run: the scheduler may have said so of one that had not */
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = m.ensemble AND "
-          "a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL AND a.started IS NOT NULL AND m.since <= m.attempts AND "
+          "a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
           "ifnull(a.reason, '') NOT LIKE '%before it started%' AND "
-          "newest_number(coalesce(e.root, e.id), m.idx, CASE m.since WHEN 0 THEN 0 ELSE e.id END, m.since) <> (SELECT "
+          "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN m.since_in ELSE e.id END, m.since) <> (SELECT "
           "coalesce(max(k.number), 0) FROM member_checkpoint k WHERE k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "

@@ -77,6 +77,23 @@ is "$(api_status POST "/v1/ensembles/$A/resubmit" '{}') $(code)" "409 member_in_
 is "$(follow "$A") $(code)" "409 follow_up_needless" "nothing of the family is left to go on"
 is "$(db "SELECT group_concat(kind || ' ' || ensemble) FROM event WHERE kind = 'ensemble.follow_up'")" "ensemble.follow_up $A" "it is an event"
 
+# --- what was left before a fresh start is not gone on from, in no follow-up either
+# shellcheck disable=SC2016
+spec 1 'echo "$1" >>$STRETTO_CHECKPOINT_DIR/../went-on; test -z "$1" || exec touch result; echo "$STRETTO_TASK" >"$STRETTO_CHECKPOINT_DIR/e$STRETTO_ENSEMBLE-a$STRETTO_ATTEMPT.ckpt"; exec sleep 60' \
+	'.members += {success: {file: "result"}, resources: {walltime: "4s"},
+		checkpoint: {before: "1s", glob: "*.ckpt", keep: 9, resume: ["{checkpoint}"]}} | .members.command += ["sh"]'
+F=$(submit "$T/spec.json")
+wait_ensemble "$F" 40
+api POST "/v1/ensembles/$F/resubmit" '{"states": ["unfinished"], "from": "start"}' >/dev/null
+wait_ensemble "$F" 40
+is "$(jq .members.unfinished "$T/ensemble.json")" 1 "a member that began at the start again is unfinished"
+rm "$STATE/run/e$F/members/0/0/checkpoint/e$F-a2.ckpt"
+is "$(follow "$F" '{}')" 201 "what it left is lost, and it is followed up"
+wait_ensemble "$(body .id)" 40
+is "$(follow "$F" '{}')" 201 "twice"
+wait_ensemble "$(body .id)" 40
+is "$(sed 's/.*-a/a/' "$STATE/run/e$F/members/0/0/went-on" | xargs)" "a1.ckpt" "it goes on from what its follow-up left, and from nothing older"
+
 # --- a chain: whichever is named, the newest is followed up
 rm -f "$T/mended" "$T/told"
 spec 4 "test \$STRETTO_MEMBER -lt \$(cat $T/good)"

@@ -189,12 +189,13 @@ static void a_name_may_be_used_again(void **state)
 
 static void a_fresh_start_does_not_count_what_was_before(void **state)
 {
-    struct ckpt_chain fresh = {.ensemble = 7, .since = 3}, other = {.ensemble = 8, .since = 1};
+    struct ckpt_chain fresh = {.ensemble = 7, .since = 3}, other = {.ensemble = 8, .since = 1}, parent = {.ensemble = 6, .since = 9};
 
     write_file("a-1", "one");
     record("a-1", 2);
     assert_string_equal(newest(&fresh), "");
     assert_string_equal(newest(&other), "");
+    assert_string_equal(newest(&parent), "a-1"); /* what follows it up goes on */
     write_file("a-2", "two");
     record("a-2", 3);
     assert_string_equal(newest(&fresh), "a-2");
