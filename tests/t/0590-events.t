@@ -239,11 +239,11 @@ follow=$!
 stretto logs -f -e "$id.0" >"$T/followed.err" 2>&1 &
 follow_err=$!
 ok "what is there is told at once" wait_for 20 'grep -q first "$T/followed"'
-sse flood 62 "/v1/ensembles/$id/members/0/stdout?follow=1" <"$T/hold" >"$T/flood" 2>&1 &
+sse flood 62 "/v1/ensembles/$id/members/0/stdout?follow=1" <"$T/hold" >"$T/flood64" 2>&1 &
 flood=$!
 exec 9>"$T/hold"
-ok "64 follow" wait_for 30 'test -s "$T/flood"'
-is "$(cat "$T/flood")" "503 busy" "one more is told that it is too many"
+ok "64 follow" wait_for 30 'test -s "$T/flood64"'
+is "$(cat "$T/flood64")" "503 busy" "one more is told that it is too many"
 exec 9>&-
 wait $flood
 ok "those who went away are noticed" wait_for 10 \
