@@ -186,8 +186,25 @@ static void watch_checkpoints(struct task *t)
     free(records);
 }
 
+/* What stands for the task's launcher. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several
+ * tasks would wait for each other: each takes what it needs of the job's CPUs, and they share its memory. */
+static const char *const *launch_of(const struct task *t, const char *words[4])
+{
+    const char *launcher = t->desc->launcher, *name = launcher != NULL ? strrchr(launcher, '/') : NULL;
+    bool alone = t->job->desc->ntasks == 1 && getenv("STRETTO_PILOT") == NULL;
+
+    if (t->job->launch != NULL || launcher == NULL || alone || strcmp(name != NULL ? name + 1 : launcher, "srun") != 0)
+        return t->job->launch;
+    words[0] = launcher;
+    words[1] = "--exact";
+    words[2] = "--mem=0";
+    words[3] = NULL;
+    return words;
+}
+
 static int try_start(struct task *t, struct error *err)
 {
+    const char *words[4];
     struct environment *env = make_environment(t);
     const char *resume = NULL;
     struct program program = {0};
@@ -203,7 +220,7 @@ static int try_start(struct task *t, struct error *err)
     t->rec.resumed = t->checkpoints.resumed;
     if (resume != NULL)
         environment_set(env, "STRETTO_RESUME", resume);
-    if (program_init(&program, t->desc, t->job->launch, environment_get(env, "PATH"), resume, err) < 0)
+    if (program_init(&program, t->desc, launch_of(t, words), environment_get(env, "PATH"), resume, err) < 0)
         goto out;
     fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[0] < 0) {
