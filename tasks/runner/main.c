@@ -130,10 +130,8 @@ static void set_deadline(struct job *job, int64_t started_ms, int64_t until_ms)
 /* The batch system's list of the job's GPUs, where there are as many for each task; else all see all. */
 static const char *gpus_to_divide(const char *list, size_t ntasks)
 {
-    size_t n = list != NULL && list[0] != '\0';
+    size_t n = list != NULL ? gpus_count(list) : 0;
 
-    for (const char *p = n > 0 ? list : ""; *p; p++)
-        n += *p == ',';
     return n > 0 && n % ntasks == 0 ? list : NULL;
 }
 

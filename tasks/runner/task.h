@@ -49,6 +49,8 @@ struct task {
     struct exitrec rec; /* valid once ended */
 };
 
+size_t gpus_count(const char *list); /* how many a list separated by commas names */
+
 void task_init(struct task *t, const struct job *job, const struct jobdesc_task *desc);
 
 /* Make its directory and start it in a session of its own. Where that fails it has ended, with the reason. */

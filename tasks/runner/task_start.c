@@ -20,8 +20,7 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* How many the list names. */
-static size_t gpus_count(const char *list)
+size_t gpus_count(const char *list)
 {
     size_t n = list[0] != '\0';
 
