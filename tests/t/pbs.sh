@@ -11,6 +11,7 @@ pbs_start() {
 	[ "$kind" = openpbs ] || set -- --torque "$@"
 	PBS_DIR=$T/$kind
 	set -- client="$builddir/tests/pbs/pbs-client" "$@"
+	rm -f "$PBS_DIR.out" # of one before: its "ready" would be taken for this one's
 	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/pbs/private-pbs" "$PBS_DIR" serve "$@" >"$PBS_DIR.out" 2>&1 &
 	PBS_PID=$!
 	wait_for 20 "grep -q ready '$PBS_DIR.out' || ! kill -0 $PBS_PID"
