@@ -55,8 +55,9 @@ static void print_lineage(const json_t *ensemble, FILE *to)
         fprintf(to, "followed   by %lld\n", (long long)json_integer_value(json_array_get(next, 0)));
     if (!json_is_object(family))
         return;
-    fprintf(to, "family     %lld follow-ups, the last %lld, %s:", (long long)get_int(family, "follow_ups"),
-            (long long)get_int(family, "newest"), get_string(family, "state"));
+    fprintf(to, "family     %lld follow-up%s, the last %lld, %s:", (long long)get_int(family, "follow_ups"),
+            get_int(family, "follow_ups") == 1 ? "" : "s", (long long)get_int(family, "newest"),
+            get_string(family, "state"));
     print_states(json_object_get(family, "members"), to);
 }
 

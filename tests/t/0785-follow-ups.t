@@ -167,7 +167,7 @@ is "$(cat "$T/out")" "ensemble $L follows up $K: 3 members, running" "tells what
 is "$(db "SELECT width || json_extract(spec, '$.pack', '$.members.resources.walltime', '$.members.resources.queue') FROM ensemble
 	WHERE id = $L")" '2[3,"1h","q"]' "as asked for"
 wait_ensemble "$L" 40
-like "$(stretto status "$K")" "family     1 follow-ups, the last $L, complete: 3 succeeded" "the status of the first shows the family"
+like "$(stretto status "$K")" "family     1 follow-up, the last $L, complete: 3 succeeded" "the status of the first shows the family"
 like "$(stretto status "$L")" "follows up $K" "that of the follow-up where it comes from"
 is "$(stretto follow-up --all --json | jq -c .)" '{"follow_ups":[],"refused":[],"next":null}' "--json is what the daemon said"
 

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # Trainings that outlive their jobs are completed by follow-ups, whatever happens: made by themselves, and by crons that
-# overlap while the daemon is killed and newest checkpoints are cut in half. FAMILY_MEMBERS=100 FAMILY_LIMIT=600 for the long
+# overlap while the daemon is killed and newest checkpoints are cut in half. FAMILY_MEMBERS=100 FAMILY_EPOCHS=32 FAMILY_LIMIT=600 for the long
 # form, by hand.
 TEST_LIMIT=${FAMILY_LIMIT:-300}
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/families.sh
 . "$srcdir/tests/t/families.sh"
-members=${FAMILY_MEMBERS:-12} epochs=20
+members=${FAMILY_MEMBERS:-12} epochs=${FAMILY_EPOCHS:-24}
 echo '{"adapters": {"local": {"slots": 24}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
 # --- made by themselves
-family_spec 3 12 '.follow_up = {auto: true}'
+family_spec 3 24 '.follow_up = {auto: true}'
 A=$(submit "$T/spec.json")
 wait_for 60 'sleep 0.2; is_over "$A"' || bail "it does not come to its end by itself"
 like "$(family "$A" '[.family.follow_ups, .family.members.succeeded]')" '^\[[1-9][0-9]*,3\]$' "follow-ups are made by themselves until all have succeeded"
-is "$(family_faults "$A" 3 12)" "" "the family is in order"
+is "$(family_faults "$A" 3 24)" "" "the family is in order"
 is "$(stretto follow-up --all)" "" "and needs no more"
 rm -r "$STATE"/run/e*
 
@@ -35,9 +35,9 @@ rm -r "$STATE"/run/e*
 # --- crons that overlap, a daemon that is killed, and checkpoints that are cut in half
 family_spec "$members" "$epochs"
 C=$(submit "$T/spec.json")
-family_cron 0.5 &
+family_cron 0.7 &
 crons=$!
-XDG_STATE_HOME=$T/other family_cron 0.5 & # with a lock of its own, so that only the daemon keeps the two apart
+XDG_STATE_HOME=$T/other family_cron 1 & # with a lock of its own, so that only the daemon keeps the two apart
 crons+=" $!"
 kills=0 cuts=0 deadline=$((SECONDS + ${FAMILY_LIMIT:-240} - 20))
 until is_over "$C" || [ $SECONDS -ge $deadline ]; do

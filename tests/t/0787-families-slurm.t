@@ -1,7 +1,7 @@
 #!/bin/bash
 # Trainings that outlive their jobs on a real Slurm, which ends them by its time limit, preempts them, and is restarted; whose jobs
 # are cancelled and signalled by hand, while the daemon is killed: all are completed by follow-ups from cron.
-# FAMILY_MEMBERS=100 FAMILY_LIMIT=1200 for the long form, by hand; SEED.
+# FAMILY_MEMBERS=100 FAMILY_EPOCHS=32 FAMILY_LIMIT=1200 for the long form, by hand; SEED.
 # shellcheck disable=SC2016,SC2034,SC2119 # for wait_for; slurm_config needs no words
 TEST_LIMIT=${FAMILY_LIMIT:-300}
 # shellcheck source=tests/t/lib.sh
@@ -10,7 +10,7 @@ TEST_LIMIT=${FAMILY_LIMIT:-300}
 . "$srcdir/tests/t/slurm.sh"
 # shellcheck source=tests/t/families.sh
 . "$srcdir/tests/t/families.sh"
-members=${FAMILY_MEMBERS:-6} epochs=20
+members=${FAMILY_MEMBERS:-6} epochs=${FAMILY_EPOCHS:-24}
 RANDOM=${SEED:=$$}
 diag "SEED=$SEED"
 slurm_start

@@ -2,12 +2,12 @@
 # shellcheck disable=SC2154 # lib.sh
 # For tests of families of trainings: source it after lib.sh.
 
-# family_spec COUNT EPOCHS [JQ]: COUNT trainings of EPOCHS, of which a job has time for five or six; in spec.json. By hand, FAMILY_JQ
+# family_spec COUNT EPOCHS [JQ]: COUNT trainings of EPOCHS, of which a job has time for ten at most; in spec.json. By hand, FAMILY_JQ
 # makes them others.
 family_spec() {
 	jq -n --arg program "$srcdir/tests/t/epochs.sh" --argjson count "$1" --arg total "$2" '{name: "t", members: {
 		command: [$program, $total, "0.25"], env: {EPOCHS_LOUD: "1"}, parameters: {grid: {i: [range($count)]}}, retries: 0,
-		resources: {walltime: "3s"}, success: {file: "result"},
+		resources: {walltime: "4s"}, success: {file: "result"},
 		checkpoint: {before: "1500ms", signal: "USR1", grace: "2s", glob: "*.ckpt", attempts: 9,
 			resume: ["--restart", "{checkpoint}"]}}} | '"${3:-.} | ${FAMILY_JQ:-.}" >"$T/spec.json"
 }
