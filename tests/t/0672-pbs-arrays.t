@@ -90,16 +90,25 @@ lost_answer() {
 	succeeded "$id" 6 "a lost answer"
 	ok "$kind: that it was lost is known" grep -q "not known whether it was submitted: qsub: " "$DAEMON_LOG"
 }
+# free places of a job are taken by the next members, while one of its first runs on
+refilled() {
+	members 9 '.pack = 3 | .refill = true | .members.command[2] = "echo {x} >>$HOME/ran; [ {x} != 0 ] || while [ $(wc -l <$HOME/ran) -lt 9 ]; do sleep 0.1; done"'
+	id=$(submit spec.json)
+	succeeded "$id" 9 "refilled"
+	is "$(xargs <arrays)" alone "$kind: in one job"
+}
 
 begin openpbs
 together
 one_by_one
 lost_answer
+refilled
 end
 begin torque
 together
 one_by_one
 lost_answer
+refilled
 end
 
 # --- a server that keeps no history: of subjobs that are over it tells no more than that; and a limit that only trying tells

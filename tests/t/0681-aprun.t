@@ -125,6 +125,17 @@ ok "the deaf ones are ended" wait_for 60 '[ "$(api GET "/v1/ensembles/$deaf" | j
 is "$(grep -c "^apkill -KILL $apid\$" alps/counts)" 1 "by apkill"
 rm alps/stubborn
 
+# --- free places that the next members take: one aprun for all, whose ranks' ends are not awaited
+rm -f "$HOME/ran"
+touch "$HOME/ran"
+before=$(grep -c '^aprun ' alps/counts)
+jq '.pack = 4 | .width = 4 | .refill = true | del(.members.resources.walltime) | .members.resources.nodes = 1 | .members.parameters.count = 12 |
+	.members.command[2] = "echo {index} >>$HOME/ran; [ {index} != 0 ] || while [ $(wc -l <$HOME/ran) -lt 12 ]; do sleep 0.1; done"' three.json >refill.json
+id=$(submit refill.json)
+ok "members take the places of others that have ended, while one runs on" wait_ensemble "$id" 60
+is "$(jq -c .members.succeeded ensemble.json),$(sort -n "$HOME/ran" | xargs)" "12,$(seq 0 11 | xargs)" "each once"
+is "$(($(grep -c '^aprun ' alps/counts) - before))" 1 "in one aprun"
+
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 ok "nothing is left on the nodes" wait_for 10 '[ -z "$(placed)" ]'

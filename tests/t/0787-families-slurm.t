@@ -79,8 +79,12 @@ C=$(members_in yield)
 kinds=(cut preempted killed cancelled waiting signalled restarted warned)
 rounds=0 deadline=$((SECONDS + ${FAMILY_LIMIT:-240} - 60))
 until { [ $rounds -ge ${#kinds[@]} ] && over; } || [ $SECONDS -ge $deadline ]; do
-	kind=${kinds[rounds++ % ${#kinds[@]}]}
-	interrupt "$kind" 2>>interruptions.err && echo "$kind" >>happened
+	kind=${kinds[rounds % ${#kinds[@]}]}
+	echo "$kind" >>interruptions.err
+	if interrupt "$kind" 2>>interruptions.err; then # or that job has just ended: another, then
+		echo "$kind" >>happened
+		rounds=$((rounds + 1))
+	fi
 	sleep "$((RANDOM % 2)).$((RANDOM % 10))" # until any moment
 done
 for each in "$B" "$C"; do
@@ -91,6 +95,7 @@ done
 diag "$members members, interruptions: $(sort happened | uniq -c | xargs)"
 diag "attempts: $(db "SELECT outcome || ' ' || count(*) FROM attempt GROUP BY outcome" | xargs)"
 is "$(sort -u happened | xargs)" "$(printf '%s\n' "${kinds[@]}" | sort | xargs)" "though they were interrupted in every way"
+diag "$(tail -n 30 interruptions.err | xargs)"
 
 job=$(api GET "/v1/ensembles/$A/members/0" | jq -r '.attempts[0].job')
 ok "Slurm has ended one at its time limit" wait_for 90 'sleep 0.5; slurm_jobs | grep -q "^$job [0-9]* TIMEOUT$"'

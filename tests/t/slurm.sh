@@ -11,6 +11,7 @@ SLURM_PID=
 # slurm_start [--db] [KEY=VALUE]...: returns when all nodes are idle. It does not bear the test's mark, since it ends by itself,
 # after all that it started; what bears the mark is what jobs are.
 slurm_start() {
+	rm -f "$T/slurm.out" # of one before: its "ready" would be taken for this one's
 	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/slurm/private-slurm" "$T/slurm" serve "$@" >"$T/slurm.out" 2>&1 &
 	SLURM_PID=$!
 	wait_for 60 "grep -q ready '$T/slurm.out' || ! kill -0 $SLURM_PID"
