@@ -92,7 +92,7 @@ lost_answer() {
 }
 # free places of a job are taken by the next members, while one of its first runs on
 refilled() {
-	members 9 '.pack = 3 | .refill = true | .members.command[2] = "echo {x} >>$HOME/ran; [ {x} != 0 ] || while [ $(wc -l <$HOME/ran) -lt 9 ]; do sleep 0.1; done"'
+	members 9 '.pack = 3 | .width = 3 | .refill = true | del(.members.resources) | .members.command[2] = "echo {x} >>$HOME/ran; [ {x} != 0 ] || while [ $(wc -l <$HOME/ran) -lt 9 ]; do sleep 0.1; done"'
 	id=$(submit spec.json)
 	succeeded "$id" 9 "refilled"
 	is "$(xargs <arrays)" alone "$kind: in one job"
