@@ -132,26 +132,42 @@ static int64_t number_of(const char *name)
     return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
 }
 
-int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err)
+/* The highest number that a record has by its name, 0 where there is none. Into the list, where one is given, go the records. */
+static int look_through(const char *dir, struct ckpt_list *list, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);
     DIR *records = opendir(path);
     struct dirent *entry;
     int rc = 0;
 
-    *list = (struct ckpt_list){0};
+    *highest = 0;
     if (records == NULL) {
         rc = errno == ENOENT || errno == ENOTDIR ? 0 : error_errno(err, "checkpoints", "%s", path);
         free(path);
         return rc;
     }
-    while (errno = 0, (entry = readdir(records)) != NULL)
-        if (number_of(entry->d_name) >= 0)
-            read_record(dir, number_of(entry->d_name), list);
+    while (errno = 0, (entry = readdir(records)) != NULL) {
+        int64_t number = number_of(entry->d_name);
+
+        if (number > *highest)
+            *highest = number;
+        if (list != NULL && number >= 0)
+            read_record(dir, number, list);
+    }
     if (errno != 0)
         rc = error_errno(err, "checkpoints", "%s", path);
     closedir(records);
     free(path);
+    return rc;
+}
+
+int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err)
+{
+    int64_t highest;
+    int rc;
+
+    *list = (struct ckpt_list){0};
+    rc = look_through(dir, list, &highest, err);
     if (rc < 0)
         ckptdir_free(list);
     else if (list->n > 1)
@@ -221,14 +237,13 @@ int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
 
 int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
 {
-    struct ckpt_list list;
+    int64_t highest;
     char *path;
     int rc;
 
-    if (ckptdir_make(dir, err) < 0 || ckptdir_read(dir, &list, err) < 0)
+    if (ckptdir_make(dir, err) < 0 || look_through(dir, NULL, &highest, err) < 0)
         return -1;
-    ckpt->number = list.n > 0 ? list.items[list.n - 1].number + 1 : 1;
-    ckptdir_free(&list);
+    ckpt->number = highest + 1;
     ckpt->time = (double)time_now_ms() / 1000;
     do { /* another process may record one at the same time */
         json_t *json = ckpt_json(ckpt);

@@ -20,14 +20,16 @@ newest_is_complete() { [ "$(family "$1" '(.family // .).state')" = '"complete"' 
 # the epoch again in which that was, and one more for each checkpoint of its own that was cut in half (a line with its index in
 # cuts); of one that did not stop by itself, what it wrote last may not be whole.
 family_faults() {
-	local i dir dirs in_family="ensemble IN (SELECT id FROM ensemble WHERE id = $1 OR root = $1)"
-	dirs=$(db "SELECT group_concat('$STATE/run/e' || id || '/members/0', ' ') FROM (SELECT id FROM ensemble WHERE id = $1 OR root = $1 ORDER BY id)")
+	local i result in_family="ensemble IN (SELECT id FROM ensemble WHERE id = $1 OR root = $1)"
 	seq 1 "$3" >"$T/wanted"
 	touch "$T/cuts"
-	for ((i = 0; i < $2; i++)); do
-		for dir in $dirs; do cat "$dir/$i"/a*/result; done >"$T/history" 2>/dev/null
-		cmp -s "$T/history" "$T/wanted" || echo "the history of $i: $(tr '\n' ' ' <"$T/history")"
-	done
+	# of the attempts that succeeded: one that was interrupted just after its end is done once more
+	db "SELECT idx, '$STATE/run/e' || ensemble || '/members/0/' || idx || '/a' || number || '/result' FROM attempt
+		WHERE $in_family AND outcome = 'succeeded' ORDER BY idx" >"$T/results"
+	cut -d '|' -f 1 "$T/results" | cmp -s - <(seq 0 $(($2 - 1))) || echo "succeeded: $(cut -d '|' -f 1 "$T/results" | xargs)"
+	while IFS='|' read -r i result; do
+		cmp -s "$result" "$T/wanted" || echo "the history of $i: $(tr '\n' ' ' <"$result")"
+	done <"$T/results"
 	db "SELECT idx, ensemble, number, exit_code IS 0 FROM attempt WHERE $in_family ORDER BY idx, ensemble, number" |
 		while IFS='|' read -r i ensemble number stopped; do
 			echo "$i $stopped $(sed -n '1p;$p' "$STATE/run/e$ensemble/members/0/$i/a$number/stdout" 2>/dev/null | xargs)"
