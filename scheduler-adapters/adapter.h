@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 6
+#define ADAPTER_ABI 7
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -45,6 +45,7 @@ struct adapter_job {
     struct adapter_resources resources;
     int64_t submitted_ms; /* when it was submitted, Unix ms; 0 before */
     int64_t grace_ms;     /* between SIGTERM and SIGKILL when it is ended */
+    int64_t least_ms;     /* it is of no use to start it with less time than that; 0: not known */
 };
 
 enum adapter_answer {

@@ -4,6 +4,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,12 +15,13 @@ extern const struct adapter_ops adapter_alps;
 static const char *const passed[] = {
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH",
     "CRAY_ROOTFS", "MODULEPATH", "LOADEDMODULES", "ALPS_APP_PE_DEFAULT", "APRUN_XFER_LIMITS", "BATCH_PARTITION_ID",
-    "BASIL_RESERVATION_ID", "COBALT_JOBID", "COBALT_PARTNAME", "COBALT_PARTSIZE", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE",
+    "BASIL_RESERVATION_ID", "COBALT_JOBID", "COBALT_PARTNAME", "COBALT_PARTSIZE", "COBALT_STARTTIME", "COBALT_ENDTIME", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE",
     "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID"};
 
 static void read_environment(struct adapter *a, const json_t *names)
 {
-    static const char *const nothing[] = {NULL};
+    char end[48];
+    const char *const told[] = {a->end > 0 ? end : NULL, NULL};
     size_t n = sizeof passed / sizeof *passed, i;
     const char **all = xcalloc(n + json_array_size(names) + 1, sizeof *all);
     const json_t *item;
@@ -27,8 +29,23 @@ static void read_environment(struct adapter *a, const json_t *names)
     memcpy(all, passed, sizeof passed);
     json_array_foreach ((json_t *)names, i, item)
         all[n++] = json_string_value(item);
-    a->env = command_env(all, nothing);
+    snprintf(end, sizeof end, "STRETTO_ALLOCATION_END=%lld", (long long)a->end);
+    a->env = command_env(all, told);
     free(all);
+}
+
+/* When the allocation is over, as its batch system says: Unix seconds. PBS does not. */
+static int64_t find_end(void)
+{
+    static const char *const variables[] = {"COBALT_ENDTIME", "SLURM_JOB_END_TIME"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+
+        if (text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12)
+            return strtoll(text, NULL, 10); /* Cobalt's may have a fraction */
+    }
+    return 0;
 }
 
 /* The daemon may as well run outside of an allocation, where nobody wants this adapter. */
@@ -59,12 +76,14 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
     a->most = 1000;
     a->pause_ms = 1000;
     a->interval_ms = 15000;
+    a->end = find_end();
     if (config != NULL &&
         (jsonx_string(config, "", "aprun", JSONX_OPTIONAL, &a->aprun, err) < 0 ||
          jsonx_string(config, "", "apkill", JSONX_OPTIONAL, &a->apkill, err) < 0 ||
          jsonx_string(config, "", "nids", JSONX_OPTIONAL, &nids, err) < 0 ||
          jsonx_int(config, "", "cpus", JSONX_OPTIONAL, 1, 100000, &a->cpus, err) < 0 ||
          jsonx_int(config, "", "most", JSONX_OPTIONAL, 1, 1000, &a->most, err) < 0 ||
+         jsonx_int(config, "", "end", JSONX_OPTIONAL, 0, 99999999999, &a->end, err) < 0 ||
          jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
          jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, &environment, err) < 0 ||
          jsonx_duration(config, "", "pause", JSONX_OPTIONAL, 1, &a->pause_ms, err) < 0 ||
@@ -157,6 +176,8 @@ static const struct adapter_setting settings[] = {
     {"nids", "what COBALT_PARTNAME, SLURM_JOB_NODELIST or the file PBS_NODEFILE names",
      "the compute nodes of the allocation that the daemon runs in, as \"3-6,9\""},
     {"cpus", "not known, and not looked at", "of a node: a job that wants more is refused"},
+    {"end", "what COBALT_ENDTIME or SLURM_JOB_END_TIME says",
+     "when the allocation is over, in Unix seconds: members with checkpoints are warned before that; 0: not known"},
     {"most", "1000", "apruns at once"},
     {"pause", "1s", "between the starts of two apruns"},
     {"poll", "15s", "between looks at jobs; that an aprun has ended is known at once"},

@@ -40,7 +40,7 @@ struct alps_job {
     char name[64], *dir;
     struct alps_shape shape;
     json_t *extra;
-    int64_t grace_ms, started_ms;
+    int64_t grace_ms, least_ms, started_ms;
     uint64_t serial, kill_at, over_at; /* order of submission; loop times, 0: none */
     enum alps_state state;
     char *nids; /* its nodes: "3,4"; NULL: it never had any */
@@ -75,6 +75,8 @@ struct adapter {
     struct alps_node *node;
     size_t n_nodes;
     int64_t cpus, most, pause_ms, interval_ms; /* cpus: of a node, 0: not known */
+    int64_t end;                               /* of the allocation, Unix seconds; 0: not known */
+    bool told_of_end;
     struct error no_runner;                    /* text "": there is one */
     struct alps_job *jobs;
     uint64_t serial, next_start;

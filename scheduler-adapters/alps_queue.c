@@ -1,4 +1,5 @@
 /* Jobs and nodes: who waits, who is started where, and what ends. */
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "scheduler-adapters/alps.h"
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #define OVERRUN_MS 15000     /* beyond its grace, before a cancelled job is killed */
+#define RECORDS_TAKE_MS 10000 /* which the runner leaves for them before the end */
 #define REMEMBERED_MS 900000 /* what has ended is told of for so long */
 
 struct ending {
@@ -37,6 +39,7 @@ static struct alps_job *job_new(struct adapter *a, const struct adapter_job *fro
     alps_shape(a, &from->resources, &job->shape);
     job->extra = from->resources.extra != NULL ? json_deep_copy(from->resources.extra) : NULL;
     job->grace_ms = from->grace_ms;
+    job->least_ms = from->least_ms;
     job->serial = ++a->serial;
     job->pidfd = -1;
     HASH_ADD_STR(a->jobs, name, job);
@@ -176,12 +179,25 @@ void alps_let_go(uv_handle_t *handle)
     alps_idle(a);
 }
 
-static struct alps_job *first_waiting(const struct adapter *a)
+/* Is enough left of the allocation's time? Once it is not, it never is again: the job is left to the daemon of the next one. */
+static bool has_time(struct adapter *a, struct alps_job *job)
+{
+    if (a->end == 0 || job->least_ms == 0 || time_now_ms() + job->least_ms + job->grace_ms + RECORDS_TAKE_MS <= 1000 * a->end)
+        return true;
+    snprintf(job->reason, sizeof job->reason, "too little is left of the allocation's time");
+    if (!a->told_of_end)
+        a->host.log(a->host.arg, ADAPTER_LOG_INFO, job->name,
+                    "too little is left of the allocation's time to start it: it waits, as others may, for another allocation");
+    a->told_of_end = true;
+    return false;
+}
+
+static struct alps_job *first_waiting(struct adapter *a)
 {
     struct alps_job *first = NULL;
 
     for (struct alps_job *job = a->jobs; job != NULL; job = job->hh.next)
-        if (job->state == ALPS_WAITS && !job->watched && (first == NULL || job->serial < first->serial))
+        if (job->state == ALPS_WAITS && !job->watched && (first == NULL || job->serial < first->serial) && has_time(a, job))
             first = job;
     return first;
 }

@@ -15,6 +15,14 @@ char *plan_job_dir(const struct engine *engine, const struct live_job *job)
     return xasprintf("%s/e%lld/jobs/%s", engine->ports.run_dir, (long long)job->row.ensemble, job->row.name);
 }
 
+/* A member that is not warned before its end may be done sooner than its walltime says: nobody knows. */
+static int64_t least_time_ms(const struct live_job *job)
+{
+    const struct spec *spec = job->ensemble->spec;
+
+    return job->row.kind != JOB_TRAINING && spec->checkpoint.before_ms > 0 ? spec_least_time_ms(spec) : 0;
+}
+
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out)
 {
     const struct spec *spec = job->ensemble->spec;
@@ -28,6 +36,7 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
         .resources = pilot ? pilot_resources(job->adapter, spec) : task->resources,
         .submitted_ms = job->row.submitted_ms,
         .grace_ms = pilot ? spec->allocation.grace_ms : task->grace_ms,
+        .least_ms = least_time_ms(job),
     };
     out->resources.copies = (int)job->row.size;
 }

@@ -95,18 +95,30 @@ static void log_start(const struct jobdesc *desc)
         log_info("launcher \"mpiexec\" is %s", STRETTO_MPIEXEC[0] ? STRETTO_MPIEXEC : "not there: built without MPI");
 }
 
-/* When whoever schedules the job will end it, as far as it says: Unix seconds, 0 where it does not. */
+/* Unix seconds; 0: it is not there, or none. */
+static int64_t time_in(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12 ? strtoll(text, NULL, 10) : 0;
+}
+
+/* When whoever schedules the job will end it, as far as it says. */
 static int64_t scheduled_end(void)
 {
-    static const char *const names[] = {"STRETTO_JOB_END", "SLURM_JOB_END_TIME"};
+    int64_t told = time_in("STRETTO_JOB_END");
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = getenv(names[i]);
+    return told != 0 ? told : time_in("SLURM_JOB_END_TIME");
+}
 
-        if (text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12)
-            return strtoll(text, NULL, 10);
-    }
-    return 0;
+/* When the time of an allocation that holds many jobs is over for this one, by the monotonic clock. Only for what can make use of
+ * that: a task without checkpoints may as well get done in what is left, and if it does not, is lost with the allocation, at no
+ * cost. */
+static int64_t allocation_over(const struct jobdesc *desc, int64_t now)
+{
+    int64_t end = time_in("STRETTO_ALLOCATION_END"), latest = 1000 * end - time_now_ms() + now - desc->grace_ms - RECORDS_TAKE_MS;
+
+    return end != 0 && latest > now && (desc->checkpoint.any || desc->kind == JOBDESC_PILOT) ? latest : INT64_MAX;
 }
 
 /* The tasks' time is over at the walltime, or earlier where the scheduler's is over too soon after that for the grace and the
@@ -120,6 +132,8 @@ static void set_deadline(struct job *job, int64_t started_ms, int64_t until_ms)
     job->cut_short = scheduled_end() != 0 && latest > now && latest < job->deadline_ms;
     if (job->cut_short)
         job->deadline_ms = latest;
+    if (allocation_over(job->desc, now) < until_ms)
+        until_ms = allocation_over(job->desc, now);
     job->late = until_ms < job->deadline_ms;
     if (job->late)
         job->deadline_ms = until_ms;
