@@ -25,6 +25,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/ports.h \
 	daemon/engine/progress.c \
 	daemon/engine/ranks.c \
+	daemon/engine/renew.c daemon/engine/renew.h \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
 	daemon/engine/rows.c \

@@ -43,6 +43,7 @@ e2e_tests = \
 	tests/t/0678-refill.t \
 	tests/t/0700-main-job.t \
 	tests/t/0710-daemon-killed.t \
+	tests/t/0717-ranks-killed.t \
 	tests/t/0720-members.t \
 	tests/t/0722-checkpoints.t \
 	tests/t/0723-checkpoint-languages.t \

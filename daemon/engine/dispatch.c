@@ -1,5 +1,6 @@
 /* What an ensemble does next: start its training, make jobs of pending members up to the width, end. */
 #include "daemon/engine/pilot.h"
+#include "daemon/engine/renew.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -92,7 +93,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
-    return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
+    return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && renew_lets_start(ens) &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
             (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
            (has_untried(ens) || ens->due <= now);
@@ -155,8 +156,12 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens)
 /* Where members go first, it is once one of them runs: or all have ended without it, for then nothing else would end it. */
 bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens)
 {
-    return ens->row.state == ENSEMBLE_RUNNING && ens->training != NULL && ens->training->row.state == TRAINING_PENDING &&
-           (!ens->spec->members_first || ens->begun || members_over(engine, ens));
+    const struct training *training = ens->training;
+
+    if (ens->row.state != ENSEMBLE_RUNNING || training == NULL || training->row.state != TRAINING_PENDING ||
+        engine_now(engine) < training->not_before_ms)
+        return false;
+    return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens);
 }
 
 /* Jobs of a cancelled ensemble, some in each turn: there may be thousands. */
@@ -190,6 +195,7 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
             training_members_over(engine, ens);
     }
     if (ens->row.state < ENSEMBLE_COMPLETE) {
+        renew_stop_stale(engine, ens);
         if (ens->allocation != NULL)
             pilot_dispatch(engine, ens);
         return;

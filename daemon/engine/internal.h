@@ -83,9 +83,11 @@ struct training {
     bool again;            /* and must be read once more */
     bool job_over;         /* conclude after a last reading */
     bool ranks_succeeded;  /* every rank's exit record says so */
+    enum attempt_outcome failed_as; /* of the rank that failed first; ATTEMPT_OPEN: none, as far as is known */
     char failure[512];     /* why not: of the rank that failed first, */
     int64_t failed_ms;     /* at this time; those that were ended for it come after it */
     struct alarm look;
+    int64_t not_before_ms; /* that it is submitted again */
     bool reception_written, reception_writing;
     struct alarm reception_retry;
 };
@@ -374,6 +376,7 @@ void poll_linger(struct engine *engine, struct known_adapter *adapter);
 /* outcome.c */
 struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open one */
 struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot);
+int64_t engine_backoff(int64_t failures); /* ms to wait after so many in a row */
 struct outcome {
     enum attempt_outcome outcome;
     int exit_code, signal;

@@ -1,12 +1,13 @@
 /* How an attempt ended, and what becomes of its member. */
 #include "daemon/engine/pilot.h"
+#include "daemon/engine/renew.h"
 
 #include "common/log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int64_t backoff(int64_t failures)
+int64_t engine_backoff(int64_t failures)
 {
     int64_t ms = BACKOFF_FIRST_MS;
 
@@ -25,7 +26,7 @@ static bool was_stopped(const struct live_job *job, const struct outcome *out)
 static void fail_or_wait(struct member_row *member, bool fails, int64_t count, int64_t now)
 {
     member->state = fails ? MEMBER_FAILED : MEMBER_PENDING;
-    member->not_before_ms = now + backoff(count);
+    member->not_before_ms = now + engine_backoff(count);
 }
 
 /* It costs no retry, but is not endless. */
@@ -123,6 +124,15 @@ struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot
     return (struct ckpt_chain){.ensemble = slot->since_in > 0 ? slot->since_in : job->row.ensemble, .since = slot->since};
 }
 
+/* Whatever became of the attempt: the ranks to which it sent are gone. */
+static void go_afresh(struct member_row *member, struct outcome *told)
+{
+    member->since = member->attempts + 1;
+    member->since_in = 0;
+    if (told->outcome != ATTEMPT_FAILED && told->outcome != ATTEMPT_TIMEOUT)
+        snprintf(told->reason, sizeof told->reason, "its training has begun anew");
+}
+
 static void tell_ended(struct engine *engine, const struct live_job *job, const struct slot *slot,
                        enum attempt_outcome outcome, enum member_state state, const char *reason)
 {
@@ -154,12 +164,15 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     };
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);
-    bool stopped = was_stopped(job, out), unstarted = out->unstarted && ens->row.state != ENSEMBLE_CANCELLED;
+    bool stale = renew_is_stale(job) && ens->row.state != ENSEMBLE_CANCELLED;
+    bool stopped = stale || was_stopped(job, out), unstarted = out->unstarted && ens->row.state != ENSEMBLE_CANCELLED;
     const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
     struct progress progress;
     struct error err;
 
-    if (stopped)
+    if (stale)
+        go_afresh(&member, &told);
+    else if (stopped)
         snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);

@@ -1,5 +1,5 @@
 /* Reading what the ranks of a training say of themselves: endpoints, counters, metric points, the end. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/renew.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -97,6 +97,10 @@ static void conclude(struct engine *engine, struct live_ensemble *ens)
         snprintf(reason, sizeof reason, "%s", "a rank exited without saying that it was done: no done record");
     else if (!dispatch_all_final(tally))
         snprintf(reason, sizeof reason, "it ended before its members had");
+    if (reason[0] != '\0' && (!training->ranks_succeeded || !sum.done) && renew_may(ens)) {
+        renew_training(engine, ens, reason);
+        return;
+    }
     training->row.state = reason[0] == '\0'                         ? TRAINING_DONE
                           : ens->row.state == ENSEMBLE_CANCELLED ? TRAINING_CANCELLED
                                                                      : TRAINING_FAILED;

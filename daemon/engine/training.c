@@ -14,6 +14,8 @@ static void look(struct engine *engine, struct alarm *alarm)
 
     if ((training->job != NULL || training->job_over) && training->row.state < TRAINING_DONE)
         training_look(engine, training->ensemble);
+    else if (training->row.state == TRAINING_PENDING) /* its time has come */
+        engine_touch(engine, training->ensemble);
 }
 
 static void reception_retry(struct engine *engine, struct alarm *alarm)
@@ -80,6 +82,7 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
         return;
     if (training->ranks_succeeded || out->ended_ms < training->failed_ms) {
         training->failed_ms = out->ended_ms;
+        training->failed_as = out->outcome;
         snprintf(training->failure, sizeof training->failure, "rank %lld %s: %.400s", (long long)slot->index,
                  attempt_outcome_name(out->outcome), out->reason);
     }
@@ -92,11 +95,37 @@ void training_job_over(struct engine *engine, struct live_ensemble *ens)
     training_look(engine, ens);
 }
 
+/* That no more members come, on its way to one generation of the ranks. */
+struct telling {
+    struct ticket *ticket;
+    int64_t generation;
+};
+
+static struct telling *telling_new(struct engine *engine, const struct live_ensemble *ens)
+{
+    struct telling *telling = xcalloc(1, sizeof *telling);
+
+    telling->ticket = ticket_new(engine, ens->row.id);
+    telling->generation = ens->training->row.generation;
+    return telling;
+}
+
+/* NULL where that generation is gone. Frees it. */
+static struct live_ensemble *telling_redeem(struct telling *telling, struct engine **engine)
+{
+    int64_t id, generation = telling->generation;
+    struct live_ensemble *ens;
+
+    *engine = ticket_redeem(telling->ticket, &id);
+    free(telling);
+    ens = *engine ? engine_find_ensemble(*engine, id) : NULL;
+    return ens != NULL && ens->training->row.generation == generation ? ens : NULL;
+}
+
 static void reception_written(void *arg, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_ensemble *ens = engine ? engine_find_ensemble(engine, id) : NULL;
+    struct engine *engine;
+    struct live_ensemble *ens = telling_redeem(arg, &engine);
 
     if (ens == NULL)
         return;
@@ -105,8 +134,8 @@ static void reception_written(void *arg, const struct error *failed)
         ens->training->reception_written = true;
         return;
     }
-    log_warn_of(LOG_ENSEMBLE(id), "ensemble %lld: the end of reception cannot be told yet: %s", (long long)id,
-                failed->text);
+    log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: the end of reception cannot be told yet: %s",
+                (long long)ens->row.id, failed->text);
     alarm_set(engine, &ens->training->reception_retry, engine_now(engine) + FILE_RETRY_MS);
 }
 
@@ -114,15 +143,16 @@ static void reception_written(void *arg, const struct error *failed)
 static void members_over_committed(void *arg, const struct error *failed)
 {
     int64_t id, tally[MEMBER_STATE_COUNT];
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_ensemble *ens = engine && !failed ? engine_find_ensemble(engine, id) : NULL;
+    struct engine *engine;
+    struct live_ensemble *ens = telling_redeem(arg, &engine);
     struct rundir_file *file;
     struct error err;
 
-    if (ens == NULL)
+    if (ens == NULL || failed != NULL)
         return;
+    id = ens->row.id;
     if (store_tally_get(engine->store, id, tally, &err) < 0) {
-        reception_written(ticket_new(engine, id), &err);
+        reception_written(telling_new(engine, ens), &err);
         return;
     }
     file = xcalloc(1, sizeof *file);
@@ -132,7 +162,7 @@ static void members_over_committed(void *arg, const struct error *failed)
                            (long long)tally[MEMBER_SUCCEEDED],
                            (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written, ticket_new(engine, id));
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written, telling_new(engine, ens));
 }
 
 /* Every member is final: tell the ranks that no more will come. Done again after a restart, which changes nothing. */
@@ -144,5 +174,5 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
         return;
     alarm_set(engine, &training->reception_retry, INT64_MAX);
     training->reception_writing = true;
-    turn_after_commit(engine->turn, members_over_committed, ticket_new(engine, ens->row.id));
+    turn_after_commit(engine->turn, members_over_committed, telling_new(engine, ens));
 }

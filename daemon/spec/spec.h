@@ -57,6 +57,7 @@ struct spec {
     bool members_first; /* the training is submitted once a member runs, instead of before all */
     struct spec_task training;
     int64_t ranks;
+    int64_t training_retries; /* how often it may begin anew */
     const json_t *fields;
     const json_t *buffer; /* with every default filled in */
 };

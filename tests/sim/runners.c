@@ -102,6 +102,12 @@ static int64_t shortest(const struct cluster *c)
     return sim_slots(c->sim, c->adapter) > 0 ? 1000 : 0;
 }
 
+/* The generation of the ranks, by their directory, …/training/gN. */
+static int generation_of(const char *dir)
+{
+    return atoi(strrchr(dir, '/') + 2);
+}
+
 /* A rank goes on until it is told that no more members come. */
 static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
 {
@@ -111,7 +117,7 @@ static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
     if (cluster_get(c, dir, "reception.json") == NULL)
         return true;
     cluster_put(c, dir, "done-rank0.json",
-        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", 1, "rank", 0, "time", now, "state", "done"));
+        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now, "state", "done"));
     nudge(c, job->name, ENGINE_LOOK_STREAM);
     return false;
 }
@@ -221,7 +227,10 @@ static void check_reception(struct cluster *c, const json_t *task)
 {
     const char *id = json_string_value(json_object_get(task, "id"));
     const char *stream = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_STREAM"));
-    char *dir = stream ? xasprintf("%.*s/g1", (int)(strlen(stream) - strlen("/stream")), stream) : NULL;
+    json_t *current = stream ? cluster_get(c, stream, "current.json") : NULL;
+    char *dir = current ? xasprintf("%.*s/g%d", (int)(strlen(stream) - strlen("/stream")), stream,
+                                    (int)json_integer_value(json_object_get(current, "generation")))
+                        : NULL;
 
     if (dir != NULL && cluster_get(c, dir, "reception.json") != NULL)
         sim_violate(c->sim, "member %s started when its training had been told that no more come", id);
@@ -272,15 +281,17 @@ void runner_start(struct sim *sim, void *arg)
             checkpoints_begin_task(c, task);
         if (is_training(task)) {
             const json_t *env = json_object_get(task, "env");
+            char *file = xasprintf("g%d-rank0.json", generation_of(json_string_value(json_object_get(env, "STRETTO_TRAINING_DIR"))));
 
-            cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), "g1-rank0.json", json_pack("{s:i}", "version", 1));
+            cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), file, json_pack("{s:i}", "version", 1));
+            free(file);
             nudge(c, job->name, ENGINE_LOOK_STREAM);
         } else {
             check_reception(c, task);
         }
         end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
     }
-    if (sim_chance(sim, sim_faults_of(sim)->runner_killed) && !is_training(json_array_get(json_object_get(desc, "tasks"), 0))) {
+    if (sim_chance(sim, sim_faults_of(sim)->runner_killed)) {
         struct task_end *end = xcalloc(1, sizeof *end);
 
         *end = (struct task_end){c, job, NULL};

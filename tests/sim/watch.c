@@ -300,9 +300,11 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "members without a row, below the next",
           "SELECT count(*) FROM ensemble e WHERE e.next_index <> (SELECT count(*) FROM member m WHERE m.ensemble = e.id)");
     SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
-    SIM_HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last",
+    SIM_HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last, since their training began anew",
           "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
-          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded') <> m.attempts");
+          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND a.job > coalesce((SELECT max(j.id) FROM job j "
+          "JOIN training t ON t.ensemble = j.ensemble WHERE j.ensemble = a.ensemble AND j.kind = 'training' AND t.generation > "
+          "1), 0)) IS NOT m.attempts");
     SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
           "m.idx) <> m.attempts");
@@ -351,7 +353,7 @@ void watch_end(struct sim *sim)
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
           "AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 FROM ensemble e WHERE "
           "e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
-          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted')) AS again FROM member m) "
+          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted')) AS again FROM member m) "
           "WHERE told > made OR (told < made AND NOT again)");
     SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "

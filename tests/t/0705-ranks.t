@@ -13,7 +13,7 @@ RUN=$STATE/run
 on_two_ranks() { jq '.training.ranks = 2 | .training.buffer.threshold = 10' "$srcdir/examples/heat/heat-small.json"; }
 submit_ranks() { # MODE [COMMAND]: by a launcher of its own, as JSON
 	on_two_ranks | jq --arg program "$srcdir/tests/t/ranks-train.py" --arg mode "$1" --argjson by "${2:-[\"python3\"]}" \
-		'.training.command = $by + [$program, $mode]' >"$T/ranks.json"
+		'.training.command = $by + [$program, $mode] | .training.retries = 0' >"$T/ranks.json"
 	ID=$(submit "$T/ranks.json")
 	wait_ensemble "$ID" 200
 	E=$(cat "$T/ensemble.json")

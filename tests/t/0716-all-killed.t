@@ -81,7 +81,7 @@ mv "$d.tmp" "$d"
 sleep 600
 EOF
 jq -n --arg t "$T" '{name: "t", width: 2, members: {command: ["sleep", "600"], parameters: {grid: {i: [range(3)]}}},
-	training: {command: ["sh", ($t + "/rank.sh"), ($t + "/rank.pid")], fields: {u: {dtype: "float32", shape: [4]}}}}' \
+	training: {retries: 0, command: ["sh", ($t + "/rank.sh"), ($t + "/rank.pid")], fields: {u: {dtype: "float32", shape: [4]}}}}' \
 	>"$T/spec.json"
 start_daemon --config "$T/config.json"
 for daemon in there gone; do

@@ -17,6 +17,7 @@ is "$(ended .state)" cancelled "a training that fails ends its ensemble"
 is "$(jq -r .training.state "$T/ensemble.json")" failed "it has failed"
 like "$(jq -r .reason "$T/ensemble.json")" 'training failed.*exit status 3.*no GPU today' "the reason names its last words"
 is "$(jq .members.cancelled "$T/ensemble.json")" 3 "no member was started for nothing"
+is "$(jq .training.generation "$T/ensemble.json")" 1 "nor was the training begun anew: it had not got as far as to be reached"
 
 spec 'exit 0'
 ID=$(submit "$T/spec.json")
@@ -37,10 +38,11 @@ ID=$(submit "$T/spec.json")
 wait_for 30 '[ "$(api GET /v1/ensembles/$ID | jq .members.running)" -ge 1 ]' || bail "no member runs"
 pass "members start once every rank can be reached"
 : >"$T/die"
-is "$(ended .state)" cancelled "a killed rank ends the ensemble"
+is "$(ended .state)" cancelled "a rank that is killed twice, once more than it may be, ends the ensemble"
 wait_for 30 '[ "$(api GET /v1/ensembles/$ID | jq .members.cancelled)" = 3 ]'
 is "$(api GET "/v1/ensembles/$ID" | jq .members.cancelled)" 3 "its members are ended"
 like "$(api GET "/v1/ensembles/$ID" | jq -r .training.reason)" '[Kk]illed|signal 9' "the training says why"
+is "$(api GET "/v1/ensembles/$ID" | jq .training.generation)" 2 "it had begun anew once"
 
 # cancel with a training under way
 spec 'sleep 600'

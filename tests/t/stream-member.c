@@ -1,16 +1,24 @@
 /* An ensemble member for the tests of the stream: STEPS steps of three fields, "temperature" (3 x 4, given as float64),
  * "flux" (2, float64) and "particles" (n x 3, given as float64, where n varies). With a second argument, that step is sent
- * twice. */
+ * twice; with a third, the second half of them waits for that file. */
 #include "tasks/member/stretto.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 static int fail(struct stretto *s)
 {
     fprintf(stderr, "stream-member: %s\n", stretto_error(s));
     stretto_abort(s);
     return 1;
+}
+
+static void wait_for(const char *path)
+{
+    while (access(path, F_OK) != 0)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
 int main(int argc, char **argv)
@@ -29,7 +37,9 @@ int main(int argc, char **argv)
     p = stretto_field(s, "particles", STRETTO_FLOAT64, 2, threes);
     if (t < 0 || f < 0 || p < 0)
         return fail(s);
-    for (int step = 0; step < steps; step++)
+    for (int step = 0; step < steps; step++) {
+        if (argc > 3 && step == steps / 2)
+            wait_for(argv[3]);
         for (int times = step == again ? 2 : 1; times > 0; times--) {
             for (int i = 0; i < 12; i++)
                 temperature[i] = 100 * member + step + i / 16.0;
@@ -41,6 +51,7 @@ int main(int argc, char **argv)
                 stretto_send_extent(s, p, step, step * 7 % 41, particles) < 0)
                 return fail(s);
         }
+    }
     printf("%s, %s\n", stretto_active(s) ? "active" : "idle",
            stretto_time_left(s) > 1e9 ? "without a limit" : "with a limit");
     return stretto_close(s) < 0;

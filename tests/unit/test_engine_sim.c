@@ -38,7 +38,8 @@ static json_t *random_spec(struct sim *sim)
         json_object_set_new(spec, "follow_up", json_pack("{s:b, s:I}", "auto", 1, "max", (json_int_t)(1 + sim_random(sim, 8))));
     if (json_object_get(spec, "follow_up") == NULL && sim_chance(sim, 400))
         json_object_set_new(spec, "training",
-                            json_pack("{s:[s], s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks",
+                            json_pack("{s:[s], s:I, s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "retries",
+                                      (json_int_t)sim_random(sim, 4), "resources", "tasks",
                                       (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
     return spec;
 }

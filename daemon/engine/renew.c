@@ -1,0 +1,93 @@
+#include "daemon/engine/renew.h"
+
+#include "common/log.h"
+
+#include <stdio.h>
+
+static bool has_former(const struct live_ensemble *ens)
+{
+    return ens->training != NULL && ens->training->row.generation > 1;
+}
+
+bool renew_may(const struct live_ensemble *ens)
+{
+    const struct training *training = ens->training;
+    bool ran = training->row.state == TRAINING_RUNNING || has_former(ens);
+
+    return ens->row.state != ENSEMBLE_CANCELLED && training->row.generation <= ens->spec->training_retries &&
+           (ran || training->failed_as == ATTEMPT_LOST) && training->failed_as != ATTEMPT_TIMEOUT;
+}
+
+static int send_back(struct engine *engine, struct live_ensemble *ens, struct error *err)
+{
+    static const enum member_state states[] = {MEMBER_SUCCEEDED, MEMBER_UNFINISHED, MEMBER_PENDING};
+
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, ens->row.id, 0, states[i], true}, err) < 0)
+            return -1;
+    return 0;
+}
+
+void renew_training(struct engine *engine, struct live_ensemble *ens, const char *reason)
+{
+    struct training *training = ens->training;
+    struct training_row *row = &training->row;
+    struct error err;
+
+    log_warn_of(LOG_TRAINING(ens->row.id, row->id), "training %lld: generation %lld of its ranks ended: %s; it begins anew",
+                (long long)row->id, (long long)row->generation, reason);
+    engine_event(engine, "training.restarted", ens->row.id, -1,
+                 json_pack("{s:I, s:s}", "generation", (json_int_t)row->generation + 1, "reason", reason));
+    snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);
+    row->generation++;
+    row->state = TRAINING_PENDING;
+    row->started_ms = 0;
+    training->not_before_ms = engine_now(engine) + engine_backoff(row->generation - 1);
+    training->job_over = false;
+    training->failed_as = ATTEMPT_OPEN;
+    training->ranks_succeeded = true;
+    training->failed_ms = 0;
+    training->reception_written = training->reception_writing = false;
+    if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, &err) < 0) {
+        store_doom(engine->store, &err); /* nothing would make us begin anew again */
+        return;
+    }
+    alarm_set(engine, &training->reception_retry, INT64_MAX);
+    alarm_set(engine, &training->look, training->not_before_ms);
+    ens->due = 0; /* those that were tried before go first */
+    engine_touch(engine, ens);
+}
+
+bool renew_is_stale(const struct live_job *job)
+{
+    const struct live_ensemble *ens = job->ensemble;
+
+    if (job->row.kind != JOB_MEMBERS || !has_former(ens))
+        return false;
+    return ens->training->job == NULL || job->row.id < ens->training->job->row.id;
+}
+
+/* There may be thousands. */
+void renew_stop_stale(struct engine *engine, struct live_ensemble *ens)
+{
+    int n = 0;
+
+    if (!has_former(ens))
+        return;
+    for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
+        if (job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
+            continue;
+        if (!renew_is_stale(job)) /* nor are those after it */
+            return;
+        if (n++ >= DISPATCH_MAX) {
+            alarm_set(engine, &ens->due_alarm, engine_now(engine));
+            return;
+        }
+        job_cancel(engine, job);
+    }
+}
+
+bool renew_lets_start(const struct live_ensemble *ens)
+{
+    return !has_former(ens) || (ens->training->row.state == TRAINING_RUNNING && !ens->chores);
+}
