@@ -25,7 +25,7 @@ lib_LTLIBRARIES += libstretto.la
 libstretto_la_SOURCES =
 libstretto_la_LIBADD = libmember.la
 libstretto_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_'
-include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h
+include_HEADERS += tasks/member/stretto.h tasks/member/stretto-mpi.h tasks/member/stretto-mpi-extent.h
 pkgconfig_DATA += tasks/member/stretto.pc
 
 include tasks/member/fortran/local.mk

@@ -39,7 +39,8 @@ extern "C" {
 /* A process's part of a field. All in elements, C order, `ndim` of each. */
 struct stretto_block {
     int ndim;                     /* from 0 to STRETTO_NDIM_MAX */
-    int whole[STRETTO_NDIM_MAX];  /* extents of the field: the same on every process, and the spec's shape */
+    int whole[STRETTO_NDIM_MAX];  /* extents of the field: the same on every process, and the spec's shape; a first
+                                   * one of -1 varies: then all that follows is 0, see stretto_mpi_send_extent() */
     int start[STRETTO_NDIM_MAX];  /* where this process's block lies in it */
     int count[STRETTO_NDIM_MAX];  /* extents of the block; a 0 where this process has none */
     int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 where that is the block and nothing else */
@@ -66,8 +67,13 @@ static inline int stretto_mpi_field(struct stretto_mpi *m, const char *name, enu
  * processes need not wait for it. */
 static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t step, const void *local);
 
+/* The same for a field whose first extent varies, such as particles: `local` holds this process's part of it, `count`
+ * times the other extents, contiguous; it is not looked at where count is 0. What is sent are the parts of all processes
+ * one behind the other, in the order of their ranks. */
+static inline int stretto_mpi_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local);
+
 /* Put the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also where the stream
- * is idle. `whole` is ignored on the other ranks. */
+ * is idle. Not of a field that varies. `whole` is ignored on the other ranks. */
 static inline void stretto_mpi_gather(struct stretto_mpi *m, int field, const void *local, void *whole);
 
 /* Seconds until the member's walltime ends, by rank 0's clock. */
@@ -113,6 +119,10 @@ struct stretto_mpi_field_ {
     struct stretto_mpi_way_ sent;  /* the same, or from `narrow` */
     float *narrow;
     void *lent; /* rank 0: the next send buffer */
+    int varies; /* the first extent does: */
+    size_t unit, room;  /* elements of an entry; entries that `narrow` has room for */
+    MPI_Datatype entry; /* as it travels */
+    int *counts;        /* rank 0: entries of each process, and then where they go */
     int number; /* rank 0: the stream's */
 };
 
@@ -264,6 +274,10 @@ static inline const char *stretto_mpi_wrong_(const struct stretto_block *b)
     if (b->ndim < 0 || b->ndim > STRETTO_NDIM_MAX)
         return "a field has from 0 to 4 dimensions";
     for (int d = 0; d < b->ndim; d++) {
+        if (b->whole[0] == -1 && (b->start[d] || b->count[d] || b->local[d] || b->offset[d]))
+            return "where the first extent varies, a block has no place: the rest of it is 0";
+        if (d == 0 && b->whole[0] == -1)
+            continue;
         if (b->whole[d] < 1)
             return "an extent of the field is below 1";
         if (b->count[d] < 0 || b->start[d] < 0 || b->start[d] > b->whole[d] - b->count[d])
@@ -307,6 +321,8 @@ static inline int stretto_mpi_fit_(struct stretto_mpi *m, const struct stretto_m
         }
         covered += stretto_mpi_points_(&all[r]);
     }
+    if (all[0].block.ndim > 0 && all[0].block.whole[0] == -1)
+        return 0;
     for (int r = 0; r < m->size; r++)
         for (int q = 0; q < r; q++)
             if (stretto_mpi_points_(&all[r]) > 0 && stretto_mpi_points_(&all[q]) > 0 &&
@@ -347,9 +363,13 @@ static inline int stretto_mpi_declare_(struct stretto_mpi *m, struct stretto_mpi
     f->number = stretto_field(m->stream, name, dtype, f->block.ndim, shape);
     if (f->number >= 0 && stretto_describe(m->stream, name, &spec, &ndim, known) == 1 && spec != dtype)
         f->number = stretto_field(m->stream, name, spec, f->block.ndim, shape);
-    if (f->number < 0 || (m->active && stretto_lend(m->stream, f->number, &f->lent) < 0))
+    if (f->number < 0 || (m->active && !f->varies && stretto_lend(m->stream, f->number, &f->lent) < 0))
         return stretto_mpi_say_(m, stretto_error(m->stream));
     f->wire = spec;
+    if (f->varies) {
+        f->counts = (int *)malloc(2 * (size_t)m->size * sizeof *f->counts);
+        return f->counts != NULL ? 0 : stretto_mpi_say_(m, "no memory for the parts of a field");
+    }
     f->given.pieces = stretto_mpi_pieces_(m, all, f->dtype);
     f->sent.pieces = f->wire != f->dtype ? stretto_mpi_pieces_(m, all, f->wire) : f->given.pieces;
     if (f->given.pieces == NULL || f->sent.pieces == NULL)
@@ -363,6 +383,12 @@ static inline int stretto_mpi_prepare_(struct stretto_mpi_field_ *f)
     static const int nowhere[STRETTO_NDIM_MAX] = {0, 0, 0, 0};
     const struct stretto_block *b = &f->block;
 
+    if (f->varies) {
+        f->unit = stretto_mpi_elements_(b->ndim - 1, b->whole + 1);
+        MPI_Type_contiguous((int)f->unit, stretto_mpi_type_(f->wire), &f->entry);
+        MPI_Type_commit(&f->entry);
+        return 0;
+    }
     f->given.mine = stretto_mpi_part_(b->ndim, b->local, b->count, b->offset, f->dtype);
     f->sent.mine = f->given.mine;
     if (f->wire == f->dtype)
@@ -387,6 +413,9 @@ static inline void stretto_mpi_field_free_(struct stretto_mpi_field_ *f, int siz
     if (f->wire != f->dtype)
         stretto_mpi_way_free_(&f->sent, size);
     stretto_mpi_way_free_(&f->given, size);
+    if (f->entry != MPI_DATATYPE_NULL)
+        MPI_Type_free(&f->entry);
+    free(f->counts);
     free(f->narrow);
     memset(f, 0, sizeof *f);
 }
@@ -412,7 +441,8 @@ static inline int stretto_mpi_field(struct stretto_mpi *m, const char *name, enu
     memset(f, 0, sizeof *f);
     f->block = claim.block;
     f->dtype = f->wire = claim.dtype;
-    f->given.mine = f->sent.mine = MPI_DATATYPE_NULL;
+    f->given.mine = f->sent.mine = f->entry = MPI_DATATYPE_NULL;
+    f->varies = block->ndim > 0 && block->whole[0] == -1;
     if (m->rank == 0)
         all = (struct stretto_mpi_claim_ *)malloc((size_t)m->size * sizeof *all);
     short_of_memory = m->rank == 0 && all == NULL;
@@ -495,6 +525,8 @@ static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t ste
     if (!m->active)
         return 0;
     f = &m->field[field];
+    if (f->varies)
+        return stretto_mpi_say_(m, "the first extent of the field varies: stretto_mpi_send_extent() sends it");
     if (f->narrow != NULL) {
         stretto_mpi_narrow_(f, (const double *)local);
         mine = f->narrow;
@@ -550,6 +582,8 @@ static inline int stretto_mpi_close(struct stretto_mpi *m)
     stretto_mpi_abort(m);
     return rc;
 }
+
+#include <stretto-mpi-extent.h>
 
 #ifdef __cplusplus
 }

@@ -25,7 +25,8 @@ for mpi in mpich openmpi; do
 done
 [ ${#mpis[@]} -gt 0 ] || mpis=("mpicc:mpifort:$STRETTO_MPIEXEC")
 
-fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]}}'
+fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]},
+	"particles": {"dtype": "float32", "shape": [-1, 3], "max": 40}}'
 steps=20
 member_of() { # RUN INDEX COMMAND...
 	local run=$1 index=$2
@@ -107,6 +108,10 @@ for mpi in "${mpis[@]}"; do
 		unlike 4 field "temperature", process 2: it has another type or shape of the field than process 0
 		name 5 the spec's training has no field "flow"
 		negative 6 a step cannot be negative: -1
+		placed 5 field "particles", process 2: where the first extent varies, a block has no place: the rest of it is 0
+		backward 6 process 1 has a negative count of entries
+		crowd 6 the first extent of field "particles" is from 0 to 40, not 4
+		unnumbered 6 the first extent of the field varies: stretto_mpi_send_extent\(\) sends it
 	END
 	STRETTO_NTASKS=2 status_is 3 "$cc: a process alone in its world, of two" member_of "$run" 0 ./stream-mpi 3
 	like "$(cat "$T/out")" "^process 0: started as 2 processes \(STRETTO_NTASKS\), but the MPI world has 1: " "and is told"

@@ -1,5 +1,6 @@
 /* An MPI member for the tests of the stream: what stream-member.c sends, from blocks of 1 to 4 processes, the fourth of
- * which has none. stream-mpi STEPS [KIND]: float32 gives the fields as they travel; others are mistakes. */
+ * which has none; and where the spec has them, particles, of which process r has (step + 3 r) mod 9, but the last what is left.
+ * stream-mpi STEPS [KIND]: float32 gives the fields as they travel; others are mistakes. */
 #include <math.h>
 #include <stretto-mpi.h>
 
@@ -59,11 +60,33 @@ static void fill(const struct stretto_block *b, int step, double *wide, float *n
         }
 }
 
+/* Of all processes one behind the other, what stream-rank.py wants to see; NULL to a process that has none. */
+static int send_particles(struct stretto_mpi *m, int p, int step, const char *kind)
+{
+    int all = step * 7 % 41, before = 0, own = 0;
+    double wide[41 * 3] = {0};
+    float narrow[41 * 3] = {0};
+
+    for (int r = 0; r <= rank; r++) {
+        before += own;
+        own = r == size - 1 ? all - before : (step + 3 * r) % 9;
+        own = own > all - before ? all - before : own;
+    }
+    for (int i = 0; i < 3 * own; i++)
+        wide[i] = narrow[i] = (float)(member + step + (3 * before + i) / 16.0);
+    if (rank == 1 && strcmp(kind, "backward") == 0)
+        own = -1;
+    if (rank == 1 && strcmp(kind, "crowd") == 0)
+        own = 41;
+    return stretto_mpi_send_extent(m, p, step, own, own == 0 ? NULL : strcmp(kind, "float32") == 0 ? (void *)narrow : wide);
+}
+
 int main(int argc, char **argv)
 {
-    int steps = atoi(argv[1]), t, f, plain;
+    int steps = atoi(argv[1]), t, f, p = -1, plain;
     const char *kind = argc > 2 ? argv[2] : "", *index = getenv("STRETTO_MEMBER");
-    struct stretto_block flux = {.ndim = 1, .whole = {2}}, block;
+    struct stretto_block flux = {.ndim = 1, .whole = {2}}, particles = {.ndim = 2, .whole = {-1, 3}}, block;
+    const char *fields = getenv("STRETTO_FIELDS");
     struct stretto_mpi *m;
     double wide[25], own[2], whole[12];
     float narrow[25];
@@ -88,12 +111,21 @@ int main(int argc, char **argv)
     f = stretto_mpi_field(m, strcmp(kind, "name") == 0 ? "flow" : "flux", STRETTO_FLOAT64, &flux);
     if (f < 0)
         return fail(m, 5);
+    if (rank == 2 && strcmp(kind, "placed") == 0)
+        particles.start[0] = 1;
+    if (fields == NULL || strstr(fields, "particles") != NULL) {
+        p = stretto_mpi_field(m, "particles", plain ? STRETTO_FLOAT32 : STRETTO_FLOAT64, &particles);
+        if (p < 0)
+            return fail(m, 5);
+    }
+    if (strcmp(kind, "unnumbered") == 0 && stretto_mpi_send(m, p, 0, &member) < 0)
+        return fail(m, 6);
     for (int step = 0; step < steps; step++) {
         fill(&block, step, wide, narrow);
         own[0] = member + 0.1;
         own[1] = step + 0.1;
         if (stretto_mpi_send(m, t, strcmp(kind, "negative") == 0 ? -step : step, plain ? (void *)narrow : wide) < 0 ||
-            stretto_mpi_send(m, f, step, own) < 0)
+            stretto_mpi_send(m, f, step, own) < 0 || (p >= 0 && send_particles(m, p, step, kind) < 0))
             return fail(m, 6);
         if (plain)
             continue;

@@ -1,16 +1,16 @@
 ! What stream-mpi.c does, in Fortran: rows dealt to up to three processes, in arrays with a rim, the last process having
-! the field "flux". stream-mpi-fortran STEPS [outside]
+! the field "flux", and particles dealt to all. stream-mpi-fortran STEPS [outside]
 program member
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi
   use stretto_mpi
   implicit none
   type(stretto_mpi_stream) :: stream
-  type(stretto_mpi_field) :: temperature, flux
-  real(real64) :: u(-1:6, 0:4), own(2)
+  type(stretto_mpi_field) :: temperature, flux, particles
+  real(real64) :: u(-1:6, 0:4), own(2), p(3, 41)
   character(:), allocatable :: reason
   character(32) :: text
-  integer :: rank, processes, steps, me, stat, first, rows, step, i, j, ierr
+  integer :: rank, processes, steps, me, stat, first, rows, step, i, j, ierr, n, before, all
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -35,6 +35,7 @@ program member
   end if
   call stream%declare(temperature, 'temperature', u, whole=[4, 3], first=[1, first], count=[4, rows], rim=[2, 1])
   call stream%declare(flux, 'flux', own, whole=[2], first=[1], count=[merge(2, 0, rank == processes - 1)])
+  call stream%declare(particles, 'particles', p, whole=[3, -1])
   do step = 0, steps - 1
     u = -1
     do j = 1, rows
@@ -47,6 +48,17 @@ program member
     if (stat /= 0) error stop 'send failed'
     u = -2
     call stream%send(flux, step, own)
+    all = mod(step*7, 41)
+    before = rank*(all/processes)
+    n = merge(all - before, all/processes, rank == processes - 1)
+    do i = 0, 3*n - 1
+      p(1 + mod(i, 3), 1 + i/3) = me + step + (3*before + i)/16.0_real64
+    end do
+    if (mod(step, 2) == 0) then
+      call stream%send(particles, step, p, entries=n)
+    else
+      call stream%send(particles, step, p(:, 1:n))
+    end if
   end do
   if (stream%time_left() > 61) error stop 'there is a limit'
   if (rank == 0) print '(a)', trim(merge('active', 'idle  ', stream%active()))

@@ -97,7 +97,7 @@ def main():
     drawn = collections.Counter()
     sizes = collections.Counter()
     with stretto.train.open() as rx:
-        assert list(rx.fields) in (["flux", "particles", "temperature"], ["flux", "temperature"])  # MPI sends no particles
+        assert list(rx.fields) in (["flux", "particles", "temperature"], ["flux", "temperature"])
         assert rx.fields["temperature"].shape == (3, 4) and rx.fields["flux"].max is None
         assert rx.fields.get("particles", (numpy.float32, (-1, 3), 40)) == (numpy.float32, (-1, 3), 40)
         assert rx.parameters == ["p", "q"]

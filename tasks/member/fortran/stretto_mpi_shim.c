@@ -6,6 +6,7 @@ int stretto_mpi_f_active(const struct stretto_mpi *m);
 int stretto_mpi_f_field(struct stretto_mpi *m, const char *name, int dtype, int ndim, const int *whole,
                         const int *start, const int *count, const int *local, const int *offset);
 int stretto_mpi_f_send(struct stretto_mpi *m, int field, int64_t step, const void *local);
+int stretto_mpi_f_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local);
 double stretto_mpi_f_time_left(struct stretto_mpi *m);
 int stretto_mpi_f_finish(struct stretto_mpi *m);
 void stretto_mpi_f_abort(struct stretto_mpi *m);
@@ -41,6 +42,11 @@ int stretto_mpi_f_field(struct stretto_mpi *m, const char *name, int dtype, int 
 int stretto_mpi_f_send(struct stretto_mpi *m, int field, int64_t step, const void *local)
 {
     return stretto_mpi_send(m, field, step, local);
+}
+
+int stretto_mpi_f_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local)
+{
+    return stretto_mpi_send_extent(m, field, step, count, local);
 }
 
 double stretto_mpi_f_time_left(struct stretto_mpi *m)
