@@ -62,6 +62,7 @@ libapi_la_SOURCES = \
 	api/server.c api/server.h \
 	api/stream.c api/stream.h \
 	api/tbl/problems.h \
+	api/tbl/rank_metrics.h \
 	api/tbl/routes.h \
 	api/tls.c api/tls.h \
 	api/token.c api/token.h \
@@ -70,6 +71,8 @@ libapi_la_SOURCES = \
 	api/tokens_post.c \
 	api/training_get.c \
 	api/training_json.c \
+	api/training_figures.c \
+	api/training_figures.h \
 	api/training_metrics_get.c \
 	api/training_output_get.c \
 	api/training_ranks_get.c \

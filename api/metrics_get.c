@@ -1,6 +1,7 @@
 #include "api/clients.h"
 #include "api/handlers.h"
 #include "api/request.h"
+#include "api/training_figures.h"
 #include "config.h"
 #include "daemon/engine/engine.h"
 #include "daemon/store/ensemble.h"
@@ -107,5 +108,5 @@ void metrics_get(struct request *r)
         request_reply_error(r, "internal", "no memory");
         return;
     }
-    request_reply_text(r, 200, "text/plain; version=0.0.4; charset=utf-8", text);
+    training_figures_reply(r, text);
 }

@@ -139,6 +139,8 @@ int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble)
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation);
 
+/* Trainings that are under way: submitted or running. Until `each` returns non-zero, which it then does, too. */
+int engine_each_training(const struct engine *engine, int (*each)(void *arg, const struct training_row *row), void *arg);
 /* The files in which a rank tells of itself, into paths[RANK_FILES]. */
 enum { RANK_FILE_ENDPOINT, RANK_FILE_STATUS, RANK_FILE_DONE, RANK_FILES };
 void engine_rank_files(const struct engine *engine, const struct training_row *training, int64_t rank, char **paths);

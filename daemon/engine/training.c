@@ -176,3 +176,14 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
     training->reception_writing = true;
     turn_after_commit(engine->turn, members_over_committed, telling_new(engine, ens));
 }
+
+int engine_each_training(const struct engine *engine, int (*each)(void *arg, const struct training_row *row), void *arg)
+{
+    int rc = 0;
+
+    for (const struct live_ensemble *ens = engine->ensembles; ens != NULL && rc == 0; ens = ens->hh.next)
+        if (ens->training != NULL &&
+            (ens->training->row.state == TRAINING_SUBMITTED || ens->training->row.state == TRAINING_RUNNING))
+            rc = each(arg, &ens->training->row);
+    return rc;
+}

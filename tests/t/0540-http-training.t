@@ -25,10 +25,31 @@ until [ -e reception.json ]; do sleep 0.05; done
 status done | whole done-rank0.json
 X
 chmod +x "$T/rank"
-jq -n --arg rank "$T/rank" '{name: "tr", members: {command: ["true"], parameters: {grid: {x: [1, 2]}}}, width: 2,
+jq -n --arg rank "$T/rank" '{name: "tr", members: {command: ["sh", "-c", "until [ -e \($rank).go ]; do sleep 0.05; done"],
+		parameters: {grid: {x: [1, 2]}}}, width: 2,
 	training: {command: [$rank], ranks: 1, fields: {f: {dtype: "float32", shape: [2]}}}}' >"$T/spec.json"
 start_daemon
 id=$(submit "$T/spec.json")
+
+# Figures for Prometheus, while it is under way
+wait_for 30 'api GET /metrics | grep -q "^stretto_training_batches_total"'
+api GET /metrics >"$T/figures"
+is "$(sed -n 's/^stretto_training_\([a-z_]*\){ensemble="1",training="1",rank="0"} /\1 /p' "$T/figures" | sort | tr '\n' ' ')" \
+	"batches_total 30 buffer_samples 0 buffer_unseen_samples 0 frames_rejected_total 0 members_finalized 2 repeated_draws_total 5 \
+samples_drawn_total 100 samples_duplicate_total 10 samples_received_total 110 samples_unique_total 100 \
+status_timestamp_seconds 1769860000 " "Prometheus is told what a rank tells"
+is "$(grep -E '^stretto_training_(ranks|restarts)\{' "$T/figures" | tr '\n' ' ')" \
+	'stretto_training_ranks{ensemble="1",training="1"} 1 stretto_training_restarts{ensemble="1",training="1"} 0 ' "and of its training"
+awk '/^# TYPE/ { if ($3 in type) print "twice:", $3; type[$3] = $4; last = $3; if (($4 == "counter") != ($3 ~ /_total$/)) print "name:", $3; next }
+	/^# HELP/ { if (NF < 4) print "no help:", $3; next }
+	{ name = $1; sub(/\{.*/, "", name); if (type[last] == "histogram") sub(/_(bucket|sum|count)$/, "", name)
+	  if (name != last) print "not below its type:", $1 }' "$T/figures" >"$T/wrong"
+is "$(cat "$T/wrong")" "" "each figure stands below its type, and those that only grow are called _total"
+sed -n 's/^# TYPE \([^ ]*\).*/\1/p' "$T/figures" | while read -r name; do
+	grep -q -w "$name" "$srcdir/docs/man/strettod.8" || echo "$name"
+done >"$T/missing"
+is "$(cat "$T/missing")" "" "strettod(8) has all of them"
+: >"$T/rank.go"
 ok "it ends" wait_ensemble "$id" 60
 training=$(jq -r .training.id "$T/ensemble.json")
 v1=/v1/trainings/$training
@@ -96,5 +117,6 @@ rm "$G/done-rank0.json" "$G/status-rank0.json"
 is "$(api GET "$v1/ranks" | jq -c '.ranks[] | [.ready, .state, .received]')" '[true,null,0]' "where nothing is told, that is told"
 is "$(api_status GET /v1/trainings/99/ranks) $(jq -r .code "$T/api.body")" "404 training_not_found" "no such training"
 like "$(api GET /metrics)" 'stretto_ensembles\{state="complete"\} 1' "Prometheus counts it"
+is "$(api GET /metrics | grep -c '^stretto_training_.*{')" 0 "and tells nothing more of its training"
 
 done_testing
