@@ -109,12 +109,20 @@ static int encrypt(void *socket, const char *rank_key)
     return rc;
 }
 
+/* A host's name is looked up among IPv4 addresses: its others stand in the list by themselves. */
+static int connect_to(const struct link *link)
+{
+    int ipv6 = strncmp(endpoint_of(link), "tcp://[", 7) == 0;
+
+    return zmq_setsockopt(link->socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0 ? zmq_connect(link->socket, endpoint_of(link)) : -1;
+}
+
 /* What was sent there is sent again, once the next one has answered. */
 static void try_next(struct link *link)
 {
     zmq_disconnect(link->socket, endpoint_of(link));
     link->endpoint = (link->endpoint + 1) % link->config.address->endpoints;
-    if (zmq_connect(link->socket, endpoint_of(link)) != 0)
+    if (connect_to(link) != 0)
         log_warn("rank %d cannot be reached at %s: %s", link->config.rank, endpoint_of(link), zmq_strerror(zmq_errno()));
 }
 
@@ -128,7 +136,7 @@ struct link *link_create(const struct link_config *config, struct error *err)
     bundle_init(&link->bundle, config->window_bytes);
     link->socket = zmq_socket(config->zmq, ZMQ_DEALER);
     if (link->socket == NULL || set_options(link->socket) < 0 ||
-        encrypt(link->socket, config->address->curve) < 0 || zmq_connect(link->socket, endpoint_of(link)) != 0) {
+        encrypt(link->socket, config->address->curve) < 0 || connect_to(link) != 0) {
         error_set(err, "stream_connect", "cannot connect to rank %d at %s: %s", config->rank, endpoint_of(link),
                   zmq_strerror(zmq_errno()));
         link_destroy(link);

@@ -17,6 +17,8 @@ static const char *sender(char *buf, size_t size, struct origin from, const stru
     n += snprintf(buf + n, size - (size_t)n, "connection ");
     for (int i = 0; i < from.routing_size && i < 16; i++)
         n += snprintf(buf + n, size - (size_t)n, "%02x", from.routing[i]);
+    if (address != NULL && strncmp(address, "::ffff:", 7) == 0)
+        address += 7; /* an IPv4 address, as a socket for both sees it */
     if (address != NULL && *address != '\0')
         snprintf(buf + n, size - (size_t)n, " from %.64s", address);
     return buf;

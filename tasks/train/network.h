@@ -9,7 +9,7 @@
 
 /* Bind a port of its own choice on every interface, with CURVE and a key pair made for this process: who does not know the public
  * key, which stands in a file that only its owner can read, does not get as far as a frame. Appends the endpoints at which other
- * hosts may try, the likely ones first: the addresses of `interface`, or where that is NULL of all, and the host's name. What is bound to the socket before stays as it is. */
+ * hosts may try, the likely ones first: the addresses of `interface`, or where that is NULL of all, IPv4 before IPv6, and the host's name. What is bound to the socket before stays as it is. */
 int network_bind(void *socket, const char *interface, json_t *endpoints,
                  char public_key[NETWORK_KEY_SIZE], struct error *err);
 #endif

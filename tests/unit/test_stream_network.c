@@ -5,6 +5,8 @@
 #include "tests/unit/stream_tap.h"
 #include "tests/unit/unit.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +104,57 @@ static void a_member_elsewhere_streams_over_the_network(void **state)
         st_train_close(t);
         fixture_fini(&fx);
     }
+}
+
+/* The endpoints of a rank that are IPv6 addresses; NULL where it has none. */
+static json_t *ipv6_of(const struct fixture *fx)
+{
+    json_t *rank = rank_file(fx), *some = json_array(), *endpoint;
+    size_t i;
+
+    json_array_foreach (json_object_get(rank, "endpoints"), i, endpoint)
+        if (strncmp(json_string_value(endpoint), "tcp://[", 7) == 0)
+            json_array_append(some, endpoint);
+    json_decref(rank);
+    if (json_array_size(some) > 0)
+        return some;
+    json_decref(some);
+    return NULL;
+}
+
+static bool has_ipv6(void)
+{
+    struct in6_addr loopback;
+    struct ifaddrs *all;
+    bool has = false;
+
+    inet_pton(AF_INET6, "::1", &loopback);
+    assert_int_equal(getifaddrs(&all), 0);
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        has = has || (i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET6 &&
+                      memcmp(&((const struct sockaddr_in6 *)(const void *)i->ifa_addr)->sin6_addr, &loopback, 16) == 0);
+    freeifaddrs(all);
+    return has;
+}
+
+/* On a machine without IPv6 none are told, and all else is as it is. */
+static void ipv6_addresses_lead_to_a_rank(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    json_t *some;
+
+    fixture_init(&fx, 1000, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    some = ipv6_of(&fx);
+    assert_int_equal(some != NULL, has_ipv6());
+    if (some != NULL)
+        assert_int_equal(strncmp(json_string_value(json_array_get(some, 0)), "tcp://[::1]:", 12), 0);
+    elsewhere(&fx, some);
+    stream(&fx, t);
+    st_train_close(t);
+    fixture_fini(&fx);
 }
 
 static void a_rank_here_is_reached_by_its_unix_socket(void **state)
@@ -313,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_elsewhere_streams_over_the_network),
+        cmocka_unit_test(ipv6_addresses_lead_to_a_rank),
         cmocka_unit_test(a_rank_here_is_reached_by_its_unix_socket),
         cmocka_unit_test(nobody_on_the_way_can_read_it),
         cmocka_unit_test(addresses_that_lead_nowhere_are_passed_over),
