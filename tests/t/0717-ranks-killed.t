@@ -14,7 +14,9 @@ db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 # What an attempt that was stopped has left is not gone on with: its first steps are lost.
 cat >"$T/member.sh" <<'EOF2'
 [ -z "${STRETTO_RESUME:-}" ] || exit 9
-: >"$STRETTO_CHECKPOINT_DIR/$STRETTO_ATTEMPT.ckpt"
+echo "$STRETTO_ATTEMPT" >"$STRETTO_CHECKPOINT_DIR/part"
+touch -d '1 minute ago' "$STRETTO_CHECKPOINT_DIR/part" # nobody writes to it any more
+mv "$STRETTO_CHECKPOINT_DIR/part" "$STRETTO_CHECKPOINT_DIR/$STRETTO_ATTEMPT.ckpt"
 if [ "$STRETTO_MEMBER" -ge 4 ]; then exec "$@"; else exec "$1" "$2"; fi
 EOF2
 cat >"$T/rank.py" <<'EOF2'
@@ -72,5 +74,6 @@ is "$(db "SELECT count(*) FROM attempt WHERE outcome NOT IN ('succeeded', 'cance
 is "$(db "SELECT sum(failures + losses) FROM member")" 0 "nor did it cost a retry"
 is "$(db "SELECT count(*) FROM attempt a JOIN attempt b USING (ensemble, idx) WHERE a.number < b.number AND a.ended > b.started")" \
 	0 "no member ran twice at once"
+ok "there were checkpoints to go on from" test "$(db "SELECT count(*) FROM member_checkpoint")" -ge $MEMBERS
 is "$(db "SELECT count(*) FROM event WHERE kind = 'training.restarted'")" 2 "each beginning was told of"
 done_testing
