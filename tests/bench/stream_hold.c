@@ -2,7 +2,8 @@
  * as much as buffer and windows take; nothing is drawn for so long, then everything. One JSON object on standard output,
  * in MiB of resident memory:
  *
- *   rank, member                  the most that the rank has grown since before the first sample, and of one member
+ *   rank, member                  the most that the rank has grown since before the first sample, and of one member. What
+ *                                 the members share with the rank is theirs
  *   rank_bound, member_bound      what both may have grown: the buffer, and of each member what ZeroMQ reads ahead and the
  *                                 message that it is reading; the window, and as many idle send buffers; each with 24
  *                                 for the libraries
@@ -13,6 +14,7 @@
 #include "tests/bench/stream_rig.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +32,18 @@ static struct rig rig;
 static long steps; /* of a member */
 static pid_t process[RIG_SENDERS_MAX];
 
-static double resident_mib(pid_t pid)
+/* `shared` memory of files, and of others, too, or not. */
+static double resident_mib(pid_t pid, bool shared)
 {
     char path[64];
-    long size = 0, pages = 0;
+    long size = 0, pages = 0, of_others = 0;
     FILE *f;
 
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     f = fopen(path, "r");
-    must(f != NULL && fscanf(f, "%ld %ld", &size, &pages) == 2, "a member has gone");
+    must(f != NULL && fscanf(f, "%ld %ld %ld", &size, &pages, &of_others) == 3, "a member has gone");
     fclose(f);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+    return (double)(shared ? pages : pages - of_others) * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
 static double largest_member(void)
@@ -48,7 +51,7 @@ static double largest_member(void)
     double most = 0;
 
     for (long i = 0; i < rig.senders; i++) {
-        double mib = resident_mib(process[i]);
+        double mib = resident_mib(process[i], true);
 
         most = mib > most ? mib : most;
     }
@@ -76,7 +79,7 @@ static struct held look(struct st_train *t, double rank_before, double member_be
     struct st_train_stats s;
 
     st_train_stats(t, &s);
-    return (struct held){resident_mib(getpid()) - rank_before, largest_member() - member_before, s.received};
+    return (struct held){resident_mib(getpid(), false) - rank_before, largest_member() - member_before, s.received};
 }
 
 /* Until all members have finished, and all is drawn. */
@@ -128,7 +131,7 @@ int main(int argc, char **argv)
     if (st_train_open(&t) != 0)
         die(st_train_error(t));
     rig_offer(&rig);
-    rank_before = resident_mib(getpid());
+    rank_before = resident_mib(getpid(), false);
     member_before = largest_member();
     must(write(go[1], "12345678", (size_t)rig.senders) == rig.senders, "no member");
     for (from = now(); now() < from + seconds; nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL)) {
