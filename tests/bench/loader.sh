@@ -11,8 +11,8 @@ export PYTHONPATH=${builddir:?}/python
 
 for ((round = 0; round < BENCH_ROUNDS; round++)); do
 	for what in loop run; do
-		timeout 120 "${builddir:?}/tests/bench/stream_bench" $what ipc 4000000 1 1000 \
-			"$python" -B "$srcdir/tests/bench/loader_bench.py" 1000 >one.json || bail "stream_bench $what failed"
+		timeout 120 "${builddir:?}/tests/bench/stream_bench" $what ipc 4000000 1 2000 \
+			"$python" -B "$srcdir/tests/bench/loader_bench.py" 2000 >one.json || bail "stream_bench $what failed"
 		jq .samples_per_second one.json >>$what
 	done
 done

@@ -96,3 +96,4 @@ class StreamDataset(torch.utils.data.IterableDataset):
             tensors["member"] = torch.from_numpy(batch.member)
             tensors["step"] = torch.from_numpy(batch.step)
             yield tensors
+            del tensors, batch  # so that the next one may go where this one was
