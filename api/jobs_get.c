@@ -28,16 +28,20 @@ static int read_query(struct request *r, struct job_filter *filter, int64_t *lim
     return request_query_int(r, "cursor", 1, INT64_MAX, before, err);
 }
 
-/* All jobs of an ensemble are its adapter's: do not look through them for another's. 1: none can fit. */
+/* All jobs of an ensemble are its adapter's, or its training's: do not look through them for another's. 1: none can fit. */
 static int is_vain(struct request *r, const struct job_filter *filter, struct error *err)
 {
     struct ensemble_row row;
+    struct training_row training;
     int rc;
 
     if (filter->ensemble == 0 || filter->adapter == NULL)
         return 0;
     rc = store_ensemble_get(request_store(r), filter->ensemble, &row, err);
-    return rc <= 0 ? rc : strcmp(row.adapter, filter->adapter) != 0;
+    if (rc <= 0 || strcmp(row.adapter, filter->adapter) == 0)
+        return rc < 0 ? -1 : 0;
+    rc = store_training_of(request_store(r), filter->ensemble, &training, err);
+    return rc < 0 ? -1 : rc == 0 || strcmp(training.adapter, filter->adapter) != 0;
 }
 
 void jobs_get(struct request *r)

@@ -80,9 +80,9 @@ void report_status(const json_t *ensemble, FILE *to)
     if (training) {
         char *reason = render_text(get_string(training, "reason"));
 
-        fprintf(to, "training   %lld: %s%s%s, ranks %lld, generation %lld\n", (long long)get_int(training, "id"),
+        fprintf(to, "training   %lld: %s%s%s, ranks %lld, generation %lld, on %s\n", (long long)get_int(training, "id"),
                 get_string(training, "state"), reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"),
-                (long long)get_int(training, "generation"));
+                (long long)get_int(training, "generation"), get_string(training, "adapter"));
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),
                 (long long)get_int(training, "duplicates"), (long long)get_int(training, "drawn"));

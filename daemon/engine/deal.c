@@ -6,7 +6,7 @@
  * come free, nothing is stopped for it, and no place stays free that any of them could use.
  *
  * Trainings go before members, and never so that all wait for all: while trainings run, their members must have room
- * beside them, and no job may wait at the head of the adapter's queue that has none. */
+ * beside them, wherever these are, and no job may wait at the head of the adapter's queue that has none. */
 #include "daemon/engine/pilot.h"
 
 #include <string.h>
@@ -116,21 +116,33 @@ static struct live_ensemble *next_to_train(const struct known_adapter *adapter)
     return first ? heap_entry(first, struct live_ensemble, to_train) : NULL;
 }
 
+/* Its members, where the training itself runs elsewhere, must have room beside the trainings of others. */
+static bool members_fit_elsewhere(const struct live_ensemble *ens)
+{
+    struct adapter_resources members = resources_for_members(ens);
+
+    return ens->adapter == ens->training->adapter || ens->adapter->trainings.tasks == 0 ||
+           deal_fit_together(ens->adapter, &ens->adapter->trainings, &members);
+}
+
 bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
 {
-    const struct known_adapter *adapter = ens->adapter;
+    const struct known_adapter *adapter = ens->training->adapter;
     struct adapter_resources trainings = adapter->trainings;
+    bool idle = trainings.tasks == 0 && adapter->cpus == 0; /* then there is room for itself and its members */
 
     if (next_to_train(adapter) != ens)
         return false;
-    if (trainings.tasks == 0 && adapter->cpus == 0)
-        return true;
+    if (!members_fit_elsewhere(ens))
+        return false;
     add(&trainings, &ens->spec->training.resources, 1);
+    if (!idle && !fits(adapter, &trainings))
+        return false;
     for (struct live_ensemble *other = engine->ensembles; other != NULL; other = other->hh.next) {
         struct adapter_resources members = resources_for_members(other);
         bool streams = other->training != NULL && other->training->job != NULL;
 
-        if (other->adapter == adapter && (other == ens || streams || other->in_flight > 0) &&
+        if (other->adapter == adapter && ((other == ens && !idle) || streams || other->in_flight > 0) &&
             !deal_fit_together(adapter, &trainings, &members))
             return false;
     }
@@ -153,7 +165,7 @@ static bool fits_beside_trainings(const struct live_ensemble *ens)
 void deal_touch_all(struct engine *engine, const struct known_adapter *adapter)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
-        if (ens->adapter == adapter)
+        if (ens->adapter == adapter || (ens->training != NULL && ens->training->adapter == adapter))
             engine_touch(engine, ens);
 }
 
@@ -165,16 +177,19 @@ static void leave(struct live_ensemble *ens)
 /* An ensemble waits with its training, or no longer: what others may do depends on who is the first of them. */
 static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bool waits)
 {
-    struct live_ensemble *first = next_to_train(ens->adapter);
+    struct known_adapter *adapter;
+    struct live_ensemble *first;
 
     if (waits == heap_holds(&ens->to_train))
         return;
+    adapter = ens->training->adapter;
+    first = next_to_train(adapter);
     if (waits)
-        heap_set(&ens->adapter->to_train, &ens->to_train, ens->row.id, 0);
+        heap_set(&adapter->to_train, &ens->to_train, ens->row.id, 0);
     else
-        heap_remove(&ens->adapter->to_train, &ens->to_train);
-    if (next_to_train(ens->adapter) != first)
-        deal_touch_all(engine, ens->adapter);
+        heap_remove(&adapter->to_train, &ens->to_train);
+    if (next_to_train(adapter) != first)
+        deal_touch_all(engine, adapter);
 }
 
 static void requeue(struct live_ensemble *ens, int64_t order)

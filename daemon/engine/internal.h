@@ -78,6 +78,7 @@ struct known_adapter {
 struct training {
     struct training_row row;
     struct live_ensemble *ensemble;
+    struct known_adapter *adapter; /* NULL: it is over, and its adapter is not here */
     struct live_job *job;  /* NULL when none is under way */
     bool reading;          /* the ranks' files are being read */
     bool again;            /* and must be read once more */
@@ -95,7 +96,7 @@ struct training {
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
-    struct known_adapter *adapter;
+    struct known_adapter *adapter; /* of its members */
     struct training *training; /* NULL where the spec has none */
     struct allocation *allocation; /* NULL likewise: pilot.h */
     struct live_job *jobs;     /* oldest first */
@@ -108,7 +109,7 @@ struct live_ensemble {
     struct alarm take_over;    /* of a follow-up: more members of those before it */
     bool chores;               /* something in it is still to be changed, slice by slice */
     struct alarm chore_alarm;
-    struct heap_node hungry, to_train; /* in its adapter's heaps */
+    struct heap_node hungry, to_train; /* in the heaps of its adapter; of its training's */
     bool dirty;              /* on the engine's list, likewise `unsaved` */
     bool unsaved;            /* its row, since members were taken */
     struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
@@ -227,8 +228,8 @@ struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
 /* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
-/* Whether its adapter is here: 0, or -1 with "adapter_not_here". An ensemble of a plugin that is not loaded is left alone
- * until it is. */
+/* Whether its adapter is here, and that of a training that is not over: 0, or -1 with "adapter_not_here". An ensemble of a
+ * plugin that is not loaded is left alone until it is. */
 int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
 /* End the whole ensemble as cancelled, with a reason ("" none). */
 void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);

@@ -49,6 +49,16 @@ static void due(struct engine *engine, struct alarm *alarm)
     engine_touch(engine, heap_entry(alarm, struct live_ensemble, due_alarm));
 }
 
+static int adopt_training(struct engine *engine, struct training *training, int64_t ensemble)
+{
+    struct error err;
+
+    if (store_training_of(engine->store, ensemble, &training->row, &err) != 1)
+        return -1;
+    HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
+    return training->adapter != NULL || training->row.state >= TRAINING_DONE ? 0 : -1;
+}
+
 struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec)
 {
     struct live_ensemble *ens;
@@ -74,7 +84,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
         ens->allocation = allocation_new(ens);
     if (spec->has_training) {
         ens->training = training_new(ens);
-        if (store_training_of(engine->store, row->id, &ens->training->row, &err) != 1) {
+        if (adopt_training(engine, ens->training, row->id) < 0) {
             log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
             training_free(engine, ens->training);
             spec_destroy(spec);

@@ -29,7 +29,7 @@ struct adapter_resources pilot_resources(const struct known_adapter *adapter, co
 
     if (!r.whole_nodes || slots == 0)
         return r;
-    if (spec->has_training)
+    if (spec_trains_beside(spec))
         slots -= (int64_t)training->copies * training->tasks * training->cpus_per_task;
     slots /= spec->allocation.count * r.nodes;
     r.whole_nodes = false;

@@ -90,7 +90,7 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
                        spec->fields, "buffer", spec->buffer);
     current = json_pack("{s:i, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",
                         (json_int_t)training->ranks);
-    if (!job->adapter->ops->same_host)
+    if (!job->adapter->ops->same_host || !ens->adapter->ops->same_host)
         json_object_set_new(config, "network", json_true());
     if (engine->ports.stream_interface != NULL)
         json_object_set_new(config, "interface", json_string(engine->ports.stream_interface));

@@ -83,10 +83,6 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
     int slots = adapter->ops->slots(adapter->adapter);
     int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&members);
 
-    if (slots > 0 && spec->members_first)
-        return error_at(err, "spec_impossible_value", "/start",
-                        "\"%s\" has %d slots, which members would take from their training; members-first is for batch systems "
-                        "in whose queue a training would wait for long", spec->adapter, slots);
     if (slots == 0)
         return 0;
     if (wanted <= slots)
@@ -97,20 +93,43 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
                     cpus(&members), cpus(&spec->training.resources), spec->adapter, slots);
 }
 
-int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err)
+/* Members that hold places, and wait for a training that can have none, may be waited for by the trainings of others. */
+static int check_start(struct known_adapter *adapter, const struct spec *spec, struct error *err)
+{
+    int slots = adapter->ops->slots(adapter->adapter);
+
+    if (slots == 0 || !spec->members_first)
+        return 0;
+    return error_at(err, "spec_impossible_value", "/start",
+                    "\"%s\" has %d slots, in which members and trainings would come to wait for each other; members-first is for "
+                    "batch systems in whose queue members wait for long", adapter->ops->name, slots);
+}
+
+static struct known_adapter *find_adapter(struct engine *engine, const char *name, const char *at, struct error *err)
 {
     struct known_adapter *adapter;
 
-    HASH_FIND_STR(engine->adapters, spec->adapter, adapter);
+    HASH_FIND_STR(engine->adapters, name, adapter);
     if (adapter == NULL)
-        return error_at(err, "spec_unknown_adapter", "/adapter", "there is no adapter \"%.60s\" here", spec->adapter);
+        error_at(err, "spec_unknown_adapter", at, "there is no adapter \"%.60s\" here", name);
+    return adapter;
+}
+
+int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err)
+{
+    struct known_adapter *adapter = find_adapter(engine, spec->adapter, "/adapter", err), *trains;
+
+    if (adapter == NULL)
+        return -1;
     if ((spec->has_allocation ? check_allocation(adapter, spec, err) : check_task(adapter, &spec->members, "/members", err)) < 0)
         return -1;
     if (!spec->has_training)
         return 0;
-    if (check_task(adapter, &spec->training, "/training", err) < 0)
+    trains = find_adapter(engine, spec->training_adapter, "/training/adapter", err);
+    if (trains == NULL || check_task(trains, &spec->training, "/training", err) < 0 || check_start(adapter, spec, err) < 0 ||
+        check_start(trains, spec, err) < 0)
         return -1;
-    return check_together(adapter, spec, err);
+    return spec_trains_beside(spec) ? check_together(adapter, spec, err) : 0;
 }
 
 void engine_draw_stream_key(struct engine *engine, struct ensemble_row *row)
@@ -152,6 +171,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         struct training_row training = {.ensemble = row.id, .ranks = spec->ranks, .generation = 1,
                                         .created_ms = row.created_ms};
 
+        snprintf(training.adapter, sizeof training.adapter, "%s", spec->training_adapter);
         rc = store_training_insert(engine->store, &training, err);
     }
     if (rc < 0) {

@@ -50,7 +50,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     struct live_job *job;
     struct error err;
 
-    memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
+    memcpy(row.adapter, training->row.adapter, sizeof row.adapter);
     training->row.state = TRAINING_SUBMITTED;
     if (store_job_insert(engine->store, &row, &err) < 0 ||
         store_training_update(engine->store, &training->row, &err) < 0)

@@ -130,6 +130,11 @@ struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err
     return NULL;
 }
 
+bool spec_trains_beside(const struct spec *spec)
+{
+    return spec->has_training && strcmp(spec->training_adapter, spec->adapter) == 0;
+}
+
 void spec_destroy(struct spec *spec)
 {
     if (spec == NULL)

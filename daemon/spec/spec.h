@@ -56,6 +56,7 @@ struct spec {
     bool has_training;
     bool members_first; /* the training is submitted once a member runs, instead of before all */
     struct spec_task training;
+    const char *training_adapter; /* that of the members, where the spec names no other */
     int64_t ranks;
     int64_t training_retries; /* how often it may begin anew */
     const json_t *fields;
@@ -73,6 +74,8 @@ int spec_parameter_file(const json_t *json, const char **path, struct error *err
  * other needs its walltime; 0: it has none. */
 int64_t spec_least_time_ms(const struct spec *spec);
 void spec_destroy(struct spec *spec);
+/* Do members have to run beside the training, in the same places? */
+bool spec_trains_beside(const struct spec *spec);
 
 /* The spec of a follow-up: that of the ensemble before it, with what the caller of the API would have otherwise, as an
  * object. New; NULL with code and pointer where that has keys or types that it may not have. The values are judged by

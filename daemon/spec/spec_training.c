@@ -155,11 +155,14 @@ static int check_balance(const struct spec *spec, const json_t *buffer, struct e
 
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
-    static const char *const keys[] = {"command", "env", "ranks", "resources", "fields", "buffer", "checkpoint", "retries", NULL};
+    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries",
+                                       NULL};
 
     spec->ranks = 1;
+    spec->training_adapter = spec->adapter;
     spec->training_retries = 1;
     if (jsonx_only(obj, "/training", keys, err) < 0 ||
+        jsonx_string(obj, "/training", "adapter", JSONX_OPTIONAL, &spec->training_adapter, err) < 0 ||
         spec_parse_command(&spec->training, obj, "/training", NULL, err) < 0 ||
         jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, 1024, &spec->ranks, err) < 0 ||
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||

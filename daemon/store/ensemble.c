@@ -122,7 +122,10 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
 
 int store_ensemble_any_of(struct store *store, const char *adapter, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT 1 FROM ensemble WHERE adapter = ?1 LIMIT 1", "t", adapter);
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT 1 FROM ensemble WHERE adapter = ?1 UNION ALL "
+                                     "SELECT 1 FROM training WHERE adapter = ?1 LIMIT 1",
+                                     "t", adapter);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1)

@@ -4,7 +4,7 @@
 
 static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
 
-#define COLUMNS "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended FROM training "
+#define COLUMNS "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter FROM training "
 
 const char *training_state_name(enum training_state state)
 {
@@ -14,8 +14,9 @@ const char *training_state_name(enum training_state state)
 int store_training_insert(struct store *store, struct training_row *row, struct error *err)
 {
     if (store_exec(store, err,
-                   "INSERT INTO training (ensemble, state, ranks, generation, created) VALUES (?1, ?2, ?3, ?4, ?5)",
-                   "itiii", row->ensemble, names[row->state], row->ranks, row->generation, row->created_ms) < 0)
+                   "INSERT INTO training (ensemble, state, ranks, generation, created, adapter) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                   "itiiit", row->ensemble, names[row->state], row->ranks, row->generation, row->created_ms,
+                   row->adapter) < 0)
         return -1;
     row->id = store_last_id(store);
     return 0;
@@ -48,6 +49,7 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->created_ms = sqlite3_column_int64(stmt, 6);
     row->started_ms = sqlite3_column_int64(stmt, 7);
     row->ended_ms = sqlite3_column_int64(stmt, 8);
+    store_text(stmt, 9, row->adapter, sizeof row->adapter);
     return store_row_taken(store, stmt, err);
 }
 

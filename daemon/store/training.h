@@ -15,7 +15,7 @@ enum training_state {
 struct training_row {
     int64_t id, ensemble;
     enum training_state state;
-    char reason[512];
+    char adapter[64], reason[512];
     int64_t ranks, generation;
     int64_t created_ms, started_ms, ended_ms;
 };

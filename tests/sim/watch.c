@@ -36,7 +36,7 @@ bool sim_is_over(struct sim *sim)
 /* An ensemble as the store has it, with what it has in flight and could start. */
 struct claimant {
     int64_t id;
-    int adapter;
+    int adapter, training_adapter;
     double share;
     int64_t job_cpus, cpus, training_cpus;
     bool trains, waits_to_train, wants;
@@ -55,7 +55,7 @@ struct claimant {
     "e.id AND a.outcome IS NULL) < e.width AND ((e.root IS NULL AND max(e.next_index, coalesce((SELECT max(idx) + 1 " \
     "FROM member m WHERE "                                                                                              \
     "m.ensemble = e.id), 0)) < e.count) OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = "       \
-    "'pending' AND m.not_before < ?2)), coalesce(json_extract(e.spec, '$.pack'), 1) FROM ensemble e LEFT JOIN "        \
+    "'pending' AND m.not_before < ?2)), coalesce(json_extract(e.spec, '$.pack'), 1), coalesce(t.adapter, '') FROM ensemble e LEFT JOIN " \
     "training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') OR EXISTS (SELECT 1 FROM job j WHERE "     \
     "j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
 
@@ -71,6 +71,7 @@ static size_t claimants(struct sim *sim, int64_t new_job, struct claimant out[CL
 
         *c = (struct claimant){.id = sqlite3_column_int64(stmt, 0), .share = sqlite3_column_double(stmt, 2)};
         c->adapter = strcmp((const char *)sqlite3_column_text(stmt, 1), sim_adapters[0]) == 0 ? 0 : 1;
+        c->training_adapter = strcmp((const char *)sqlite3_column_text(stmt, 11), sim_adapters[0]) == 0 ? 0 : 1;
         c->training_cpus = sqlite3_column_int64(stmt, 4);
         c->waits_to_train = sqlite3_column_int(stmt, 5);
         c->cpus = tasks * sqlite3_column_int64(stmt, 6);
@@ -90,7 +91,7 @@ static int64_t trainings(const struct claimant *c, size_t n, int adapter)
     bool next = false;
 
     for (size_t i = 0; i < n; i++) {
-        if (c[i].adapter != adapter || (!c[i].trains && (!c[i].waits_to_train || next)))
+        if (c[i].training_adapter != adapter || (!c[i].trains && (!c[i].waits_to_train || next)))
             continue;
         next = next || !c[i].trains;
         cpus += c[i].training_cpus;
@@ -112,8 +113,8 @@ static int64_t in_use(const struct claimant *c, size_t n, int adapter)
     int64_t cpus = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (c[i].adapter == adapter)
-            cpus += c[i].cpus + (c[i].trains ? c[i].training_cpus : 0);
+        cpus += (c[i].adapter == adapter ? c[i].cpus : 0) +
+                (c[i].trains && c[i].training_adapter == adapter ? c[i].training_cpus : 0);
     return cpus;
 }
 
@@ -253,6 +254,9 @@ void watch_always(struct sim *sim)
           "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
     SIM_HOLDS(sim, "open attempts of ended jobs",
           "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
+    SIM_HOLDS(sim, "jobs of another adapter than that of the members, or of the training",
+          "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble LEFT JOIN training t ON t.ensemble = e.id WHERE "
+          "j.adapter <> CASE j.kind WHEN 'training' THEN t.adapter ELSE e.adapter END");
     SIM_HOLDS(sim, "jobs of ensembles that are complete without them",
           "SELECT count(*) FROM ensemble e WHERE e.state = 'complete' AND EXISTS (SELECT 1 FROM attempt a WHERE a.ensemble = "
           "e.id AND a.outcome IS NULL)");

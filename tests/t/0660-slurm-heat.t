@@ -28,18 +28,7 @@ run_blocks "$srcdir/README.md" "tested with Slurm"
 is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 13 "a job for each member and for the training"
 is "$(squeue -h -a -r -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
 
-# --- over the network: a rank that is not on this host by what it says of itself, whose socket nobody takes, therefore
 start_daemon --run-dir "$HOME/stretto-runs" --state-dir "$XDG_STATE_HOME/stretto"
-# shellcheck disable=SC2016 # for the members
-jq '.members.parameters.count = 4 | .members.resources = {walltime: "5m"} | .training.buffer.threshold = 10 | .members.command =
-	["sh", "-c", "sed -i \"s/\\\"host\\\": *\\\"[^\\\"]*/\\\"host\\\":\\\"elsewhere/\" $STRETTO_STREAM/g1-rank0.json; exec \"$@\"", "sh"] + .members.command' \
-	examples/heat/heat-slurm.json >spec.json
-id=$(submit spec.json)
-ok "members elsewhere" wait_ensemble "$id" 100
-is "$(jq -c '[.state, .members.succeeded, .training.unique, .training.drawn]' ensemble.json)" '["complete",4,80,80]' \
-	"every time step came over the network, and was used"
-is "$(jq -c '[.host, (.curve | length), (.endpoints | map(select(startswith("tcp://"))) | length > 0)]' \
-	"$HOME/stretto-runs/e$id/training/stream/g1-rank0.json")" '["elsewhere",40,true]' "by TCP and CURVE"
 
 # --- members first: they wait for their training, which is submitted once one of them runs
 jq '.start = "members-first" | .members.parameters.count = 4 | .members.resources = {walltime: "5m"} | .training.buffer.threshold = 10' \

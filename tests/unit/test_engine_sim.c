@@ -41,6 +41,9 @@ static json_t *random_spec(struct sim *sim)
                             json_pack("{s:[s], s:I, s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "retries",
                                       (json_int_t)sim_random(sim, 4), "resources", "tasks",
                                       (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
+    if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
+        json_object_set_new(json_object_get(spec, "training"), "adapter",
+                            json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));
     return spec;
 }
 
