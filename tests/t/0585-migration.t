@@ -27,6 +27,7 @@ is "$(diff "$T/before" "$T/after")" "" "nothing is lost, nothing is added"
 is "$(api GET /v1/ensembles | jq -c '[.ensembles[] | [.id, .name, .state, .members.succeeded, .members.cancelled]]')" \
 	'[[2,"plain","complete",2,0],[1,"kept","cancelled",0,3]]' "what was there is shown"
 is "$(api GET /v1/tokens | jq -c .tokens)" '[]' "what is new is there"
+is "$(api GET /v1/ensembles | jq -c '[.ensembles[].training.adapter | strings]')" '["local"]' "a training is where its members are"
 is "$(sqlite3 -readonly "$STATE/stretto.db" 'PRAGMA integrity_check; PRAGMA foreign_key_check')" ok "the database is whole"
 
 is "$(stat -c %a "$STATE/stretto.db.v1") $(version "$STATE/stretto.db.v1")" "600 1" "the copy of before is beside it"

@@ -147,6 +147,10 @@ is "$(grep -c 'adapter plugin refused' "$DAEMON_LOG")" "$(jq '.refused | length'
 rm "$HOME/go" "$HOME/ran"
 id=$(submit spec.json)
 wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
+jq '.adapter = "local" | .training = {adapter: "template", command: ["sleep", "600"], fields: {u: {dtype: "float32", shape: [1]}}}' \
+	spec.json >streams.json
+streams=$(submit streams.json)
+ok "a training of members that are elsewhere waits there" wait_for 30 '[ "$(waiting | wc -l)" = 3 ]'
 stop_daemon
 chmod 777 adapters
 start_daemon --config strettod.json
@@ -155,9 +159,13 @@ ok "an ensemble of a plugin that is gone is left alone" grep -q "ensemble $id is
 is "$(api_status POST "/v1/ensembles/$id/pause") $(jq -r .code api.body)" "409 adapter_not_here" "what asks for a change is told"
 touch "$HOME/go"
 is "$(api GET "/v1/ensembles/$id" | jq -c '[.state, .members.succeeded]')" '["running",0]' "and nothing is changed"
+is "$(api_status POST "/v1/ensembles/$streams/pause") $(jq -r .code api.body)" "409 adapter_not_here" "likewise where only the training's is gone"
+is "$(api GET "/v1/ensembles/$streams" | jq -c '[.state, .training.state, .training.adapter]')" '["running","submitted","template"]' "which waits for it"
 stop_daemon
 chmod 755 adapters
 start_daemon --config strettod.json
+stretto cancel "$streams" >/dev/null
+ok "and goes on when it is back" wait_for 30 '[ "$(api GET "/v1/ensembles/$streams" | jq -r .training.state)" = cancelled ]'
 ok "it goes on when the plugin is back" wait_ensemble "$id" 60
 is "$(jq -c .members.succeeded ensemble.json) $(sort "$HOME/ran" | xargs)" "6 0 1 2 3 4 5" "to its end, each member once"
 rm "$HOME/go" "$HOME/ran"
