@@ -6,6 +6,7 @@
 #include "api/stream.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/turn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,11 +54,8 @@ static void on_worker(uv_work_t *work)
         close(m->fd);
 }
 
-static void after_work(uv_work_t *work, int status)
+static void reply(struct making *m)
 {
-    struct making *m = work->data;
-
-    under_way = false;
     if (m->failed) {
         log_error("%s (%s)", m->err.text, m->err.code);
         request_reply_problem(m->r, &m->err);
@@ -65,11 +63,28 @@ static void after_work(uv_work_t *work, int status)
         log_info("a backup of %lld bytes is sent", (long long)m->size);
         request_add_header(m->r, "Content-Disposition", "attachment; filename=\"stretto-backup.db\"");
         request_reply_response(m->r, 200, "application/vnd.sqlite3",
-                               stream_response(stream_create(m->r, work->loop, m->fd, 0, m->size)));
+                               stream_response(stream_create(m->r, m->work.loop, m->fd, 0, m->size)));
     }
     backup_source_fini(&m->source);
     free(m->path);
     free(m);
+}
+
+static void flushed(void *arg, const struct error *err)
+{
+    reply(arg);
+}
+
+/* What it holds was committed, and must be on the disk before it is shown. */
+static void after_work(uv_work_t *work, int status)
+{
+    struct making *m = work->data;
+
+    under_way = false;
+    if (!m->failed && !request_is_abandoned(m->r) && store_owes_flush(request_config(m->r)->store))
+        turn_after_commit(request_config(m->r)->turn, flushed, m);
+    else
+        reply(m);
 }
 
 void backup_get(struct request *r)

@@ -53,7 +53,7 @@ const struct api_config *request_config(const struct request *r)
     return r->host->config;
 }
 
-/* It changes nothing, so it is answered from what is committed; it need not wait for what others change meanwhile. */
+/* It changes nothing, so it is answered from what is on the disk; it need not wait for what others change meanwhile. */
 static bool only_reads(const struct request *r)
 {
     return r->host->config->reader != NULL && (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0);
@@ -192,10 +192,16 @@ static void committed(void *arg, const struct error *err)
     unref(r);
 }
 
+/* Whether an answer may rest on what is not on the disk yet: what it has changed, or has found changed by another. */
+static bool rests_on_air(const struct request *r)
+{
+    return !only_reads(r) && (store_dirty(request_store(r)) || store_owes_flush(request_store(r)));
+}
+
 /* The answer is there: let it go, or wait for the disk. */
 static void settle(struct request *r)
 {
-    if (r->connection != NULL && !only_reads(r) && store_dirty(request_store(r))) {
+    if (r->connection != NULL && rests_on_air(r)) {
         suspend(r);
         r->refs++;
         turn_after_commit(request_config(r)->turn, committed, r);

@@ -2,8 +2,8 @@
  *
  * A handler is called once, on the loop thread, when the whole request is there. It answers once: at once, or after
  * request_hold() from a later callback on the loop thread. Replies leave only when everything the turn has changed so
- * far is on disk; if that fails the reply becomes the problem. Handlers need not care. Those of GET read what is committed, by a
- * connection of its own, and wait for nothing. */
+ * far, and what was changed before, is on disk; if that fails the reply becomes the problem. Handlers need not care. Those of GET
+ * read what is on disk, by a connection of its own, and wait for nothing. */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
 #include "api/access.h"

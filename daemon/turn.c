@@ -224,7 +224,8 @@ void turn_destroy(struct turn *turn)
 
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg)
 {
-    struct waiters *w = &turn->waiting;
+    /* where nothing is open, what is there is all in the flush that is under way */
+    struct waiters *w = turn->flushing && !store_dirty(turn->store) ? &turn->flushed : &turn->waiting;
 
     if (w->n == w->cap) {
         w->cap = w->cap ? 2 * w->cap : 16;

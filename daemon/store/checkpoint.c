@@ -11,7 +11,8 @@
 struct checkpoint {
     uv_work_t work;
     uv_loop_t *loop;
-    sqlite3 *loops, *own; /* the loop's connection; the worker's, opened by it */
+    struct store *store; /* the loop's */
+    sqlite3 *own;        /* the worker's, opened by it */
     char *path;
     bool under_way;
     bool rest; /* the worker is through: what came meanwhile is left */
@@ -61,6 +62,7 @@ static void after_work(uv_work_t *work, int status)
 static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 {
     struct checkpoint *c = arg;
+    struct error err;
 
     if (pages < PAGES_WORKER)
         return SQLITE_OK;
@@ -69,6 +71,8 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
         uv_queue_work(c->loop, &c->work, on_worker, after_work);
     } else if (!c->under_way || pages >= PAGES_LOOP) {
         c->rest = false;
+        if (store_flush_owed(c->store, &err) < 0) /* the next flush tells, too */
+            return SQLITE_OK;
         sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
     return SQLITE_OK;
@@ -82,10 +86,10 @@ struct checkpoint *checkpoint_create(uv_loop_t *loop, struct store *store)
         return NULL;
     c = xcalloc(1, sizeof *c);
     c->loop = loop;
-    c->loops = store->db;
+    c->store = store;
     c->path = xstrdup(store->path);
     c->work.data = c;
-    sqlite3_wal_hook(c->loops, on_commit, c);
+    sqlite3_wal_hook(store->db, on_commit, c);
     return c;
 }
 
@@ -93,7 +97,7 @@ void checkpoint_destroy(struct checkpoint *c)
 {
     if (c == NULL)
         return;
-    sqlite3_wal_autocheckpoint(c->loops, PAGES_WORKER); /* in place of the hook */
+    sqlite3_wal_autocheckpoint(c->store->db, PAGES_WORKER); /* in place of the hook */
     c->over = true;
     if (!c->under_way)
         end(c);

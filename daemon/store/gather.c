@@ -14,7 +14,7 @@ struct gathering {
     sqlite3_int64 offset;
     size_t size;
     bool fresh, header; /* something was written since a flush was last asked for; the log's header, since one was made */
-    bool defer, owed;
+    bool defer, owed, lost; /* …: a flush has failed, and what it was for may never be on the disk */
 };
 
 static struct gathering *of(sqlite3_file *file)
@@ -185,9 +185,14 @@ void gather_settle(sqlite3_file *log)
     of(log)->owed = false;
 }
 
+/* The system tells of what it could not write once; the next flush would go well. */
 int gather_flush(sqlite3_file *log)
 {
-    return methods(of(log))->xSync(of(log)->real, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    struct gathering *g = of(log);
+    int rc = g->lost ? SQLITE_IOERR_FSYNC : methods(g)->xSync(g->real, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+
+    g->lost = rc != SQLITE_OK;
+    return rc;
 }
 
 static sqlite3_vfs *usual;

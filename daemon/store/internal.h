@@ -12,6 +12,8 @@ struct store {
     char instance[9];
     char control_secret[65];
     bool exclusive; /* nobody else can read the database meanwhile */
+    struct store *reader, *writer; /* the one that reads this one's database, or of which this is one; NULL: none */
+    bool held;                     /* of a reader: it sees the last that was flushed, in a transaction of its own */
     bool in_transaction;
     sqlite3_file *log; /* whose flushes can be put off, once it has been looked for */
     bool defer;
@@ -35,6 +37,9 @@ int store_check_origin(struct store *store, struct error *err);
 
 /* Rows of a member state's name and a number, by state. NULL: the query could not be started. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
+
+/* Make good at once what flush is owed: for a checkpoint, which would else not get beyond what the reader holds. */
+int store_flush_owed(struct store *store, struct error *err);
 
 /* err from SQLite's last failure; code store_full or store_io. Returns -1. */
 int store_error(struct store *store, const char *doing, struct error *err);

@@ -18,6 +18,7 @@
 
 /* Statements are known by their address. */
 static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
+static const char hold_sql[] = "BEGIN", look_sql[] = "SELECT 1 FROM meta LIMIT 1";
 
 static sqlite3_stmt *prepared(struct store *store, const char *sql, struct error *err);
 
@@ -163,7 +164,7 @@ fail:
     return -1;
 }
 
-int store_open_reader(struct store **out, const struct store *store, struct error *err)
+int store_open_reader(struct store **out, struct store *store, struct error *err)
 {
     struct store *reader;
 
@@ -173,6 +174,8 @@ int store_open_reader(struct store **out, const struct store *store, struct erro
     reader = xcalloc(1, sizeof *reader);
     reader->lock_fd = -1;
     reader->path = xstrdup(store->path);
+    reader->writer = store;
+    store->reader = reader;
     if (sqlite3_open_v2(reader->path, &reader->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         store_error(reader, "cannot open the database for reading", err);
         goto fail;
@@ -192,6 +195,8 @@ void store_close(struct store *store)
 {
     if (store == NULL)
         return;
+    if (store->writer != NULL)
+        store->writer->reader = NULL;
     for (size_t i = 0; i < STORE_STATEMENTS; i++)
         sqlite3_finalize(store->statements[i].stmt);
     if (store->db != NULL && sqlite3_close(store->db) != SQLITE_OK)
@@ -316,9 +321,14 @@ static int run(struct store *store, const char *sql, struct error *err)
     return rc;
 }
 
-/* A rollback can fail, too (no memory); until it has been made up for, reads would show what was never committed. */
+/* A rollback can fail, too (no memory); until it has been made up for, reads would show what was never committed. And where a
+ * fault of a read has made SQLite let go of what a reader holds, they would show what is not flushed. */
 static int roll_back(struct store *store, struct error *err)
 {
+    if (store->held && sqlite3_get_autocommit(store->db))
+        return error_set(err, "store_io", "it is not known yet what of %s is on the disk", store->path);
+    if (store->held)
+        return 0;
     if (store->in_transaction || sqlite3_get_autocommit(store->db)) /* a full disk may have rolled it back already */
         return 0;
     return run(store, rollback_sql, err);
@@ -444,12 +454,49 @@ int store_flush(struct store *store, struct error *err)
     return rc == SQLITE_OK ? 0 : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
 }
 
+/* Keep what is committed now in the reader's sight, whatever is committed next: false where that is not possible. */
+static bool hold(struct store *reader)
+{
+    struct error err;
+    sqlite3_stmt *look;
+
+    if (roll_back(reader, &err) < 0 || run(reader, hold_sql, &err) < 0)
+        return false;
+    look = prepared(reader, look_sql, &err);
+    reader->held = look != NULL && sqlite3_step(look) == SQLITE_ROW; /* it is the first look that says what is seen */
+    sqlite3_reset(look);
+    if (!reader->held)
+        roll_back(reader, &err); /* or before its next query */
+    return reader->held;
+}
+
+static void let_go(struct store *reader)
+{
+    struct error err;
+
+    if (reader == NULL || !reader->held)
+        return;
+    reader->held = false;
+    roll_back(reader, &err); /* likewise */
+}
+
 void store_flushed(struct store *store)
 {
     gather_settle(store->log);
+    let_go(store->reader);
     if (store->event_owed != 0)
         store->newest_event = store->event_owed;
     store->event_owed = 0;
+}
+
+int store_flush_owed(struct store *store, struct error *err)
+{
+    if (!store_owes_flush(store))
+        return 0;
+    if (store_flush(store, err) < 0)
+        return -1;
+    store_flushed(store);
+    return 0;
 }
 
 static int commit(struct store *store, struct error *err)
@@ -458,11 +505,13 @@ static int commit(struct store *store, struct error *err)
 
     if (store->defer && store->log == NULL)
         store->log = gather_log(store->db);
-    if (!store->defer || store->log == NULL)
+    if (!store->defer || store->log == NULL || (store->reader != NULL && !hold(store->reader)))
         return run(store, commit_sql, err);
     gather_defer(store->log, true);
     rc = run(store, commit_sql, err);
     gather_defer(store->log, false);
+    if (rc < 0 || !store_owes_flush(store))
+        let_go(store->reader);
     return rc;
 }
 

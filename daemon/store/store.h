@@ -43,9 +43,10 @@ bool store_owes_flush(const struct store *store);
 int store_flush(struct store *store, struct error *err);
 void store_flushed(struct store *store); /* by the loop's thread, after it */
 
-/* A second connection, for the same thread, that only reads, and sees what is committed and nothing else, also while its flush is
- * owed: for what is asked while changes are open. *out is NULL where the database can have but one. To be closed before the store. */
-int store_open_reader(struct store **out, const struct store *store, struct error *err);
+/* A second connection, for the same thread, that only reads, and sees what is committed and flushed, and nothing else: for what is
+ * asked while changes are open, or on their way to the disk. *out is NULL where the database can have but one. One at most, to be
+ * closed before the store. */
+int store_open_reader(struct store **out, struct store *store, struct error *err);
 
 /* Something that the turn's changes depend on could not be read: nothing of this turn may be kept, and its commit will
  * say why. Returns -1. */

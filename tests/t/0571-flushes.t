@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# While the disk takes its time, what is asked is answered, and what is changed waits; where the disk fails, the daemon ends,
-# and nothing that was answered is lost.
+# While the disk takes its time, what is asked is answered from what is on it, and what is changed waits, and so do those who
+# find it changed; where the disk fails, the daemon ends, and nothing that was answered or shown is lost.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 flushes=$builddir/tests/t/.libs/flushes.so
@@ -43,6 +43,23 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 is "$(cat "$T/api.status")" 200 "what is asked while a change waits for the disk is answered"
 is "$(api_status GET /v1/ensembles/1) $(jq .members.running "$T/api.body")" "200 1" "with what was there before"
+is "$(names) $(api_status GET /v1/ensembles/2)" "first 404" "and the change is not shown"
+is "$(api GET '/v1/events?ensemble=2' | jq '.events | length')" 0 "nor told as an event"
+is "$(api GET /metrics | sed -n 's/^stretto_ensembles{state="running"} //p')" 1 "nor counted"
+# those who find it changed: one who tries again, and one who finds nothing left to do
+late() { # NAME OPTION...
+	curl -s -m 60 --unix-socket "$SOCKET" -o "$T/$1.body" -w '%{http_code}' "${@:2}" >"$T/$1.status"
+	echo answered >"$T/$1"
+}
+admitted() { api GET /metrics | sed -n 's/^stretto_connections{state="admitted"} //p'; }
+wait_for 30 '[ "$(admitted)" = 2 ]' || bail "others than the first and who asks are connected"
+late again -H 'Content-Type: application/json' -H "Idempotency-Key: slow" -d "$spec" http://stretto/v1/ensembles &
+AGAIN_PID=$!
+late resume -X POST http://stretto/v1/ensembles/2/resume &
+RESUME_PID=$!
+wait_for 30 '[ "$(admitted)" = 4 ]' || bail "they do not come"
+is "$(api_status GET /v1/ensembles)" 200 "others are answered"
+is "$(cat "$T/again" "$T/resume" 2>/dev/null)" "" "who finds it made, or needs to change no more, is not answered either"
 is "$(cat "$T/slow" 2>/dev/null)" "" "the change is not answered meanwhile"
 echo "let go" >>"$T/slow"
 echo good >"$T/end"
@@ -50,11 +67,16 @@ wait $POST_PID
 is "$(cat "$T/slow" "$T/slow.status")" "let go
 answered
 201" "but as soon as it is on the disk"
+wait $AGAIN_PID $RESUME_PID
+is "$(cat "$T/again" "$T/resume" "$T/again.status" "$T/resume.status") $(jq .id "$T/again.body")" "answered
+answered
+201200 2" "and so are they"
+is "$(names)" "first slow" "it is shown then"
 
 spec='{"name": "lost", "members": {"command": ["true"], "parameters": {"grid": {"x": [1]}}}}'
 ok "it runs" wait_ensemble 2 60
 post lost
-is "$(cat "$T/lost" 2>/dev/null)" "" "nor is another"
+is "$(cat "$T/lost" 2>/dev/null) $(names)" " first slow" "nor is another answered or shown"
 echo bad >"$T/end"
 wait $POST_PID
 is "$(cat "$T/lost" "$T/lost.status")" "answered

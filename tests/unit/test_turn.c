@@ -158,6 +158,19 @@ static void what_comes_during_a_flush_is_committed_after_it(void **state)
     assert_false(store_dirty(store));
 }
 
+static void who_changes_nothing_waits_for_the_flush_under_way(void **state)
+{
+    turn_flush_apart(turn, no_loss, NULL);
+    for (int i = 1; i <= 50; i++) { /* the first finds none to wait for: a log's header is flushed at once */
+        change();
+        uv_run(&loop, UV_RUN_NOWAIT);
+        turn_after_commit(turn, tell_apart, NULL);
+        while (told < i) /* without another event */
+            uv_run(&loop, UV_RUN_ONCE);
+        assert_int_equal(store_event_newest(store), i);
+    }
+}
+
 static void a_flush_under_way_is_waited_for_at_the_end(void **state)
 {
     turn_flush_apart(turn, no_loss, NULL);
@@ -232,6 +245,7 @@ int main(void)
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
         WITH_ALL(a_flush_apart_is_waited_for),
         WITH_ALL(what_comes_during_a_flush_is_committed_after_it),
+        WITH_ALL(who_changes_nothing_waits_for_the_flush_under_way),
         WITH_ALL(a_flush_under_way_is_waited_for_at_the_end),
         WITH_ALL(what_could_not_be_flushed_is_told_to_nobody),
         WITH_ALL(changes_close_upon_each_other_share_commits),
