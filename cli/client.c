@@ -38,7 +38,7 @@ struct client *client_create(const char *url, const char *token, struct error *e
 {
     struct client *client = xcalloc(1, sizeof *client);
 
-    if (url_parse(&client->url, url, err) < 0)
+    if (cli_url_parse(&client->url, url, err) < 0)
         goto fail;
     if (token && token[0] != '\0') {
         if (!url_is_private(&client->url)) {

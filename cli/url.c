@@ -1,11 +1,8 @@
 #include "cli/url.h"
 
-#include "cli/client.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/un.h>
 
 static char *default_socket(struct error *err)
 {
@@ -15,62 +12,24 @@ static char *default_socket(struct error *err)
         return xasprintf("%s/stretto/stretto.sock", state);
     if (home && home[0] == '/')
         return xasprintf("%s/.local/state/stretto/stretto.sock", home);
-    error_set(err, CLIENT_BAD_URL, "neither XDG_STATE_HOME nor HOME is set: say where the daemon is with --url");
+    error_set(err, URL_BAD, "neither XDG_STATE_HOME nor HOME is set: say where the daemon is with --url");
     return NULL;
 }
 
-int url_parse(struct url *url, const char *text, struct error *err)
+int cli_url_parse(struct url *url, const char *text, struct error *err)
 {
-    size_t length;
+    char *socket, *whole;
+    int rc;
 
+    if (text != NULL && text[0] != '\0')
+        return url_parse(url, text, err);
     *url = (struct url){0};
-    if (text == NULL || text[0] == '\0') {
-        url->socket = default_socket(err);
-        if (url->socket == NULL)
-            return -1;
-    } else if (strncmp(text, "unix:", 5) == 0) {
-        url->socket = xstrdup(text + 5);
-    } else if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0) {
-        return error_set(err, CLIENT_BAD_URL, "\"%s\" is no URL of a daemon: unix:/PATH, http://… or https://…", text);
-    }
-    /* "http://localhost:x@example.org" looks like one host and is another */
-    if (url->socket == NULL && strchr(text, '@') != NULL)
-        return error_set(err, CLIENT_BAD_URL, "a daemon's URL has no \"@\": tokens are for STRETTO_TOKEN");
-    if (url->socket && (url->socket[0] != '/' || strlen(url->socket) >= sizeof((struct sockaddr_un *)0)->sun_path)) {
-        error_set(err, CLIENT_BAD_URL, "\"%s\" cannot be a socket's path: it must be absolute and at most %zu bytes long",
-                  url->socket, sizeof((struct sockaddr_un *)0)->sun_path - 1);
-        url_fini(url);
+    socket = default_socket(err);
+    if (socket == NULL)
         return -1;
-    }
-    url->base = xstrdup(url->socket ? "http://stretto" : text);
-    length = strlen(url->base);
-    while (length > 0 && url->base[length - 1] == '/')
-        url->base[--length] = '\0';
-    return 0;
-}
-
-void url_fini(struct url *url)
-{
-    free(url->socket);
-    free(url->base);
-    *url = (struct url){0};
-}
-
-static int is_host(const char *rest, const char *host)
-{
-    size_t n = strlen(host);
-
-    return strncmp(rest, host, n) == 0 && (rest[n] == '\0' || rest[n] == ':' || rest[n] == '/');
-}
-
-int url_is_local(const struct url *url)
-{
-    const char *rest = strstr(url->base, "://") + 3;
-
-    return url->socket != NULL || is_host(rest, "localhost") || is_host(rest, "127.0.0.1") || is_host(rest, "[::1]");
-}
-
-int url_is_private(const struct url *url)
-{
-    return strncmp(url->base, "https://", 8) == 0 || url_is_local(url);
+    whole = xasprintf("unix:%s", socket);
+    rc = url_parse(url, whole, err);
+    free(whole);
+    free(socket);
+    return rc;
 }

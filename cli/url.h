@@ -1,20 +1,8 @@
 /* Where the daemon is. */
 #ifndef CLI_URL_H
 #define CLI_URL_H
-#include "common/error.h"
+#include "common/url.h"
 
-struct url {
-    char *socket; /* path of a Unix socket, or NULL */
-    char *base;   /* "http://stretto" or what was given, without a final slash */
-};
-
-/* Fills *url from "unix:/path", "http://…" or "https://…"; NULL: the default state directory's socket. */
-int url_parse(struct url *url, const char *text, struct error *err);
-void url_fini(struct url *url);
-
-/* Whether what is sent there stays on this machine. */
-int url_is_local(const struct url *url);
-
-/* Whether it does, or is encrypted: a token may travel. */
-int url_is_private(const struct url *url);
+/* As url_parse(); NULL or "": the default state directory's socket. */
+int cli_url_parse(struct url *url, const char *text, struct error *err);
 #endif

@@ -15,6 +15,7 @@ libcommon_la_SOURCES = \
 	common/text.c common/text.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
+	common/url.c common/url.h \
 	common/xalloc.c common/xalloc.h
 libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libcommon_la_LIBADD = $(JANSSON_LIBS)

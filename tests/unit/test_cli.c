@@ -18,35 +18,35 @@ static void test_url(void **state)
     struct url url;
     struct error err;
 
-    assert_int_equal(url_parse(&url, "unix:/run/s.sock", &err), 0);
+    assert_int_equal(cli_url_parse(&url, "unix:/run/s.sock", &err), 0);
     assert_string_equal(url.socket, "/run/s.sock");
     assert_true(url_is_private(&url));
     url_fini(&url);
 
-    assert_int_equal(url_parse(&url, "http://127.0.0.1:8080/", &err), 0);
+    assert_int_equal(cli_url_parse(&url, "http://127.0.0.1:8080/", &err), 0);
     assert_null(url.socket);
     assert_string_equal(url.base, "http://127.0.0.1:8080");
     assert_true(url_is_private(&url));
     url_fini(&url);
 
-    assert_int_equal(url_parse(&url, "http://127.0.0.1.example.org", &err), 0);
+    assert_int_equal(cli_url_parse(&url, "http://127.0.0.1.example.org", &err), 0);
     assert_false(url_is_private(&url));
     url_fini(&url);
 
     /* whose host is not the one that it begins with */
-    assert_int_equal(url_parse(&url, "http://localhost:x@example.org", &err), -1);
-    assert_int_equal(url_parse(&url, "https://127.0.0.1@example.org", &err), -1);
+    assert_int_equal(cli_url_parse(&url, "http://localhost:x@example.org", &err), -1);
+    assert_int_equal(cli_url_parse(&url, "https://127.0.0.1@example.org", &err), -1);
 
-    assert_int_equal(url_parse(&url, "unix:relative", &err), -1);
-    assert_int_equal(url_parse(&url, "ftp://x", &err), -1);
+    assert_int_equal(cli_url_parse(&url, "unix:relative", &err), -1);
+    assert_int_equal(cli_url_parse(&url, "ftp://x", &err), -1);
 
     setenv("XDG_STATE_HOME", "/x", 1);
-    assert_int_equal(url_parse(&url, NULL, &err), 0);
+    assert_int_equal(cli_url_parse(&url, NULL, &err), 0);
     assert_string_equal(url.socket, "/x/stretto/stretto.sock");
     url_fini(&url);
     setenv("XDG_STATE_HOME", "relative", 1);
     setenv("HOME", "/h", 1);
-    assert_int_equal(url_parse(&url, "", &err), 0);
+    assert_int_equal(cli_url_parse(&url, "", &err), 0);
     assert_string_equal(url.socket, "/h/.local/state/stretto/stretto.sock");
     url_fini(&url);
 }
