@@ -107,7 +107,7 @@ static void finish_destroy(struct adapter *a)
     answers_destroy(a->answers, answers_gone, a);
 }
 
-static void part_gone(void *arg)
+void batch_part_gone(void *arg)
 {
     struct adapter *a = arg;
 
@@ -117,7 +117,7 @@ static void part_gone(void *arg)
 
 void batch_closed(uv_handle_t *handle)
 {
-    part_gone(handle->data);
+    batch_part_gone(handle->data);
 }
 
 void batch_closing(struct adapter *a)
@@ -134,9 +134,9 @@ void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     batch_overdue_stop(a);
     batch_gather_stop(a);
     uv_close((uv_handle_t *)&a->timer, batch_closed);
-    commands_destroy(a->submissions, part_gone, a);
-    commands_destroy(a->questions, part_gone, a);
-    commands_destroy(a->endings, part_gone, a);
+    commands_destroy(a->submissions, batch_part_gone, a);
+    commands_destroy(a->questions, batch_part_gone, a);
+    commands_destroy(a->endings, batch_part_gone, a);
 }
 
 void batch_busy(struct adapter *a)

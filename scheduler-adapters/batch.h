@@ -1,5 +1,5 @@
-/* What adapters share that drive a batch system by its commands (pbs, slurm): such an adapter fills in a struct
- * batch_system, and keeps to itself only what is its own: what to ask for, how to read what it is told, and what
+/* What adapters share that drive a batch system by its commands (pbs, slurm), or by requests that do the same (slurmrestd): such an
+ * adapter fills in a struct batch_system, and keeps to itself only what is its own: what to ask for, how to read what it is told, and what
  * that means.
  *
  * A job is known by its name. Ids are used again by servers that lost their state, and wrap: no order goes to an id
@@ -37,6 +37,9 @@ enum batch_deed {
     BATCH_DEEDS
 };
 
+/* NULL err: it is done, or they are gone. */
+typedef void batch_deed_cb(void *arg, const struct error *err);
+
 /* A system's own; the strings and lists are constant. */
 struct batch_system {
     const char *word;            /* "PBS": what it is called in reasons and in the log */
@@ -54,6 +57,8 @@ struct batch_system {
         const char *words[3]; /* before the ids; ended by NULL */
     } deed[BATCH_DEEDS];
     const char *const *gone; /* parts of what orders say of ids that have ended, or are about to; ended by NULL */
+    /* A deed for these ids, where it is no command; cb is not called from inside the call, for which ids are borrowed. NULL: it is one. */
+    void (*carry_out)(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
 
     /* Have batch_listing_run(), _read() or _fail() called, now or later. */
     void (*list)(struct adapter *a, struct batch_listing *listing);
@@ -130,8 +135,9 @@ struct adapter {
  * likewise for that of jobs. */
 int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
                const char *const *command_settings, const char *const *job_settings, struct error *err);
-void batch_closing(struct adapter *a);      /* another handle is being closed; */
-void batch_closed(uv_handle_t *handle);     /* it is: its data is the adapter */
+void batch_closing(struct adapter *a);      /* another handle, or part, is being closed; */
+void batch_closed(uv_handle_t *handle);     /* it is: its data is the adapter; */
+void batch_part_gone(void *arg);            /* which is the argument */
 void batch_busy(struct adapter *a);         /* an answer is owed */
 void batch_idle(struct adapter *a);         /* it has been given: last in whatever gives it */
 /* `in` may be NULL; the arguments are ended by NULL, without the program. */
@@ -214,6 +220,9 @@ const char *batch_order_id(const struct batch_order *order);
 /* The row of its id; NULL: there is none. */
 const struct batch_row *batch_order_row(const struct batch_order *order, const struct batch_rows *rows);
 void batch_order_done(struct batch_order *order, enum adapter_answer answer, const char *code, const char *why);
+
+/* batch_deeds.c: ids are borrowed for the call; a deed that hurries does not wait for those before it. */
+void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
 /* It has ended with nothing but words of ids that are gone. */
 bool batch_only_gone(const struct adapter *a, const struct command_result *result);
 

@@ -32,12 +32,11 @@ struct batch_order {
     struct error err;
 };
 
-/* One command for several orders: the orders of its ids. */
+/* One deed for several orders: the orders of its ids. */
 struct bundle {
     struct adapter *a;
     enum batch_deed deed;
-    const char **words; /* before the ids, then those */
-    size_t n_words, n;
+    size_t n;
     struct {
         struct batch_order *order;
         char id[64];
@@ -99,45 +98,29 @@ const struct batch_row *batch_order_row(const struct batch_order *order, const s
     return NULL;
 }
 
-/* A line for each id with which something is wrong, and nothing of the others. */
-bool batch_only_gone(const struct adapter *a, const struct command_result *result)
-{
-    char *copy = xstrdup(result->err), *rest = NULL;
-    bool only = result->end == COMMAND_EXITED && copy[0] != '\0';
-
-    for (char *line = strtok_r(copy, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        only = only && batch_says(line, a->system->gone);
-    free(copy);
-    return only;
-}
-
 static void release(struct batch_order *order)
 {
     if (--order->left == 0)
         done(order);
 }
 
-static void bundle_done(void *arg, struct command_result *result)
+static void bundle_done(void *arg, const struct error *err)
 {
     struct bundle *bundle = arg;
     struct adapter *a = bundle->a;
-    const char *program = a->system->programs[a->system->deed[bundle->deed].program];
-    struct error err = {0};
-    bool fine = batch_check(result, program, &err) == 0 || batch_only_gone(a, result);
 
     for (size_t i = 0; i < bundle->n; i++) {
         struct batch_order *order = bundle->item[i].order;
         struct batch_known *known = batch_known_find(a, order->name);
 
-        if (!fine) {
+        if (err != NULL) {
             order->answer = ADAPTER_UNSURE;
-            order->err = err;
+            order->err = *err;
         } else if (bundle->deed == BATCH_TAKE_OUT && known != NULL) {
             known->never_began = true;
         }
         release(order);
     }
-    free(bundle->words);
     free(bundle);
     batch_idle(a);
 }
@@ -145,24 +128,21 @@ static void bundle_done(void *arg, struct command_result *result)
 static struct bundle *bundle_new(struct adapter *a, enum batch_deed deed)
 {
     struct bundle *bundle = xcalloc(1, sizeof *bundle + a->system->ids_max * sizeof *bundle->item);
-    const char *const *words = a->system->deed[deed].words;
 
     bundle->a = a;
     bundle->deed = deed;
-    bundle->words = xcalloc(a->system->ids_max + 4, sizeof *bundle->words);
-    while (words[bundle->n_words] != NULL) {
-        bundle->words[bundle->n_words] = words[bundle->n_words];
-        bundle->n_words++;
-    }
     return bundle;
 }
 
 static void bundle_send(struct bundle *bundle)
 {
-    struct adapter *a = bundle->a;
+    const char **ids = xcalloc(bundle->n, sizeof *ids);
 
-    batch_busy(a);
-    batch_run(a, a->endings, a->system->deed[bundle->deed].program, bundle->words, NULL, BATCH_WORDS_MAX, bundle_done, bundle);
+    for (size_t i = 0; i < bundle->n; i++)
+        ids[i] = bundle->item[i].id;
+    batch_busy(bundle->a);
+    batch_carry_out(bundle->a, bundle->deed, false, ids, bundle->n, bundle_done, bundle);
+    free(ids);
 }
 
 static void bundles_add(struct bundles *to, enum batch_deed deed, struct batch_order *order, const char *id)
@@ -173,7 +153,6 @@ static void bundles_add(struct bundles *to, enum batch_deed deed, struct batch_o
         *at = bundle_new(to->a, deed);
     bundle = *at;
     snprintf(bundle->item[bundle->n].id, sizeof bundle->item->id, "%s", id);
-    bundle->words[bundle->n_words + bundle->n] = bundle->item[bundle->n].id;
     bundle->item[bundle->n++].order = order;
     order->left++;
     if (bundle->n < to->a->system->ids_max)

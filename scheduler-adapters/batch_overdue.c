@@ -38,7 +38,7 @@ void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
     set_timer(a);
 }
 
-static void killed(void *arg, struct command_result *result)
+static void killed(void *arg, const struct error *err)
 {
     batch_idle(arg);
 }
@@ -46,22 +46,13 @@ static void killed(void *arg, struct command_result *result)
 /* Those of the name that run; false: none does. */
 static bool kill_all(struct adapter *a, const struct batch_rows *rows, const char *name)
 {
-    const char *const *before = a->system->deed[BATCH_KILL].words;
     size_t n;
     const struct batch_row *row = batch_rows_find(rows, name, &n);
 
     for (size_t i = 0; i < n && row[i].phase == BATCH_RUNS; i++) { /* which come first */
-        const char *args[4] = {row[i].id};
-        size_t n_words = 0;
-
-        while (before[n_words] != NULL) {
-            args[n_words] = before[n_words];
-            n_words++;
-        }
-        args[n_words] = row[i].id;
         a->host.log(a->host.arg, ADAPTER_LOG_WARN, name, "it did not end in time after it was cancelled: killing it");
         batch_busy(a);
-        batch_run(a, a->questions, a->system->deed[BATCH_KILL].program, args, NULL, BATCH_WORDS_MAX, killed, a);
+        batch_carry_out(a, BATCH_KILL, true, &row[i].id, 1, killed, a);
     }
     return n > 0 && row->phase == BATCH_RUNS;
 }

@@ -12,6 +12,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/alps_start.c \
 	scheduler-adapters/answers.c scheduler-adapters/answers.h \
 	scheduler-adapters/batch.c scheduler-adapters/batch.h \
+	scheduler-adapters/batch_deeds.c \
 	scheduler-adapters/batch_gather.c \
 	scheduler-adapters/batch_known.c \
 	scheduler-adapters/batch_look.c \

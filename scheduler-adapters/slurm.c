@@ -10,14 +10,12 @@
 #include <unistd.h>
 
 #define SACCT_MS 10000 /* where its database hangs it would wait for a minute, and a poll with it */
-#define HELD "launch failed requeued held" /* Slurm has put it back, without being asked to, and will not start it again */
 
 extern const struct adapter_ops adapter_slurm;
 
 static const char *const programs[] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo", NULL};
 static const char *const passed[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
                                      "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
-static const char *const gone[] = {"Invalid job id", "already completing", "already finished", NULL};
 
 /* By user, and not by names, of which there may be thousands. */
 static void list(struct adapter *a, struct batch_listing *listing)
@@ -27,20 +25,6 @@ static void list(struct adapter *a, struct batch_listing *listing)
 
     snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
     batch_listing_run(listing, SLURM_SQUEUE, args);
-}
-
-static void taken_out(void *arg, enum adapter_answer answer, const struct error *err)
-{
-}
-
-/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts
- * anew. */
-static void take_out_if_held(struct adapter *a, const struct batch_row *row)
-{
-    if (strcmp(row->reason, HELD) != 0)
-        return;
-    a->host.log(a->host.arg, ADAPTER_LOG_WARN, row->name, "Slurm says: " HELD "; it is taken out of the queue");
-    batch_withdraw(a, row->name, row->id, taken_out, NULL);
 }
 
 struct waiting {
@@ -76,7 +60,7 @@ static void task_id(const char *id, int64_t task, char *out, size_t size)
 
 static void fini(struct adapter *a)
 {
-    slurm_time_fini(slurm_of(a));
+    slurm_times_clear(&slurm_of(a)->times);
     free(slurm_of(a)->record_file);
 }
 
@@ -95,11 +79,11 @@ static const struct batch_system system_slurm = {
              [BATCH_USR1] = {SLURM_SCANCEL, {"--batch", "--signal=USR1", NULL}},
              [BATCH_USR2] = {SLURM_SCANCEL, {"--batch", "--signal=USR2", NULL}},
              [BATCH_KILL] = {SLURM_SCANCEL, {NULL}}},
-    .gone = gone,
+    .gone = slurm_gone,
     .list = list,
     .parse = slurm_parse,
     .status = slurm_status,
-    .waits = take_out_if_held,
+    .waits = slurm_waits,
     .past = slurm_past,
     .ready = ready,
     .send = slurm_send,

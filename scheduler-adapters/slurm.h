@@ -11,6 +11,13 @@ enum slurm_record { SLURM_RECORD_UNASKED, SLURM_RECORD_NONE, SLURM_RECORD_SACCT,
 
 struct slurm_partition;
 
+/* slurm_time.c: the partitions' limits, and until when they hold (loop time); all zeros: none are known. */
+struct slurm_times {
+    struct slurm_partition *partitions;
+    size_t n;
+    uint64_t until;
+};
+
 struct slurm {
     struct adapter batch;
 
@@ -22,9 +29,7 @@ struct slurm {
     uint64_t record_again; /* slurm_past.c: loop time before which no question of it is worth another try */
     bool record_told;      /* that it does not answer stands in the log */
 
-    struct slurm_partition *partitions; /* slurm_time.c: their limits, and until when they hold (loop time) */
-    size_t n_partitions;
-    uint64_t partitions_until;
+    struct slurm_times times;
     struct batch_wait *time_waiting;
 };
 
@@ -39,23 +44,39 @@ extern const char slurm_squeue_format[], slurm_sacct_format[];
 /* Lines that are not whole or not ours are left out; -1 where the last one is cut. */
 int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size); /* of JobCompLoc */
+/* The fields of a row that follow from its state, which is set. */
+void slurm_row_set_state(struct batch_row *row);
+const char *slurm_word_or_nothing(const char *word); /* "" for "None" and the like */
 void slurm_status(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
 
 /* slurm_past.c: what became of jobs that squeue does not show. Never fails: what cannot be found out is left out. */
 void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
 
-/* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. Then: the minutes to ask
- * for. */
+/* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. */
 void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg);
-int64_t slurm_time_minutes(const struct slurm *a, const struct adapter_job *job);
-void slurm_time_fini(struct slurm *a);
+void slurm_times_add(struct slurm_times *times, const char *name, bool is_default, int64_t minutes); /* INT64_MAX: no limit */
+void slurm_times_clear(struct slurm_times *times);
+bool slurm_times_hold(struct slurm_times *times, uint64_t now); /* else they are to be asked for again */
+void slurm_times_set(struct slurm_times *times, uint64_t now);  /* they have been */
+/* The minutes to ask for. `extra`: options before the job's own. */
+int64_t slurm_times_minutes(const struct slurm_times *times, const json_t *extra, const struct adapter_job *job);
 
 /* slurm_site.c: go(arg), now or later, once the site's configuration is known, or cannot be. */
 void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 
 /* slurm_submit.c */
 void slurm_send(struct batch_group *group);
+/* What a job's script does: it becomes the runner. minutes: its limit; 0: none was asked for. To be freed. */
+char *slurm_script(const char *runner, const char *dir, int64_t minutes);
+char *slurm_log_pattern(const struct adapter_job *job); /* where its output goes; to be freed */
+/* What is said where it is not Slurm's last word. */
+bool slurm_is_for_now(const char *said);
+int64_t slurm_mebibytes(const struct adapter_resources *want); /* of a node; likewise: */
+int64_t slurm_gpus(const struct adapter_resources *want);
+int64_t slurm_tasks(const struct adapter_resources *want); /* in all */
 
 /* slurm_end.c */
+extern const char *const slurm_gone[];
+void slurm_waits(struct adapter *a, const struct batch_row *row);
 void slurm_withdraw(struct batch_order *order, const struct batch_row *row);
 #endif

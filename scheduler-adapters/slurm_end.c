@@ -8,6 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HELD "launch failed requeued held" /* Slurm has put it back, without being asked to, and will not start it again */
+
+const char *const slurm_gone[] = {"Invalid job id", "already completing", "already finished", NULL};
+
+static void taken_out(void *arg, enum adapter_answer answer, const struct error *err)
+{
+}
+
+/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts
+ * anew. */
+void slurm_waits(struct adapter *a, const struct batch_row *row)
+{
+    if (strcmp(row->reason, HELD) != 0)
+        return;
+    a->host.log(a->host.arg, ADAPTER_LOG_WARN, row->name, "Slurm says: " HELD "; it is taken out of the queue");
+    batch_withdraw(a, row->name, row->id, taken_out, NULL);
+}
+
 struct withdrawal {
     struct batch_order *order;
     char *name; /* option with what it is called in Slurm */

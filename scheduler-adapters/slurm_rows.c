@@ -73,9 +73,18 @@ static bool is_something(const char *word)
            strcmp(word, "None") != 0 && strcmp(word, "None assigned") != 0 && strcmp(word, "Unknown") != 0;
 }
 
-static const char *word_or_nothing(const char *word)
+const char *slurm_word_or_nothing(const char *word)
 {
     return is_something(word) ? word : "";
+}
+
+/* A job of a state that is new to us goes on. */
+void slurm_row_set_state(struct batch_row *row)
+{
+    int state = find_state(row->state);
+
+    row->phase = state < 0 ? BATCH_RUNS : states[state].phase;
+    row->is_ending = strcmp(row->state, "COMPLETING") == 0;
 }
 
 /* By SLURM_TIME_FORMAT=%s it is a number. */
@@ -87,12 +96,11 @@ static int64_t seconds(const char *word)
     return end != word && *end == '\0' && n > 0 ? n : 0;
 }
 
-/* One that we cannot read says nothing, and is not there. A job of a state that is new to us goes on. */
+/* One that we cannot read says nothing, and is not there. */
 static void parse_line(struct batch_rows *rows, char *line)
 {
     char *field[FIELDS];
     struct batch_row *row;
-    int state;
 
     for (size_t i = 0; i < FIELDS; i++) {
         field[i] = line;
@@ -103,18 +111,16 @@ static void parse_line(struct batch_rows *rows, char *line)
             return;
         *line++ = '\0';
     }
-    state = find_state(field[FIELD_STATE]);
     row = batch_rows_add(rows);
     row->name = row->label = field[FIELD_NAME];
     row->id = field[FIELD_ID];
     row->state = field[FIELD_STATE];
     row->submitted = seconds(field[FIELD_SUBMITTED]);
     row->started = seconds(field[FIELD_STARTED]);
-    row->host = word_or_nothing(field[FIELD_HOST]);
-    row->nodes = word_or_nothing(field[FIELD_NODES]);
-    row->reason = word_or_nothing(field[FIELD_REASON]);
-    row->phase = state < 0 ? BATCH_RUNS : states[state].phase;
-    row->is_ending = strcmp(row->state, "COMPLETING") == 0;
+    row->host = slurm_word_or_nothing(field[FIELD_HOST]);
+    row->nodes = slurm_word_or_nothing(field[FIELD_NODES]);
+    row->reason = slurm_word_or_nothing(field[FIELD_REASON]);
+    slurm_row_set_state(row);
 }
 
 int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
@@ -175,7 +181,7 @@ static void parse_record(struct batch_rows *rows, char *line)
     row->state = state;
     row->submitted = record_time(submitted);
     row->started = record_time(started);
-    row->nodes = row->host = nodes != NULL ? word_or_nothing(nodes) : "";
+    row->nodes = row->host = nodes != NULL ? slurm_word_or_nothing(nodes) : "";
     row->phase = states[known].phase;
 }
 

@@ -43,17 +43,32 @@ static char *replace(const char *text, char what, const char *by)
     return out;
 }
 
-static void add_resources(struct words *words, const struct adapter_resources *want)
+int64_t slurm_tasks(const struct adapter_resources *want)
 {
     int64_t tasks = (int64_t)want->copies * want->tasks;
 
+    return tasks > want->nodes ? tasks : want->nodes; /* or Slurm would take fewer nodes */
+}
+
+int64_t slurm_mebibytes(const struct adapter_resources *want)
+{
+    return batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, want->nodes);
+}
+
+int64_t slurm_gpus(const struct adapter_resources *want)
+{
+    return batch_divide_up((int64_t)want->gpus * want->copies, want->nodes);
+}
+
+static void add_resources(struct words *words, const struct adapter_resources *want)
+{
     words_add(words, "--nodes=%d", want->nodes);
-    words_add(words, "--ntasks=%lld", (long long)(tasks > want->nodes ? tasks : want->nodes)); /* or sbatch would take fewer nodes */
+    words_add(words, "--ntasks=%lld", (long long)slurm_tasks(want));
     words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
-        words_add(words, "--mem=%lldM", (long long)batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, want->nodes));
+        words_add(words, "--mem=%lldM", (long long)slurm_mebibytes(want));
     if (want->gpus > 0)
-        words_add(words, "--gres=gpu:%lld", (long long)batch_divide_up((int64_t)want->gpus * want->copies, want->nodes));
+        words_add(words, "--gres=gpu:%lld", (long long)slurm_gpus(want));
     if (want->whole_nodes)
         words_add(words, "--exclusive");
     if (want->queue != NULL)
@@ -62,40 +77,68 @@ static void add_resources(struct words *words, const struct adapter_resources *w
         words_add(words, "--account=%s", want->account);
 }
 
-/* The shell becomes the runner. Until that has set its signals up, those that are meant for it must not kill it. It tells when
- * Slurm ends the job, which Slurm of these days does not. Of an array it finds its job's directory by its number, and its log there,
- * which sbatch could not name. */
+/* Until the runner has set its signals up, those that are meant for it must not kill the shell. It tells when Slurm ends the job,
+ * which Slurm of these days does not. */
+static char *prologue(int64_t minutes)
+{
+    return minutes > 0 ? xasprintf("trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%%s) + %lld));", (long long)minutes * 60)
+                       : xstrdup("trap '' USR1 USR2;");
+}
+
+char *slurm_script(const char *runner, const char *dir, int64_t minutes)
+{
+    char *begin = prologue(minutes), *what = words_quote(runner), *where = words_quote(dir);
+    char *script = xasprintf("%s exec %s %s", begin, what, where);
+
+    free(begin);
+    free(what);
+    free(where);
+    return script;
+}
+
+static int64_t limit_of(const struct slurm *a, const struct adapter_job *job)
+{
+    return job->resources.walltime_ms > 0 ? slurm_times_minutes(&a->times, a->batch.extra, job) : 0;
+}
+
+/* A job of an array finds its directory by its number, and its log there, which sbatch could not name. */
 static void add_script(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
-    const struct batch_submission *first = group->first;
-    char *dir = batch_group_dir(group), *runner = words_quote(a->batch.host.runner), *where = words_quote(dir);
-    char end[80] = "";
+    int64_t minutes = limit_of(a, &group->first->job);
+    char *dir = batch_group_dir(group), *begin = prologue(minutes), *runner = words_quote(a->batch.host.runner), *where = words_quote(dir);
+    char *script = slurm_script(a->batch.host.runner, dir, minutes);
 
-    if (first->job.resources.walltime_ms > 0)
-        snprintf(end, sizeof end, " export STRETTO_JOB_END=$(($(date +%%s) + %lld));",
-                 (long long)slurm_time_minutes(a, &first->job) * 60);
     if (group->n == 1)
-        words_add(words, "--wrap=trap '' USR1 USR2;%s exec %s %s", end, runner, where);
+        words_add(words, "--wrap=%s", script);
     else
-        words_add(words,
-                  "--wrap=trap '' USR1 USR2;%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"",
-                  end, where, (long long)group->base, runner);
+        words_add(words, "--wrap=%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"", begin,
+                  where, (long long)group->base, runner);
     free(dir);
+    free(begin);
     free(runner);
     free(where);
+    free(script);
+}
+
+char *slurm_log_pattern(const struct adapter_job *job)
+{
+    char *dir = replace(job->dir, '%', "%%"), *pattern = xasprintf("%s/runner.log", dir);
+
+    free(dir);
+    return pattern;
 }
 
 static void add_place(struct words *words, const struct batch_group *group)
 {
     const struct batch_submission *first = group->first;
-    char *log = replace(first->job.dir, '%', "%%"), *list, name[64];
+    char *log = slurm_log_pattern(&first->job), *list, name[64];
 
     batch_group_name(group, name, sizeof name);
     words_add(words, "--job-name=%s", name);
     if (group->n == 1) {
         words_add(words, "--chdir=%s", first->job.dir);
-        words_add(words, "--output=%s/runner.log", log);
-        words_add(words, "--error=%s/runner.log", log);
+        words_add(words, "--output=%s", log);
+        words_add(words, "--error=%s", log);
     } else {
         list = batch_group_list(group);
         words_add(words, "--array=%s", list);
@@ -114,7 +157,7 @@ static void build(struct words *words, const struct slurm *a, const struct batch
 
     words_add(words, "--no-requeue");
     if (job->resources.walltime_ms > 0)
-        words_add(words, "--time=%lld", (long long)slurm_time_minutes(a, job));
+        words_add(words, "--time=%lld", (long long)limit_of(a, job));
     add_resources(words, &job->resources);
     words_add_all(words, a->batch.extra);
     words_add_all(words, job->resources.extra);
@@ -125,7 +168,7 @@ static void build(struct words *words, const struct slurm *a, const struct batch
     add_script(words, a, group);
 }
 
-static bool is_for_now(const char *said)
+bool slurm_is_for_now(const char *said)
 {
     return batch_says(said, for_now) || batch_says(said, limits);
 }
@@ -142,7 +185,7 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
     size_t n;
 
     if (batch_check(result, "sbatch", err) < 0) {
-        if (result->end != COMMAND_EXITED || is_for_now(result->err) || result->err[0] == '\0')
+        if (result->end != COMMAND_EXITED || slurm_is_for_now(result->err) || result->err[0] == '\0')
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
         return ADAPTER_REFUSED;

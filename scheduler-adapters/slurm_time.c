@@ -35,29 +35,46 @@ static int64_t parse_minutes(const char *text)
     return n == 2 && dash == NULL ? a : INT64_MAX;
 }
 
+void slurm_times_add(struct slurm_times *times, const char *name, bool is_default, int64_t minutes)
+{
+    struct slurm_partition *p;
+
+    times->partitions = xrealloc(times->partitions, times->n + 1, sizeof *times->partitions);
+    p = &times->partitions[times->n++];
+    *p = (struct slurm_partition){.is_default = is_default, .minutes = minutes};
+    snprintf(p->name, sizeof p->name, "%s", name);
+}
+
+void slurm_times_clear(struct slurm_times *times)
+{
+    free(times->partitions);
+    *times = (struct slurm_times){0};
+}
+
+bool slurm_times_hold(struct slurm_times *times, uint64_t now)
+{
+    return now < times->until;
+}
+
+void slurm_times_set(struct slurm_times *times, uint64_t now)
+{
+    times->until = now + ASK_AGAIN_MS;
+}
+
 /* A line is "NAME|LIMIT", the default one's name ends with a star. */
-static void take(struct slurm *a, char *text)
+static void take(struct slurm_times *times, char *text)
 {
     char *rest = NULL;
 
-    free(a->partitions);
-    a->partitions = NULL;
-    a->n_partitions = 0;
+    slurm_times_clear(times);
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-        struct slurm_partition *p;
         char *limit = strchr(line, '|');
-        size_t n;
+        bool is_default = limit != NULL && limit > line && limit[-1] == '*';
 
         if (limit == NULL)
             continue;
-        *limit++ = '\0';
-        n = strlen(line);
-        a->partitions = xrealloc(a->partitions, a->n_partitions + 1, sizeof *a->partitions);
-        p = &a->partitions[a->n_partitions++];
-        *p = (struct slurm_partition){.is_default = n > 0 && line[n - 1] == '*', .minutes = parse_minutes(limit)};
-        if (p->is_default)
-            line[n - 1] = '\0';
-        snprintf(p->name, sizeof p->name, "%s", line);
+        limit[is_default ? -1 : 0] = '\0';
+        slurm_times_add(times, line, is_default, parse_minutes(limit + 1));
     }
 }
 
@@ -67,8 +84,8 @@ static void answered(void *arg, struct command_result *result)
     struct error err;
 
     if (batch_check(result, "sinfo", &err) == 0) {
-        take(a, result->out);
-        a->partitions_until = uv_now(a->batch.host.loop) + ASK_AGAIN_MS;
+        take(&a->times, result->out);
+        slurm_times_set(&a->times, uv_now(a->batch.host.loop));
     }
     batch_waited(&a->time_waiting);
     batch_idle(&a->batch);
@@ -76,7 +93,7 @@ static void answered(void *arg, struct command_result *result)
 
 void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg)
 {
-    if (uv_now(a->batch.host.loop) < a->partitions_until) {
+    if (slurm_times_hold(&a->times, uv_now(a->batch.host.loop))) {
         go(arg);
         return;
     }
@@ -85,11 +102,6 @@ void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg)
     batch_busy(&a->batch);
     batch_run(&a->batch, a->batch.questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, NULL, SLURM_LIST_MAX,
               answered, a);
-}
-
-void slurm_time_fini(struct slurm *a)
-{
-    free(a->partitions);
 }
 
 /* The last option that names the partition; of several partitions, the first. */
@@ -111,15 +123,15 @@ static const char *named_in(const json_t *extra, const char *otherwise)
     return otherwise;
 }
 
-int64_t slurm_time_minutes(const struct slurm *a, const struct adapter_job *job)
+int64_t slurm_times_minutes(const struct slurm_times *times, const json_t *extra, const struct adapter_job *job)
 {
-    const char *name = named_in(job->resources.extra, named_in(a->batch.extra, job->resources.queue));
+    const char *name = named_in(job->resources.extra, named_in(extra, job->resources.queue));
     int64_t least = (job->resources.walltime_ms + MINUTE_MS - 1) / MINUTE_MS;
     int64_t most = (job->resources.walltime_ms + job->grace_ms + SPARE_MS + MINUTE_MS - 1) / MINUTE_MS;
     size_t n = name != NULL ? strcspn(name, ",") : 0;
 
-    for (size_t i = 0; i < a->n_partitions; i++) {
-        const struct slurm_partition *p = &a->partitions[i];
+    for (size_t i = 0; i < times->n; i++) {
+        const struct slurm_partition *p = &times->partitions[i];
 
         if (name == NULL ? p->is_default : strlen(p->name) == n && strncmp(p->name, name, n) == 0)
             return most <= p->minutes ? most : least > p->minutes ? least : p->minutes;

@@ -27,8 +27,9 @@ static bool is_needless(struct engine *engine, const struct known_adapter *adapt
 
     if (job == NULL) /* after its end its claim is taken */
         return store_job_get(engine->store, surplus->id, &row, &err) == 1 && row.state == JOB_ENDED;
-    /* the same answer told of another one that waits or runs; where it was not asked about, this may be the only one */
-    return job->told_in == adapter->answers && !job->gone && job->row.scheduler_id[0] != '\0' &&
+    /* the same answer told of another one that waits or runs; where it was not asked about, this may be the only one, or another adapter for
+     * the same batch system is */
+    return job->adapter == adapter && job->told_in == adapter->answers && !job->gone && job->row.scheduler_id[0] != '\0' &&
            strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
 }
 
