@@ -41,6 +41,8 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_xml.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h \
+	scheduler-adapters/rest.c scheduler-adapters/rest.h \
+	scheduler-adapters/rest_token.c \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
 	scheduler-adapters/slurm_end.c \
 	scheduler-adapters/slurm_past.c \
@@ -48,9 +50,17 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm_site.c \
 	scheduler-adapters/slurm_submit.c \
 	scheduler-adapters/slurm_time.c \
+	scheduler-adapters/slurmrestd.c scheduler-adapters/slurmrestd.h \
+	scheduler-adapters/slurmrestd_ask.c \
+	scheduler-adapters/slurmrestd_options.c \
+	scheduler-adapters/slurmrestd_orders.c \
+	scheduler-adapters/slurmrestd_rows.c \
+	scheduler-adapters/slurmrestd_said.c \
+	scheduler-adapters/slurmrestd_submit.c \
+	scheduler-adapters/slurmrestd_time.c \
 	scheduler-adapters/words.c scheduler-adapters/words.h
-libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS)
-libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)
+libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS) $(CURL_CFLAGS)
+libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS) $(CURL_LIBS)
 
 # What adapters outside of this tree are built with: headers that need nothing else of ours, made from our own, and a
 # library of the helpers. It keeps nothing: a plugin and the daemon share only the structs of the headers.
@@ -85,7 +95,7 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_pbs_rows \
-	tests/unit/test_slurm_rows
+	tests/unit/test_slurm_rows tests/unit/test_slurmrestd
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
@@ -102,6 +112,9 @@ tests_unit_test_pbs_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
 tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_slurmrestd_SOURCES = tests/unit/test_slurmrestd.c tests/unit/unit.h
+tests_unit_test_slurmrestd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_slurmrestd_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c $(adapter_harness)
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
@@ -124,10 +137,11 @@ endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
-	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0676-pilots-slurm.t \
+	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0655-slurmrestd.t \
+	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0676-pilots-slurm.t \
 	tests/t/0787-families-slurm.t
-dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm
-EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh
+dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy
+EXTRA_DIST += tests/t/blocks.sh tests/t/slurm.sh tests/t/slurmrestd.sh
 TESTS += $(slurm_tests)
 
 pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t tests/t/0672-pbs-arrays.t tests/t/0677-pilots-pbs.t
@@ -140,6 +154,6 @@ tests_pbs_pbs_client_SOURCES = tests/pbs/pbs-client.c
 tests_pbs_pbs_client_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
 tests_pbs_pbs_client_LDFLAGS =
 
-alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t
+alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t tests/t/0682-alps-end.t
 dist_check_SCRIPTS += $(alps_tests) tests/alps/alps tests/t/alps.sh
 TESTS += $(alps_tests)

@@ -50,7 +50,7 @@ is "$(offers members 1.1)" "1.1" "members: members"
 is "$(offers checkpoints 1.1)" "1.1" "checkpoints: members, too"
 is "$(offers pause 1.)" "" "pause: no members"
 is "$(offers token revoke '')" "" "token: no ensembles"
-is "$(offers jobs --adapter '')" "local alps pbs slurm" "adapters"
+is "$(offers jobs --adapter '')" "local alps pbs slurm slurmrestd" "adapters"
 is "$(offers --url "unix:$SOCKET" status 1)" "1" "by --url"
 like "$(stretto __complete status 1)" $'^1\tone: two: complete$' "with what they are"
 

@@ -47,7 +47,7 @@ conforms "a plugin" "{\"program\": [\"toy-batch\", \"$T/%d.sock\"]}" STRETTO_ADA
 serve "$T/batch.sock" 2
 start_daemon --config strettod.json
 is "$(api GET /v1/adapters | jq -c '[.adapters[] | [.name, .plugin]]')" \
-	"[[\"local\",null],[\"alps\",null],[\"pbs\",null],[\"slurm\",null],[\"template\",\"$T/adapters/template.so\"]]" "the plugin is listed"
+	"[[\"local\",null],[\"alps\",null],[\"pbs\",null],[\"slurm\",null],[\"slurmrestd\",null],[\"template\",\"$T/adapters/template.so\"]]" "the plugin is listed"
 jq -n '{name: "by-plugin", adapter: "template", width: 4, members: {retries: 0, parameters: {grid: {x: [0, 1, 2, 3, 4, 5]}},
 	command: ["sh", "-c", "echo {x} >>$HOME/ran; while ! test -e $HOME/go; do sleep 0.1; done; echo hello {x}"]}}' >spec.json
 id=$(submit spec.json)
@@ -124,7 +124,7 @@ mkdir open && chmod 755 open && cp adapters/other.so open/linked.so && chmod 777
 if [ "$(id -u)" = 0 ]; then chown 12345 adapters/other.so; fi
 start_daemon --config strettod.json
 api GET /v1/adapters >adapters.json
-is "$(jq -c '[.adapters[].name]' adapters.json)" '["local","alps","pbs","slurm","template"]' "the daemon starts, with what can be used"
+is "$(jq -c '[.adapters[].name]' adapters.json)" '["local","alps","pbs","slurm","slurmrestd","template"]' "the daemon starts, with what can be used"
 refused() { jq -r --arg path "$T/adapters/$1.so" '.refused[] | select(.path == $path) | "\(.code): \(.reason)"' adapters.json; }
 abi=$(sed -n 's/^#define ADAPTER_ABI //p' "$srcdir/scheduler-adapters/adapter.h")
 like "$(refused newer)" "^plugin_wrong_version: $T/adapters/newer.so was built for version $((abi + 1)) .* has version $abi" \
@@ -154,7 +154,7 @@ ok "a training of members that are elsewhere waits there" wait_for 30 '[ "$(wait
 stop_daemon
 chmod 777 adapters
 start_daemon --config strettod.json
-is "$(api GET /v1/adapters | jq -c '[(.adapters | length), .refused[0].code]')" '[4,"plugin_not_safe"]' "a folder open to others"
+is "$(api GET /v1/adapters | jq -c '[(.adapters | length), .refused[0].code]')" '[5,"plugin_not_safe"]' "a folder open to others"
 ok "an ensemble of a plugin that is gone is left alone" grep -q "ensemble $id is left alone: there is no adapter" "$DAEMON_LOG"
 is "$(api_status POST "/v1/ensembles/$id/pause") $(jq -r .code api.body)" "409 adapter_not_here" "what asks for a change is told"
 touch "$HOME/go"

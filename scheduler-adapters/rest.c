@@ -1,0 +1,413 @@
+#include "scheduler-adapters/rest.h"
+
+#include "common/text.h"
+#include "common/url.h"
+#include "common/xalloc.h"
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct request {
+    struct request *next, *prev; /* of those that wait, or are under way */
+    struct rest *rest;
+    char *method, *url, *body;
+    int64_t limit_ms;
+    size_t max;
+    rest_cb *cb;
+    void *arg;
+
+    uv_work_t work; /* reads the token */
+    char *token;
+    struct error no_token;
+    CURL *curl; /* NULL: it is not under way yet */
+    struct curl_slist *headers;
+    struct text text;
+    bool too_long;
+    char reason[CURL_ERROR_SIZE];
+};
+
+struct rest {
+    uv_loop_t *loop;
+    struct url url;
+    char *ca_file, *token_file, *user, *user_header, *token_header;
+    unsigned most, n;
+    struct request *active, *waiting;
+    CURLM *multi;
+    uv_timer_t timer; /* curl's own; and what starts those that wait, on the next turn: */
+    uv_idle_t idle;
+    unsigned handles; /* that are open */
+    bool stopping, closed;
+    void (*destroyed)(void *arg);
+    void *destroyed_arg;
+};
+
+/* A socket of curl's. */
+struct watch {
+    uv_poll_t poll;
+    struct rest *rest;
+    curl_socket_t fd;
+};
+
+static void turn(uv_idle_t *idle);
+
+static void look_what_is_next(struct rest *rest)
+{
+    if (!rest->closed && (rest->stopping || (rest->waiting != NULL && rest->n < rest->most)))
+        uv_idle_start(&rest->idle, turn);
+}
+
+static void request_free(struct request *r)
+{
+    if (r->token != NULL)
+        explicit_bzero(r->token, strlen(r->token));
+    for (struct curl_slist *header = r->headers; header != NULL; header = header->next)
+        explicit_bzero(header->data, strlen(header->data));
+    curl_slist_free_all(r->headers);
+    if (r->curl != NULL)
+        curl_easy_cleanup(r->curl);
+    free(r->token);
+    free(r->method);
+    free(r->url);
+    free(r->body);
+    free(r->text.data);
+    free(r);
+}
+
+/* why: NULL: it has an answer. */
+static void answer(struct request *r, const char *why)
+{
+    static char nothing[1];
+    struct rest_result result = {.body = r->text.data != NULL ? r->text.data : nothing, .size = r->text.size};
+
+    nothing[0] = '\0';
+    if (why != NULL)
+        snprintf(result.why, sizeof result.why, "%s", why);
+    else
+        curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &result.status);
+    r->cb(r->arg, &result);
+    request_free(r);
+}
+
+static void finish(struct request *r, const char *why)
+{
+    struct rest *rest = r->rest;
+
+    DL_DELETE(rest->active, r);
+    rest->n--;
+    answer(r, why);
+    look_what_is_next(rest);
+}
+
+static void transferred(struct request *r, CURLcode rc)
+{
+    const struct rest *rest = r->rest;
+    const char *what = r->reason[0] != '\0' ? r->reason : curl_easy_strerror(rc);
+    char why[400];
+    long number = 0;
+
+    curl_easy_getinfo(r->curl, CURLINFO_OS_ERRNO, &number);
+    if (r->too_long)
+        what = "its answer is too long";
+    else if (rc == CURLE_COULDNT_CONNECT && rest->url.socket != NULL && number != 0)
+        what = strerror((int)number); /* curl talks of a port */
+    snprintf(why, sizeof why, "%.150s: %.200s", rest->url.socket != NULL ? rest->url.socket : rest->url.base, what);
+    finish(r, rc == CURLE_OK ? NULL : why);
+}
+
+static void take_what_is_done(struct rest *rest)
+{
+    CURLMsg *message;
+    int left;
+
+    while ((message = curl_multi_info_read(rest->multi, &left)) != NULL) {
+        CURLcode rc = message->data.result;
+        CURL *curl = message->easy_handle;
+        struct request *r;
+
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(curl, CURLINFO_PRIVATE, &r);
+        curl_multi_remove_handle(rest->multi, curl);
+        transferred(r, rc);
+    }
+}
+
+static void timer_rang(uv_timer_t *timer)
+{
+    struct rest *rest = timer->data;
+    int running;
+
+    curl_multi_socket_action(rest->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    take_what_is_done(rest);
+}
+
+static int on_timer(CURLM *multi, long ms, void *arg)
+{
+    struct rest *rest = arg;
+
+    if (ms < 0)
+        uv_timer_stop(&rest->timer);
+    else
+        uv_timer_start(&rest->timer, timer_rang, (uint64_t)ms, 0);
+    return 0;
+}
+
+static void socket_ready(uv_poll_t *poll, int status, int events)
+{
+    struct watch *watch = poll->data;
+    struct rest *rest = watch->rest;
+    int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0), running;
+
+    curl_multi_socket_action(rest->multi, watch->fd, status < 0 ? CURL_CSELECT_ERR : what, &running);
+    take_what_is_done(rest);
+}
+
+static void closed(struct rest *rest)
+{
+    void (*destroyed)(void *) = rest->destroyed;
+    void *arg = rest->destroyed_arg;
+
+    if (--rest->handles > 0)
+        return;
+    url_fini(&rest->url);
+    free(rest->ca_file);
+    free(rest->token_file);
+    free(rest->user);
+    free(rest->user_header);
+    free(rest->token_header);
+    free(rest);
+    destroyed(arg);
+}
+
+static void watch_closed(uv_handle_t *handle)
+{
+    struct watch *watch = handle->data;
+    struct rest *rest = watch->rest;
+
+    free(watch);
+    closed(rest);
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+    closed(handle->data);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+{
+    struct rest *rest = arg;
+    struct watch *watch = known;
+
+    if (what == CURL_POLL_REMOVE) {
+        if (watch != NULL)
+            uv_close((uv_handle_t *)&watch->poll, watch_closed);
+        curl_multi_assign(rest->multi, fd, NULL);
+        return 0;
+    }
+    if (watch == NULL) {
+        watch = xcalloc(1, sizeof *watch);
+        watch->rest = rest;
+        watch->fd = fd;
+        watch->poll.data = watch;
+        if (uv_poll_init(rest->loop, &watch->poll, fd) < 0) {
+            free(watch);
+            return -1;
+        }
+        rest->handles++;
+        curl_multi_assign(rest->multi, fd, watch);
+    }
+    return uv_poll_start(&watch->poll, (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), socket_ready);
+}
+
+static size_t on_data(char *data, size_t size, size_t n, void *arg)
+{
+    struct request *r = arg;
+
+    r->too_long = r->text.size + size * n > r->max;
+    if (r->too_long)
+        return 0;
+    text_put(&r->text, data, size * n);
+    return size * n;
+}
+
+static void add_header(struct request *r, const char *name, const char *value)
+{
+    char *header = xasprintf("%s: %s", name, value);
+
+    r->headers = curl_slist_append(r->headers, header);
+    explicit_bzero(header, strlen(header));
+    free(header);
+}
+
+static void prepare(struct request *r)
+{
+    const struct rest *rest = r->rest;
+    CURL *curl = r->curl;
+
+    add_header(r, "Accept", "application/json");
+    if (r->body != NULL) {
+        add_header(r, "Content-Type", "application/json");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, r->body);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(r->body));
+        r->headers = curl_slist_append(r->headers, "Expect:");
+    }
+    if (r->token != NULL) {
+        add_header(r, rest->user_header, rest->user);
+        add_header(r, rest->token_header, r->token);
+    }
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, r->method);
+    curl_easy_setopt(curl, CURLOPT_URL, r->url);
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, rest->url.socket);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* a proxy must not see a token */
+    if (rest->ca_file != NULL)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, rest->ca_file);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, r->headers);
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "stretto");
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
+    curl_easy_setopt(curl, CURLOPT_PRIVATE, r);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)r->limit_ms);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* or it would wait, in here, for a name server that hangs */
+#endif
+}
+
+static void start(struct request *r)
+{
+    r->curl = curl_easy_init();
+    if (r->curl == NULL) {
+        finish(r, "libcurl cannot be initialised");
+        return;
+    }
+    prepare(r);
+    curl_multi_add_handle(r->rest->multi, r->curl);
+}
+
+static void read_token(uv_work_t *work)
+{
+    struct request *r = work->data;
+
+    rest_token_read(r->rest->token_file, &r->token, &r->no_token);
+}
+
+static void token_read(uv_work_t *work, int status)
+{
+    struct request *r = work->data;
+
+    if (r->rest->stopping)
+        finish(r, "the daemon ends");
+    else if (r->token == NULL)
+        finish(r, r->no_token.text);
+    else
+        start(r);
+}
+
+static void begin(struct request *r)
+{
+    struct rest *rest = r->rest;
+
+    DL_DELETE(rest->waiting, r);
+    DL_APPEND(rest->active, r);
+    rest->n++;
+    r->work.data = r;
+    if (rest->token_file != NULL)
+        uv_queue_work(rest->loop, &r->work, read_token, token_read);
+    else
+        start(r);
+}
+
+/* What waits is not sent, and nobody waits for the rest; a token that is being read is waited for. */
+static void stop(struct rest *rest)
+{
+    struct request *r, *next;
+
+    while ((r = rest->waiting) != NULL) {
+        DL_DELETE(rest->waiting, r);
+        answer(r, "the daemon ends");
+    }
+    DL_FOREACH_SAFE (rest->active, r, next) {
+        if (r->curl == NULL)
+            continue;
+        curl_multi_remove_handle(rest->multi, r->curl);
+        finish(r, "the daemon ends");
+    }
+    if (rest->n > 0 || rest->closed)
+        return;
+    rest->closed = true;
+    curl_multi_cleanup(rest->multi);
+    uv_idle_stop(&rest->idle);
+    uv_close((uv_handle_t *)&rest->idle, handle_closed);
+    uv_close((uv_handle_t *)&rest->timer, handle_closed);
+}
+
+static void turn(uv_idle_t *idle)
+{
+    struct rest *rest = idle->data;
+
+    uv_idle_stop(idle);
+    while (!rest->stopping && rest->waiting != NULL && rest->n < rest->most)
+        begin(rest->waiting);
+    if (rest->stopping)
+        stop(rest);
+}
+
+static char *copy(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+struct rest *rest_create(uv_loop_t *loop, const struct rest_place *place, unsigned most, struct error *err)
+{
+    static bool is_initialised;
+    struct rest *rest;
+    struct url url;
+
+    if (url_parse(&url, place->url, err) < 0) {
+        snprintf(err->pointer, sizeof err->pointer, "/url");
+        return NULL;
+    }
+    if (!is_initialised)
+        curl_global_init(CURL_GLOBAL_DEFAULT);
+    is_initialised = true;
+    rest = xcalloc(1, sizeof *rest);
+    *rest = (struct rest){.loop = loop, .url = url, .most = most, .handles = 2, .ca_file = copy(place->ca_file),
+                          .token_file = copy(place->token_file), .user = copy(place->user),
+                          .user_header = copy(place->user_header), .token_header = copy(place->token_header)};
+    rest->multi = curl_multi_init();
+    curl_multi_setopt(rest->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(rest->multi, CURLMOPT_SOCKETDATA, rest);
+    curl_multi_setopt(rest->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(rest->multi, CURLMOPT_TIMERDATA, rest);
+    uv_timer_init(loop, &rest->timer);
+    uv_idle_init(loop, &rest->idle);
+    rest->timer.data = rest->idle.data = rest;
+    return rest;
+}
+
+void rest_destroy(struct rest *rest, void (*done)(void *arg), void *arg)
+{
+    rest->stopping = true;
+    rest->destroyed = done;
+    rest->destroyed_arg = arg;
+    look_what_is_next(rest);
+}
+
+void rest_ask(struct rest *rest, const struct rest_request *request, rest_cb *cb, void *arg)
+{
+    struct request *r = xcalloc(1, sizeof *r);
+
+    *r = (struct request){.rest = rest, .method = xstrdup(request->method), .body = copy(request->body), .limit_ms = request->limit_ms,
+                          .max = request->max, .cb = cb, .arg = arg};
+    r->url = xasprintf("%s%s", rest->url.base, request->path);
+    DL_APPEND(rest->waiting, r);
+    look_what_is_next(rest);
+}

@@ -1,0 +1,125 @@
+/* What /jobs tells, in the words of all versions: numbers came as texts, then as numbers, then as objects; a state as one word, then
+ * as a list of its word and its flags. */
+#include "scheduler-adapters/slurmrestd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of those that a state can have besides its word: the first one is what squeue would show. */
+static const char *const flags[] = {"COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
+                                    "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING"};
+
+int64_t slurmrestd_number(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    char *end;
+    int64_t number;
+
+    if (json_is_object(value))
+        return json_is_true(json_object_get(value, "set")) && !json_is_true(json_object_get(value, "infinite"))
+                   ? slurmrestd_number(json_object_get(value, "number")) : -1;
+    if (text != NULL) {
+        number = strtoll(text, &end, 10);
+        return end != text && *end == '\0' && number >= 0 ? number : -1;
+    }
+    return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
+}
+
+static const char *keep(struct batch_rows *rows, const char *text)
+{
+    return text != NULL && text[0] != '\0' ? batch_rows_keep(rows, text, strlen(text)) : "";
+}
+
+static const char *keep_of(struct batch_rows *rows, const json_t *job, const char *key)
+{
+    return keep(rows, json_string_value(json_object_get(job, key)));
+}
+
+static const char *state_of(const json_t *state)
+{
+    const json_t *word;
+    size_t i;
+
+    if (!json_is_array(state))
+        return json_string_value(state);
+    for (size_t flag = 0; flag < sizeof flags / sizeof *flags; flag++)
+        json_array_foreach (state, i, word)
+            if (json_is_string(word) && strcmp(json_string_value(word), flags[flag]) == 0)
+                return flags[flag];
+    return json_string_value(json_array_get(state, 0));
+}
+
+/* By its number where a name is not told. */
+static bool is_ours(const struct batch_rows *rows, const json_t *job)
+{
+    const char *user = json_string_value(json_object_get(job, "user_name"));
+
+    if (user != NULL && user[0] != '\0')
+        return rows->user == NULL || strcmp(user, rows->user) == 0;
+    return rows->kind >= 0 && slurmrestd_number(json_object_get(job, "user_id")) == rows->kind;
+}
+
+static int64_t at_least_0(int64_t number)
+{
+    return number > 0 ? number : 0;
+}
+
+/* "12", or "12_3"; "": it stands for the tasks of an array that wait, which was not submitted by this way. */
+static void make_id(const json_t *job, char *out, size_t size)
+{
+    int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(json_object_get(job, "array_job_id"));
+    int64_t task = slurmrestd_number(json_object_get(job, "array_task_id"));
+
+    out[0] = '\0';
+    if (array > 0 && task >= 0)
+        snprintf(out, size, "%lld_%lld", (long long)array, (long long)task);
+    else if (array <= 0 && id > 0)
+        snprintf(out, size, "%lld", (long long)id);
+}
+
+static void parse_job(struct batch_rows *rows, const json_t *job)
+{
+    const char *state = state_of(json_object_get(job, "job_state"));
+    struct batch_row *row;
+    char id[64];
+
+    make_id(job, id, sizeof id);
+    if (state == NULL || id[0] == '\0' || !is_ours(rows, job))
+        return;
+    row = batch_rows_add(rows);
+    row->name = row->label = keep_of(rows, job, "name");
+    row->id = keep(rows, id);
+    row->state = keep(rows, state);
+    row->submitted = at_least_0(slurmrestd_number(json_object_get(job, "submit_time")));
+    row->started = at_least_0(slurmrestd_number(json_object_get(job, "start_time")));
+    row->nodes = slurm_word_or_nothing(keep_of(rows, job, "nodes"));
+    row->host = slurm_word_or_nothing(keep_of(rows, job, "batch_host"));
+    row->reason = slurm_word_or_nothing(keep_of(rows, job, "state_reason"));
+    slurm_row_set_state(row);
+}
+
+/* A server that could not ask Slurm may list no jobs, too. */
+int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
+{
+    struct slurmrestd_said said;
+    json_error_t where;
+    json_t *doc = json_loadb(text, size, 0, &where), *jobs = json_object_get(doc, "jobs"), *job;
+    size_t i;
+    int rc = -1;
+
+    if (doc == NULL) {
+        error_set(err, "batch_system_unsure", "slurmrestd: its list is cut off, or no JSON: %s (line %d)", where.text, where.line);
+    } else if (!json_is_array(jobs)) {
+        error_set(err, "batch_system_unsure", "slurmrestd: its answer has no list of jobs");
+    } else if (json_array_size(json_object_get(doc, "errors")) > 0) {
+        slurmrestd_read_said(&(struct rest_result){.body = text, .size = size}, &said);
+        error_set(err, "batch_system_unsure", "slurmrestd: %s", said.text);
+    } else {
+        json_array_foreach (jobs, i, job)
+            parse_job(rows, job);
+        rc = 0;
+    }
+    json_decref(doc);
+    return rc;
+}

@@ -1,0 +1,155 @@
+/* A job as a document, and what the server answers. */
+#include "scheduler-adapters/slurmrestd.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *environment(const char *const *env, int version)
+{
+    json_t *old = json_object(), *list = json_array();
+
+    for (; *env != NULL; env++) {
+        const char *equals = strchr(*env, '=');
+        char *name = xasprintf("%.*s", (int)(equals - *env), *env);
+
+        json_object_set_new(old, name, json_string(equals + 1)); /* what is not UTF-8 is left out */
+        json_array_append_new(list, json_string(*env));
+        free(name);
+    }
+    json_decref(version < SLURMRESTD_OBJECTS ? list : old);
+    return version < SLURMRESTD_OBJECTS ? old : list;
+}
+
+static void set_text(json_t *job, const char *key, const char *text)
+{
+    if (text != NULL)
+        json_object_set_new(job, key, json_string(text));
+}
+
+static void set_resources(json_t *job, const struct adapter_resources *want, int64_t minutes, int version)
+{
+    char nodes[16];
+
+    snprintf(nodes, sizeof nodes, "%d", want->nodes);
+    set_text(job, "nodes", nodes); /* and not the list that v0.0.38 is documented to take: it takes any for 1 */
+    json_object_set_new(job, "tasks", json_integer(slurm_tasks(want)));
+    json_object_set_new(job, "cpus_per_task", json_integer(want->cpus_per_task));
+    if (minutes > 0)
+        json_object_set_new(job, "time_limit", slurmrestd_make_number(version, minutes));
+    if (want->memory > 0)
+        json_object_set_new(job, "memory_per_node", slurmrestd_make_number(version, slurm_mebibytes(want)));
+    if (want->gpus > 0)
+        slurmrestd_set_gpus(job, version, slurm_gpus(want));
+    if (want->whole_nodes)
+        json_object_set_new(job, "exclusive", slurmrestd_make_flag(version, "exclusive", "true"));
+    set_text(job, "partition", want->queue);
+    set_text(job, "account", want->account);
+}
+
+static void set_place(json_t *job, const struct adapter_job *of, const char *const *env, int version)
+{
+    char *log = slurm_log_pattern(of);
+
+    set_text(job, "name", of->name);
+    set_text(job, "current_working_directory", of->dir);
+    set_text(job, "standard_output", log);
+    set_text(job, "standard_error", log);
+    set_text(job, "standard_input", "/dev/null");
+    json_object_set_new(job, "open_mode", slurmrestd_make_flag(version, "append", "APPEND"));
+    if (version < SLURMRESTD_OBJECTS)
+        json_object_set_new(job, "no_requeue", json_true()); /* "requeue" is documented, and is on, there, whatever its value */
+    else
+        json_object_set_new(job, "requeue", json_false());
+    json_object_set_new(job, "environment", environment(env, version));
+    free(log);
+}
+
+/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
+char *slurmrestd_document(const struct adapter_job *of, const json_t *site_extra, const char *script, const char *const *env,
+                          int64_t minutes, int version, struct error *err)
+{
+    char *whole = xasprintf("#!/bin/sh\n%s\n", script), *text = NULL;
+    json_t *job = json_object(), *doc;
+
+    set_resources(job, &of->resources, minutes, version);
+    if (slurmrestd_options(site_extra, "/extra", version, job, err) == 0 &&
+        slurmrestd_options(of->resources.extra, "/extra", version, job, err) == 0) {
+        set_place(job, of, env, version);
+        doc = json_pack("{s:s, s:O}", "script", whole, "job", job);
+        text = doc != NULL ? json_dumps(doc, JSON_COMPACT) : NULL;
+        json_decref(doc);
+        if (text == NULL)
+            error_set(err, "job_refused", "its directory, or the runner's, has a name that is not UTF-8");
+    }
+    json_decref(job);
+    free(whole);
+    return text;
+}
+
+/* Slurm's errors of jobs, and those of the server about documents. */
+static bool is_refusal(const struct rest_result *result, const struct slurmrestd_said *said)
+{
+    if (said->text[0] == '\0' || slurm_is_for_now(said->text))
+        return false;
+    if (result->status == 400)
+        return true;
+    return result->status == 500 && ((said->number >= 2000 && said->number < 3000) || (said->number >= 9000 && said->number < 10000));
+}
+
+/* An id is an id, whatever else is said: of a job that waits for what never comes Slurm says so here, too. */
+static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest_result *result, char *id, size_t size, struct error *err)
+{
+    struct slurmrestd_said said;
+    int64_t number = -1;
+    json_t *doc;
+
+    if (result->status == 200) {
+        doc = json_loadb(result->body, result->size, 0, NULL);
+        number = slurmrestd_number(json_object_get(doc, "job_id"));
+        json_decref(doc);
+    }
+    if (number > 0) {
+        snprintf(id, size, "%lld", (long long)number);
+        return ADAPTER_OK;
+    }
+    if (result->status != 0) {
+        slurmrestd_read_said(result, &said);
+        if (is_refusal(result, &said)) {
+            error_set(err, "job_refused", "%s", said.text);
+            return ADAPTER_REFUSED;
+        }
+    }
+    if (slurmrestd_check(a, result, err) == 0)
+        error_set(err, "batch_system_unsure", "slurmrestd told no job id");
+    return ADAPTER_UNSURE;
+}
+
+static void submitted(void *arg, struct rest_result *result)
+{
+    struct batch_group *group = arg;
+    struct error err = {0};
+    char id[32] = "";
+    enum adapter_answer answer = verdict(slurmrestd_of(group->a), result, id, sizeof id, &err);
+
+    batch_group_answered(group, answer, answer == ADAPTER_REFUSED, id, &err);
+}
+
+void slurmrestd_send(struct batch_group *group)
+{
+    struct slurmrestd *a = slurmrestd_of(group->a);
+    const struct adapter_job *job = &group->first->job;
+    int64_t minutes = job->resources.walltime_ms > 0 ? slurm_times_minutes(&a->times, a->batch.extra, job) : 0;
+    char *script = slurm_script(a->batch.host.runner, job->dir, minutes), *document;
+    struct error err;
+
+    document = slurmrestd_document(job, a->batch.extra, script, (const char *const *)a->batch.job_env, minutes, a->version, &err);
+    if (document != NULL)
+        slurmrestd_ask(a, "POST", "/job/submit", document, SLURMRESTD_WORDS_MAX, submitted, group);
+    else
+        batch_group_answered(group, ADAPTER_REFUSED, true, NULL, &err);
+    free(script);
+    free(document);
+}
