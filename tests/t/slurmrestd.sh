@@ -57,4 +57,4 @@ restd_config() {
 	done
 }
 # adapter_is FILTER: of what /v1/adapters tells of it
-adapter_is() { stretto adapters --json | jq -e ".adapters[] | select(.name == \"slurmrestd\") | $1"; }
+adapter_is() { api GET /v1/adapters | jq -e ".adapters[] | select(.name == \"slurmrestd\") | $1"; }
