@@ -3,6 +3,7 @@
 #include "common/xalloc.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,21 @@ void text_add(struct text *text, const char *fmt, ...)
     text->size += (size_t)n;
 }
 
+void text_copy(char *out, size_t size, const char *string)
+{
+    size_t n = strnlen(string, size - 1);
+
+    memcpy(out, string, n);
+    out[n] = '\0';
+}
+
 /* Bytes that stand in a JSON string as they are. */
 static size_t plain(const char *s)
 {
+    static const bool is_plain[256] = {[' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... 0x7f] = true};
     size_t n = 0;
 
-    while ((unsigned char)s[n] >= ' ' && s[n] != '"' && s[n] != '\\' && (unsigned char)s[n] < 0x80)
+    while (is_plain[(unsigned char)s[n]])
         n++;
     return n;
 }

@@ -13,6 +13,9 @@ struct text {
 void text_add(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_put(struct text *text, const char *bytes, size_t size);
 
+/* Into an array of `size`, cut where there is no room: snprintf("%s"), without looking for what to print, and how. */
+void text_copy(char *out, size_t size, const char *string);
+
 /* As JSON: a string in quotes (one that is not UTF-8 becomes ""), or whatever value it is. */
 void text_json_string(struct text *text, const char *string);
 void text_json(struct text *text, const json_t *value);

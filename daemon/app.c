@@ -16,6 +16,7 @@
 #include "daemon/rundir/rundir.h"
 #include "daemon/store/backup.h"
 #include "daemon/store/checkpoint.h"
+#include "daemon/store/memory.h"
 #include "daemon/sweep.h"
 
 #include <sodium.h>
@@ -211,6 +212,7 @@ static int start(struct app *app, struct error *err)
 
     app->logs = logs_create(&app->loop);
     app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
+    memory_keep_blocks();
     if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0 ||
         store_open_reader(&app->reader, app->store, err) < 0)
         return -1;

@@ -71,14 +71,17 @@ libdaemon_la_SOURCES = \
 	daemon/store/job.c daemon/store/job.h \
 	daemon/store/member.c daemon/store/member.h \
 	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
+	daemon/store/memory.c daemon/store/memory.h \
 	daemon/store/metric.c \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/place.c daemon/store/place.h \
 	daemon/store/retain.c daemon/store/retain.h \
+	daemon/store/statement.c \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
+	daemon/store/transaction.c \
 	daemon/sweep.c daemon/sweep.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
@@ -108,7 +111,7 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family \
-	tests/unit/test_gather tests/unit/test_metric
+	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric
 tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_metric_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_family_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -132,6 +135,9 @@ faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/un
 tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c $(faulty_store)
 tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
+tests_unit_test_memory_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_memory_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_gather_SOURCES = tests/unit/test_gather.c $(faulty_store)
 tests_unit_test_gather_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_gather_LDADD = libdaemon.la $(unit_libs)

@@ -4,6 +4,7 @@
 #include "common/jsonflat.h"
 #include "common/letter.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
@@ -66,7 +67,7 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     job->state = LOCAL_QUEUED;
     job->status.state = ADAPTER_JOB_QUEUED;
     snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local");
-    snprintf(job->status.host, sizeof job->status.host, "%s", a->hostname);
+    text_copy(job->status.host, sizeof job->status.host, a->hostname);
     HASH_ADD_KEYPTR(hh, a->jobs, job->name, strlen(job->name), job);
     return job;
 }
@@ -147,7 +148,7 @@ static void remember_ended(struct local_job *job, const char *reason, bool node_
     job->state = LOCAL_ENDED;
     job->status.state = ADAPTER_JOB_ENDED;
     job->status.node_lost = node_lost;
-    snprintf(job->status.reason, sizeof job->status.reason, "%s", reason);
+    text_copy(job->status.reason, sizeof job->status.reason, reason);
     local_list_append(&a->ended, job);
     if (a->ended.n > ENDED_REMEMBERED)
         local_job_free(a->ended.first);

@@ -2,6 +2,7 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 #include "tasks/proto/exitrec.h"
 
@@ -71,8 +72,8 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .resumed = rec.resumed,
         .checkpoints = rec.checkpoints,
     };
-    snprintf(out.reason, sizeof out.reason, "%s", rec.reason);
-    snprintf(out.host, sizeof out.host, "%s", rec.host);
+    text_copy(out.reason, sizeof out.reason, rec.reason);
+    text_copy(out.host, sizeof out.host, rec.host);
     if (job->row.started_ms > out.started_ms) /* what the scheduler said was of a second job of that name, or late */
         job->row.started_ms = out.started_ms;
     outcome_apply(engine, job, slot, &out);

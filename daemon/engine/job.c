@@ -2,9 +2,9 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -120,7 +120,7 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
 
         if (job->slots[i].open && checkpoints != NULL)
             out.checkpoints = checkpoints[next++];
-        snprintf(out.reason, sizeof out.reason, "%s", reason);
+        text_copy(out.reason, sizeof out.reason, reason);
         outcome_apply(engine, job, &job->slots[i], &out);
     }
 }
@@ -131,7 +131,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     struct error err;
 
     if (!job->over)
-        snprintf(job->row.reason, sizeof job->row.reason, "%s", reason);
+        text_copy(job->row.reason, sizeof job->row.reason, reason);
     job->over = true;
     if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job))
         return;
@@ -154,7 +154,7 @@ void job_note_submitted(struct engine *engine, struct live_job *job, const char 
     job->row.state = JOB_SUBMITTED;
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
-        snprintf(job->row.scheduler_id, sizeof job->row.scheduler_id, "%s", scheduler_id);
+        text_copy(job->row.scheduler_id, sizeof job->row.scheduler_id, scheduler_id);
     if (job->adapter->ops->exact || job_is_inside(job)) /* it will find the job by its name, where others may have lost sight of it */
         job_save_later(engine, job);
     else
@@ -379,7 +379,7 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     job->started = true;
     job->row.state = JOB_RUNNING;
     job->row.started_ms = started_ms ? started_ms : engine_now(engine);
-    snprintf(job->host, sizeof job->host, "%s", host);
+    text_copy(job->host, sizeof job->host, host);
     job_file(engine, job);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
         job->slots[i].untold = job->slots[i].open;

@@ -3,6 +3,7 @@
 #include "daemon/engine/renew.h"
 
 #include "common/log.h"
+#include "common/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
 {
     bool checkpoints = ens->spec->checkpoint.any;
 
-    snprintf(member->reason, sizeof member->reason, "%s", out->reason);
+    text_copy(member->reason, sizeof member->reason, out->reason);
     member->not_before_ms = 0;
     if (stopped) {
         member->state = MEMBER_PENDING;
@@ -177,7 +178,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
     if (resumed != NULL)
-        snprintf(attempt.resumed, sizeof attempt.resumed, "%s", resumed);
+        text_copy(attempt.resumed, sizeof attempt.resumed, resumed);
     if (progress_take(engine, job, slot, out, &progress, &err) < 0)
         return; /* the turn is doomed, and memory rebuilt */
     next_state(ens, &member, &told, &progress, stopped || unstarted, engine_now(engine));

@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job->gone = true;
         job->unknown = false;
         job->gone_ms = engine_now(engine);
-        snprintf(job->gone_reason, sizeof job->gone_reason, "%s", status->reason);
+        text_copy(job->gone_reason, sizeof job->gone_reason, status->reason);
         break;
     case ADAPTER_JOB_UNKNOWN:
         if (job->row.state == JOB_INTENT)
@@ -215,7 +216,7 @@ static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
     q->epoch = engine->epoch;
     q->find = find;
     q->n = n;
-    snprintf(q->adapter, sizeof q->adapter, "%s", adapter->ops->name);
+    text_copy(q->adapter, sizeof q->adapter, adapter->ops->name);
     adapter->polling = true;
     adapter->poked = false;
     adapter->asked_ms = engine_now(engine);

@@ -2,7 +2,8 @@
  * run - is written a little later than it is known: most of what ends sooner is then written once, with its end. */
 #include "daemon/engine/internal.h"
 
-#include <stdio.h>
+#include "common/text.h"
+
 #include <utlist.h>
 
 #define SAVE_MS 50
@@ -48,7 +49,7 @@ static void save_slot(struct engine *engine, struct live_job *job, struct slot *
     struct member_row member = slot_member(job, slot);
     struct error err;
 
-    snprintf(attempt.host, sizeof attempt.host, "%s", job->host);
+    text_copy(attempt.host, sizeof attempt.host, job->host);
     member.state = MEMBER_RUNNING;
     store_attempt_update(engine->store, &attempt, &err);
     store_member_change(engine->store, &member, &err);

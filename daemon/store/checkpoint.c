@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#define PAGES_WORKER 1000 /* of the log: SQLite's own measure */
-#define PAGES_LOOP 4000
+#define PAGES_WORKER 2000 /* of the log: with ours, of 2 KiB, as many bytes as SQLite's own measure */
+#define PAGES_LOOP 8000
 
 struct checkpoint {
     uv_work_t work;

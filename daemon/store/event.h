@@ -17,7 +17,8 @@ struct event_filter {
     const char *kind; /* NULL: any */
 };
 
-/* `index` -1: not about a member. `detail` is a JSON object's text, as compact as jansson's, or NULL. */
+/* `index` -1: not about a member. `detail` is a JSON object's text, as compact as jansson's, or NULL. It is written with others of
+ * the same transaction, before anything is read or it is committed: only then is it known whether that could be done. */
 int store_event_put(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,
                     const char *detail, struct error *err);
 

@@ -5,6 +5,8 @@
 
 #define STORE_STATEMENTS 256 /* slots of the table; a power of two, far above the number of statements */
 
+struct store_events;
+
 struct store {
     sqlite3 *db;
     int lock_fd;
@@ -20,6 +22,8 @@ struct store {
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;
     int64_t event_made, event_owed, newest_event; /* ids: in this transaction, committed and not flushed, flushed; 0: none */
+    struct store_events *events; /* of this transaction, that are not written yet; NULL: there never were any */
+    int64_t last_job;            /* the highest id that a job was ever given; 0: not known */
     int64_t failures;
     char last_failure[256];
     struct {
@@ -37,6 +41,21 @@ int store_check_origin(struct store *store, struct error *err);
 
 /* Rows of a member state's name and a number, by state. NULL: the query could not be started. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
+
+/* The prepared statement of a literal, which is known by its address; NULL where there is no memory. */
+sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error *err);
+int store_run(struct store *store, const char *sql, struct error *err); /* one without values: 0 or -1 */
+
+/* Open the turn's transaction, where it is not open; -1: it is doomed. */
+int store_begin(struct store *store, struct error *err);
+/* Before a query: nothing may be open that was not begun. */
+int store_roll_back(struct store *store, struct error *err);
+int store_prepare_rollback(struct store *store, struct error *err); /* while there is memory for it */
+
+/* event.c: those that were put, into the database: 0, or -1 where the transaction is doomed by it; or not at all. */
+int store_events_write(struct store *store, struct error *err);
+void store_events_drop(struct store *store);
+void store_events_free(struct store *store);
 
 /* Make good at once what flush is owed: for a checkpoint, which would else not get beyond what the reader holds. */
 int store_flush_owed(struct store *store, struct error *err);

@@ -1,5 +1,7 @@
 #include "daemon/store/job.h"
 
+#include "daemon/store/internal.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -41,20 +43,33 @@ static void read_row(sqlite3_stmt *stmt, struct job_row *row)
     row->node = sqlite3_column_int64(stmt, 16);
 }
 
+/* One more than was ever given, also to jobs that are forgotten: it is in their names. */
+static int next_id(struct store *store, int64_t *id, struct error *err)
+{
+    sqlite3_stmt *stmt;
+
+    if (store->last_job == 0) {
+        stmt = store_query(store, err, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'job'), 0)", "");
+        if (stmt == NULL || store_row(store, stmt, err) < 0)
+            return -1;
+        store->last_job = sqlite3_column_int64(stmt, 0);
+        store_done(stmt);
+    }
+    *id = ++store->last_job;
+    return 0;
+}
+
 int store_job_insert(struct store *store, struct job_row *row, struct error *err)
 {
-    /* The name holds the id, which the same statement gives: one more than was ever given. */
-    if (store_exec(store, err,
-                   "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node) "
-                   "SELECT n, ?1, ?2, ?3, 'st-' || ?4 || '-' || n, 'intent', ?5, ?6, ?7, ?8 FROM (SELECT 1 + coalesce((SELECT seq "
-                   "FROM sqlite_sequence WHERE name = 'job'), 0) AS n)",
-                   "itttiimi", row->ensemble, kind_names[row->kind], row->adapter, store_instance(store), row->size,
-                   row->created_ms, row->pilot, row->node) < 0)
-        return -1;
-    row->id = store_last_id(store);
-    row->state = JOB_INTENT;
+    if (next_id(store, &row->id, err) < 0)
+        return store_doom(store, err);
     snprintf(row->name, sizeof row->name, "st-%s-%lld", store_instance(store), (long long)row->id);
-    return 0;
+    row->state = JOB_INTENT;
+    return store_exec(store, err,
+                      "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node) VALUES (?1, ?2, ?3, "
+                      "?4, ?5, 'intent', ?6, ?7, ?8, ?9)",
+                      "iitttiimi", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size,
+                      row->created_ms, row->pilot, row->node);
 }
 
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)

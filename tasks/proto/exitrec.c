@@ -2,9 +2,9 @@
 
 #include "common/files.h"
 #include "common/jsonx.h"
+#include "common/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const outcome_names[] = {
@@ -20,7 +20,7 @@ const char *exitrec_outcome_name(enum exitrec_outcome outcome)
 }
 
 /* A text cut to size may end within a character, which JSON would refuse as a whole. */
-static json_t *text_json(const char *text)
+static json_t *cut_json(const char *text)
 {
     for (size_t len = strlen(text), cut = 0; cut < 4 && cut <= len; cut++) {
         json_t *value = json_stringn(text, len - cut);
@@ -35,9 +35,9 @@ json_t *exitrec_json(const struct exitrec *rec)
 {
     json_t *json = json_pack(
         "{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job, "id", rec->id, "host",
-        text_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome", outcome_names[rec->outcome], "exit_code",
+        cut_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome", outcome_names[rec->outcome], "exit_code",
         rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code), "signal",
-        rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", text_json(rec->reason), "user_seconds",
+        rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", cut_json(rec->reason), "user_seconds",
         rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
 
     if (rec->late)
@@ -71,7 +71,7 @@ static int take_text(const json_t *obj, const char *key, char *out, size_t size,
     if (!json_is_string(value))
         return error_at(err, "exitrec_invalid", jsonx_pointer((char[256]){0}, 256, "", key),
                         "\"%s\" must be a string, not %s", key, jsonx_type_name(value));
-    snprintf(out, size, "%s", json_string_value(value));
+    text_copy(out, size, json_string_value(value));
     return 0;
 }
 
@@ -83,7 +83,7 @@ static int take_name(const json_t *obj, const char *key, char out[64], struct er
         return -1;
     if (strlen(text) > 63)
         return error_at(err, "exitrec_invalid", jsonx_pointer((char[256]){0}, 256, "", key), "\"%s\" is too long", key);
-    snprintf(out, 64, "%s", text);
+    text_copy(out, 64, text);
     return 0;
 }
 
@@ -140,7 +140,7 @@ int exitrec_read(const char *path, struct exitrec *rec, struct error *err)
 int job_ended_write(const char *path, const struct job_ended *ended, struct error *err)
 {
     json_t *value = json_pack("{s:i, s:f, s:o}", "version", 1, "time", ended->time, "reason",
-                              text_json(ended->reason));
+                              cut_json(ended->reason));
     int rc = file_write_json(path, value, 0600, err);
     int saved = errno;
 

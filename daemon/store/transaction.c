@@ -1,0 +1,161 @@
+/* Transactions, and what of them is on the disk: the one of a loop turn, and what the reader holds meanwhile. */
+#include "daemon/store/internal.h"
+
+#include "common/log.h"
+#include "daemon/store/gather.h"
+
+static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
+static const char hold_sql[] = "BEGIN", look_sql[] = "SELECT 1 FROM meta LIMIT 1";
+
+bool store_dirty(const struct store *store)
+{
+    return store->in_transaction;
+}
+
+int store_doom(struct store *store, const struct error *err)
+{
+    store->in_transaction = true; /* also where none was begun: the turn must learn of it at its commit */
+    if (!store->doomed) {
+        store->doomed = true;
+        store->why = *err;
+    }
+    return -1;
+}
+
+int store_prepare_rollback(struct store *store, struct error *err)
+{
+    return store_prepared(store, rollback_sql, err) != NULL ? 0 : -1;
+}
+
+/* A rollback can fail, too (no memory); until it has been made up for, reads would show what was never committed. And where a
+ * fault of a read has made SQLite let go of what a reader holds, they would show what is not flushed. */
+int store_roll_back(struct store *store, struct error *err)
+{
+    if (store->held && sqlite3_get_autocommit(store->db))
+        return error_set(err, "store_io", "it is not known yet what of %s is on the disk", store->path);
+    if (store->held)
+        return 0;
+    if (store->in_transaction || sqlite3_get_autocommit(store->db)) /* a full disk may have rolled it back already */
+        return 0;
+    return store_run(store, rollback_sql, err);
+}
+
+int store_begin(struct store *store, struct error *err)
+{
+    if (!store->in_transaction) {
+        if (store_roll_back(store, err) < 0 || store_run(store, begin_sql, err) < 0)
+            return store_doom(store, err);
+        store->in_transaction = true;
+    }
+    if (!store->doomed && sqlite3_get_autocommit(store->db)) {
+        /* SQLite itself rolled back after a fault, perhaps of a read: what follows would be committed without what was before */
+        error_set(err, "store_io", "the changes of this turn were rolled back: %s", sqlite3_errmsg(store->db));
+        return store_doom(store, err);
+    }
+    if (store->doomed) {
+        *err = store->why;
+        return -1;
+    }
+    return 0;
+}
+
+void store_defer_flush(struct store *store, bool defer)
+{
+    store->defer = defer;
+}
+
+bool store_owes_flush(const struct store *store)
+{
+    return store->log != NULL && gather_owes(store->log);
+}
+
+int store_flush(struct store *store, struct error *err)
+{
+    int rc = gather_flush(store->log);
+
+    return rc == SQLITE_OK ? 0 : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
+}
+
+/* Keep what is committed now in the reader's sight, whatever is committed next: false where that is not possible. */
+static bool hold(struct store *reader)
+{
+    struct error err;
+    sqlite3_stmt *look;
+
+    if (store_roll_back(reader, &err) < 0 || store_run(reader, hold_sql, &err) < 0)
+        return false;
+    look = store_prepared(reader, look_sql, &err);
+    reader->held = look != NULL && sqlite3_step(look) == SQLITE_ROW; /* it is the first look that says what is seen */
+    sqlite3_reset(look);
+    if (!reader->held)
+        store_roll_back(reader, &err); /* or before its next query */
+    return reader->held;
+}
+
+static void let_go(struct store *reader)
+{
+    struct error err;
+
+    if (reader == NULL || !reader->held)
+        return;
+    reader->held = false;
+    store_roll_back(reader, &err); /* likewise */
+}
+
+void store_flushed(struct store *store)
+{
+    gather_settle(store->log);
+    let_go(store->reader);
+    if (store->event_owed != 0)
+        store->newest_event = store->event_owed;
+    store->event_owed = 0;
+}
+
+int store_flush_owed(struct store *store, struct error *err)
+{
+    if (!store_owes_flush(store))
+        return 0;
+    if (store_flush(store, err) < 0)
+        return -1;
+    store_flushed(store);
+    return 0;
+}
+
+static int commit(struct store *store, struct error *err)
+{
+    int rc;
+
+    if (store->defer && store->log == NULL)
+        store->log = gather_log(store->db);
+    if (!store->defer || store->log == NULL || (store->reader != NULL && !hold(store->reader)))
+        return store_run(store, commit_sql, err);
+    gather_defer(store->log, true);
+    rc = store_run(store, commit_sql, err);
+    gather_defer(store->log, false);
+    if (rc < 0 || !store_owes_flush(store))
+        let_go(store->reader);
+    return rc;
+}
+
+int store_commit(struct store *store, struct error *err)
+{
+    struct error rest;
+
+    if (!store->in_transaction)
+        return 0;
+    if (!store->doomed && store_events_write(store, &rest) == 0 && commit(store, &store->why) == 0) {
+        store->in_transaction = false;
+        if (store->event_made != 0)
+            *(store_owes_flush(store) ? &store->event_owed : &store->newest_event) = store->event_made;
+        store->event_made = 0;
+        return 0;
+    }
+    store->in_transaction = false;
+    store->doomed = false;
+    store->event_made = store->last_job = 0;
+    store_events_drop(store);
+    *err = store->why;
+    if (store_roll_back(store, &rest) < 0)
+        log_error("%s", rest.text);
+    return -1;
+}
