@@ -52,7 +52,7 @@ member_of() { # RUN INDEX COMMAND...
 	local run=$1 index=$2
 	shift 2
 	STRETTO_STREAM=$run/stream STRETTO_STREAM_KEY=00000000000000ff STRETTO_ENSEMBLE=9 STRETTO_MEMBER=$index \
-		STRETTO_DEADLINE=$(($(date +%s) + 90)) STRETTO_ATTEMPT=1 STRETTO_SEED=11 STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
+		STRETTO_DEADLINE=$(($(date +%s) + 90 * PATIENCE)) STRETTO_ATTEMPT=1 STRETTO_SEED=11 STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
 		STRETTO_PARAMS=$(jq -nc --argjson m "$index" '{p: ($m * 1.5), q: (-$m), name: "x"}') "$@"
 }
 over() { # RUN: no more members come

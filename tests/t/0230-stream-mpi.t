@@ -32,7 +32,7 @@ member_of() { # RUN INDEX COMMAND...
 	local run=$1 index=$2
 	shift 2
 	STRETTO_STREAM=$run/stream STRETTO_STREAM_KEY=00000000000000ff STRETTO_ENSEMBLE=9 STRETTO_MEMBER=$index \
-		STRETTO_DEADLINE=$(($(date +%s) + 60)) STRETTO_ATTEMPT=1 STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
+		STRETTO_DEADLINE=$(($(date +%s) + 60 * PATIENCE)) STRETTO_ATTEMPT=1 STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
 		STRETTO_PARAMS=$(jq -nc --argjson m "$index" '{p: ($m * 1.5), q: (-$m), name: "x"}') "$@"
 }
 configure_run() { # RUN MEMBERS
@@ -73,7 +73,7 @@ for mpi in "${mpis[@]}"; do
 		skip "no Fortran for $cc"
 	fi
 	on() { # PROCESSES COMMAND...
-		timeout 100 "$launcher" -n "$@" </dev/null
+		timeout $((100 * PATIENCE)) "$launcher" -n "$@" </dev/null
 	}
 
 	status_is 0 "$cc: idle" on 3 ./stream-mpi 5

@@ -11,7 +11,7 @@ unset STRETTO_NTASKS STRETTO_STREAM
 heat() { # PROCESSES OPTION...
 	local n=$1
 	shift
-	timeout 60 "$STRETTO_MPIEXEC" -n "$n" heat2d "$@" </dev/null
+	timeout $((60 * PATIENCE)) "$STRETTO_MPIEXEC" -n "$n" heat2d "$@" </dev/null
 }
 error_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/out"; }
 between() { awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(x >= low && x <= high) }'; }

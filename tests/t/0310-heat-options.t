@@ -10,7 +10,7 @@ unset STRETTO_NTASKS STRETTO_STREAM
 refused() { # STATUS REGEX COMMAND...
 	local status=$1 regex=$2
 	shift 2
-	status_is "$status" "refused: ${*: -2}" timeout 30 "$@"
+	status_is "$status" "refused: ${*: -2}" timeout $((30 * PATIENCE)) "$@"
 	like "$(tail -n 1 err)" "$regex" "the reason is the last line"
 	is "$(grep -c "^heat2d: " err)" 1 "and the only one of its own"
 }
@@ -29,13 +29,13 @@ refused 1 'cannot write no/such/x.npy: No such file' heat2d --output no/such/x.n
 refused 1 'did not converge: relative residual .* after 2 iterations' heat2d --output x.npy --west 500 --max-iterations 2
 is "$(ls x.npy* 2>/dev/null)" "" "a failed run leaves no output"
 
-status_is 2 "two processes refuse together" timeout 30 "$STRETTO_MPIEXEC" -n 2 heat2d --grid 0
+status_is 2 "two processes refuse together" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 2 heat2d --grid 0
 is "$(grep -c 'heat2d: --grid wants' err)" 1 "and one speaks for both"
-status_is 1 "more processes than points" timeout 30 "$STRETTO_MPIEXEC" -n 3 heat2d --grid 2
+status_is 1 "more processes than points" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 3 heat2d --grid 2
 like "$(cat err)" '3 processes cannot share a grid of 2 x 2' "is told"
 
 # A launcher of another MPI makes two worlds of one; here there is no launcher at all, which looks the same inside.
 export STRETTO_NTASKS=2
 refused 1 'started as 2 processes \(STRETTO_NTASKS\), but the MPI world has 1: .*launcher' heat2d --grid 8
-status_is 0 "a world of the right size is taken" timeout 30 "$STRETTO_MPIEXEC" -n 2 heat2d --grid 8 --steps 2
+status_is 0 "a world of the right size is taken" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 2 heat2d --grid 8 --steps 2
 done_testing

@@ -6,7 +6,7 @@
 export PATH=$builddir/examples/heat:$PATH PYTHONPATH=$builddir/python
 unset STRETTO_NTASKS STRETTO_STREAM
 
-python() { timeout 60 "$STRETTO_PYTHON" -; }
+python() { timeout $((60 * PATIENCE)) "$STRETTO_PYTHON" -; }
 
 ok "scale: the range becomes [-1, 1], and comes back" python <<'PY'
 import torch

@@ -11,7 +11,7 @@ raw() { curl -s -m 60 --unix-socket "$SOCKET" -o "$T/body" -w '%{http_code}' "$@
 is "$(stat -c %a "$SOCKET") $(stat -c %a "$STATE")" "600 700" "the socket is for its owner alone"
 
 # A path of its own: too long, taken by a file, taken by another daemon, left by a dead one.
-listen() { timeout 20 strettod --state-dir "$T/other" --listen "$1"; }
+listen() { timeout $((20 * PATIENCE)) strettod --state-dir "$T/other" --listen "$1"; }
 status_is 1 "a socket path that is too long is refused" listen "unix:$T/$(printf 'x%.0s' {1..100})"
 like "$(cat "$T/err")" 'has 1 to 107 bytes' "with the reason"
 echo precious >"$T/file"

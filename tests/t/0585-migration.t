@@ -70,7 +70,7 @@ ok "a new database needs no copy" test ! -e "$T/fresh/stretto.db.v1"
 
 sqlite3 "$STATE/stretto.db" 'PRAGMA user_version = 4711'
 before=$(sha256sum <"$STATE/stretto.db")
-status_is 1 "a newer database is refused" timeout 20 strettod --state-dir "$STATE"
+status_is 1 "a newer database is refused" timeout $((20 * PATIENCE)) strettod --state-dir "$STATE"
 like "$(tail -n 1 "$T/err")" 'schema version 4711.*store_newer' "it says why"
 is "$(sha256sum <"$STATE/stretto.db")" "$before" "and not touched"
 

@@ -129,7 +129,7 @@ elif what == "flood":  # N [TARGET]: N that stay, and what the next one is told
     print(answer.split()[1].decode(), json.loads(answer[answer.index(b"{"):])["code"], flush=True)
     sys.stdin.read()
 X
-sse() { timeout 100 python3 "$T/sse.py" "$SOCKET" "$@"; }
+sse() { timeout $((100 * PATIENCE)) python3 "$T/sse.py" "$SOCKET" "$@"; }
 page() { api GET "/v1/events?limit=1000$1" | jq -c -S '.events[]'; }
 spec() { # COUNT COMMAND WIDTH
 	jq -n --argjson n "$1" --arg c "$2" --argjson w "$3" \

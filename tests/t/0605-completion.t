@@ -31,7 +31,7 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(5); print("up",
 	"$T/hang.sock" >hang.out &
 hanging=$!
 wait_for 10 'grep -q up hang.out'
-status_is 0 "a daemon that hangs is given up" timeout 20 stretto --url "unix:$T/hang.sock" __complete status ''
+status_is 0 "a daemon that hangs is given up" timeout $((20 * PATIENCE)) stretto --url "unix:$T/hang.sock" __complete status ''
 is "$(cat out)" "" "and says nothing"
 kill $hanging
 wait $hanging 2>/dev/null

@@ -7,7 +7,7 @@ start_daemon --config "$T/config.json"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 running() { api GET "/v1/ensembles/$ID" | jq .members.running; }
 
-status_is 1 "a second daemon on the state directory is refused" timeout 20 "$builddir/strettod" --state-dir "$STATE" \
+status_is 1 "a second daemon on the state directory is refused" timeout $((20 * PATIENCE)) "$builddir/strettod" --state-dir "$STATE" \
 	--listen "unix:$T/other.sock"
 like "$(cat "$T/err")" 'another strettod' "and told why"
 

@@ -4,7 +4,7 @@
 echo '{"keep_output": "failed", "keep_output_for": "1s"}' >"$T/failed.json"
 echo '{"keep_output": "none", "keep_output_for": "1s"}' >"$T/none.json"
 echo '{"keep_output": "some"}' >"$T/wrong.json"
-status_is 1 "what is no such word is refused" timeout 20 strettod --state-dir "$STATE" --config "$T/wrong.json"
+status_is 1 "what is no such word is refused" timeout $((20 * PATIENCE)) strettod --state-dir "$STATE" --config "$T/wrong.json"
 like "$(cat "$T/err")" '"some" is not one of all, failed, none.*/keep_output' "with the place"
 
 submit() { api POST /v1/ensembles "$(jq -n --arg s "$1" --argjson w "${2:-4}" '{name: "k", width: $w, members: {command: ["sh", "-c", $s],
