@@ -128,10 +128,11 @@ tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_checkpoint_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_turn_SOURCES = tests/unit/test_turn.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
+tests_unit_test_turn_SOURCES = tests/unit/test_turn.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h tests/sim/memory.c tests/sim/memory.h
 tests_unit_test_turn_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_turn_LDADD = libdaemon.la $(unit_libs)
-faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
+faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h \
+	tests/sim/memory.c tests/sim/memory.h
 tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c $(faulty_store)
 tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_LDADD = libdaemon.la $(unit_libs)

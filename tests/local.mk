@@ -100,7 +100,7 @@ clean-fuzz:
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_engine_sim
-sim_sources = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/family.c tests/sim/memory.c tests/sim/runners.c tests/sim/scheduler.c \
+sim_sources = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/family.c tests/sim/memory.c tests/sim/memory.h tests/sim/runners.c tests/sim/scheduler.c \
 	tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
 tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h $(sim_sources)
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)

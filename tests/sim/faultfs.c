@@ -1,6 +1,7 @@
 #include "tests/sim/faultfs.h"
 
 #include "common/xalloc.h"
+#include "tests/sim/memory.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -429,17 +430,21 @@ static void *memory_realloc(void *p, int size)
     return strikes(FAULT_MALLOC) ? NULL : memory.xRealloc(p, size);
 }
 
-int faultfs_install(void)
+int faultfs_install(bool watched)
 {
-    sqlite3_mem_methods failing;
+    sqlite3_mem_methods now, failing;
 
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK)
+    sim_memory(watched);
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &now) != SQLITE_OK)
         return -1;
-    failing = memory;
+    if (now.xMalloc == memory_malloc)
+        return 0;
+    memory = failing = now;
     failing.xMalloc = memory_malloc;
     failing.xRealloc = memory_realloc;
     if (sqlite3_config(SQLITE_CONFIG_MALLOC, &failing) != SQLITE_OK)
         return -1;
+    sqlite3_vfs_unregister(&vfs);
     below = sqlite3_vfs_find(NULL);
     if (below == NULL)
         return -1;

@@ -16,8 +16,9 @@ enum faultfs_kind {
     FAULT_POWER,  /* a write, truncation, sync or deletion is never made, and nothing after it works */
 };
 
-/* Before anything else is asked of SQLite: becomes its default VFS and allocator. 0 or -1. */
-int faultfs_install(void);
+/* Before anything else is asked of SQLite: becomes its default VFS and allocator. Again at any time without an open database,
+ * to have SQLite's memory watched by the sanitizer or not (memory.h). 0 or -1. */
+int faultfs_install(bool watched);
 
 /* From now on, the n-th call (from 1 on) of the kind fails, and so do those after it, `times` in all. */
 void faultfs_arm(enum faultfs_kind kind, int64_t n, int64_t times);

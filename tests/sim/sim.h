@@ -32,10 +32,6 @@ struct sim_faults {
 
 struct sim;
 
-/* Where SQLite's memory comes from, until the next call: watched by the sanitizer, or not, which is quicker. With no database
- * open. Where nothing is sanitized it does nothing. */
-void sim_memory(bool watched);
-
 struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir);
 void sim_destroy(struct sim *sim);
 void sim_remove_state(const char *state_dir); /* the files in it */

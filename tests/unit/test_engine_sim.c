@@ -6,6 +6,7 @@
  * run elsewhere; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
 #include "common/files.h"
 #include "common/log.h"
+#include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
 #include "tests/unit/unit.h"
 
@@ -414,15 +415,6 @@ static void no_schedule_breaks_a_promise(void **state)
         failed += status != 0;
     assert_int_equal(failed, 0);
 }
-
-#ifdef __SANITIZE_ADDRESS__
-/* Most of the time would go into where what was allocated. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "malloc_context_size=2:quarantine_size_mb=8";
-}
-#endif
 
 int main(void)
 {

@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "daemon/engine/internal.h"
 #include "daemon/store/internal.h"
+#include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
 #include "tests/unit/unit.h"
 

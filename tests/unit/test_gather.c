@@ -86,7 +86,7 @@ int main(void)
     };
 
     log_init("gather", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
-    if (faultfs_install() < 0)
+    if (faultfs_install(true) < 0)
         return 99;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,7 +251,7 @@ int main(void)
         WITH_ALL(changes_close_upon_each_other_share_commits),
     };
 
-    if (faultfs_install() < 0)
+    if (faultfs_install(true) < 0)
         return 99;
     alarm(60); /* what is never told would be waited for for ever */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,9 @@
+/* SQLite's memory, in tests that would take twice as long if all of it were watched by a sanitizer. */
+#ifndef TESTS_SIM_MEMORY_H
+#define TESTS_SIM_MEMORY_H
+#include <stdbool.h>
+
+/* Where SQLite's memory comes from, until the next call: watched by the sanitizer, or not, which is quicker. With no database
+ * open. Ends the program where some that was not watched has not been given back. */
+void sim_memory(bool watched);
+#endif
