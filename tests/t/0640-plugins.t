@@ -21,7 +21,7 @@ for header in "$prefix"/include/stretto/*.h; do
 done
 
 # Without what a sanitized daemon is started with, which makes each start of Python a slow one.
-printf '#!/bin/sh\nunset LD_PRELOAD\nexec python3 %s "$@"\n' "$srcdir/tests/t/toy-batch" >"$T/bin/toy-batch"
+printf '#!/bin/sh\nunset LD_PRELOAD\nexec python3 -IS %s "$@"\n' "$srcdir/tests/t/toy-batch" >"$T/bin/toy-batch"
 chmod +x "$T/bin/toy-batch"
 PATH=$T/bin:$PATH
 serve() { # SOCKET SLOTS
