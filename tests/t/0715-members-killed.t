@@ -8,9 +8,11 @@ TEST_LIMIT=300
 
 MEMBERS=24 STEPS=60 KILLS=9
 SAMPLES=$((MEMBERS * STEPS))
-# a grid that takes a while, so that a kill finds somebody in the middle
+# A grid that takes a while, so that a kill finds somebody in the middle. Each sample is drawn once: from a reservoir it would train
+# all the while, which takes a processor and shows nothing here.
 jq ".members.parameters.count = $MEMBERS | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
-	| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end) | .training.fields.temperature.shape = [64, 64]" \
+	| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end) | .training.fields.temperature.shape = [64, 64] |
+	.training.buffer.policy = \"fifo\"" \
 	"$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
 echo '{"adapters": {"local": {"slots": 3}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
@@ -20,7 +22,12 @@ db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 
 # pids of the processes called NAME that this test started; members_own: of its members alone, since the training runs a
 # heat2d, too, for what it validates with
-mine() { left_behind | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"; done; }
+mine() {
+	local pid name
+	left_behind | while read -r pid; do
+		{ read -r name <"/proc/$pid/comm"; } 2>/dev/null && [ "$name" = "$1" ] && echo "$pid"
+	done
+}
 members_own() { mine "$1" | while read -r pid; do ! grep -q -s -z '^STRETTO_MEMBER=' "/proc/$pid/environ" || echo "$pid"; done; }
 # The training is spared: who it is must be known before anything is killed.
 training_runner() { jq .pid "$RUN/jobs/$(db "SELECT name FROM job WHERE ensemble = $ID AND kind = 'training'")/claim.json"; }

@@ -31,7 +31,7 @@ if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	jq ".members.parameters.count = $MEMBERS | .members.retries = 50
 		| .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
 		| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end)
-		| .training.fields.temperature.shape = [64, 64]" "$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
+		| .training.fields.temperature.shape = [64, 64] | .training.buffer.policy = \"fifo\"" "$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
 	start_daemon --config "$T/config.json"
 	ID=$(submit "$T/spec.json")
 	is "$(db "SELECT kind FROM job WHERE id = 1")" training "the first job is the training's, which is spared"
