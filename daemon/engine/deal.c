@@ -204,7 +204,8 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
     if (ens->training != NULL)
         enter_trainings(engine, ens, dispatch_training_is_due(engine, ens));
     first = next_to_train(ens->adapter);
-    if (first != NULL && first != ens && ens->in_flight == 0) /* it may have waited for the last of these */
+    /* it may have waited for the last of these; where it still does, touching it would never end: it may touch this one */
+    if (first != NULL && first != ens && ens->in_flight == 0 && deal_may_train(engine, first))
         engine_touch(engine, first);
     if (ens->allocation != NULL || !dispatch_wants(ens, engine_now(engine))) { /* pilots have places of their own */
         leave(ens);
