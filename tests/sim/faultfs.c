@@ -432,14 +432,13 @@ static void *memory_realloc(void *p, int size)
 
 int faultfs_install(bool watched)
 {
-    sqlite3_mem_methods now, failing;
+    sqlite3_mem_methods failing;
 
-    sim_memory(watched);
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &now) != SQLITE_OK)
-        return -1;
-    if (now.xMalloc == memory_malloc)
+    if (!sim_memory(watched) && memory.xMalloc != NULL)
         return 0;
-    memory = failing = now;
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK)
+        return -1;
+    failing = memory;
     failing.xMalloc = memory_malloc;
     failing.xRealloc = memory_realloc;
     if (sqlite3_config(SQLITE_CONFIG_MALLOC, &failing) != SQLITE_OK)

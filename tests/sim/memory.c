@@ -63,7 +63,7 @@ static void plain_shutdown(void *data)
 {
 }
 
-void sim_memory(bool watched)
+bool sim_memory(bool watched)
 {
     static const sqlite3_mem_methods plain = {plain_malloc, plain_free, plain_realloc, plain_size, plain_roundup, plain_init,
                                               plain_shutdown, NULL};
@@ -77,6 +77,7 @@ void sim_memory(bool watched)
     if (usual.xMalloc == NULL)
         sqlite3_config(SQLITE_CONFIG_GETMALLOC, &usual);
     sqlite3_config(SQLITE_CONFIG_MALLOC, watched ? &usual : &plain);
+    return true;
 }
 
 /* Most of the rest of the time would go into where what was allocated. */
@@ -88,8 +89,9 @@ const char *__asan_default_options(void)
 
 #else
 
-void sim_memory(bool watched)
+bool sim_memory(bool watched)
 {
+    return false;
 }
 
 #endif
