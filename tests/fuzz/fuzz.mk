@@ -2,7 +2,7 @@
 #   make -f SRCDIR/tests/fuzz/fuzz.mk SRCDIR=… BUILDDIR=…       into BUILDDIR/tests/fuzz
 CLANG = $(if $(shell command -v ccache),ccache )clang
 OUT = $(BUILDDIR)/tests/fuzz
-PACKAGES = libuv libmicrohttpd gnutls sqlite3 jansson libzmq libsodium libxxhash expat
+PACKAGES = libuv libmicrohttpd gnutls libcurl sqlite3 jansson libzmq libsodium libxxhash expat
 names := $(patsubst $(SRCDIR)/tests/fuzz/fuzz_%.c,%,$(wildcard $(SRCDIR)/tests/fuzz/fuzz_*.c))
 folders := common tasks/proto scheduler-adapters daemon daemon/engine daemon/rundir daemon/spec daemon/store api
 sources := $(filter-out daemon/main.c daemon/app.c scheduler-adapters/template.c,$(foreach f,$(folders),\
