@@ -1,8 +1,8 @@
 #include "scheduler-adapters/answers.h"
 
-#include "common/text.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct entry {
@@ -109,7 +109,7 @@ void answers_submit(struct answers *q, adapter_submit_cb *cb, void *arg, enum ad
     struct entry *e = add(q, arg, answer, err);
 
     e->submit = cb;
-    text_copy(e->scheduler_id, sizeof e->scheduler_id, scheduler_id ? scheduler_id : "");
+    snprintf(e->scheduler_id, sizeof e->scheduler_id, "%s", scheduler_id ? scheduler_id : "");
 }
 
 void answers_poll(struct answers *q, adapter_poll_cb *cb, void *arg, enum adapter_answer answer,

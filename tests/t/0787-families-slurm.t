@@ -35,6 +35,15 @@ one() {
 	wait_for 30 "squeue -h -t $1 -p main,yield -o %j | grep -q ^st-" >&2 || return 1
 	squeue -h -t "$1" -p main,yield -o '%i %j' | awk '$2 ~ /^st-/ { print $1 }' | shuf -n 1
 }
+# busy: one that runs, and whose program has come as far as to compute: before, it would die of a signal that it is to be warned by
+busy() {
+	local name dir
+	for name in $(squeue -h -t R -p main,yield -o %j | grep '^st-' | shuf); do
+		dir=$(jq -r '.tasks[0].dir' "$STATE"/run/e*/jobs/"$name"/job.json 2>/dev/null)
+		[ -s "$dir/stdout" ] && squeue -h -n "$name" -o %i && return 0
+	done
+	return 1
+}
 # others SECONDS: a job that puts all of theirs out, and stays
 others() { sbatch --parsable --no-requeue -p high -N 2 -n 8 -J other --wrap "sleep $1" -o /dev/null; }
 interrupt() { # KIND
@@ -43,7 +52,7 @@ interrupt() { # KIND
 	preempted) one R >/dev/null && others 0.1 >/dev/null ;;
 	cancelled) id=$(one R) && scancel "$id" ;;
 	signalled) id=$(one R) && scancel --full --signal=TERM "$id" ;;
-	warned) id=$(one R) && scancel --batch --signal=USR1 "$id" ;;
+	warned) id=$(busy) && scancel --batch --signal=USR1 "$id" ;;
 	waiting) # one that has not begun
 		other=$(others 60)
 		id=$(one PD) && scancel "$id"

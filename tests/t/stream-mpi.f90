@@ -60,7 +60,7 @@ program member
       call stream%send(particles, step, p(:, 1:n))
     end if
   end do
-  if (stream%time_left() > 61) error stop 'there is a limit'
+  if (stream%time_left() > 1d6) error stop 'there is a limit'
   if (rank == 0) print '(a)', trim(merge('active', 'idle  ', stream%active()))
   call stream%close()
   call MPI_Finalize(ierr)
