@@ -66,6 +66,7 @@ descriptors() { find "/proc/$DAEMON_PID/fd" -mindepth 1 | wc -l; }
 hold() { # NAME ARGUMENT...
 	local name=$1
 	shift
+	rm -f "$T/$name" # of one before of that name
 	python3 "$T/hold.py" "$PORT" "$@" <"$T/hold" >"$T/$name" 2>"$T/$name.err" &
 	HOLDER=$!
 	exec 9>"$T/hold"

@@ -268,9 +268,9 @@ cat >"$T/spec.json" <<'X'
 X
 id=$(submit "$T/spec.json")
 wait_for 20 'api GET /v1/ensembles/'"$id"'/members/0 | jq -e ".attempts | length == 1"'
-curl -s -N -m 60 --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members/0/stdout?follow=1" >"$T/followed" &
+curl -s -N -m 60 --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members/0/stdout?follow=1" >"$T/followed.on" &
 follow=$!
-wait_for 20 'grep -q on "$T/followed"'
+wait_for 20 'grep -q on "$T/followed.on"'
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends while clients listen and follow"
 rc=0

@@ -24,6 +24,7 @@ while True:
 PY
 
 listen() { # NAME: told.out gets what comes
+	rm -f told.out # that of the one before says "bound", too
 	python3 listen.py "$1" "$SOCKET" >told.out 2>&1 &
 	listener=$!
 	wait_for 10 'grep -q bound told.out'

@@ -25,6 +25,7 @@ printf '#!/bin/sh\nunset LD_PRELOAD\nexec python3 -IS %s "$@"\n' "$srcdir/tests/
 chmod +x "$T/bin/toy-batch"
 PATH=$T/bin:$PATH
 serve() { # SOCKET SLOTS
+	rm -f "$1.log"
 	python3 "$srcdir/tests/t/toy-batch" "$1" serve "$2" >"$1.log" 2>&1 &
 	servers="${servers:-} $!"
 	wait_for 10 "grep -q serving '$1.log'"

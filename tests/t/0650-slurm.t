@@ -64,7 +64,7 @@ refused() { # NAME FILTER REASON
 }
 before=$(slurm_jobs | grep -c PENDING)
 refused "no such queue" '.members.resources.queue = "nope"' 'Invalid partition name'
-refused "too much time" '.members.resources.walltime = "2h"' PartitionTimeLimit
+refused "too much time" '.members.resources.walltime = "2h"' 'Partition(TimeLimit|Config)'
 refused "too many nodes" '.members.resources.nodes = 3' 'PartitionConfig|PartitionNodeLimit'
 refused "too many CPUs" '.members.resources.tasks = 1000' 'PartitionConfig|node configuration'
 refused "no such GPU" '.members.resources.gpus = 1' 'generic resource'

@@ -34,6 +34,7 @@ restd_start_tcp() {
 }
 # proxy_start UPSTREAM: tests/slurm/rest-proxy at $T/proxy.sock
 proxy_start() {
+	rm -f "$T/proxy.out" # of one before: its "ready" would be taken for this one's
 	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/slurm/rest-proxy" "$T" "$1" >"$T/proxy.out" 2>&1 </dev/null &
 	PROXY_PID=$!
 	wait_for 30 "grep -q ready '$T/proxy.out'" || bail "the proxy did not start: $(cat "$T/proxy.out")"
