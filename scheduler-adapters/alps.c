@@ -41,9 +41,10 @@ static int64_t find_end(void)
 
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *text = getenv(variables[i]);
+        size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
 
-        if (text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12)
-            return strtoll(text, NULL, 10); /* Cobalt's may have a fraction */
+        if (digits > 0 && digits < 12 && (text[digits] == '\0' || text[digits] == '.')) /* Cobalt's may have a fraction */
+            return strtoll(text, NULL, 10);
     }
     return 0;
 }
