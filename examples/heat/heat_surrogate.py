@@ -43,6 +43,7 @@ def parser(prog, description):
     p.add_argument("--halvings", type=int, default=5, help="of the learning rate over the ensemble (%(default)s)")
     p.add_argument("--steps", type=positive, default=100, help="time steps of a member (%(default)s)")
     p.add_argument("--dt", type=float, help="length of a time step, where the members are given one")
+    p.add_argument("--substeps", type=positive, help="of a time step, where the members are given them")
     p.add_argument("--low", type=float, default=100.0, help="lowest temperature of the ensemble, in K (%(default)s)")
     p.add_argument("--high", type=float, default=500.0, help="highest temperature of the ensemble, in K (%(default)s)")
     p.add_argument("--validation-members", type=positive, default=10, help="members never trained on (%(default)s)")
@@ -156,7 +157,8 @@ def held_out_of(rx, options, scale, grid):
     """Rank 0's members to validate with; nothing on the others."""
     if rx.rank != 0:
         return contextlib.nullcontext()
-    return HeldOut(rx.parameters, options.validation_members, scale, grid, options.dt, options.validation_seed)
+    return HeldOut(rx.parameters, options.validation_members, scale, grid, options.dt, options.substeps,
+                   options.validation_seed)
 
 
 def train(rx, options, batches=stream_batches):

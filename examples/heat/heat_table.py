@@ -37,6 +37,8 @@ def parse(argv):
     p.add_argument("--gap", type=float, default=10.0, help="seconds between two waves (%(default)s)")
     p.add_argument("--steps", type=int, default=100, help="time steps of a member (%(default)s)")
     p.add_argument("--grid", type=int, default=32, help="points in each direction (%(default)s)")
+    p.add_argument("--substeps", type=int, default=1, help="of the solver in a time step: more make slower members "
+                   "(%(default)s)")
     p.add_argument("--capacity", type=int, default=6000, help="samples in a rank's buffer (%(default)s)")
     p.add_argument("--threshold", type=int, default=1000, help="samples below which nothing is drawn (%(default)s)")
     p.add_argument("--seeds", type=numbers, default=[1, 2, 3], help="of parameters, buffers and weights (1,2,3)")
@@ -68,7 +70,8 @@ class Experiment:
 
     def members(self, seed, more=()):
         o = self.options
-        command = ["taskset", "-c", self.member_cpus, "heat2d", "--grid", str(o.grid), "--steps", str(o.steps), *more]
+        command = ["taskset", "-c", self.member_cpus, "heat2d", "--grid", str(o.grid), "--steps", str(o.steps),
+                   "--substeps", str(o.substeps), *more]
         for name, option in SOLVER_OPTIONS.items():
             command += [option, "{%s}" % name]
         return {"command": command, "env": {"OMP_NUM_THREADS": "1"}, "resources": {"walltime": "10m"}, "retries": 0,
@@ -76,8 +79,8 @@ class Experiment:
 
     def training(self, module, seed):
         o = self.options
-        return ["taskset", "-c", self.training_cpus, sys.executable, "-m", module, "--steps", str(o.steps), "--hidden",
-                str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--seed", str(seed),
+        return ["taskset", "-c", self.training_cpus, sys.executable, "-m", module, "--steps", str(o.steps),
+                "--substeps", str(o.substeps), "--hidden", str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--seed", str(seed),
                 "--report-every", str(o.report_every),
                 "--validate-every", str(o.validate_every), "--validation-members", str(o.validation_members)]
 

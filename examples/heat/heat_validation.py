@@ -16,10 +16,12 @@ def draw(names, members, low, high, seed):
     return numpy.random.default_rng(seed).uniform(low, high, (members, len(names)))
 
 
-def solver_command(solver, names, row, grid, steps, dt, output):
+def solver_command(solver, names, row, grid, steps, dt, substeps, output):
     command = [solver, "--grid", str(grid), "--steps", str(steps), "--output", output]
     if dt is not None:
         command += ["--dt", repr(dt)]
+    if substeps is not None:
+        command += ["--substeps", str(substeps)]
     for name, value in zip(names, row):
         command += [SOLVER_OPTIONS[name], repr(float(value))]
     return command
@@ -40,22 +42,22 @@ def solver_environment(environment):
 class HeldOut:
     """Fields of members never trained on, on disk; a context manager, which removes them."""
 
-    def __init__(self, names, members, scale, grid, dt, seed, solver="heat2d"):
+    def __init__(self, names, members, scale, grid, dt, substeps, seed, solver="heat2d"):
         self.scale = scale
         self.params = draw(names, members, scale.low, scale.high, seed)
         self.directory = tempfile.TemporaryDirectory(prefix="heat-", dir=os.environ.get("STRETTO_TMPDIR"))
         try:
-            self.fields = [self._compute(solver, names, i, grid, dt) for i in range(members)]
+            self.fields = [self._compute(solver, names, i, grid, dt, substeps) for i in range(members)]
         except BaseException:
             self.directory.cleanup()
             raise
 
-    def _compute(self, solver, names, i, grid, dt):
+    def _compute(self, solver, names, i, grid, dt, substeps):
         path = os.path.join(self.directory.name, f"{i}.npy")
         found = shutil.which(solver)
         if found is None:
             raise RuntimeError(f'no validation: "{solver}" is not on PATH')
-        command = solver_command(found, names, self.params[i], grid, self.scale.steps, dt, path)
+        command = solver_command(found, names, self.params[i], grid, self.scale.steps, dt, substeps, path)
         done = subprocess.run(
             command,
             env=solver_environment(os.environ),

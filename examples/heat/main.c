@@ -121,7 +121,7 @@ static void print_errors(const struct run *r)
             for (int i = 0; i < q->grid; i++)
                 worst = fmax(worst, fabs(r->field[(size_t)j * (size_t)q->grid + (size_t)i] -
                                          analytic_value((enum analytic_kind)kind, q->grid, q->alpha, q->dt, side,
-                                                        amplitude, r->options.steps, i, j)));
+                                                        amplitude, r->options.steps * r->options.substeps, i, j)));
         printf("%s %.6e\n", analytic_names[kind], worst);
     }
 }
@@ -147,7 +147,10 @@ static int compute(struct run *r, struct error *err)
     if (open_stream(r, err) < 0 || agree(open_output(r, err)) < 0)
         return -1;
     for (int step = 1; step <= o->steps; step++) {
-        if (solver_step(r->solver, err) < 0 || write_step(r, step, err) < 0)
+        for (int part = 0; part < o->substeps; part++)
+            if (solver_step(r->solver, err) < 0)
+                return -1;
+        if (write_step(r, step, err) < 0)
             return -1;
     }
     if (agree(close_output(r, err)) < 0)

@@ -13,6 +13,7 @@ enum key {
     KEY_GRID = 256,
     KEY_STEPS,
     KEY_DT,
+    KEY_SUBSTEPS,
     KEY_ALPHA,
     KEY_INITIAL,
     KEY_WEST,
@@ -31,6 +32,7 @@ static const struct argp_option known[] = {
     {"grid", KEY_GRID, "N", 0, "N x N points inside the unit square (64)", 1},
     {"steps", KEY_STEPS, "COUNT", 0, "time steps (100)", 1},
     {"dt", KEY_DT, "TIME", 0, "length of a time step (0.001)", 1},
+    {"substeps", KEY_SUBSTEPS, "COUNT", 0, "that each time step is computed in (1)", 1},
     {"alpha", KEY_ALPHA, "VALUE", 0, "diffusivity (1)", 1},
     {"initial", KEY_INITIAL, "KELVIN", 0, "temperature everywhere at the start (300)", 2},
     {"west", KEY_WEST, "KELVIN", 0, "temperature of the side x = 0 (300)", 2},
@@ -109,6 +111,8 @@ static error_t take(int key, char *arg, struct argp_state *state)
         return take_int(p, key, arg, STEPS_MAX, &o->steps);
     case KEY_ITERATIONS:
         return take_int(p, key, arg, STEPS_MAX, &o->problem.max_iterations);
+    case KEY_SUBSTEPS:
+        return take_int(p, key, arg, STEPS_MAX, &o->substeps);
     case KEY_DT:
         return take_number(p, key, arg, true, &o->problem.dt);
     case KEY_ALPHA:
@@ -168,6 +172,7 @@ int options_parse(struct options *o, int argc, char **argv, struct error *err)
     *o = (struct options){
         .problem = {.grid = 64, .alpha = 1.0, .dt = 0.001, .tolerance = 1e-10, .max_iterations = 10000},
         .steps = 100,
+        .substeps = 1,
         .initial = 300.0,
     };
     for (int side = 0; side < SIDE_COUNT; side++)
@@ -177,6 +182,9 @@ int options_parse(struct options *o, int argc, char **argv, struct error *err)
             error_set(err, "usage", "the options make no sense; see heat2d --help");
         return -1;
     }
+    if (o->steps > STEPS_MAX / o->substeps)
+        return error_set(err, "usage", "--steps times --substeps is more than %d", STEPS_MAX);
+    o->problem.dt /= o->substeps;
     return 0;
 }
 

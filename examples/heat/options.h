@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 struct options {
-    struct solver_problem problem;
-    int steps;
+    struct solver_problem problem; /* its dt is that of a substep */
+    int steps, substeps;           /* the field of every step is sent; a step is so many of the solver's */
     double initial;
     const char *output; /* borrowed from argv; NULL for none */
     bool analytic;

@@ -28,8 +28,10 @@ heat 1 --analytic --grid 21 --steps 10 --initial 100 >"$T/out"
 coarse=$(error_of error_space) long=$(error_of error_time)
 ok "halving the grid's width quarters its error" between "$(awk "BEGIN { print $coarse / $fine }")" 3.9 4.1
 heat 1 --analytic --grid 21 --steps 20 --dt 0.0005 --initial 100 >"$T/out"
-short=$(error_of error_time)
+short=$(error_of error_time) discrete=$(error_of error_discrete)
 ok "halving the time step halves its error" between "$(awk "BEGIN { print $long / $short }")" 1.9 2.1
+heat 1 --analytic --grid 21 --steps 10 --substeps 2 --initial 100 >"$T/out"
+is "$(error_of error_time) $(error_of error_discrete)" "$short $discrete" "and so do two substeps: it is the same computation"
 
 case_options=(--initial 120 --west 500 --east 150 --south 320 --north 410 --steps 8)
 [ -n "${STRETTO_PYTHON:-}" ] || { skip "no Python with NumPy to compare fields"; done_testing; }

@@ -21,6 +21,8 @@ refused 2 '--grid wants a whole number .*"1x"' heat2d --grid 1x
 refused 2 '--west wants a number, not "[{]tw[}]"' heat2d --west '{tw}'
 refused 2 '--east wants a number, not "nan"' heat2d --east nan
 refused 2 '--dt wants a number above 0' heat2d --dt 0
+refused 2 '--substeps wants a whole number from 1' heat2d --substeps 0
+refused 2 '--steps times --substeps is more than 1000000000' heat2d --steps 1000000 --substeps 1001
 refused 2 '--alpha wants a number above 0' heat2d --alpha -1
 refused 2 '"--colour" is no option' heat2d --colour
 refused 2 '"--steps" is no option .* value is missing' heat2d --steps

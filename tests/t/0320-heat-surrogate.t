@@ -60,8 +60,8 @@ with open("books.json") as file:
 PY
 ok "held-out members: heat2d is told the parameters by name, and nothing of the stream" python <<'PY'
 from stretto.examples.heat_validation import draw, solver_command, solver_environment
-assert solver_command("heat2d", ["tn", "t0"], [101.5, 300.0], 8, 4, 0.01, "x.npy") == [
-    "heat2d", "--grid", "8", "--steps", "4", "--output", "x.npy", "--dt", "0.01",
+assert solver_command("heat2d", ["tn", "t0"], [101.5, 300.0], 8, 4, 0.01, 3, "x.npy") == [
+    "heat2d", "--grid", "8", "--steps", "4", "--output", "x.npy", "--dt", "0.01", "--substeps", "3",
     "--north", "101.5", "--initial", "300.0"]
 clean = solver_environment({"PATH": "/bin", "STRETTO_STREAM": "x", "STRETTO_NTASKS": "1", "STRETTO_JOB": "j",
                             "PMI_RANK": "0"})
@@ -82,7 +82,7 @@ class Constant(torch.nn.Module):
     def forward(self, inputs):
         return torch.zeros(len(inputs), 9, 9)
 scale = Scale(100, 500, 70)
-with HeldOut(list(SOLVER_OPTIONS), 3, scale, 9, None, 11) as held_out:
+with HeldOut(list(SOLVER_OPTIONS), 3, scale, 9, None, None, 11) as held_out:
     assert all(field.shape == (70, 9, 9) for field in held_out.fields)
     wanted = sum(((field.astype(float) - 300) ** 2).mean() for field in held_out.fields) / 3
     got = held_out.loss(Constant(), torch.device("cpu"))
@@ -96,7 +96,7 @@ from stretto.examples.heat_model import Scale
 from stretto.examples.heat_validation import HeldOut
 for solver, reason in (("heat2d", "--grid wants"), ("no-such-solver", "not on PATH")):
     try:
-        HeldOut(["t0"], 1, Scale(100, 500, 3), 0, None, 1, solver)
+        HeldOut(["t0"], 1, Scale(100, 500, 3), 0, None, None, 1, solver)
     except RuntimeError as error:
         assert reason in str(error), error
         continue

@@ -25,7 +25,7 @@ assert rows[0] == ["FIFO", "2", "80.0", "80.0", "77", "0.38", "6.0", "7.0", "2.0
 assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "0.0 (0.0–0.0)", "1.0", "2.00", "9"], rows[1]
 PY
 small() { # OPTION...
-	timeout $((300 * PATIENCE)) "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --grid 8 \
+	timeout $((300 * PATIENCE)) "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --substeps 2 --grid 8 \
 		--capacity 40 --threshold 8 --hidden 8 --validate-every 2 --report-every 1 --validation-members 1 "$@"
 }
 runs() { jq -c "$1" table/runs.jsonl; }
