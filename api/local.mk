@@ -56,7 +56,7 @@ libapi_la_SOURCES = \
 	api/range.c api/range.h \
 	api/ready_get.c \
 	api/refusals.c api/refusals.h \
-	api/request.c api/request.h \
+	api/request.c api/request.h api/request_private.h api/request_admit.c api/request_reply.c \
 	api/root_get.c \
 	api/routes.c api/routes.h \
 	api/server.c api/server.h \

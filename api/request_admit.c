@@ -1,0 +1,103 @@
+#include "api/request_private.h"
+
+#include "api/clients.h"
+#include "api/headers.h"
+#include "api/problem.h"
+
+#include <string.h>
+
+/* They are told what to send, and nothing of what there is. */
+static void refuse_access(struct request *r, const struct error *err)
+{
+    const char *challenge = access_challenge(err);
+
+    if (challenge != NULL)
+        request_add_header(r, "WWW-Authenticate", challenge);
+    r->route = NULL;
+    request_reply_problem(r, err);
+}
+
+static struct client *client_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+void request_judge(struct request *r, const char *path)
+{
+    char allow[64];
+    struct error err;
+    enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
+
+    if (headers_check(r->connection, &err) < 0) {
+        access_log(r->host->access, r->connection, err.text);
+        request_add_header(r, "Connection", "close");
+        r->route = NULL;
+        request_reply_problem(r, &err);
+        return;
+    }
+    if (access_check(r->host->access, r->host->listener, r->connection, &r->caller, &err) < 0) {
+        refuse_access(r, &err);
+        return;
+    }
+    if (!clients_admit(r->host->clients, client_of(r->connection))) {
+        request_add_header(r, "Retry-After", "10");
+        request_add_header(r, "Connection", "close");
+        error_set(&err, "busy", "too many clients are connected; try again later");
+        access_log(r->host->access, r->connection, err.text); /* not as an error of ours, each time */
+        request_reply_json(r, problem_status(err.code), problem_json(&err));
+        return;
+    }
+    if (answer == ROUTES_NO_PATH) {
+        request_reply_error(r, "path_not_found", "there is nothing at %.300s; /openapi.json lists what there is", path);
+        return;
+    }
+    if (answer == ROUTES_NO_METHOD) {
+        request_add_header(r, "Allow", allow);
+        if (strcmp(r->method, "OPTIONS") == 0)
+            request_reply_static(r, 204, NULL, "", 0);
+        else
+            request_reply_error(r, "method_not_allowed", "%s is not possible here; possible: %s", r->method, allow);
+        return;
+    }
+    if (access_permit(r->host->access, r->connection, &r->caller, r->route, &err) < 0 ||
+        query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
+        body_check_headers(r->connection, r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL), &err) < 0)
+        request_reply_problem(r, &err);
+}
+
+json_t *request_json(struct request *r)
+{
+    struct error err;
+    json_t *json, *problem;
+    int line, column;
+
+    json = body_json(&r->body, &line, &column, &err);
+    if (json != NULL)
+        return json;
+    problem = problem_json(&err);
+    json_object_set_new(problem, "line", json_integer(line));
+    json_object_set_new(problem, "column", json_integer(column));
+    request_reply_json(r, problem_status(err.code), problem);
+    return NULL;
+}
+
+/* A call that takes no body may get an empty object, but nothing that it would have to ignore. */
+bool request_body_is_fit(struct request *r)
+{
+    struct error err;
+    json_t *json;
+    bool fit;
+
+    if ((r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)) || r->body.size == 0 || strcmp(r->route->method, "GET") == 0)
+        return true;
+    json = request_json(r);
+    if (json == NULL)
+        return false;
+    fit = json_is_object(json) && json_object_size(json) == 0;
+    json_decref(json);
+    if (!fit) {
+        error_set(&err, "spec_unknown_key", "this call takes no body, or {}");
+        request_reply_problem(r, &err);
+    }
+    return fit;
+}
