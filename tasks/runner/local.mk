@@ -4,6 +4,7 @@ stretto_run_SOURCES = \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
+	tasks/runner/leftovers.c tasks/runner/leftovers.h \
 	tasks/runner/looker.c tasks/runner/looker.h \
 	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/main.c \

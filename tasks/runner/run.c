@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
+#include "tasks/runner/leftovers.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
 #include "tasks/runner/runlog.h"
@@ -22,7 +23,6 @@
 
 #define SWEEP_MIN_MS 20
 #define SWEEP_MAX_MS 1000
-#define LEFTOVER_SWEEP_MS 500
 #define TOLD_TOO_MS 2000 /* between the first and the last process of a job that hear that it is to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
@@ -45,7 +45,7 @@ struct run {
     bool finishing;   /* every exit record is written: what is left to write is ended.json */
     bool rank_failed; /* the job is a training of which a rank has ended without success */
     bool news;        /* exit records were written of which nobody was told */
-    size_t leftovers; /* tasks that ended and left processes behind */
+    struct leftovers leftovers;
     int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
     bool all_told;    /* the children that are left when the last task has ended were told to end */
 };
@@ -134,34 +134,6 @@ static void start_tasks(struct run *r)
     }
 }
 
-/* What a task left running when it ended does not outlive it by more than the grace. */
-static void end_leftovers(struct run *r, struct task *t, int64_t now)
-{
-    int n = r->stop == STOP_NONE ? tree_signal_task(0, t->mark, SIGTERM) : 0;
-
-    if (n > 0) {
-        log_warn("task %s left %d process%s running: told to end", t->desc->id, n, n == 1 ? "" : "es");
-        t->kill_at = now + r->job->desc->grace_ms;
-        r->leftovers++;
-    }
-}
-
-static void kill_leftovers(struct run *r, int64_t now)
-{
-    for (size_t i = 0; r->leftovers > 0 && i < r->ntasks; i++) {
-        struct task *t = &r->tasks[i];
-
-        if (now < t->kill_at)
-            continue;
-        if (tree_signal_task(0, t->mark, SIGKILL) > 0) {
-            t->kill_at = now + LEFTOVER_SWEEP_MS;
-        } else {
-            t->kill_at = INT64_MAX;
-            r->leftovers--;
-        }
-    }
-}
-
 /* A batch system tells every process of a job to end, and a task may do so before we hear of it. That is not the task's failure:
  * it waits a little for the news. Returns when to look again. */
 static int64_t release_held(struct run *r, int64_t now)
@@ -183,16 +155,6 @@ static int64_t release_held(struct run *r, int64_t now)
         r->held--;
         task_ended(r, t);
     }
-    return next;
-}
-
-static int64_t next_leftover(const struct run *r)
-{
-    int64_t next = INT64_MAX;
-
-    for (size_t i = 0; r->leftovers > 0 && i < r->ntasks; i++)
-        if (r->tasks[i].kill_at < next)
-            next = r->tasks[i].kill_at;
     return next;
 }
 
@@ -226,10 +188,10 @@ static bool reap(struct run *r, int64_t now)
             break;
         }
     }
-    if (first < r->ntasks && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
+    if (first < r->ntasks && r->stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         for (size_t i = first; i <= last; i++)
             if (r->tasks[i].new_end)
-                end_leftovers(r, &r->tasks[i], now);
+                leftovers_end(&r->leftovers, &r->tasks[i], now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
         r->tasks[i].new_end = false;
     return pid == 0;
@@ -299,7 +261,7 @@ static void kill_now(struct run *r, int64_t now)
 /* Children that are left when every task has ended and no mark leads to them: they gave up their environment. */
 static void end_children(struct run *r, int64_t now)
 {
-    if (r->stop != STOP_NONE || r->all_told || r->leftovers > 0)
+    if (r->stop != STOP_NONE || r->all_told || r->leftovers.count > 0)
         return;
     r->all_told = true;
     tree_signal_children(SIGTERM);
@@ -354,7 +316,7 @@ static void loop(struct run *r, int64_t give_up_after)
 
         if (children && r->left == 0)
             end_children(r, now);
-        kill_leftovers(r, now);
+        leftovers_kill(&r->leftovers, now);
         if (children && now >= r->kill_at)
             kill_now(r, now);
         if (now >= r->term_at)
@@ -377,7 +339,7 @@ static void loop(struct run *r, int64_t give_up_after)
         tell(r);
         until = earlier(earlier(records_due(r->records), r->keep_log), earlier(looks_due(&r->looks), held));
         if (children)
-            until = earlier(until, earlier(earlier(r->kill_at, r->term_at), next_leftover(r)));
+            until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
         if (r->stop == STOP_NONE && r->left > 0)
             until = earlier(until, earlier(r->deadline, r->warn_at));
         wait_for_events(r, until);
@@ -430,6 +392,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         free(r.tasks);
         return -1;
     }
+    leftovers_init(&r.leftovers, r.tasks, r.ntasks, job->desc->grace_ms);
     job->watch = r.looks.watch;
     if (job->desc->checkpoint.any) /* without a deadline it is never, but when somebody ends the job */
         r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
