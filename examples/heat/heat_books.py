@@ -29,7 +29,9 @@ class Books:
         have_members, have_steps = self.drawn.shape
         if members <= have_members and steps <= have_steps:
             return
-        larger = numpy.zeros((max(members, 2 * have_members), max(steps, have_steps)), dtype=bool)
+        shape = (have_members if members <= have_members else max(members, 2 * have_members),
+                 have_steps if steps <= have_steps else max(steps, 2 * have_steps))
+        larger = numpy.zeros(shape, dtype=bool)
         larger[:have_members, :have_steps] = self.drawn
         self.drawn = larger
 

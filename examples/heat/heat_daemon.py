@@ -80,10 +80,17 @@ class Daemon:
         ensemble = self.call("GET", f"/v1/ensembles/{number}")
         training = (ensemble["training"] or {}).get("state")
         if ensemble["state"] == "cancelled" or training == "failed" or ensemble["members"]["failed"] > 0:
-            raise RuntimeError(f"ensemble {number} has failed; what it left is in {self.state}/run/e{number}")
+            raise RuntimeError(f"ensemble {number} has failed: {self._why(number, ensemble)}")
         if ensemble["state"] == "complete":
             self._running.discard(number)
         return ensemble
+
+    def _why(self, number, ensemble):
+        """The reasons that are known, in the daemon's words."""
+        reasons = [ensemble.get("reason"), (ensemble["training"] or {}).get("reason")]
+        failed = self.call("GET", f"/v1/ensembles/{number}/members?state=failed&limit=3")["members"]
+        reasons += [f"member {member['index']}: {member.get('reason')}" for member in failed]
+        return "; ".join(reason for reason in reasons if reason) or "no reason is known"
 
     def complete(self, number, seconds):
         """Wait for the end of an ensemble; the ensemble."""

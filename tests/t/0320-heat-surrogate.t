@@ -58,6 +58,14 @@ with open("books.json") as file:
     assert json.load(file) == {"unique_drawn": len(drawn), "batches": 200, "samples": samples,
                                "members": len({member for member, _ in drawn})}
 PY
+ok "books: members that go on in step, as through a FIFO, take no more room than their samples" python <<'PY'
+import numpy
+from stretto.examples.heat_books import Books
+books, members = Books(), numpy.arange(100)
+for step in range(1, 1001):
+    books.enter(members, numpy.full(100, step))
+assert books.unique == 100000 and books.drawn.size < 4 * 100000, books.drawn.shape
+PY
 ok "held-out members: heat2d is told the parameters by name, and nothing of the stream" python <<'PY'
 from stretto.examples.heat_validation import draw, solver_command, solver_environment
 assert solver_command("heat2d", ["tn", "t0"], [101.5, 300.0], 8, 4, 0.01, 3, "x.npy") == [
