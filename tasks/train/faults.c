@@ -25,6 +25,7 @@ const char *fault_name(int fault)
         [FAULT_PARAMETERS] = "parameters",
         [FAULT_OPEN_STEPS] = "open_steps",
         [FAULT_ENDED] = "ended",
+        [FAULT_STOPPED] = "stopped",
         [FAULT_MEMORY] = "memory",
     };
 

@@ -14,7 +14,8 @@ enum fault {
     FAULT_FIELD,      /* no such field, or not of the type and shape that the spec gives it */
     FAULT_PARAMETERS, /* a HELLO without them */
     FAULT_OPEN_STEPS, /* too many samples of which only some fields have come */
-    FAULT_ENDED,      /* the training has */
+    FAULT_ENDED,      /* the training has: everything was drawn */
+    FAULT_STOPPED,    /* the training draws no more, though members send: they hear nothing, and wait */
     FAULT_MEMORY,     /* the payload lies nowhere in the memory that the member shares */
     FAULTS
 };

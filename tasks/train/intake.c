@@ -121,15 +121,19 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
         memcpy(peer->routing, from.routing, from.routing_size);
         peer->routing_size = from.routing_size;
     }
-    if (f->sequence == peer->last + 1)
-        return intake_take_field(in, from, peer, f, payload);
     if (f->sequence <= peer->last) {
         intake_ack_later(in, peer);
-    } else {
-        if (!peer->rewound)
-            intake_answer(in, from, f, FRAME_REWIND, peer->last, 0, NULL);
-        peer->rewound = true;
+        return true;
     }
+    if (in->ended != 0) {
+        intake_take_no_more(in, from, f);
+        return false;
+    }
+    if (f->sequence == peer->last + 1)
+        return intake_take_field(in, from, peer, f, payload);
+    if (!peer->rewound)
+        intake_answer(in, from, f, FRAME_REWIND, peer->last, 0, NULL);
+    peer->rewound = true;
     return true;
 }
 

@@ -34,10 +34,6 @@ bool intake_take_field(struct intake *in, struct origin from, struct peer *peer,
     uint64_t before = peer->last;
     zmq_msg_t fetched;
 
-    if (in->ended) {
-        intake_refuse(in, from, f, FAULT_ENDED, "the training has ended");
-        return false;
-    }
     if (f->field >= in->config->fields.count || !field_takes(&in->config->fields.field[f->field], f)) {
         intake_refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
         return false;

@@ -32,7 +32,7 @@ struct intake {
     struct peer *ack[ACKS_MAX];
     int acks;
     size_t memory_max; /* that a member may share; 0 where none */
-    bool ended; /* the training has: nothing is taken any more */
+    int ended; /* FAULT_ENDED, FAULT_STOPPED: nothing is taken any more, for this reason; 0: not yet */
     bool said[FAULTS];
     struct {
         atomic_uint_least64_t received, duplicates, finalized, rejected[FAULTS];
@@ -79,6 +79,11 @@ void intake_ack_later(struct intake *in, struct peer *peer);
 /* A sample is whole. Its reference is taken over. `before` is how far its member may be acknowledged while it is not in
  * the pool. */
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before);
+
+/* A frame that comes when nobody will draw any more (in->ended). Where everything was drawn, its sender is told. Where the training
+ * stopped before that, it is not: it would fail of what is no fault of its own. It waits, and the daemon, which learns of the
+ * training's end by itself, stops it, or starts both anew. */
+void intake_take_no_more(struct intake *in, struct origin from, const struct frame *f);
 
 /* Whether as much has been collected as is put into the pool at once: intake_turn() is due. */
 bool intake_is_full(const struct intake *in);

@@ -71,10 +71,18 @@ static uint64_t bytes_of(const struct intake *in, const struct sample *sample)
     return bytes;
 }
 
-/* Nobody will draw any more: what still comes is refused. */
-static void end(struct intake *in, int from)
+void intake_take_no_more(struct intake *in, struct origin from, const struct frame *f)
 {
-    in->ended = true;
+    if (in->ended == FAULT_ENDED)
+        intake_refuse(in, from, f, FAULT_ENDED, "the training has ended");
+    else
+        intake_reject(in, from, f, FAULT_STOPPED, "the training draws no more samples");
+}
+
+/* Nobody will draw any more. */
+static void end(struct intake *in, int from, int fault)
+{
+    in->ended = fault;
     intake_count(&in->counters.received, from - in->readies);
     for (int i = in->readies - 1; i >= from; i--) {
         struct peer *peer = in->ready[i].peer;
@@ -82,8 +90,7 @@ static void end(struct intake *in, int from)
 
         intake_count(&in->counters.bytes, -(int64_t)bytes_of(in, in->ready[i].sample));
         peer->last = in->ready[i].before;
-        intake_refuse(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f, FAULT_ENDED,
-                      "the training has ended");
+        intake_take_no_more(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f);
         sample_unref(in->ready[i].sample);
     }
 }
@@ -103,7 +110,7 @@ static void put_ready(struct intake *in)
         }
     }
     if (n < 0)
-        end(in, put);
+        end(in, put, n == POOL_PUT_ENDED ? FAULT_ENDED : FAULT_STOPPED);
     in->readies = 0;
 }
 

@@ -77,8 +77,9 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
 
     pthread_mutex_lock(&pool->lock);
     if (closed(pool)) {
+        n = pool->counters.ended ? POOL_PUT_ENDED : POOL_PUT_STOPPED;
         pthread_mutex_unlock(&pool->lock);
-        return -1;
+        return n;
     }
     for (; n < count && buffer_has_room(pool->buffer); n++)
         evicted[n] = buffer_put(pool->buffer, sample[n]);

@@ -31,9 +31,11 @@ void pool_destroy(struct pool *pool);
 
 #define POOL_PUT_MAX 64
 
-/* Put samples in, in their order, as far as there is room now; their references are taken over. Returns how many, or
- * -1, all untouched, once pool_stop() was called or everything has been drawn after the end of reception. count is at
- * most POOL_PUT_MAX. */
+enum { POOL_PUT_ENDED = -1, POOL_PUT_STOPPED = -2 };
+
+/* Put samples in, in their order, as far as there is room now; their references are taken over. Returns how many; or, with all
+ * untouched, POOL_PUT_ENDED once everything has been drawn after the end of reception, POOL_PUT_STOPPED once pool_stop()
+ * was called before that. count is at most POOL_PUT_MAX. */
 int pool_put(struct pool *pool, struct sample *const *sample, int count);
 
 /* Wait until there is room, or will never be. */

@@ -83,8 +83,7 @@ static void hello(struct rig *rig, uint64_t acked, uint64_t sent)
     send_bytes(rig, &f, HELLO, strlen(HELLO));
 }
 
-/* The rank's next answer, which must be of this kind; its sequence number. */
-static uint64_t expect(struct rig *rig, enum frame_kind kind)
+static struct frame next_answer(struct rig *rig)
 {
     uint8_t m[1000];
     struct frame f;
@@ -92,6 +91,14 @@ static uint64_t expect(struct rig *rig, enum frame_kind kind)
 
     assert_true(size > 0);
     assert_int_equal(frame_decode(m, (size_t)size, &f), FRAME_OK);
+    return f;
+}
+
+/* The rank's next answer, which must be of this kind; its sequence number. */
+static uint64_t expect(struct rig *rig, enum frame_kind kind)
+{
+    struct frame f = next_answer(rig);
+
     if (f.kind != kind)
         fail_msg("%s where %s was expected", frame_kind_name(f.kind), frame_kind_name(kind));
     return f.sequence;
@@ -342,6 +349,29 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
     assert_int_equal(s.received, 10);
 }
 
+/* Its samples are not taken, but it is not told that this is its end: what becomes of it, the daemon knows. */
+static void a_training_that_stops_refuses_no_member(void **state)
+{
+    struct rig *rig = *state;
+    struct st_train_stats s;
+    struct frame f;
+
+    hello(rig, 0, 0);
+    expect(rig, FRAME_WELCOME);
+    st_train_interrupt(rig->t);
+    for (int n = 1; n <= 2; n++) /* put in the way of the first, known to be in vain with the second */
+        send_sample(rig, frame(FRAME_SAMPLE, (uint64_t)n, n - 1));
+    assert_true(fixture_wait(rejected_so_many, &(struct wanted){rig->t, 2}, 10000));
+    hello(rig, 0, 0);
+    for (f = next_answer(rig); f.kind != FRAME_WELCOME; f = next_answer(rig)) {
+        assert_int_equal(f.kind, FRAME_ACK);
+        assert_int_equal(f.sequence, 0);
+    }
+    st_train_stats(rig->t, &s);
+    assert_int_equal(s.rejected_by[fault_number("stopped")], 2);
+    assert_int_equal(s.received, 0);
+}
+
 static void a_gap_is_asked_for_once(void **state)
 {
     struct rig *rig = *state;
@@ -501,6 +531,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(corrupt_frames_are_counted_and_dropped, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_name_the_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_attempt_ends_the_earlier_sessions, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, setup, teardown),
