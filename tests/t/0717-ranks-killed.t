@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A rank fails of itself while members send to it, another is killed: the training begins anew each time, all members go again, and
+# Of two ranks, one fails of itself while members send to it, another is killed: the training begins anew each time, all members go again, and
 # the last generation has used every time step. The daemon is there, or is not.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -20,7 +20,7 @@ mv "$STRETTO_CHECKPOINT_DIR/part" "$STRETTO_CHECKPOINT_DIR/$STRETTO_ATTEMPT.ckpt
 if [ "$STRETTO_MEMBER" -ge 4 ]; then exec "$1" "$2" "$3" "$4$STRETTO_ATTEMPT"; else exec "$1" "$2"; fi
 EOF2
 cat >"$T/rank.py" <<'EOF2'
-import json, os, signal, sys, time, stretto.train
+import os, signal, sys, time, stretto.train
 with open("pid.part", "w", encoding="ascii") as file:
     file.write(str(os.getpid()))
 os.rename("pid.part", "pid")
@@ -35,13 +35,13 @@ with stretto.train.open() as rx:
             time.sleep(0.02)
         raise
     with open("drawn.json", "w", encoding="ascii") as file:
-        json.dump(len(drawn), file)
+        print(len(drawn), file=file)
     rx.done()
 EOF2
 jq -n --arg t "$T" --arg steps $STEPS --arg member "$builddir/tests/t/stream-member" '{name: "r", width: 7,
 	members: {command: ["sh", ($t + "/member.sh"), $member, $steps, "-1", ($t + "/go")], parameters: {grid: {i: [range(7)]}},
 		checkpoint: {glob: "*.ckpt"}},
-	training: {command: ["python3", ($t + "/rank.py"), ($t + "/fail")], retries: 2,
+	training: {ranks: 2, command: ["python3", ($t + "/rank.py"), ($t + "/fail")], retries: 2,
 		fields: {temperature: {dtype: "float32", shape: [3, 4]}, flux: {dtype: "float64", shape: [2]},
 			particles: {dtype: "float32", shape: [-1, 3], max: 40}},
 		buffer: {policy: "fifo", capacity: 200, threshold: 0, batch: 8}}}' >"$T/spec.json"
@@ -56,9 +56,9 @@ get_there() { # GENERATION
 	wait_for 60 "[ \"\$(ensemble '[.training.generation, .members.succeeded, .training.received >= $ALL_THERE]')\" = '[$1,4,true]' ]" ||
 		bail "generation $1 does not get as far: $(ensemble '.') $(tail -n 5 "$RUN/training/g$1/rank0/stderr")"
 }
-signal_rank() { kill "-$2" "$(cat "$RUN/training/g$1/rank0/pid")"; } # GENERATION SIGNAL
+signal_rank() { kill "-$3" "$(cat "$RUN/training/g$1/rank$2/pid")"; } # GENERATION RANK SIGNAL
 get_there 1
-ok "a rank takes nothing any more" signal_rank 1 USR1
+ok "a rank takes nothing any more" signal_rank 1 0 USR1
 : >"$T/go1"
 wait_for 30 '[ "$(jq .rejected_by.stopped "$RUN/training/g1/status-rank0.json")" -ge 3 ]' || bail "nobody sends to it"
 : >"$T/fail"
@@ -68,7 +68,7 @@ is "$(ensemble '[.state, .training.state != "failed", .members.failed]')" '["run
 like "$(ensemble '.training.reason')" 'generation 1: rank 0 failed: exit status 1: .*interrupted' "and says why"
 get_there 2
 kill_daemon
-ok "a rank is killed while there is no daemon" signal_rank 2 KILL
+ok "a rank is killed while there is no daemon" signal_rank 2 1 KILL
 start_daemon --config "$T/config.json"
 wait_for 30 '[ "$(ensemble .training.generation)" = 3 ]'
 : >"$T/go3"
@@ -76,7 +76,7 @@ ok "the ensemble ends" wait_ensemble "$ID" 100
 E=$(cat "$T/ensemble.json")
 is "$(jq -c '[.state, .training.state, .training.generation, .members.succeeded, .training.unique, .training.drawn]' <<<"$E")" \
 	"[\"complete\",\"done\",3,$MEMBERS,$SAMPLES,$SAMPLES]" "every member has succeeded, and the third generation has drawn every sample"
-is "$(cat "$RUN/training/g3/rank0/drawn.json")" $SAMPLES "as it counted by itself"
+is "$(jq -s add "$RUN/training/g3"/rank[01]/drawn.json)" $SAMPLES "as its ranks counted by themselves"
 is "$(db "SELECT count(*) FROM member m JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number = m.attempts
 	WHERE a.job < (SELECT max(id) FROM job WHERE kind = 'training')")" 0 "no success is of an attempt that sent to a rank before"
 is "$(db "SELECT count(*) FROM attempt WHERE outcome NOT IN ('succeeded', 'cancelled')")" 0 "no attempt has failed for it"
