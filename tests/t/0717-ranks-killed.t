@@ -31,6 +31,7 @@ with stretto.train.open() as rx:
         for batch in rx.batches():
             drawn.update(zip(batch.member.tolist(), batch.step.tolist()))
     except RuntimeError: # interrupted: it works on what it has, as one that is about to fail
+        os.mkdir("stopped")
         while not os.path.exists(sys.argv[1]):
             time.sleep(0.02)
         raise
@@ -59,6 +60,7 @@ get_there() { # GENERATION
 signal_rank() { kill "-$3" "$(cat "$RUN/training/g$1/rank$2/pid")"; } # GENERATION RANK SIGNAL
 get_there 1
 ok "a rank takes nothing any more" signal_rank 1 0 USR1
+wait_for 30 '[ -e "$RUN/training/g1/rank0/stopped" ]' || bail "it goes on"
 : >"$T/go1"
 wait_for 30 '[ "$(jq .rejected_by.stopped "$RUN/training/g1/status-rank0.json")" -ge 3 ]' || bail "nobody sends to it"
 : >"$T/fail"
