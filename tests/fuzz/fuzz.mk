@@ -4,9 +4,12 @@ CLANG = $(if $(shell command -v ccache),ccache )clang
 OUT = $(BUILDDIR)/tests/fuzz
 PACKAGES = libuv libmicrohttpd gnutls libcurl sqlite3 jansson libzmq libsodium libxxhash expat
 names := $(patsubst $(SRCDIR)/tests/fuzz/fuzz_%.c,%,$(wildcard $(SRCDIR)/tests/fuzz/fuzz_*.c))
-folders := common tasks/proto scheduler-adapters daemon daemon/engine daemon/rundir daemon/spec daemon/store api
-sources := $(filter-out daemon/main.c daemon/app.c scheduler-adapters/template.c,$(foreach f,$(folders),\
-	$(patsubst $(SRCDIR)/%,%,$(wildcard $(SRCDIR)/$(f)/*.c)))) migrations/embedded.c api/openapi.c
+folders := common tasks/proto daemon daemon/spec api
+sources := $(filter-out daemon/main.c daemon/app.c,$(foreach f,$(folders),\
+	$(patsubst $(SRCDIR)/%,%,$(wildcard $(SRCDIR)/$(f)/*.c))))
+# What reads nothing from outside is there to be linked, and leads no fuzzer anywhere: it is what the ordinary build has made
+# of it. The members of these that are among the sources, too, are not looked at any more when their turn comes.
+built := $(BUILDDIR)/.libs/libapi.a $(BUILDDIR)/.libs/libdaemon.a
 objects := $(sort $(patsubst %.c,$(OUT)/obj/%.o,$(sources)))
 flags := -gline-tables-only -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -std=gnu11 \
 	-D_GNU_SOURCE -DHAVE_CONFIG_H -I$(SRCDIR) -I$(BUILDDIR) $(shell pkg-config --cflags $(PACKAGES)) \
@@ -16,21 +19,14 @@ libs := $(shell pkg-config --libs $(PACKAGES)) -lm -lpthread -ldl
 
 all: $(patsubst %,$(OUT)/fuzz_%,$(names))
 
-$(OUT)/fuzz_%: $(OUT)/obj/tests/fuzz/fuzz_%.o $(OUT)/libfuzzed.a
+$(OUT)/fuzz_%: $(OUT)/obj/tests/fuzz/fuzz_%.o $(OUT)/libfuzzed.a $(built)
 	clang -fsanitize=fuzzer,address,undefined -o $@ $^ $(libs)
 
 $(OUT)/libfuzzed.a: $(objects)
 	rm -f $@ && ar rcs $@ $(objects)
 
-# What reads nothing from outside is there to be linked, and leads no fuzzer anywhere: its memory is watched, and that is all.
-# With the rest of it, which the tests of its own have anyway, it would take most of the time to compile.
-unread = $(filter daemon/engine/% daemon/store/% daemon/rundir/% migrations/% api/openapi scheduler-adapters/%,$*)
-compile = mkdir -p $(dir $@) && $(CLANG) $(flags) \
-	$(if $(unread),-O0 -fno-sanitize=undefined,-fsanitize=fuzzer-no-link) -MMD -c -o $@ $<
 $(OUT)/obj/%.o: $(SRCDIR)/%.c
-	$(compile)
-$(OUT)/obj/%.o: $(BUILDDIR)/%.c
-	$(compile)
+	mkdir -p $(dir $@) && $(CLANG) $(flags) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
 
 -include $(objects:.o=.d) $(patsubst %,$(OUT)/obj/tests/fuzz/fuzz_%.d,$(names))
 .PRECIOUS: $(OUT)/obj/%.o

@@ -4,6 +4,7 @@ TEST_LIMIT=1200
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
+case ${STRETTO_SANITIZE:-no} in *thread*) skip_all "what is built for the thread sanitizer cannot be linked into them" ;; esac
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return 0; }' >"$T/probe.c"
 command -v clang >"$T/out" || skip_all "clang is missing (Debian: clang)"
 clang -fsanitize=fuzzer,address,undefined -o "$T/probe" "$T/probe.c" >"$T/out" 2>&1 ||
