@@ -14,9 +14,7 @@ is "$(grep -c STRETTO_STREAM "$T/err")" 1 "that is said once"
 	skip "no Python with torch and numpy"
 	done_testing
 }
-preload=()
-case ${STRETTO_SANITIZE:-no} in *address*) preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so)") ;; esac
-python() { env "${preload[@]}" PYTHONPATH="$builddir/python" "$STRETTO_PYTHON" -B "$@"; }
+python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
 
 status_is 1 "a training that is not under stretto fails" python -c 'import stretto.train; stretto.train.open()'
 like "$(cat "$T/err")" "RuntimeError: this program was not started as a training by stretto" "and is told why"

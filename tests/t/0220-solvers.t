@@ -22,7 +22,6 @@ is "$(sed -n 's/^<!-- file: \(.*\) -->$/\1/p' "$page" | sort)" \
 
 status_is 0 "make install, into a directory" env MAKEFLAGS= MAKELEVEL= make -C "$builddir" install DESTDIR="$T/inst"
 pc=$(dirname "$(find "$T/inst" -name stretto.pc)")
-mkdir -p "$T/bin"
 wrap() { # NAME COMMAND ARGUMENT...
 	local name=$1
 	shift
@@ -31,8 +30,6 @@ wrap() { # NAME COMMAND ARGUMENT...
 }
 sanitize=
 case ${STRETTO_SANITIZE:-no} in no) ;; *) sanitize=-fsanitize=$STRETTO_SANITIZE ;; esac
-preload=
-case ${STRETTO_SANITIZE:-no} in *address*) preload="env LD_PRELOAD=$(gcc -print-file-name=libasan.so)" ;; esac
 have=()
 last=' -O0' # after the page's own -O2: sanitized code takes long to optimise
 wrap cc "$(command -v cc) -Wall -Wextra -Werror $sanitize"
@@ -50,8 +47,7 @@ if [ -n "${STRETTO_MPIEXEC:-}" ]; then
 fi
 last=
 wrap pkg-config "$(command -v pkg-config) --define-prefix"
-wrap python3 "$preload $STRETTO_PYTHON -B"
-PATH=$T/bin:$PATH
+wrap python3 "$STRETTO_PYTHON -B"
 export PKG_CONFIG_PATH=$pc LD_LIBRARY_PATH=${pc%/pkgconfig}
 export MPIR_CVAR_POLLS_BEFORE_YIELD=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
 	OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -10,13 +10,12 @@ export MPIR_CVAR_POLLS_BEFORE_YIELD=1 # more processes than cores: let the other
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_vader_single_copy_mechanism=none
 unset STRETTO_NTASKS STRETTO_STREAM
-preload=() flags=(-g -O0 -Wall -Wextra -Werror)
+flags=(-g -O0 -Wall -Wextra -Werror)
 case ${STRETTO_SANITIZE:-no} in
 no) ;;
 *) flags+=("-fsanitize=$STRETTO_SANITIZE" -fno-sanitize-recover=all) ;;
 esac
-case ${STRETTO_SANITIZE:-no} in *address*) preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so)") ;; esac
-python() { env "${preload[@]}" PYTHONPATH="$builddir/python" "$STRETTO_PYTHON" -B "$@"; }
+python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
 
 # CC:FC:LAUNCHER that belong together
 mpis=()

@@ -13,7 +13,7 @@ n=${RNN_MEMBERS:-2} # 10 by hand
 rnn_family rnn-alps.json "$n"
 is "$(grep -c '^aprun ' alps/counts)" 2 "by two apruns"
 is "$(grep -c -E "^aprun -j 1 -e OMP_NUM_THREADS=1 -n $n -N $n -L [34] -d 4 -cc depth /bin/sh " alps/counts)" 2 "with a process for each"
-PYTHONPATH=$builddir/python python3 -m stretto.examples.rnn_report "$root" >report
+PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -m stretto.examples.rnn_report "$root" >report
 is "$? $(awk 'NR > 1 { print $3 }' report | sort -n | xargs)" "0 $(seq 0 $((n - 1)) | xargs)" "they are ranked"
 stop_daemon
 done_testing

@@ -6,7 +6,7 @@ TEST_LIMIT=400
 
 # What `make install` would put there: headers, library, stretto-adapter.pc.
 prefix=$T/prefix
-mkdir -p "$prefix/include" "$prefix/lib/pkgconfig" "$T/bin"
+mkdir -p "$prefix/include" "$prefix/lib/pkgconfig"
 cp -r "$builddir/include/stretto" "$prefix/include/"
 cp -d "$builddir"/.libs/libstretto-adapter.so* "$prefix/lib/"
 sed "s|^prefix=.*|prefix=$prefix|; s|^libdir=.*|libdir=$prefix/lib|; s|^includedir=.*|includedir=$prefix/include|" \
@@ -20,10 +20,7 @@ for header in "$prefix"/include/stretto/*.h; do
 		$(pkg-config --cflags stretto-adapter) alone.c
 done
 
-# Without what a sanitized daemon is started with, which makes each start of Python a slow one.
-printf '#!/bin/sh\nunset LD_PRELOAD\nexec python3 -IS %s "$@"\n' "$srcdir/tests/t/toy-batch" >"$T/bin/toy-batch"
-chmod +x "$T/bin/toy-batch"
-PATH=$T/bin:$PATH
+program "$T/bin/toy-batch" "$T/bin/python3 -IS $srcdir/tests/t/toy-batch"
 serve() { # SOCKET SLOTS
 	rm -f "$1.log"
 	python3 "$srcdir/tests/t/toy-batch" "$1" serve "$2" >"$1.log" 2>&1 &

@@ -13,15 +13,11 @@ TEST_LIMIT=240
 . "$srcdir/tests/t/blocks.sh"
 slurm_start
 
-# What only a test needs, and the chapter has not: jobs bear the test's mark, and a sanitized library is loaded into a Python that
-# loaded the sanitizer first.
+# What only a test needs, and the chapter has not: jobs bear the test's mark.
 slurm_config
-preload=$(sed -n 's/^LD_PRELOAD=\([^ ]*\) .*/\1/p' bin/strettod 2>/dev/null)
-mkdir -p bin
-printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$preload" "$STRETTO_PYTHON" >bin/python3
-printf '#!/bin/sh\nLD_PRELOAD=%s exec %s/strettod --config %s/config.json "$@"\n' "$preload" "$builddir" "$T" >bin/strettod
-chmod +x bin/*
-PATH=$T/bin:$PATH
+mkdir configured
+program configured/strettod "$(command -v strettod) --config $T/config.json"
+PATH=$T/configured:$PATH
 ln -s "$srcdir/examples" .
 run_blocks "$srcdir/README.md" "tested with Slurm"
 

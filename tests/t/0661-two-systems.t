@@ -11,11 +11,6 @@ slurm_start
 
 slurm_config
 jq '.adapters.local.slots = 4' config.json >config.new && mv config.new config.json
-preload=$(sed -n 's/^LD_PRELOAD=\([^ ]*\) .*/\1/p' bin/strettod 2>/dev/null)
-mkdir -p bin
-printf '#!/bin/sh\nLD_PRELOAD=%s exec %s -B "$@"\n' "$preload" "$STRETTO_PYTHON" >bin/python3
-chmod +x bin/python3
-PATH=$T/bin:$PATH
 cat >"$HOME/train.py" <<'END'
 import stretto.train
 with stretto.train.open() as rx:

@@ -36,16 +36,20 @@ mkdir -p "$HOME"
 # Of the stack where memory was allocated five calls are kept: to follow it to its end would take a tenth of the time.
 export ASAN_OPTIONS="malloc_context_size=5:detect_leaks=0:include_if_exists=$T/asan.%b" UBSAN_OPTIONS=print_stacktrace=1
 for program in strettod stretto stretto-run; do echo detect_leaks=1 >"$T/asan.$program"; done
-# A sanitized library can be loaded into a Python that the daemon starts only where the sanitizer was loaded first. Not
-# exported: some programs, curl among them, hang under it.
+# program FILE COMMAND [NAME=VALUE]: a program that is that command, with that in its environment
+program() { printf '#!/bin/sh\n%s exec %s "$@"\n' "${3:-}" "$2" >"$1" && chmod +x "$1"; }
+# Python is the one that configure found: what is first on PATH may be a script that looks for one each time. A sanitized
+# library can be loaded into it only where the sanitizer was loaded first: so it is for $STRETTO_PYTHON, and for what the
+# daemon starts, and nothing else. It takes its time, and some programs, curl among them, hang under it.
+mkdir "$T/bin" "$T/bin/first"
+PATH=$T/bin:$PATH
+program "$T/bin/python3" "${STRETTO_PYTHON:-/usr/bin/python3}"
 case ${STRETTO_SANITIZE:-no} in
 *address*)
-	mkdir "$T/bin"
 	# with the C++ library, whose exceptions the sanitizer looks for at its start: PyTorch throws some
-	printf '#!/bin/sh\nLD_PRELOAD=%s:libstdc++.so.6 exec %s/strettod "$@"\n' "$(gcc -print-file-name=libasan.so)" "$builddir" \
-		>"$T/bin/strettod"
-	chmod +x "$T/bin/strettod"
-	PATH=$T/bin:$PATH
+	program "$T/bin/first/python3" "${STRETTO_PYTHON:-/usr/bin/python3}" "LD_PRELOAD=$(gcc -print-file-name=libasan.so):libstdc++.so.6"
+	program "$T/bin/strettod" "$builddir/strettod" "PATH=$T/bin/first:\$PATH"
+	export STRETTO_PYTHON=${STRETTO_PYTHON:+$T/bin/first/python3}
 	;;
 esac
 

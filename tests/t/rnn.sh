@@ -3,18 +3,12 @@
 # For tests of examples/rnn on batch systems: source it after lib.sh.
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 
-# A sanitized library is loaded into a Python that loaded the sanitizer first; as jobs find nothing of that in their environment.
-preload=$(sed -n 's/^LD_PRELOAD=\([^ ]*\) .*/\1/p' bin/strettod 2>/dev/null)
-mkdir -p bin
-printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$preload" "$STRETTO_PYTHON" >bin/python3
-chmod +x bin/python3
-
 # rnn_family SPEC MEMBERS: the first so many trainings of the example, each of which needs two jobs, to their end. Afterwards: $id, and
 # $root, the directory of the first ensemble. PyTorch takes seconds to start: more of them, as many as share a job, are by hand.
 rnn_family() {
 	local members=$2 n
-	jq --arg python "$T/bin/python3" '.python = $python' config.json >config.new && mv config.new config.json
-	PYTHONPATH=$builddir/python python3 "$srcdir/examples/rnn/rnn_arguments.py" --out arguments.jsonl --count "$members"
+	jq --arg python "$STRETTO_PYTHON" '.python = $python' config.json >config.new && mv config.new config.json
+	PYTHONPATH=$builddir/python "$STRETTO_PYTHON" "$srcdir/examples/rnn/rnn_arguments.py" --out arguments.jsonl --count "$members"
 	jq '.members.command[-1] = "4" | .members.command += ["--most", "2"]' "$srcdir/examples/rnn/$1" >spec.json
 	start_daemon --config config.json
 	id=$(stretto submit spec.json --json | jq .id)
