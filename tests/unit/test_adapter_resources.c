@@ -273,8 +273,9 @@ static void memory_is_never_exceeded_and_all_used(void **state)
     struct harness_job jobs[N], none;
     int running = 0, most = 0;
 
-    for (int i = 0; i < N; i++) {
-        harness_job(&h, &jobs[i], "echo + >> $DIR/log; sleep 0.1; echo - >> $DIR/log", 0, 1);
+    for (int i = 0; i < N; i++) { /* the first three wait for each other */
+        harness_job(&h, &jobs[i], "echo + >> $DIR/log; until [ $(grep -c + $DIR/log) -ge 3 ]; do sleep 0.01; done; sleep 0.1; "
+                    "echo - >> $DIR/log", 0, 1);
         jobs[i].job.resources.memory = INT64_C(1) << 30;
         harness_submit_ok(&h, &jobs[i]);
     }
