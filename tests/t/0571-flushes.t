@@ -46,7 +46,7 @@ is "$(api_status GET /v1/ensembles/1) $(jq .members.running "$T/api.body")" "200
 is "$(names) $(api_status GET /v1/ensembles/2)" "first 404" "and the change is not shown"
 is "$(api GET '/v1/events?ensemble=2' | jq '.events | length')" 0 "nor told as an event"
 is "$(api GET /metrics | sed -n 's/^stretto_ensembles{state="running"} //p')" 1 "nor counted"
-# those who find it changed: one who tries again, and one who finds nothing left to do
+# those who find it changed: one who tries again, one who finds nothing left to do, and one whose backup has it
 late() { # NAME OPTION...
 	curl -s -m 60 --unix-socket "$SOCKET" -o "$T/$1.body" -w '%{http_code}' "${@:2}" >"$T/$1.status"
 	echo answered >"$T/$1"
@@ -57,9 +57,13 @@ late again -H 'Content-Type: application/json' -H "Idempotency-Key: slow" -d "$s
 AGAIN_PID=$!
 late resume -X POST http://stretto/v1/ensembles/2/resume &
 RESUME_PID=$!
-wait_for 30 '[ "$(admitted)" = 4 ]' || bail "they do not come"
+late backup http://stretto/v1/backup &
+BACKUP_PID=$!
+wait_for 30 '[ "$(admitted)" = 5 ]' || bail "they do not come"
+ok "a backup is made" wait_for 30 'ls -l "/proc/$DAEMON_PID/fd" | grep "backup-tmp.* (deleted)"' # and has lost its name
 is "$(api_status GET /v1/ensembles)" 200 "others are answered"
 is "$(cat "$T/again" "$T/resume" 2>/dev/null)" "" "who finds it made, or needs to change no more, is not answered either"
+is "$(cat "$T/backup" "$T/backup.body" 2>/dev/null | wc -c)" 0 "nor is a backup sent that has it"
 is "$(cat "$T/slow" 2>/dev/null)" "" "the change is not answered meanwhile"
 echo "let go" >>"$T/slow"
 echo good >"$T/end"
@@ -71,6 +75,9 @@ wait $AGAIN_PID $RESUME_PID
 is "$(cat "$T/again" "$T/resume" "$T/again.status" "$T/resume.status") $(jq .id "$T/again.body")" "answered
 answered
 201200 2" "and so are they"
+wait $BACKUP_PID
+is "$(cat "$T/backup" "$T/backup.status") $(sqlite3 -readonly "$T/backup.body" 'SELECT group_concat(name) FROM ensemble')" "answered
+200 first,slow" "and the backup is sent"
 is "$(names)" "first slow" "it is shown then"
 
 spec='{"name": "lost", "members": {"command": ["true"], "parameters": {"grid": {"x": [1]}}}}'

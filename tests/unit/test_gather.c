@@ -1,4 +1,4 @@
-/* The log of a database begins anew, and the power goes before what its new life begins with has been flushed. */
+/* Flushes of a log that are put off: what cannot be, and what one that failed means. */
 #include "common/log.h"
 #include "daemon/store/event.h"
 #include "daemon/store/internal.h"
@@ -79,10 +79,29 @@ static void the_header_of_a_new_life_is_never_put_off(void **state)
     }
 }
 
+/* The system tells once of what it could not write, and takes it for written from then on. */
+static void no_flush_makes_good_for_one_that_failed(void **state)
+{
+    struct store *store;
+    struct error err;
+
+    snprintf(place, sizeof place, "a flush that fails");
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    store_defer_flush(store, true);
+    for (int i = 1; !store_owes_flush(store); i++) /* the log's header is not put off */
+        note(store, i);
+    faultfs_arm(FAULT_IO, 1, 1);
+    MUST(store_flush(store, &err) < 0 && strcmp(err.code, "store_io") == 0, "it went well");
+    faultfs_disarm();
+    MUST(store_flush(store, &err) < 0 && strcmp(err.code, "store_io") == 0, "the next one went well");
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_header_of_a_new_life_is_never_put_off, faulty_new_dir, faulty_remove_dir),
+        cmocka_unit_test_setup_teardown(no_flush_makes_good_for_one_that_failed, faulty_new_dir, faulty_remove_dir),
     };
 
     log_init("gather", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
