@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 #define HARNESS_CONTROL_KEY "00112233445566778899aabbccddeeff"
-#define HARNESS_WAIT_S 30
+#define HARNESS_WAIT_S 150
 
 /* Reports, then ignores SIGTERM, with a child that does and one that left its session. */
 #define STUBBORN                                                                                                       \

@@ -230,7 +230,7 @@ void fixture_check_books(struct st_train *t, const int *times, int samples, int 
 
 int fixture_time_limit(void **state)
 {
-    alarm(120);
+    alarm(600);
     return 0;
 }
 

@@ -112,7 +112,7 @@ int main(void)
         WITH_ALL(a_broken_letter_ends_the_job),
     };
 
-    alarm(120);
+    alarm(600);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,7 +218,7 @@ int main(void)
         WITH_ALL(the_adapter_ends_while_it_is_asked),
     };
 
-    alarm(120);
+    alarm(600);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

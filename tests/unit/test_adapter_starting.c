@@ -149,7 +149,7 @@ int main(void)
         WITH_1(the_adapter_ends_while_a_job_starts),
     };
 
-    alarm(120);
+    alarm(600);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,6 @@ int main(void)
         cmocka_unit_test(test_curl_line),
     };
 
-    alarm(60);
+    alarm(300);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

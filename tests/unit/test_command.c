@@ -265,7 +265,7 @@ int main(void)
         CASE(all_are_answered_when_they_are_destroyed),
     };
 
-    alarm(60);
+    alarm(300);
     signal(SIGPIPE, SIG_IGN); /* as the daemon does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

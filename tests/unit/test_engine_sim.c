@@ -22,8 +22,8 @@
 #define STEPS_MAX 300000
 #define VERBS_MAX 25 /* calls in one schedule */
 #define ACCEPTED_MAX 64
-/* Memory that is used wrongly shows in any of them, a promise that is broken in few, and a sanitizer takes four times as
- * long: ./check runs these under one, and all without one as it tries the tarball. */
+/* Memory that is used wrongly shows in any of them, a promise that is broken in few: ./check runs the first of them under a
+ * sanitizer, which takes twice as long, and the others without one as it tries the tarball. */
 #ifdef STRETTO_SANITIZE
 #define SEEDS 500
 #else

@@ -385,7 +385,7 @@ int main(void)
     char rm[128];
     int rc;
 
-    alarm(60);
+    alarm(300);
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return 1;
