@@ -9,19 +9,21 @@ import json
 import sys
 import time
 
-import torch
-
-import stretto.distributed
-import stretto.torch
 import stretto.train
 
 MODE = sys.argv[1]
 
 
 def main():
+    global stretto, torch
     with stretto.train.open() as rx:
         if MODE == "missing" and rx.rank == 1:
             time.sleep(600)
+        # these take seconds, and who is no rank, or does not join, gets no further than this
+        import stretto.distributed
+        import stretto.torch
+        import torch
+
         patience = datetime.timedelta(seconds=3 if MODE == "missing" else 60)
         with stretto.distributed.process_group(rx, meet_within=patience):
             train(rx)
