@@ -57,9 +57,10 @@ is "$(api GET "/v1/jobs?ensemble=$ID&limit=1000" | jq -c '(.jobs | map(select(.k
 	| [.jobs[] | select(.kind == "members").pilot] | unique == $p')" true "/v1/jobs says in which"
 ok "they are given back at once when nothing is left" wait_for 10 '[ -z "$(runners "--pilot")" ]'
 
-# --- as many at once as there is room for: CPUs, GPUs
+# --- as many at once as there is room for, of which the first wait for each other: CPUs, GPUs
 rm -f ran
-spec 12 'mkdir '"$T"'/w/{i}; ls -d '"$T"'/w/*/ | wc -l >>'"$T"'/wide; sleep 0.2; rmdir '"$T"'/w/{i}
+two='; until [ $(wc -l <'"$T"'/wide) -ge 2 ]; do sleep 0.1; done'
+spec 12 'mkdir '"$T"'/w/{i}; ls -d '"$T"'/w/*/ | wc -l >>'"$T"'/wide'"$two"'; sleep 0.2; rmdir '"$T"'/w/{i}
 	exec 8>'"$T"'/gpu.$CUDA_VISIBLE_DEVICES; flock -n 8 || : >'"$T"'/shared; sleep 0.1' \
 	'.allocation |= (.count = 1 | .cpus = 4 | .gpus = 2) | .members.resources |= (.gpus = 1 | .cpus_per_task = 1)'
 mkdir w
@@ -69,7 +70,7 @@ is "$(sort -n wide | tail -n 1)" 2 "as many at once as there are GPUs"
 is "$(printf '%s ' gpu.*)" "gpu.g0 gpu.g1 " "each has one of them"
 ok "no GPU is given twice" test ! -e shared
 rm -f wide gpu.*
-spec 12 'mkdir '"$T"'/w/{i}; ls -d '"$T"'/w/*/ | wc -l >>'"$T"'/wide; sleep 0.3; rmdir '"$T"'/w/{i}' \
+spec 12 'mkdir '"$T"'/w/{i}; ls -d '"$T"'/w/*/ | wc -l >>'"$T"'/wide'"$two"'; sleep 0.3; rmdir '"$T"'/w/{i}' \
 	'.allocation |= (.count = 1 | .cpus = 4) | .members.resources.cpus_per_task = 2'
 ID=$(submit spec.json)
 is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 12" "members of two CPUs run"
@@ -98,11 +99,13 @@ ok "every job has ended" wait_for 20 '[ "$(sql "SELECT count(*) FROM job WHERE s
 
 # --- what ends while the daemon is down is known afterwards; what was handed over is not handed over twice
 rm -f ran
-spec 12 'sleep 0.5; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.cpus = 4 | .width = 12'
+go='until [ -e '"$T"'/go ]; do sleep 0.1; done; '
+spec 12 "$go"'sleep 0.2; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.cpus = 4 | .width = 12'
 ID=$(submit spec.json)
 wait_for 20 'running 4'
 is "$(api GET "/v1/ensembles/$ID" | jq -c .allocation)" '{"count":1,"asked":0,"running":1}' "the ensemble tells of its allocations"
-sleep 0.1 # so that some have the answer in their last file only
+touch go
+sleep 0.2 # so that some have the answer in their last file only
 kill_daemon
 ok "the pilot goes on without its daemon" wait_for 20 '[ "$(wc -l <ran)" -ge 4 ]'
 start_daemon --config config.json
@@ -111,8 +114,8 @@ is "$(sort -n ran | uniq -c | awk '$1 > 1' | wc -l)" 0 "nothing ran again"
 is "$(jobs_of "$ID" pilot)" 1 "in the same allocation"
 
 # --- what was on its way when the daemon and its files were lost is handed over again
-rm -f ran
-spec 6 'sleep 0.5; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.cpus = 4 | .width = 1'
+rm -f ran go
+spec 6 "$go"'echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.cpus = 4 | .width = 1'
 ID=$(submit spec.json)
 wait_for 20 'running 1'
 pilot=$(jq -r 'select(.what == "ready").pid' "$STATE/run/e$ID"/jobs/*/node0/journal.jsonl)
@@ -123,6 +126,7 @@ kill_daemon
 rm -f "$STATE/run/e$ID"/jobs/*/node0/inbox/*
 start_daemon --config config.json
 kill -CONT "$pilot"
+touch go
 is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 6" "what a crash took out of the inbox is put there again"
 is "$(sort ran | xargs)" "0 1 2 3 4 5" "and run once"
 

@@ -25,10 +25,11 @@ refused '.training = {command: ["true"], fields: {t: {dtype: "float32", shape: [
 refused '.members.resources.walltime = "1m"' spec_missing_key /members/checkpoint/before "nor where less than the walltime is of no use"
 refused '.pack = 11' resources_impossible /members/resources/cpus_per_task "nor where the job would be too large"
 
-# --- ten at once, each with parameters of its own; the eleventh and those after it as places become free
+# --- ten at once, which wait for each other, each with parameters of its own; the eleventh and those after it as places become free
 mkdir now
 spec 40 "echo \"\$STRETTO_PARAMS \$STRETTO_SEED\" >>$T/told; mkdir $T/now/{index}; ls $T/now | wc -l >>$T/wide
-	if [ {index} = 0 ]; then until [ \$(wc -l <$T/told) = 40 ]; do sleep 0.1; done; else sleep 0.2; fi; rmdir $T/now/{index}; [ {index} != 7 ]"
+	if [ {index} = 0 ]; then until [ \$(wc -l <$T/told) = 40 ]; do sleep 0.1; done
+	else until [ \$(wc -l <$T/wide) -ge 10 ]; do sleep 0.1; done; sleep 0.2; fi; rmdir $T/now/{index}; [ {index} != 7 ]"
 ID=$(submit spec.json)
 is "$(ended '"\(.state) \(.members.succeeded) \(.members.failed)"')" "complete 39 1" "all run while the first waits for the last, and one that fails disturbs none"
 is "$(pilots)" 1 "in one job"
