@@ -99,34 +99,42 @@ clean-fuzz:
 
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_engine_sim
-sim_sources = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/family.c tests/sim/memory.c tests/sim/memory.h tests/sim/runners.c tests/sim/scheduler.c \
+check_LTLIBRARIES += tests/sim/libsim.la
+tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/family.c tests/sim/memory.c tests/sim/memory.h tests/sim/runners.c tests/sim/scheduler.c \
 	tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
-tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h $(sim_sources)
+tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
+sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
+
+unit_tests += tests/unit/test_engine_sim
+tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_engine_sim_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_engine_sim_LDADD = $(sim_libs)
 
 unit_tests += tests/unit/test_engine_silence
-tests_unit_test_engine_silence_SOURCES = tests/unit/test_engine_silence.c tests/unit/unit.h $(sim_sources)
+tests_unit_test_engine_silence_SOURCES = tests/unit/test_engine_silence.c tests/unit/unit.h
 tests_unit_test_engine_silence_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_engine_silence_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_engine_silence_LDADD = $(sim_libs)
 
-check_PROGRAMS += tests/bench/engine-million
-tests_bench_engine_million_SOURCES = tests/bench/engine_million.c $(sim_sources)
-tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_bench_engine_million_LDADD = libdaemon.la $(unit_libs)
+unit_tests += tests/unit/test_engine_deal
+tests_unit_test_engine_deal_SOURCES = tests/unit/test_engine_deal.c tests/unit/unit.h
+tests_unit_test_engine_deal_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_deal_LDADD = $(sim_libs)
 
 unit_tests += tests/unit/test_engine_turns
-tests_unit_test_engine_turns_SOURCES = tests/unit/test_engine_turns.c tests/unit/unit.h $(sim_sources)
+tests_unit_test_engine_turns_SOURCES = tests/unit/test_engine_turns.c tests/unit/unit.h
 tests_unit_test_engine_turns_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_engine_turns_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_engine_turns_LDADD = $(sim_libs)
+
+check_PROGRAMS += tests/bench/engine-million
+tests_bench_engine_million_SOURCES = tests/bench/engine_million.c
+tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_bench_engine_million_LDADD = $(sim_libs)
 
 # The same on a store whose disk and memory fail.
 unit_tests += tests/unit/test_engine_faults
-tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h $(sim_sources) \
-	tests/sim/faultfs.c tests/sim/faultfs.h
+tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
 tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_engine_faults_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_engine_faults_LDADD = $(sim_libs)
 endif
 EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
 
