@@ -79,6 +79,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/statement.c \
 	daemon/store/store.c daemon/store/store.h \
+	daemon/store/tally.c \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
 	daemon/store/transaction.c \

@@ -188,7 +188,8 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
 
 int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err)
 {
-    if (store_exec(store, err,
+    if (store_tallies_write(store, err) < 0 ||
+        store_exec(store, err,
                    "UPDATE tally SET n = n + (SELECT n FROM tally WHERE ensemble = ?1 AND state = 'pending') "
                    "WHERE ensemble = ?1 AND state = 'cancelled'",
                    "i", ensemble) < 0)

@@ -102,6 +102,8 @@ int store_handed_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STA
 
 int store_handover_add(struct store *store, const struct ensemble_row *row, enum member_state state, struct error *err)
 {
+    if (store_tallies_write(store, err) < 0)
+        return -1;
     return store_exec(store, err,
                       "INSERT INTO handover (ensemble, source, state) SELECT ?1, e.id, t.state FROM ensemble e JOIN tally t ON "
                       "t.ensemble = e.id WHERE (e.id = ?2 OR e.root = ?2) AND e.id <> ?1 AND t.state = ?3 AND t.n > t.handed",
@@ -175,6 +177,7 @@ int store_handover_end(struct store *store, struct ensemble_row *row, struct err
 
     row->count = row->next_index;
     if (store_exec(store, err, "DELETE FROM handover WHERE ensemble = ?1", "i", row->id) < 0 ||
+        store_tallies_write(store, err) < 0 ||
         store_exec(store, err, "UPDATE tally SET n = n - ?2 WHERE ensemble = ?1 AND state = 'pending'", "ii", row->id,
                    missing) < 0)
         return -1;

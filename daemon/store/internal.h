@@ -6,6 +6,7 @@
 #define STORE_STATEMENTS 256 /* slots of the table; a power of two, far above the number of statements */
 
 struct store_events;
+struct store_tallies;
 
 struct store {
     sqlite3 *db;
@@ -23,6 +24,7 @@ struct store {
     struct error why;
     int64_t event_made, event_owed, newest_event; /* ids: in this transaction, committed and not flushed, flushed; 0: none */
     struct store_events *events; /* of this transaction, that are not written yet; NULL: there never were any */
+    struct store_tallies *tallies; /* likewise; NULL: it only reads */
     int64_t last_job;            /* the highest id that a job was ever given; 0: not known */
     int64_t failures;
     char last_failure[256];
@@ -56,6 +58,15 @@ int store_prepare_rollback(struct store *store, struct error *err); /* while the
 int store_events_write(struct store *store, struct error *err);
 void store_events_drop(struct store *store);
 void store_events_free(struct store *store);
+
+/* tally.c: likewise what it changes of the tallies. */
+int store_tallies_init(struct store *store, struct error *err); /* before anything else is asked of the database */
+int store_tallies_write(struct store *store, struct error *err);
+void store_tallies_drop(struct store *store);
+void store_tallies_free(struct store *store);
+
+/* All that was put off, before something looks: 0 or -1, as these. */
+int store_write_all(struct store *store, struct error *err);
 
 /* Make good at once what flush is owed: for a checkpoint, which would else not get beyond what the reader holds. */
 int store_flush_owed(struct store *store, struct error *err);

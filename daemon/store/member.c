@@ -33,7 +33,7 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     row->index = sqlite3_column_int64(stmt, 1);
     store_text(stmt, 2, state, sizeof state);
     if (member_state_parse(state, &row->state) < 0)
-        row->state = MEMBER_FAILED; /* cannot be: the column refers to tally's states */
+        row->state = MEMBER_FAILED; /* cannot be: the column has no others */
     row->attempts = sqlite3_column_int64(stmt, 3);
     row->failures = sqlite3_column_int64(stmt, 4);
     row->losses = sqlite3_column_int64(stmt, 5);

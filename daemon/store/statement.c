@@ -107,7 +107,7 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
 
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...)
 {
-    bool ready = store_events_write(store, err) == 0 && store_roll_back(store, err) == 0;
+    bool ready = store_write_all(store, err) == 0 && store_roll_back(store, err) == 0;
     sqlite3_stmt *stmt = ready ? store_prepared(store, sql, err) : NULL;
     va_list ap;
     int rc;

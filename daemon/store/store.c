@@ -145,7 +145,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     sqlite3_extended_result_codes(store->db, 0);
     sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
     if (set_journal(store, journal, err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
-        pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_migrate(store, err) < 0 ||
+        pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_migrate(store, err) < 0 ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         store_prepare_rollback(store, err) < 0)
@@ -200,6 +200,7 @@ void store_close(struct store *store)
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     store_events_free(store);
+    store_tallies_free(store);
     free(store->path);
     sodium_memzero(store->control_secret, sizeof store->control_secret);
     free(store);

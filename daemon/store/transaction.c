@@ -137,13 +137,18 @@ static int commit(struct store *store, struct error *err)
     return rc;
 }
 
+int store_write_all(struct store *store, struct error *err)
+{
+    return store_events_write(store, err) < 0 || store_tallies_write(store, err) < 0 ? -1 : 0;
+}
+
 int store_commit(struct store *store, struct error *err)
 {
     struct error rest;
 
     if (!store->in_transaction)
         return 0;
-    if (!store->doomed && store_events_write(store, &rest) == 0 && commit(store, &store->why) == 0) {
+    if (!store->doomed && store_write_all(store, &rest) == 0 && commit(store, &store->why) == 0) {
         store->in_transaction = false;
         if (store->event_made != 0)
             *(store_owes_flush(store) ? &store->event_owed : &store->newest_event) = store->event_made;
@@ -154,6 +159,7 @@ int store_commit(struct store *store, struct error *err)
     store->doomed = false;
     store->event_made = store->last_job = 0;
     store_events_drop(store);
+    store_tallies_drop(store);
     *err = store->why;
     if (store_roll_back(store, &rest) < 0)
         log_error("%s", rest.text);

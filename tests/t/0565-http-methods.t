@@ -77,10 +77,14 @@ is "$(api GET /v1/ensembles/2 | jq -c '[.rate == 0, .eta]')" '[true,null]' "no s
 wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq ".members | .submitted + .running")" = 10 ]'
 api POST /v1/ensembles/2/pause >/dev/null
 stop_daemon
+counting=$(sqlite3 "$STATE/stretto.db" "SELECT sql FROM sqlite_schema WHERE name = 'member_first'") # which is the daemon's alone
 sqlite3 "$STATE/stretto.db" "
 	UPDATE ensemble SET created = created - 3600000, next_index = 50 WHERE id = 2;
+	DROP TRIGGER member_first;
 	WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49)
 		INSERT INTO member (ensemble, idx, state, attempts) SELECT 2, i, 'succeeded', 1 FROM n;
+	UPDATE tally SET n = n + iif(state = 'pending', -40, 40) WHERE ensemble = 2 AND state IN ('pending', 'succeeded');
+	$counting;
 	WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49)
 		INSERT INTO attempt (ensemble, idx, number, job, outcome, submitted, started, ended) SELECT 2, i, 1,
 			(SELECT min(id) FROM job WHERE ensemble = 2), 'succeeded', 1, 1,

@@ -274,6 +274,65 @@ static void tallies_follow_every_change(void **state)
     store_close(store);
 }
 
+static int64_t number(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *stmt;
+    int64_t n;
+
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    n = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+/* Moves are counted in memory, and by nobody else: with the members they are committed, or forgotten; and who cannot count them,
+ * as the sqlite3 shell, makes none. */
+static void moves_are_counted_with_their_members(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 10), other = add_ensemble(store, 10);
+    struct member_row row = {.ensemble = ens.id, .state = MEMBER_RUNNING};
+    int64_t n[MEMBER_STATE_COUNT];
+    struct error err;
+    char path[128];
+    sqlite3 *db;
+
+    assert_int_equal(store_member_put(store, &row, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    row.state = MEMBER_SUCCEEDED;
+    assert_int_equal(store_member_change(store, &row, &err), 0);
+    row.ensemble = 4711; /* there is none, and all is rolled back */
+    assert_int_equal(store_member_put(store, &row, &err), -1);
+    assert_int_equal(store_commit(store, &err), -1);
+    row.ensemble = other.id;
+    assert_int_equal(store_member_put(store, &row, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0); /* nothing but the commit writes it */
+
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(number(db, "SELECT n FROM tally WHERE ensemble = 1 AND state = 'running'"), 1);
+    assert_int_equal(number(db, "SELECT n FROM tally WHERE ensemble = 1 AND state = 'succeeded'"), 0);
+    assert_int_equal(number(db, "SELECT n FROM tally WHERE ensemble = 2 AND state = 'succeeded'"), 1);
+    assert_int_equal(number(db, "SELECT n FROM tally WHERE ensemble = 2 AND state = 'pending'"), 9);
+    assert_int_equal(sqlite3_exec(db, "UPDATE member SET state = 'failed'", NULL, NULL, NULL), SQLITE_ERROR);
+    assert_string_equal(sqlite3_errmsg(db), "no such function: stretto_moved");
+    assert_int_equal(number(db, "SELECT count(*) FROM member WHERE state = 'failed'"), 0);
+    sqlite3_close(db);
+
+    /* fewer than there are: the tally says so, and nothing of the turn is kept */
+    assert_int_equal(store_exec(store, &err, "UPDATE tally SET n = 0 WHERE ensemble = 1 AND state = 'running'", ""), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    row.ensemble = ens.id;
+    assert_int_equal(store_member_change(store, &row, &err), 0);
+    assert_int_equal(store_commit(store, &err), -1);
+    assert_int_equal(store_member_get(store, ens.id, 0, &row, &err), 1);
+    assert_int_equal(row.state, MEMBER_RUNNING);
+    assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
+    assert_int_equal(n[MEMBER_SUCCEEDED], 0);
+    store_close(store);
+}
+
 /* What cannot be true is refused by the schema, and dooms the whole turn. */
 static void impossible_books_are_refused(void **state)
 {
@@ -402,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(where_a_database_may_live, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_network_file_system_is_refused_or_run_safely, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(moves_are_counted_with_their_members, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
