@@ -21,9 +21,11 @@ libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libcommon_la_LIBADD = $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log
+unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log tests/unit/test_text
 tests_unit_test_heap_CFLAGS = $(unit_cflags)
 tests_unit_test_heap_LDADD = $(unit_libs)
+tests_unit_test_text_CFLAGS = $(unit_cflags)
+tests_unit_test_text_LDADD = $(unit_libs)
 tests_unit_test_units_CFLAGS = $(unit_cflags)
 tests_unit_test_units_LDADD = $(unit_libs)
 tests_unit_test_jsonx_CFLAGS = $(unit_cflags)

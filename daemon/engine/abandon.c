@@ -129,7 +129,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
     }
     claim = json_pack("{s:i, s:b, s:f}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000);
     job->business = BUSINESS_CLAIMING;
-    engine->ports.rundir_ops->claim(engine->ports.rundir, plan_job_dir(engine, job), claim, claimed,
+    engine->ports.rundir_ops->claim(engine->ports.rundir, engine_job_dir(engine, job), claim, claimed,
                                     ticket_new(engine, job->row.id));
 }
 

@@ -16,7 +16,7 @@ enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
 
 static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
 {
-    char *job_dir = job->row.kind == JOB_PILOT ? plan_job_dir(engine, job) : NULL, *dir;
+    char *job_dir = job->row.kind == JOB_PILOT ? engine_job_dir(engine, job) : NULL, *dir;
 
     if (job_dir != NULL) {
         dir = xasprintf("%s/pilot", job_dir);
@@ -186,7 +186,7 @@ void job_collect(struct engine *engine, struct live_job *job)
     paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths);
     job->brief = job->started && job->gone && !job->unknown && !job->whole;
     if (!job->brief) {
-        dir = plan_job_dir(engine, job);
+        dir = engine_job_dir(engine, job);
         paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
         paths[FILE_ENDED] = xasprintf("%s/ended.json", dir);
         n = FILE_FIRST_EXIT;

@@ -1,6 +1,7 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/store/family.h"
 
@@ -159,10 +160,14 @@ void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int
 void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
                              const char *rest)
 {
-    char detail[256];
+    static const char begin[] = "{\"attempt\":";
+    char detail[256], *end;
     struct error err;
 
-    snprintf(detail, sizeof detail, "{\"attempt\":%lld%s}", (long long)attempt, rest);
+    memcpy(detail, begin, sizeof begin);
+    end = text_digits(detail + sizeof begin - 1, attempt);
+    text_copy(end, (size_t)(detail + sizeof detail - 1 - end), rest);
+    memcpy(end + strlen(end), "}", 2);
     store_event_put(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
 }
 

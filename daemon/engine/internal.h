@@ -246,6 +246,7 @@ void alarm_ring_due(struct engine *engine, int64_t now);
 /* paths.c */
 /* The ensemble in whose part of the run directory the checkpoints of its members lie. */
 int64_t engine_checkpoint_home(const struct live_ensemble *ens);
+char *engine_job_dir(const struct engine *engine, const struct live_job *job);
 char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index); /* to be freed */
 
 /* rows.c: copies of parameter files; *rows is NULL where the ensemble has none */
@@ -310,7 +311,6 @@ struct job_plan {
 };
 void plan_drop(struct job_plan *plan);
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan);
-char *plan_job_dir(const struct engine *engine, const struct live_job *job);
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out);
 
 /* job.c, collect.c */

@@ -224,7 +224,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
 
 static void submit(struct engine *engine, struct live_job *job, const char *descriptor)
 {
-    char *dir = plan_job_dir(engine, job);
+    char *dir = engine_job_dir(engine, job);
     struct adapter_job ajob;
 
     plan_adapter_job(job, dir, &ajob);
@@ -335,7 +335,7 @@ static void cancel_answered(void *arg, enum adapter_answer answer, const struct 
 
 static void send_cancel(struct engine *engine, struct live_job *job)
 {
-    char *dir = plan_job_dir(engine, job);
+    char *dir = engine_job_dir(engine, job);
     struct adapter_job ajob;
 
     plan_adapter_job(job, dir, &ajob);

@@ -1,6 +1,7 @@
 /* Where things lie in the run directory (docs/run-directory.md). */
 #include "daemon/engine/internal.h"
 
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
@@ -10,10 +11,40 @@ char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble)
     return xasprintf("%s/e%lld", engine->ports.run_dir, (long long)ensemble);
 }
 
+/* Made for every member, and therefore not by a format. */
+static struct text member_dir(const struct engine *engine, int64_t ensemble, int64_t index)
+{
+    struct text path = {0};
+
+    text_string(&path, engine->ports.run_dir);
+    text_string(&path, "/e");
+    text_number(&path, ensemble);
+    text_string(&path, "/members/");
+    text_number(&path, index / 1000);
+    text_string(&path, "/");
+    text_number(&path, index);
+    return path;
+}
+
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number)
 {
-    return xasprintf("%s/e%lld/members/%lld/%lld/a%lld", engine->ports.run_dir, (long long)ensemble,
-                     (long long)(index / 1000), (long long)index, (long long)number);
+    struct text path = member_dir(engine, ensemble, index);
+
+    text_string(&path, "/a");
+    text_number(&path, number);
+    return path.data;
+}
+
+char *engine_job_dir(const struct engine *engine, const struct live_job *job)
+{
+    struct text path = {0};
+
+    text_string(&path, engine->ports.run_dir);
+    text_string(&path, "/e");
+    text_number(&path, job->row.ensemble);
+    text_string(&path, "/jobs/");
+    text_string(&path, job->row.name);
+    return path.data;
 }
 
 int64_t engine_checkpoint_home(const struct live_ensemble *ens)
@@ -31,14 +62,19 @@ int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble)
 
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path)
 {
-    return xasprintf("%s/e%lld/members/%lld/%lld/checkpoint/%s", engine->ports.run_dir, (long long)home,
-                     (long long)(index / 1000), (long long)index, path);
+    struct text whole = member_dir(engine, home, index);
+
+    text_string(&whole, "/checkpoint/");
+    text_string(&whole, path);
+    return whole.data;
 }
 
 char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index)
 {
-    return xasprintf("%s/e%lld/members/%lld/%lld/checkpoint", engine->ports.run_dir, (long long)engine_checkpoint_home(ens),
-                     (long long)(index / 1000), (long long)index);
+    struct text path = member_dir(engine, engine_checkpoint_home(ens), index);
+
+    text_string(&path, "/checkpoint");
+    return path.data;
 }
 
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation)

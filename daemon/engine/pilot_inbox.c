@@ -99,7 +99,7 @@ void pilot_hand_over(struct engine *engine, struct live_job *job, const char *de
     const struct spec_task *task = &job->ensemble->spec->members;
     const struct adapter_resources *r = &task->resources;
     struct pilot_node *node = job->node;
-    char *dir = plan_job_dir(engine, job);
+    char *dir = engine_job_dir(engine, job);
 
     text_add(&node->orders, "{\"job\":\"%s\",\"dir\":", job->row.name);
     text_json_string(&node->orders, dir);

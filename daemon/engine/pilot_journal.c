@@ -21,7 +21,7 @@ static void read_on(struct engine *engine, struct pilot_node *node);
 
 char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node)
 {
-    char *job = plan_job_dir(engine, node->pilot->job), *dir = xasprintf("%s/node%lld", job, (long long)node->number);
+    char *job = engine_job_dir(engine, node->pilot->job), *dir = xasprintf("%s/node%lld", job, (long long)node->number);
 
     free(job);
     return dir;

@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *plan_job_dir(const struct engine *engine, const struct live_job *job)
-{
-    return xasprintf("%s/e%lld/jobs/%s", engine->ports.run_dir, (long long)job->row.ensemble, job->row.name);
-}
-
 /* A member that is not warned before its end may be done sooner than its walltime says: nobody knows. */
 static int64_t least_time_ms(const struct live_job *job)
 {
@@ -108,7 +103,7 @@ static void plan_pilot(const struct engine *engine, const struct live_job *job, 
     const struct spec *spec = job->ensemble->spec;
     const struct spec_allocation *alloc = &spec->allocation;
     struct adapter_resources r = pilot_resources(job->adapter, spec);
-    char *dir = plan_job_dir(engine, job);
+    char *dir = engine_job_dir(engine, job);
     json_t *config = json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
                                "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint,
                                "control_key", control_key, "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task,
@@ -166,7 +161,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         plan_pilot(engine, job, key, plan);
     if (job->adapter->ops->hands_over || job_is_inside(job))
         return;
-    dir = plan_job_dir(engine, job);
+    dir = engine_job_dir(engine, job);
     add_file(plan, job, xasprintf("%s/job.json", dir), plan->descriptor);
     add_dir(plan, dir);
     plan->descriptor = NULL;

@@ -16,6 +16,7 @@ struct planner {
     struct jobdesc_text *out;
     struct text scratch; /* for one argument or value at a time */
     json_t *path;        /* of every task */
+    const struct template_word *words; /* of the one at hand; NULL: it has none */
 };
 
 static void put_env(struct planner *p, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -39,13 +40,21 @@ static void put_env(struct planner *p, const char *name, const char *fmt, ...)
     free(large);
 }
 
+static void put_env_number(struct planner *p, const char *name, int64_t n)
+{
+    char digits[TEXT_DIGITS];
+
+    text_digits(digits, n);
+    jobdesc_env(p->out, name, digits);
+}
+
 static void put_arguments(struct planner *p, const json_t *templates, const json_t *values, const char *program)
 {
     const json_t *item;
     size_t i;
 
     json_array_foreach (templates, i, item) {
-        template_fill(&p->scratch, json_string_value(item), values);
+        template_fill(&p->scratch, json_string_value(item), p->words, values);
         jobdesc_arg(p->out, i == 0 && program != NULL ? program : p->scratch.data);
     }
 }
@@ -64,7 +73,7 @@ static void put_spec_env(struct planner *p, const json_t *templates, const json_
     json_t *value;
 
     json_object_foreach ((json_t *)templates, name, value) {
-        template_fill(&p->scratch, json_string_value(value), values);
+        template_fill(&p->scratch, json_string_value(value), p->words, values);
         if (python && strcmp(name, "PYTHONPATH") == 0) {
             put_python_path(p, p->scratch.data);
             python = false;
@@ -90,15 +99,14 @@ static void put_stream_env(struct planner *p)
 }
 
 /* The arguments to go on from a checkpoint; which one it is, the runner fills in. A new reference. */
-static json_t *resume_arguments(struct planner *p, json_t *values)
+static json_t *resume_arguments(struct planner *p, const json_t *values)
 {
     const json_t *templates = p->job->ensemble->spec->checkpoint.resume, *item;
     json_t *filled = json_array();
     size_t i;
 
-    json_object_set_new(values, "checkpoint", json_string("{checkpoint}"));
     json_array_foreach ((json_t *)templates, i, item) {
-        template_fill(&p->scratch, json_string_value(item), values);
+        template_fill(&p->scratch, json_string_value(item), p->words, values);
         json_array_append_new(filled, json_string(p->scratch.data));
     }
     return filled;
@@ -129,37 +137,38 @@ static int put_member(struct planner *p, const struct slot *slot)
 {
     const struct live_ensemble *ens = p->job->ensemble;
     const struct spec *spec = ens->spec;
-    long long id = ens->row.id, index = slot->index;
-    json_t *values = params_at(spec->params, index);
-    uint64_t seed = params_seed(spec->params, index);
+    int64_t id = ens->row.id, index = slot->index;
+    json_t *values = params_at(spec->params, index), *resume = NULL;
+    char whose[TEXT_DIGITS], which[TEXT_DIGITS], attempt[TEXT_DIGITS], seed[24], *checkpoints;
+    struct template_word words[] = {
+        {"index", which}, {"seed", seed}, {"ensemble", whose}, {"attempt", attempt},
+        {json_object_get(values, "python") != NULL ? "" : "python", /* a parameter of that name stays what it is */
+         p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
+        {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"}, {NULL, NULL},
+    };
     struct text params = {0};
-    json_t *resume = NULL, *whole;
-    char number[24], *checkpoints;
 
     if (values == NULL)
         return -1;
     text_json(&params, values);
-    snprintf(number, sizeof number, "%" PRIu64, seed);
-    json_object_set_new(values, "index", json_integer(index));
-    json_object_set_new(values, "seed", json_string(number));
-    json_object_set_new(values, "ensemble", json_integer(id));
-    json_object_set_new(values, "attempt", json_integer(slot->number));
-    if (json_object_get(values, "python") == NULL) /* a parameter of that name stays what it is */
-        json_object_set_new(values, "python", json_string(p->engine->ports.python[0] ? p->engine->ports.python : "python3"));
-    if (spec->checkpoint.resume != NULL) {
-        whole = json_copy(values); /* where a parameter of that name stays what it is */
-        resume = resume_arguments(p, whole);
-        json_decref(whole);
-    }
-    begin(p, &spec->members, xasprintf("%lld.%lld", id, index), engine_attempt_dir(p->engine, id, index, slot->number),
-          resume, slot);
+    text_digits(whose, id);
+    text_digits(which, index);
+    text_digits(attempt, slot->number);
+    snprintf(seed, sizeof seed, "%" PRIu64, params_seed(spec->params, index));
+    p->words = words;
+    if (spec->checkpoint.resume != NULL)
+        resume = resume_arguments(p, values);
+    words[5].name = NULL; /* which is for those alone */
+    begin(p, &spec->members, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number), resume,
+          slot);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, ens->training != NULL || spec->checkpoint.any);
-    put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
-    put_env(p, "STRETTO_MEMBER", "%lld", index);
-    put_env(p, "STRETTO_ATTEMPT", "%lld", (long long)slot->number);
+    p->words = NULL;
+    jobdesc_env(p->out, "STRETTO_ENSEMBLE", whose);
+    jobdesc_env(p->out, "STRETTO_MEMBER", which);
+    jobdesc_env(p->out, "STRETTO_ATTEMPT", attempt);
     jobdesc_env(p->out, "STRETTO_PARAMS", params.data);
-    jobdesc_env(p->out, "STRETTO_SEED", number);
+    jobdesc_env(p->out, "STRETTO_SEED", seed);
     checkpoints = engine_checkpoint_dir(p->engine, ens, index);
     jobdesc_env(p->out, "STRETTO_CHECKPOINT_DIR", checkpoints);
     free(checkpoints);
@@ -192,9 +201,9 @@ static void put_rank(struct planner *p, const struct slot *slot)
           NULL);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);
-    put_env(p, "STRETTO_ENSEMBLE", "%lld", id);
-    put_env(p, "STRETTO_RANK", "%lld", rank);
-    put_env(p, "STRETTO_RANKS", "%lld", (long long)p->job->row.size);
+    put_env_number(p, "STRETTO_ENSEMBLE", id);
+    put_env_number(p, "STRETTO_RANK", rank);
+    put_env_number(p, "STRETTO_RANKS", p->job->row.size);
     put_env(p, "STRETTO_TRAINING_DIR", "%s/g%lld", dir, (long long)slot->number);
     put_env(p, "STRETTO_STREAM", "%s/stream", dir);
     jobdesc_task_end(p->out);
@@ -206,7 +215,7 @@ static void put_rank(struct planner *p, const struct slot *slot)
 static void put_pilot(struct planner *p)
 {
     long long id = p->job->row.ensemble;
-    char *dir = plan_job_dir(p->engine, p->job), *name = xasprintf("%lld.pilot", id), *own = xasprintf("%s/pilot", dir);
+    char *dir = engine_job_dir(p->engine, p->job), *name = xasprintf("%lld.pilot", id), *own = xasprintf("%s/pilot", dir);
 
     jobdesc_task_begin(p->out, &(const struct jobdesc_task){.id = name, .dir = own, .ntasks = 1});
     jobdesc_arg(p->out, p->engine->ports.runner);

@@ -209,7 +209,7 @@ static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
     struct question *q = xcalloc(1, sizeof *q + max * sizeof q->ids[0]);
 
     for (struct live_job *job = find ? adapter->unasked : adapter->polled; job != NULL; job = job->next) {
-        plan_adapter_job(job, plan_job_dir(engine, job), &jobs[n]);
+        plan_adapter_job(job, engine_job_dir(engine, job), &jobs[n]);
         q->ids[n++] = job->row.id;
     }
     q->engine = engine;

@@ -121,7 +121,7 @@ bool surplus_is_swept(struct engine *engine, struct live_job *job)
     if (job->sweeping)
         return false;
     job->sweeping = true;
-    dir = plan_job_dir(engine, job);
+    dir = engine_job_dir(engine, job);
     plan_adapter_job(job, dir, &ajob);
     job->adapter->ops->cancel(job->adapter->adapter, &ajob, swept, ticket_new(engine, job->row.id));
     free(dir);

@@ -84,10 +84,18 @@ static void put_value(struct text *out, const json_t *value)
     }
 }
 
-void template_fill(struct text *out, const char *text, const json_t *values)
+static const char *find_word(const struct template_word *words, const char *name)
+{
+    for (; words != NULL && words->name != NULL; words++)
+        if (strcmp(words->name, name) == 0)
+            return words->text;
+    return NULL;
+}
+
+void template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values)
 {
     char name[NAME_MAX_LEN + 1];
-    const char *start;
+    const char *start, *word;
     const json_t *value;
     size_t len;
     int piece;
@@ -101,8 +109,11 @@ void template_fill(struct text *out, const char *text, const json_t *values)
         }
         memcpy(name, start, len);
         name[len] = '\0';
-        value = json_object_get(values, name);
-        if (value != NULL)
+        word = find_word(words, name);
+        value = word == NULL ? json_object_get(values, name) : NULL;
+        if (word != NULL)
+            text_string(out, word);
+        else if (value != NULL)
             put_value(out, value);
     }
 }

@@ -12,7 +12,12 @@
 int template_check(const char *text, bool (*known)(void *arg, const char *name), void *arg, const char *pointer,
                    struct error *err);
 
-/* Fill a checked text from an object of strings, numbers and booleans, into `out`, which is emptied first. Numbers stand
- * there in the shortest form that reads back the same. */
-void template_fill(struct text *out, const char *text, const json_t *values);
+/* A value that is there already as text. */
+struct template_word {
+    const char *name, *text;
+};
+
+/* Fill a checked text from words, of which the one without a name is the last (NULL: there are none), and an object of strings,
+ * numbers and booleans, into `out`, which is emptied first. Numbers stand there in the shortest form that reads back the same. */
+void template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values);
 #endif

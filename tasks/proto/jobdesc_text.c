@@ -5,7 +5,13 @@
 
 static void raw(struct jobdesc_text *t, const char *json)
 {
-    text_put(&t->text, json, strlen(json));
+    text_string(&t->text, json);
+}
+
+static void number(struct jobdesc_text *t, const char *key, int64_t n)
+{
+    text_string(&t->text, key);
+    text_number(&t->text, n);
 }
 
 static void string(struct jobdesc_text *t, const char *key, const char *value)
@@ -20,7 +26,7 @@ static void string(struct jobdesc_text *t, const char *key, const char *value)
 static void seconds(struct jobdesc_text *t, const char *key, int64_t ms)
 {
     if (ms % 1000 == 0)
-        text_add(&t->text, "%s%" PRId64, key, ms / 1000);
+        number(t, key, ms / 1000);
     else
         text_add(&t->text, "%s%" PRId64 ".%03d", key, ms / 1000, (int)(ms % 1000));
 }
@@ -30,8 +36,8 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     memset(t, 0, sizeof *t);
     raw(t, "{\"version\":1");
     string(t, ",\"job\":", desc->job);
-    text_add(&t->text, ",\"ensemble\":%" PRId64 ",\"kind\":\"%s\"", desc->ensemble,
-             desc->kind == JOBDESC_MEMBERS ? "members" : desc->kind == JOBDESC_TRAINING ? "training" : "pilot");
+    number(t, ",\"ensemble\":", desc->ensemble);
+    string(t, ",\"kind\":", desc->kind == JOBDESC_MEMBERS ? "members" : desc->kind == JOBDESC_TRAINING ? "training" : "pilot");
     string(t, ",\"control\":", desc->control);
     string(t, ",\"control_key\":", desc->control_key);
     seconds(t, ",\"walltime\":", desc->walltime_ms);
@@ -61,10 +67,10 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
         text_json(&t->text, task->resume);
     }
     if (task->since > 0)
-        text_add(&t->text, ",\"since\":%" PRId64, task->since);
+        number(t, ",\"since\":", task->since);
     if (task->since_in > 0)
-        text_add(&t->text, ",\"since_in\":%" PRId64, task->since_in);
-    text_add(&t->text, ",\"ntasks\":%" PRId64, task->ntasks);
+        number(t, ",\"since_in\":", task->since_in);
+    number(t, ",\"ntasks\":", task->ntasks);
     t->at = JOBDESC_AT_NOTHING;
 }
 

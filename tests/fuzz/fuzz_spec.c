@@ -21,7 +21,7 @@ static void draw(const struct spec *spec, int64_t index)
     json_object_set_new(values, "ensemble", json_integer(7));
     json_object_set_new(values, "attempt", json_integer(1));
     json_array_foreach (spec->members.command, i, word) {
-        template_fill(&filled, json_string_value(word), values);
+        template_fill(&filled, json_string_value(word), NULL, values);
     }
     free(filled.data);
     json_decref(values);

@@ -78,26 +78,6 @@ static void a_descriptor_survives_the_round_trip(void **state)
     json_decref(root);
 }
 
-static void strings_are_escaped(void **state)
-{
-    static const char *const strings[] = {"", "plain", "a \"b\" \\c", "\n\t\x01\x1f", "Zürich 日本 \xf0\x9f\x98\x80", "\x7f"};
-    struct text text = {0};
-
-    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
-        json_t *back;
-
-        text.size = 0;
-        text_json_string(&text, strings[i]);
-        back = json_loads(text.data, JSON_DECODE_ANY, NULL);
-        assert_string_equal(json_string_value(back), strings[i]);
-        json_decref(back);
-    }
-    text.size = 0;
-    text_json_string(&text, "no UTF-8: \xff");
-    assert_string_equal(text.data, "\"\"");
-    free(text.data);
-}
-
 /* good_job with `key` of the root, or of the first task, set to a JSON text (NULL: taken away). */
 static void refuse(const char *task_key, const char *root_key, const char *value, const char *pointer)
 {
@@ -371,7 +351,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_descriptor_survives_the_round_trip),
-        cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(broken_descriptors_are_refused_with_the_place),
         cmocka_unit_test(exit_records_survive_the_round_trip),
         cmocka_unit_test(broken_exit_records_are_refused),

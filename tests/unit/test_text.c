@@ -1,0 +1,72 @@
+/* JSON written straight into a text is what jansson would write. */
+#include "common/text.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void strings_are_escaped(void **state)
+{
+    static const char *const strings[] = {"", "plain", "a \"b\" \\c", "\n\t\x01\x1f", "Zürich 日本 \xf0\x9f\x98\x80", "\x7f"};
+    struct text text = {0};
+
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        json_t *back;
+
+        text.size = 0;
+        text_json_string(&text, strings[i]);
+        back = json_loads(text.data, JSON_DECODE_ANY, NULL);
+        assert_string_equal(json_string_value(back), strings[i]);
+        json_decref(back);
+    }
+    text.size = 0;
+    text_json_string(&text, "no UTF-8: \xff");
+    assert_string_equal(text.data, "\"\"");
+    free(text.data);
+}
+
+static void values_are_written_as_by_jansson(void **state)
+{
+    static const char *const values[] = {
+        "{}", "[]", "null", "true", "false", "0", "-1", "9223372036854775807", "-9223372036854775808", "0.0", "-0.0", "100.0",
+        "0.1", "-3.25", "1e300", "1e-7", "123456789012345680.0", "\"a \\\"b\\\" \\\\c\"", "\"\\u0000\"", "\"a\\nb\"",
+        "\"Z\u00fcrich\"", "[1,[2,[]],{\"a\":{}}]", "{\"b\":1,\"a\":[null,true],\"quo\\\"te\":0.30000000000000004,\"\":\"\"}",
+    };
+    struct text text = {0};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        json_t *value = json_loads(values[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        char *wanted = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+        text.size = 0;
+        text_json(&text, value);
+        assert_string_equal(text.data, wanted);
+        free(wanted);
+        json_decref(value);
+    }
+    free(text.data);
+}
+
+static void digits_are_those_of_printf(void **state)
+{
+    static const int64_t numbers[] = {0, 7, 10, -1, 1000000, INT64_MAX, INT64_MIN};
+    char wanted[32], digits[TEXT_DIGITS];
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        snprintf(wanted, sizeof wanted, "%lld", (long long)numbers[i]);
+        assert_ptr_equal(text_digits(digits, numbers[i]), digits + strlen(wanted));
+        assert_string_equal(digits, wanted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_are_escaped),
+        cmocka_unit_test(values_are_written_as_by_jansson),
+        cmocka_unit_test(digits_are_those_of_printf),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
