@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 7
+#define ADAPTER_ABI 8
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -148,10 +148,10 @@ struct adapter_ops {
      * are told to host->surplus. */
     void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
-    /* The exit records of a job of which a poll has just said that it ended, as its runner handed them back: an array of what
-     * stands in the files of that name, a new reference. NULL: read the files; so from the second time on. Immediate. May be
-     * NULL itself. */
-    json_t *(*take_records)(struct adapter *a, const char *name);
+    /* The exit records of a job of which a poll has just said that it ended, as its runner handed them back: the text of a JSON
+     * array of what stands in the files of that name, to be freed. NULL: read the files; so from the second time on. Immediate.
+     * May be NULL itself. */
+    char *(*take_records)(struct adapter *a, const char *name);
 
     /* Look jobs up by name, after a restart or a lost answer; reports like poll. May be slower than poll. */
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);

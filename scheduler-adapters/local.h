@@ -112,7 +112,7 @@ void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a);          /* start from the head of the queue what fits */
 void local_started(struct local_job *job, pid_t pid, int letter, int error); /* error: an errno, and there is no runner */
 void local_start_again(struct local_job *job, const char *why); /* in a while: its runner has claimed nothing, and is gone */
-json_t *local_take_records(struct adapter *a, const char *name);
+char *local_take_records(struct adapter *a, const char *name);
 void local_cancel_queued(struct local_job *job);
 void local_take(struct local_job *job); /* its slots, also beyond what there is: an adopted job has them already */
 /* It has ended with its whole tree: give its slots back and tell. reason is copied. */

@@ -34,11 +34,13 @@ static void task_id(const struct live_job *job, const struct slot *slot, char ou
         snprintf(out, 64, "%lld.pilot", (long long)job->row.ensemble);
         return;
     }
-    snprintf(out, 64, job->row.kind == JOB_TRAINING ? "%lld.training.%lld" : "%lld.%lld", (long long)job->row.ensemble,
-             (long long)slot->index);
+    out = text_digits(out, job->row.ensemble); /* no format: this is done for every member */
+    text_copy(out, 16, job->row.kind == JOB_TRAINING ? ".training." : ".");
+    text_digits(out + strlen(out), slot->index);
 }
 
-static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
+/* One whose task is the slot's. */
+static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct exitrec *rec)
 {
     static const enum attempt_outcome outcomes[] = {
         [EXITREC_SUCCEEDED] = ATTEMPT_SUCCEEDED,
@@ -46,37 +48,45 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,
         [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
     };
+    struct outcome out = {
+        .outcome = outcomes[rec->outcome],
+        .exit_code = rec->exit_code,
+        .signal = rec->signal,
+        .started_ms = (int64_t)(rec->started * 1000),
+        .ended_ms = (int64_t)(rec->ended * 1000),
+        .late = rec->late,
+        .recorded = true,
+        .resumed = rec->resumed,
+        .checkpoints = rec->checkpoints,
+    };
+
+    text_copy(out.reason, sizeof out.reason, rec->reason);
+    text_copy(out.host, sizeof out.host, rec->host);
+    if (job->row.started_ms > out.started_ms) /* what the scheduler said was of a second job of that name, or late */
+        job->row.started_ms = out.started_ms;
+    outcome_apply(engine, job, slot, &out);
+}
+
+static bool is_of_job(const struct live_job *job, const char *id, const struct exitrec *rec)
+{
+    if (strcmp(rec->job, job->row.name) == 0 && strcmp(rec->id, id) == 0)
+        return true;
+    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                "job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec->job, rec->id);
+    return false;
+}
+
+static void apply_json(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
+{
     struct exitrec rec;
-    struct outcome out;
     struct error err;
     char id[64];
 
     task_id(job, slot, id);
-    if (exitrec_parse(json, &rec, &err) < 0) {
+    if (exitrec_parse(json, &rec, &err) < 0)
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s, task %s: %s", job->row.name, id, err.text);
-        return;
-    }
-    if (strcmp(rec.job, job->row.name) != 0 || strcmp(rec.id, id) != 0) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
-                    "job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec.job, rec.id);
-        return;
-    }
-    out = (struct outcome){
-        .outcome = outcomes[rec.outcome],
-        .exit_code = rec.exit_code,
-        .signal = rec.signal,
-        .started_ms = (int64_t)(rec.started * 1000),
-        .ended_ms = (int64_t)(rec.ended * 1000),
-        .late = rec.late,
-        .recorded = true,
-        .resumed = rec.resumed,
-        .checkpoints = rec.checkpoints,
-    };
-    text_copy(out.reason, sizeof out.reason, rec.reason);
-    text_copy(out.host, sizeof out.host, rec.host);
-    if (job->row.started_ms > out.started_ms) /* what the scheduler said was of a second job of that name, or late */
-        job->row.started_ms = out.started_ms;
-    outcome_apply(engine, job, slot, &out);
+    else if (is_of_job(job, id, &rec))
+        apply_record(engine, job, slot, &rec);
 }
 
 /* Whether a runner has the job. */
@@ -117,7 +127,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         if (!job->slots[i].open)
             continue;
         if (json[next] != NULL)
-            apply_record(engine, job, &job->slots[i], json[next]);
+            apply_json(engine, job, &job->slots[i], json[next]);
         next++;
     }
     if (job->brief && job->open > 0) {
@@ -133,44 +143,83 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     engine_settle(engine);
 }
 
-static bool is_of(const struct live_job *job, const struct slot *slot, const json_t *record)
+/* The next slot, from *next on, whose task is of that id, if it is still open. They come in the order of the slots that were open
+ * when the job was submitted. */
+static struct slot *slot_of(struct live_job *job, const char *task, size_t *next)
 {
-    const char *its = json_string_value(json_object_get(record, "id"));
     char id[64];
 
-    task_id(job, slot, id);
-    return its != NULL && strcmp(its, id) == 0;
+    for (; *next < job->n_slots; (*next)++) {
+        task_id(job, &job->slots[*next], id);
+        if (task != NULL && strcmp(task, id) == 0)
+            return job->slots[*next].open ? &job->slots[*next] : NULL;
+    }
+    return NULL;
 }
 
 /* A record tells that the job has begun, too. */
-static void note_begun(struct engine *engine, struct live_job *job, const json_t *record)
+static void note_begun(struct engine *engine, struct live_job *job, double started, const char *host)
 {
-    const char *host = json_string_value(json_object_get(record, "host"));
+    job_mark_running(engine, job, (int64_t)(1000 * started), host ? host : "");
+}
 
-    job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(record, "started"))), host ? host : "");
+static void take_json(struct engine *engine, struct live_job *job, const json_t *records)
+{
+    const json_t *record;
+    size_t i, next = 0;
+
+    json_array_foreach ((json_t *)records, i, record) {
+        struct slot *slot = slot_of(job, json_string_value(json_object_get(record, "id")), &next);
+
+        if (slot == NULL)
+            continue;
+        note_begun(engine, job, json_number_value(json_object_get(record, "started")),
+                   json_string_value(json_object_get(record, "host")));
+        apply_json(engine, job, slot, record);
+    }
+}
+
+/* As JSON from the first on that is not plain. */
+static void take_text(struct engine *engine, struct live_job *job, const char *text)
+{
+    const char *p = text;
+    struct exitrec rec;
+    size_t next = 0;
+    json_t *records;
+
+    while (*p != ']' && (p = exitrec_scan(p + 1, &rec)) != NULL && (*p == ',' || *p == ']')) {
+        struct slot *slot = slot_of(job, rec.id, &next);
+
+        if (slot == NULL || !is_of_job(job, rec.id, &rec))
+            continue;
+        note_begun(engine, job, rec.started, rec.host);
+        apply_record(engine, job, slot, &rec);
+    }
+    if (p != NULL && *p == ']')
+        return;
+    records = json_loads(text, 0, NULL);
+    take_json(engine, job, records); /* those that were taken already are not open any more */
+    json_decref(records);
 }
 
 /* What its runner handed back, where the adapter has it. True: all is known, and the job has ended. */
 static bool take_records(struct engine *engine, struct live_job *job)
 {
-    json_t *records = NULL, *record;
-    size_t i, next = 0;
+    json_t *records = job->records;
+    char *text = NULL;
 
-    if (job_is_inside(job)) {
-        records = job->records;
-        job->records = NULL;
-    } else if (job->gone && job->adapter->ops->take_records != NULL)
-        records = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
-    json_array_foreach (records, i, record) { /* in the order of the slots that were open when it was submitted */
-        while (next < job->n_slots && !is_of(job, &job->slots[next], record))
-            next++;
-        if (next == job->n_slots || !job->slots[next].open)
-            continue;
-        note_begun(engine, job, record);
-        apply_record(engine, job, &job->slots[next], record);
-    }
+    if (!job_is_inside(job) && job->gone && job->adapter->ops->take_records != NULL)
+        text = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
+    if (records == NULL && text == NULL)
+        return false;
+    job->records = NULL;
+    if (records != NULL)
+        take_json(engine, job, records);
+    else
+        take_text(engine, job, text);
     json_decref(records);
-    if (records == NULL || job->open > 0)
+    free(text);
+    if (job->open > 0)
         return false;
     job_end(engine, job, job->gone_reason);
     return true;

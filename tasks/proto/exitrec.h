@@ -37,6 +37,10 @@ int exitrec_write(const char *path, const struct exitrec *rec, struct error *err
 /* From a parsed object, which lasts as long as what is borrowed from it. */
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err);
 
+/* From text that ends in NUL, without the way over JSON: what follows the record. NULL: it is one that has checkpoints, is written
+ * in another way, or wrong, which is for exitrec_parse() to tell. What is taken here is what that would take. */
+const char *exitrec_scan(const char *text, struct exitrec *rec);
+
 /* errno ENOENT where there is none, EBADMSG where it is no exit record. The caller compares job and id with what it
  * expects: another attempt's record proves nothing. Without checkpoints. */
 int exitrec_read(const char *path, struct exitrec *rec, struct error *err);

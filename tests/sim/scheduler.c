@@ -238,11 +238,12 @@ static void take_descriptor(struct cluster *c, const struct adapter_job *job)
 }
 
 /* What a runner that has ended handed back: all its records, or some, or none. */
-static json_t *cluster_take_records(struct adapter *a, const char *name)
+static char *cluster_take_records(struct adapter *a, const char *name)
 {
     struct cluster *c = of(a);
     const struct cjob *job = cluster_named(c, name);
     json_t *records, *task, *record;
+    char *text;
     size_t i;
 
     while (job != NULL && job->state != ADAPTER_JOB_ENDED)
@@ -255,7 +256,9 @@ static json_t *cluster_take_records(struct adapter *a, const char *name)
         if (record != NULL && !sim_chance(c->sim, 100))
             json_array_append(records, record);
     }
-    return records;
+    text = json_dumps(records, JSON_COMPACT | (sim_chance(c->sim, 200) ? JSON_SORT_KEYS : 0)); /* as the runner's, or another way */
+    json_decref(records);
+    return text;
 }
 
 static void cluster_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)

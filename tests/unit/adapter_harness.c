@@ -284,6 +284,16 @@ struct adapter_status harness_wait_ended(struct harness *h, struct harness_job *
     }
 }
 
+json_t *harness_records(struct harness *h, struct harness_job *job)
+{
+    char *text = h->ops->take_records(h->adapter, job->name);
+    json_t *records = text != NULL ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+
+    assert_true(text == NULL || json_is_array(records));
+    free(text);
+    return records;
+}
+
 struct exitrec harness_exit(struct harness_job *job)
 {
     struct error err = {0};

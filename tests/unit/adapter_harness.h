@@ -77,6 +77,8 @@ enum adapter_answer harness_signal(struct harness *h, struct harness_job *job, i
 /* Wait, poke by poke, until the job has ended. */
 struct adapter_status harness_wait_ended(struct harness *h, struct harness_job *job);
 struct exitrec harness_exit(struct harness_job *job);
+/* What the adapter hands over of its exit records, a new reference; NULL: nothing. */
+json_t *harness_records(struct harness *h, struct harness_job *job);
 /* A line that a task wrote to the fifo. */
 void harness_line(struct harness *h, char *line, size_t size);
 /* End what waits by REPORT_AND_WAIT. */

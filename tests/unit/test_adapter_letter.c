@@ -42,12 +42,12 @@ static void records_are_handed_back_once(void **state)
 
     harness_submit_ok(&h, &job);
     assert_false(harness_wait_ended(&h, &job).node_lost);
-    records = ops->take_records(h.adapter, job.name);
+    records = harness_records(&h, &job);
     assert_int_equal(json_array_size(records), 1);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(records, 0), "exit_code")), 3);
     record = file_read_json(in(job.task_dir, "exit.json"), &err);
     assert_true(json_equal(json_array_get(records, 0), record));
-    assert_null(ops->take_records(h.adapter, job.name));
+    assert_null(harness_records(&h, &job));
     assert_int_equal(access(in(job.dir, "claim.json"), F_OK), 0);
     assert_int_equal(access(in(job.dir, "runner.log"), F_OK), 0); /* since it failed */
     json_decref(record);
@@ -63,7 +63,7 @@ static void what_went_well_leaves_little(void **state)
 
     harness_submit_ok(&h, &job);
     harness_wait_ended(&h, &job);
-    records = ops->take_records(h.adapter, job.name);
+    records = harness_records(&h, &job);
     assert_int_equal(json_array_size(records), 1);
     json_decref(records);
     assert_int_equal(unlink(in(job.dir, "claim.json")), 0);
@@ -84,7 +84,7 @@ static void a_killed_runner_hands_nothing_back(void **state)
     harness_line(&h, line, sizeof line);
     kill(harness_runner(&job), SIGKILL);
     assert_true(harness_wait_ended(&h, &job).node_lost);
-    assert_null(ops->take_records(h.adapter, job.name));
+    assert_null(harness_records(&h, &job));
     assert_int_equal(harness_processes(&job), 0);
     free(text);
 }
@@ -97,7 +97,7 @@ static void a_broken_letter_ends_the_job(void **state)
     job.job.descriptor = "{}";
     harness_submit_ok(&h, &job);
     assert_non_null(strstr(harness_wait_ended(&h, &job).reason, "/version"));
-    assert_null(ops->take_records(h.adapter, job.name));
+    assert_null(harness_records(&h, &job));
     free(text);
 }
 

@@ -70,7 +70,7 @@ static void expect_success(struct harness_job *job, char *text)
     json_t *records;
 
     assert_false(harness_wait_ended(&h, job).node_lost);
-    records = ops->take_records(h.adapter, job->name);
+    records = harness_records(&h, job);
     assert_int_equal(json_array_size(records), 1);
     json_decref(records);
     assert_int_equal(harness_exit(job).outcome, EXITREC_SUCCEEDED);
