@@ -21,6 +21,14 @@ int64_t time_monotonic_ms(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+double time_now_s(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (double)ts.tv_sec + (double)(ts.tv_nsec / 1000) / 1e6;
+}
+
 char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms)
 {
     time_t sec = (time_t)(ms / 1000);

@@ -7,6 +7,7 @@
 
 int64_t time_now_ms(void);       /* wall clock */
 int64_t time_monotonic_ms(void); /* for measuring */
+double time_now_s(void);         /* wall clock, in seconds, to the microsecond */
 
 /* "2026-01-31T12:00:00.123Z"; returns buf. */
 char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms);

@@ -246,11 +246,11 @@ void task_start(struct task *t)
 {
     struct error err;
 
-    t->rec.started = (double)time_now_ms() / 1000;
+    t->rec.started = time_now_s();
     if (try_start(t, &err) == 0)
         return;
     t->ended = true;
-    t->rec.ended = (double)time_now_ms() / 1000;
+    t->rec.ended = time_now_s();
     t->rec.outcome = EXITREC_FAILED;
     snprintf(t->rec.reason, sizeof t->rec.reason, "%.511s", err.text);
 }
