@@ -46,6 +46,7 @@ struct app {
     char *control_path, *control_endpoint, *python, *rows_dir;
     uv_timer_t wake;
     uv_idle_t wake_now;
+    uv_work_t first_work;
     uv_signal_t on_term, on_int, on_hup;
     bool handles; /* these are initialised */
 };
@@ -206,6 +207,22 @@ static void not_flushed(void *arg, const struct error *err)
     _exit(EX_IOERR);
 }
 
+static void do_nothing(uv_work_t *work)
+{
+}
+
+/* Worker threads that take no signals. Linux tells of a child's end the thread that started it, so that each runner's would wake
+ * up a worker, for nothing but to wake up the loop. */
+static void make_workers(struct app *app)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    uv_queue_work(&app->loop, &app->first_work, do_nothing, NULL); /* the first makes them */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static int start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
@@ -283,6 +300,7 @@ int app_run(const struct config *config, struct error *err)
 
     uv_loop_init(&app.loop);
     uv_loop_configure(&app.loop, UV_METRICS_IDLE_TIME); /* for laps */
+    make_workers(&app);
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
     app.rows_dir = xasprintf("%s/parameters", config->state_dir);
     app.control_endpoint = xasprintf("ipc://%s", app.control_path);

@@ -2,6 +2,7 @@
 
 #include "common/xalloc.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 enum stage { IDLE, WANTED, MADE, ENDED };
@@ -22,7 +23,10 @@ struct flusher {
 static void run(void *arg)
 {
     struct flusher *f = arg;
+    sigset_t all;
 
+    sigfillset(&all); /* they are the loop's */
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
     uv_mutex_lock(&f->mutex);
     while (f->stage != ENDED) {
         if (f->stage != WANTED) {
