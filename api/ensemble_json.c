@@ -118,6 +118,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "name", value_text(row->name));
     json_object_set_new(json, "state", value_text(ensemble_state_name(row->state)));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "waits_for", value_text_or_null(engine_members_wait_for(request_config(r)->engine, row->id)));
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));

@@ -30,7 +30,7 @@ void job_get(struct request *r)
         request_reply_problem(r, &err);
         return;
     }
-    json = job_json(&row);
+    json = job_json(r, &row);
     json_object_set_new(json, "attempts", attempts);
     request_reply_json(r, 200, json);
 }

@@ -6,10 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+struct page {
+    const struct request *r;
+    json_t *items;
+};
+
 /* Newest first; the cursor is the id below which the next page begins. */
 static int add(void *arg, const struct job_row *row)
 {
-    json_array_append_new(arg, job_json(row));
+    struct page *page = arg;
+
+    json_array_append_new(page->items, job_json(page->r, row));
     return 0;
 }
 
@@ -48,7 +55,7 @@ void jobs_get(struct request *r)
 {
     struct job_filter filter = {0};
     int64_t limit = 100, before = 0, next = 0;
-    json_t *items = json_array();
+    struct page page = {.r = r, .items = json_array()};
     struct error err;
     char cursor[24];
     int rc;
@@ -57,12 +64,12 @@ void jobs_get(struct request *r)
     if (rc == 0)
         rc = is_vain(r, &filter, &err);
     if (rc == 0)
-        rc = store_job_each(request_store(r), before, &filter, (int)limit, add, items, &next, &err);
+        rc = store_job_each(request_store(r), before, &filter, (int)limit, add, &page, &next, &err);
     if (rc < 0) {
-        json_decref(items);
+        json_decref(page.items);
         request_reply_problem(r, &err);
         return;
     }
     snprintf(cursor, sizeof cursor, "%" PRId64, next);
-    request_reply_json(r, 200, json_pack("{s:o, s:s?}", "jobs", items, "next", next > 1 ? cursor : NULL));
+    request_reply_json(r, 200, json_pack("{s:o, s:s?}", "jobs", page.items, "next", next > 1 ? cursor : NULL));
 }

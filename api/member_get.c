@@ -9,8 +9,14 @@
 
 #define CHECKPOINTS_MAX 1000 /* that a spec may keep */
 
+struct list {
+    const struct request *r;
+    json_t *items;
+};
+
 static int add_attempt(void *arg, const struct attempt_row *row)
 {
+    const struct list *attempts = arg;
     json_t *json = json_object();
     const char *outcome = attempt_outcome_name(row->outcome);
 
@@ -22,24 +28,21 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "exit_code", row->exit_code >= 0 ? json_integer(row->exit_code) : json_null());
     json_object_set_new(json, "signal", row->signal > 0 ? json_integer(row->signal) : json_null());
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "waits_for", outcome != NULL ? json_null() :
+                        value_text_or_null(engine_job_waits_for(request_config(attempts->r)->engine, row->job)));
     json_object_set_new(json, "host", value_text_or_null(row->host));
     json_object_set_new(json, "resumed", value_text_or_null(row->resumed));
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));
     json_object_set_new(json, "ended", value_time(row->ended_ms));
     json_object_set_new(json, "output_released", value_time(row->released_ms));
-    json_array_append_new(arg, json);
+    json_array_append_new(attempts->items, json);
     return 0;
 }
 
-struct checkpoints {
-    const struct request *r;
-    json_t *items;
-};
-
 static int add_checkpoint(void *arg, const struct member_checkpoint_row *row)
 {
-    struct checkpoints *checkpoints = arg;
+    const struct list *checkpoints = arg;
 
     json_array_append_new(checkpoints->items, checkpoint_json(checkpoints->r, row));
     return 0;
@@ -72,8 +75,7 @@ void member_get(struct request *r)
     const struct spec *spec;
     struct error err;
     const struct member_checkpoint_place from = {0};
-    struct checkpoints checkpoints = {.r = r};
-    json_t *attempts;
+    struct list checkpoints = {.r = r}, attempts = {.r = r};
 
     if (find_member(r, &ensemble, &row) < 0)
         return;
@@ -82,14 +84,14 @@ void member_get(struct request *r)
         request_reply_problem(r, &err);
         return;
     }
-    attempts = json_array();
+    attempts.items = json_array();
     checkpoints.items = json_array();
-    if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, attempts, &err) == 0 &&
+    if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, &attempts, &err) == 0 &&
         store_member_checkpoint_each(request_store(r), &from, engine_checkpoint_home_of(request_config(r)->engine, ensemble.id),
                                      row.index, CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
-        request_reply_json(r, 200, member_json(&row, spec, attempts, checkpoints.items));
+        request_reply_json(r, 200, member_json(&row, spec, attempts.items, checkpoints.items));
     } else {
-        json_decref(attempts);
+        json_decref(attempts.items);
         json_decref(checkpoints.items);
         request_reply_problem(r, &err);
     }

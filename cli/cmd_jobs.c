@@ -53,7 +53,7 @@ static void print_page(void *arg, const json_t *items)
         table_cell(table, get_string(job, "name"));
         table_cell(table, get_string(job, "submitted"));
         table_cell(table, get_string(job, "ended"));
-        table_cell(table, get_string(job, "reason"));
+        table_cell(table, get_reason(job));
     }
     table_print(table, stdout);
 }

@@ -124,7 +124,7 @@ static void print_attempts(const json_t *attempts)
         table_cell(table, get_string(attempt, "resumed"));
         table_cell(table, get_string(attempt, "submitted"));
         table_cell(table, get_string(attempt, "ended"));
-        table_cell(table, get_string(attempt, "reason"));
+        table_cell(table, get_reason(attempt));
     }
     table_print(table, stdout);
     table_destroy(table);

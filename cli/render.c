@@ -185,3 +185,10 @@ const char *get_string(const json_t *obj, const char *key)
 
     return text ? text : "";
 }
+
+const char *get_reason(const json_t *obj)
+{
+    const char *reason = get_string(obj, "reason");
+
+    return reason[0] ? reason : get_string(obj, "waits_for");
+}

@@ -35,4 +35,5 @@ void render_document(const char *text);
 int64_t get_int(const json_t *obj, const char *key);
 /* A string of a key, or "". */
 const char *get_string(const json_t *obj, const char *key);
+const char *get_reason(const json_t *obj); /* its reason, or of one that waits what it waits for; "": none */
 #endif

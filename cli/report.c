@@ -61,6 +61,15 @@ static void print_lineage(const json_t *ensemble, FILE *to)
     print_states(json_object_get(family, "members"), to);
 }
 
+/* Nothing of it runs. */
+static void print_waiting(const json_t *ensemble, FILE *to)
+{
+    char *words = render_text(get_string(ensemble, "waits_for"));
+
+    fprintf(to, "waiting    %s: %s\n", get_string(ensemble, "adapter"), words);
+    free(words);
+}
+
 void report_status(const json_t *ensemble, FILE *to)
 {
     const json_t *training = ensemble_training(ensemble), *rate = json_object_get(ensemble, "rate"), *value;
@@ -73,12 +82,14 @@ void report_status(const json_t *ensemble, FILE *to)
     print_states(json_object_get(ensemble, "members"), to);
     print_lineage(ensemble, to);
     fprintf(to, "width      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
+    if (get_string(ensemble, "waits_for")[0])
+        print_waiting(ensemble, to);
     if (!ensemble_ended(ensemble) && json_number_value(rate) > 0) {
         fprintf(to, "rate       %s members/s", render_number(text, rate));
         fprintf(to, eta >= 0 ? ", %s to go\n" : "\n", render_duration(text, eta));
     }
     if (training) {
-        char *reason = render_text(get_string(training, "reason"));
+        char *reason = render_text(get_reason(training));
 
         fprintf(to, "training   %lld: %s%s%s, ranks %lld, generation %lld, on %s\n", (long long)get_int(training, "id"),
                 get_string(training, "state"), reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"),

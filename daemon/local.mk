@@ -33,6 +33,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
+	daemon/engine/waiting.c \
 	daemon/flusher.c daemon/flusher.h \
 	daemon/laps.c daemon/laps.h \
 	daemon/limits.c daemon/limits.h \

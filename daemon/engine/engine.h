@@ -123,6 +123,13 @@ struct engine_allocation {
 /* false where there is none of that id under way, or its members are jobs of their own. */
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
 
+/* What waits in a batch system waits for, in its words, as it last told: "" where nothing waits, or it did not tell. Valid until
+ * the engine is called again. Kept in memory alone: after a restart it is known again with the first answer. */
+const char *engine_job_waits_for(struct engine *engine, int64_t job);
+/* Of the jobs of an ensemble's members, or its allocations, the first that waits; "" where one runs. */
+const char *engine_members_wait_for(struct engine *engine, int64_t ensemble);
+const char *engine_training_waits_for(struct engine *engine, int64_t ensemble);
+
 /* How much is under way. */
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 

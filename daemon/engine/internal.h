@@ -160,6 +160,7 @@ struct live_job {
     bool cancel_sent;
     int doubts;                 /* submissions of it in a row that were not answered */
     bool told_queued;           /* the scheduler last said that it waits */
+    char *waits_for;            /* … and for what; NULL: it did not say, or does not wait. Not in the row */
     char gone_reason[256];
     bool started; /* its tasks are marked as running */
     char host[64]; /* … where */
@@ -345,6 +346,9 @@ void job_saved(struct engine *engine, struct live_job *job); /* its row was writ
 void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
 void save_all(struct engine *engine, int64_t due_ms); /* that were to be saved by then */
 void save_due(struct engine *engine, struct alarm *alarm);
+
+/* waiting.c */
+void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);

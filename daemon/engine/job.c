@@ -98,6 +98,7 @@ void job_destroy(struct engine *engine, struct live_job *job)
     pilot_unbind(job);
     pilot_free(engine, job->pilot);
     json_decref(job->records);
+    free(job->waits_for);
     free(job->slots);
     free(job);
 }

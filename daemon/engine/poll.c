@@ -31,6 +31,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     job->asked = true;
     job->unsure = false;
     job->told_in = job->adapter->answers;
+    job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
     else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0') /* of two, it may be the other one */

@@ -59,6 +59,9 @@ ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLET
 is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
 touch "$HOME/go"
 
+# --- what waits
+tells_why slurmrestd
+
 # --- what can never run: told in Slurm's own words, once
 refused() { # NAME FILTER REASON
 	jq ".name = \"$1\" | $2" spec.json >never.json

@@ -66,6 +66,8 @@ for kind in openpbs torque; do
 	jq '.width = 20 | .members.parameters = {grid: {x: [range(20)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
 	id=$(submit big.json)
 	ok "$kind: some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(pbs_jobs | grep -c " Q$")" = 18 ]'
+	# OpenPBS says so; Torque says nothing
+	[ $kind = torque ] || ok "openpbs: what they wait for is told" wait_for 20 'api GET "/v1/jobs?ensemble=$id&limit=1" | jq -e ".jobs[0].waits_for | test(\"^Not Running\")"'
 	stretto cancel "$id" >/dev/null
 	ok "$kind: cancelling ends them all" wait_for 30 'stretto members '"$id"' --limit 100 --state cancelled --json | jq -e ".members | length == 20"'
 	ok "$kind: in PBS, too" wait_for 20 '! pbs_jobs | grep -v " [FC]$"'

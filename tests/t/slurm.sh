@@ -42,3 +42,27 @@ slurm_config() {
 }
 # slurm_jobs: NAME ID STATE of each job that Slurm knows, sorted
 slurm_jobs() { squeue -h -a -r -t all -o '%j %i %T' | sort; }
+# tells_why ADAPTER: what waits says for what, in Slurm's words, wherever a user looks.
+tells_why() {
+	jq -n --arg adapter "$1" '{name: "waits", adapter: $adapter, members: {command: ["true"], parameters: {grid: {x: [0]}},
+		resources: {walltime: "10m", extra: ["--hold"]}}}' >waits.json
+	jq '.members.resources.extra = [] | .training = {command: ["true"], fields: {f: {dtype: "float32", shape: [1]}},
+		resources: {walltime: "10m", extra: ["--hold"]}}' waits.json >waits-training.json
+	local id training
+	id=$(submit waits.json)
+	training=$(submit waits-training.json)
+	# shellcheck disable=SC2034 # for wait_for
+	WAITS=$id WAITS_TRAINING=$training
+	ok "an ensemble tells what it waits for" wait_for 20 '[ "$(api GET "/v1/ensembles/$WAITS" | jq -r .waits_for)" = JobHeldUser ]'
+	is "$(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[] | .state, .waits_for, .reason]')" '["submitted","JobHeldUser",null]' "so does its job"
+	is "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[].waits_for')" JobHeldUser "and a member's attempt"
+	like "$(stretto status "$id")" "waiting +$1: JobHeldUser" "people are told, of the ensemble,"
+	like "$(stretto jobs "$id")" " JobHeldUser" "of the job"
+	like "$(stretto members "$id.0")" " JobHeldUser" "and of the attempt"
+	ok "a training tells it, too" wait_for 20 '[ "$(api GET "/v1/ensembles/$WAITS_TRAINING" | jq -c "[.training.waits_for, .waits_for]")" = "[\"JobHeldUser\",null]" ]'
+	stretto cancel "$training" >/dev/null
+	scontrol release "$(api GET "/v1/jobs?ensemble=$id" | jq -r '.jobs[].scheduler_id')"
+	ok "once it is let go it runs" wait_ensemble "$id" 30
+	is "$(jq -c .waits_for ensemble.json) $(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[].waits_for]')" "null [null]" "and waits for nothing"
+	ok "the training is cancelled" wait_ensemble "$training" 30
+}
