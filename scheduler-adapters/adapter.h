@@ -134,6 +134,10 @@ struct adapter_ops {
     /* How many CPU slots the adapter has in all, 0 where unknown or unlimited. */
     int (*slots)(struct adapter *a);
 
+    /* How many of them each of its nodes has, where a job has nodes to itself, as many as it asks for; 0: not known. NULL: jobs
+     * share nodes. */
+    int (*node_slots)(struct adapter *a);
+
     /* How long the daemon is to wait between polls where there is no news: > 0. NULL: it decides. */
     int64_t (*interval_ms)(struct adapter *a);
 

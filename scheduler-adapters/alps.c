@@ -168,6 +168,11 @@ static int slots(struct adapter *a)
     return a->cpus > 0 ? (int)a->cpus * (int)a->n_nodes : 0;
 }
 
+static int node_slots(struct adapter *a)
+{
+    return (int)a->cpus;
+}
+
 static int64_t interval_ms(struct adapter *a)
 {
     return a->interval_ms;
@@ -198,6 +203,7 @@ const struct adapter_ops adapter_alps = {
     .destroy = destroy,
     .check = alps_check,
     .slots = slots,
+    .node_slots = node_slots,
     .interval_ms = interval_ms,
     .submit = alps_submit,
     .poll = alps_poll,

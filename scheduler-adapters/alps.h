@@ -25,7 +25,7 @@ enum alps_kind { ALPS_ONE, ALPS_RANKS, ALPS_LAUNCHES };
 struct alps_shape {
     enum alps_kind kind;
     int64_t n, each, nodes; /* processes, on a node, nodes */
-    int64_t depth, mib;     /* of a process: CPUs, and memory, 0: not said */
+    int64_t depth, mib;     /* of a process: CPUs, 0: all that the node has; and memory, 0: not said */
 };
 
 struct alps_node {

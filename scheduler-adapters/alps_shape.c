@@ -29,8 +29,8 @@ void alps_shape(const struct adapter *a, const struct adapter_resources *want, s
         *shape = (struct alps_shape){.kind = ALPS_RANKS, .depth = want->cpus_per_task, .mib = mib};
         spread(shape, want->copies, want->nodes);
     } else {
-        *shape = (struct alps_shape){.kind = ALPS_ONE, .mib = mib * want->copies, .depth = (int64_t)want->copies * want->tasks *
-                                                                                         want->cpus_per_task};
+        *shape = (struct alps_shape){.kind = ALPS_ONE, .mib = mib * want->copies,
+                                     .depth = want->whole_nodes ? 0 : (int64_t)want->copies * want->tasks * want->cpus_per_task};
         spread(shape, 1, 1);
     }
 }

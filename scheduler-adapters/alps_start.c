@@ -67,13 +67,13 @@ static void add_options(struct words *words, const struct alps_job *job)
     words_add(words, "%lld", (long long)job->shape.each);
     words_add(words, "-L");
     words_add(words, "%s", job->nids);
-    if (!is_given(job, "-d")) {
+    if (job->shape.depth > 0 && !is_given(job, "-d")) {
         words_add(words, "-d");
         words_add(words, "%lld", (long long)job->shape.depth);
     }
     if (!is_given(job, "-cc")) {
         words_add(words, "-cc");
-        words_add(words, "depth");
+        words_add(words, job->shape.depth > 0 ? "depth" : "none");
     }
     if (job->shape.mib > 0 && !is_given(job, "-m")) {
         words_add(words, "-m");

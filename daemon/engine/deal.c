@@ -14,25 +14,37 @@
 #define AHEAD_MS 200 /* of work waits in an adapter's own queue: more than it takes to learn of an end and submit */
 #define SHARE_UNIT 1000000
 
-static int64_t cpus(const struct adapter_resources *r)
+int64_t deal_node_slots(const struct known_adapter *adapter)
 {
-    return (int64_t)r->copies * r->tasks * r->cpus_per_task;
+    return adapter->ops->node_slots != NULL ? adapter->ops->node_slots(adapter->adapter) : 0;
+}
+
+/* Of whole nodes all. */
+static int64_t cpus(const struct known_adapter *adapter, const struct adapter_resources *r)
+{
+    int64_t of_node = deal_node_slots(adapter);
+
+    return of_node > 0 ? r->nodes * of_node : (int64_t)r->copies * r->tasks * r->cpus_per_task;
 }
 
 /* Into a sum that one job would ask for that did the work of all. */
-static void add(struct adapter_resources *sum, const struct adapter_resources *r, int sign)
+static void add(const struct known_adapter *adapter, struct adapter_resources *sum, const struct adapter_resources *r, int sign)
 {
-    sum->nodes = sum->cpus_per_task = sum->copies = 1;
-    sum->tasks += sign * (int)cpus(r);
+    sum->cpus_per_task = sum->copies = 1;
+    sum->nodes = deal_node_slots(adapter) > 0 ? sum->nodes + sign * r->nodes : 1;
+    sum->tasks += sign * (int)cpus(adapter, r);
     sum->gpus += sign * r->gpus * r->copies;
     sum->memory += sign * r->memory * r->copies;
 }
 
 static bool fits(const struct known_adapter *adapter, const struct adapter_resources *sum)
 {
+    int64_t slots = adapter->ops->slots(adapter->adapter);
     struct error err;
 
-    return adapter->ops->slots(adapter->adapter) == 0 || adapter->ops->check(adapter->adapter, sum, &err) == 0;
+    if (slots == 0 || deal_node_slots(adapter) > 0) /* on nodes of their own jobs take nothing else from each other */
+        return slots == 0 || sum->tasks <= slots;
+    return adapter->ops->check(adapter->adapter, sum, &err) == 0;
 }
 
 bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
@@ -40,8 +52,8 @@ bool deal_fit_together(const struct known_adapter *adapter, const struct adapter
 {
     struct adapter_resources sum = {0};
 
-    add(&sum, a, 1);
-    add(&sum, b, 1);
+    add(adapter, &sum, a, 1);
+    add(adapter, &sum, b, 1);
     return fits(adapter, &sum);
 }
 
@@ -70,13 +82,13 @@ void deal_account(struct live_job *job, int sign)
 
     if (job_is_inside(job)) /* its pilot has them */
         return;
-    adapter->cpus += sign * cpus(&r);
+    adapter->cpus += sign * cpus(adapter, &r);
     if (job->row.kind == JOB_TRAINING) {
         if (adapter->ops->slots(adapter->adapter) > 0)
-            add(&adapter->trainings, &r, sign);
+            add(adapter, &adapter->trainings, &r, sign);
     } else {
         adapter->jobs += sign;
-        job->ensemble->cpus += sign * cpus(&r);
+        job->ensemble->cpus += sign * cpus(adapter, &r);
     }
     adapter->dirty = true;
 }
@@ -135,7 +147,7 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
         return false;
     if (!members_fit_elsewhere(ens))
         return false;
-    add(&trainings, &ens->spec->training.resources, 1);
+    add(adapter, &trainings, &ens->spec->training.resources, 1);
     if (!idle && !fits(adapter, &trainings))
         return false;
     for (struct live_ensemble *other = engine->ensembles; other != NULL; other = other->hh.next) {
@@ -158,7 +170,7 @@ static bool fits_beside_trainings(const struct live_ensemble *ens)
     if (ens->training != NULL) /* was seen to when its training started */
         return true;
     if (next != NULL)
-        add(&trainings, &next->spec->training.resources, 1);
+        add(ens->adapter, &trainings, &next->spec->training.resources, 1);
     return trainings.tasks == 0 || deal_fit_together(ens->adapter, &trainings, &members);
 }
 

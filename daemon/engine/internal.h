@@ -290,6 +290,7 @@ bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it t
 bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens); /* to be submitted, as far as it is concerned */
 
 /* deal.c: the places of an adapter, and who gets them */
+int64_t deal_node_slots(const struct known_adapter *adapter); /* of each node, where a job has nodes to itself; else 0 */
 void deal_account(struct live_job *job, int sign); /* a job of it begins (1) or ends (-1) */
 void deal_note_run(int64_t *run_ms, const struct job_row *row);
 void deal_enter(struct engine *engine, struct live_ensemble *ens); /* it may want places, or no longer */

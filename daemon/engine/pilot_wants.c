@@ -26,10 +26,13 @@ struct adapter_resources pilot_resources(const struct known_adapter *adapter, co
     struct adapter_resources r = spec->allocation.resources;
     const struct adapter_resources *members = &spec->members.resources, *training = &spec->training.resources;
     int64_t slots = adapter->ops->slots(adapter->adapter), one = (int64_t)members->copies * members->tasks * members->cpus_per_task;
+    int64_t of_node = deal_node_slots(adapter);
 
     if (!r.whole_nodes || slots == 0)
         return r;
-    if (spec_trains_beside(spec))
+    if (of_node > 0)
+        slots = of_node * spec->allocation.count * r.nodes;
+    else if (spec_trains_beside(spec))
         slots -= (int64_t)training->copies * training->tasks * training->cpus_per_task;
     slots /= spec->allocation.count * r.nodes;
     r.whole_nodes = false;

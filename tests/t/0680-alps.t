@@ -60,8 +60,22 @@ is "$(grep -l -r -e secret "$STATE/run/e$id" | wc -l)" 0 "nothing of the daemon'
 ok "what they need does" grep -r -q "^COBALT_JOBID=77" "$STATE/run/e$id"
 is "$(($(aprun_count) - before))" 5 "an aprun for each two, and one again"
 
+# --- on nodes of their own a training and the members of another run side by side, and so do jobs of several nodes
+rm -f "$HOME/ran"
+jq '.name = "trains" | .pack = 1 | .training = {retries: 0, resources: {cpus_per_task: 8}, fields: {f: {dtype: "float32", shape: [1]}},
+	command: ["sh", "-c", "touch $HOME/trains; while ! test -e $HOME/trained; do sleep 0.1; done; exit 1"]}' spec.json >trains.json
+trains=$(submit trains.json)
+ok "a training runs" wait_for 30 '[ -e "$HOME/trains" ]'
+jq '.name = "wide" | .pack = 4 | .members.resources.nodes = 2 | .members.parameters = {grid: {x: [1, 2, 4, 5]}}' spec.json >wide.json
+id=$(submit wide.json)
+ok "members on two nodes run beside it" wait_ensemble "$id" 30
+is "$(jq -c .members.succeeded ensemble.json) $(api GET "/v1/ensembles/$trains" | jq -c .training.ended)" "4 null" "to their end, while it runs"
+like "$(grep '^aprun ' alps/counts | tail -n 1)" ' -n 4 -N 2 -L [345],[345] -d 4 ' "as one application"
+touch "$HOME/trained"
+wait_ensemble "$trains" 30
+
 # --- a node that fails is no failure of the member's; one that is taken by another application is waited for
-rm "$HOME/go" "$HOME/ran"
+rm -f "$HOME/go" "$HOME/ran"
 touch "$HOME/ran" alps/lose-node
 jq '.members.retries = 0 | .members.parameters = {grid: {x: [0]}}' spec.json >one.json
 id=$(submit one.json)
