@@ -76,7 +76,7 @@ static bool next_range(const char **at, long *first, long *last, long *step)
 void batch_rows_expand(struct batch_rows *rows)
 {
     const struct batch_row array = rows->row[rows->n - 1];
-    const char *at = array.indices, *bracket = strchr(array.id, '[');
+    const char *at = array.indices, *bracket = strpbrk(array.id, "[_");
     long first, last, step;
     char id[128];
 
@@ -140,11 +140,45 @@ static void name_tasks(struct batch_rows *rows)
     }
 }
 
+/* Those of one name stand together. */
+static bool is_known_better(const struct batch_rows *rows, size_t i)
+{
+    size_t first = i, last = i;
+
+    while (first > 0 && strcmp(rows->row[first - 1].name, rows->row[i].name) == 0)
+        first--;
+    while (last + 1 < rows->n && strcmp(rows->row[last + 1].name, rows->row[i].name) == 0)
+        last++;
+    for (size_t k = first; k <= last; k++)
+        if (!rows->row[k].is_guessed && strcmp(rows->row[k].id, rows->row[i].id) == 0)
+            return true;
+    return false;
+}
+
+static void drop_needless_guesses(struct batch_rows *rows)
+{
+    struct batch_row *kept = xcalloc(rows->n, sizeof *kept);
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        if (!rows->row[i].is_guessed || !is_known_better(rows, i))
+            kept[n++] = rows->row[i];
+    memcpy(rows->row, kept, n * sizeof *kept);
+    rows->n = n;
+    free(kept);
+}
+
 void batch_rows_sort(struct batch_rows *rows)
 {
+    bool guessed = false;
+
     name_tasks(rows);
     if (rows->n > 1)
         qsort(rows->row, rows->n, sizeof *rows->row, compare);
+    for (size_t i = 0; i < rows->n; i++)
+        guessed = guessed || rows->row[i].is_guessed;
+    if (guessed)
+        drop_needless_guesses(rows);
 }
 
 void batch_rows_free(struct batch_rows *rows)

@@ -21,6 +21,7 @@ struct batch_row {
     int exit_status, runs; /* runs: how often it has been started, where that is told */
     size_t place;        /* in the listing */
     bool told;           /* an answer is about it */
+    bool is_guessed;     /* of a list that was cut off: it waits, as far as no other row of its id says otherwise */
 };
 
 struct batch_text;
@@ -37,7 +38,8 @@ struct batch_rows {
 };
 
 struct batch_row *batch_rows_add(struct batch_rows *rows); /* valid until the next one */
-/* The last one is an array, ID[], and becomes a row for each of its indices, ID[INDEX], that waits; none, where it has none. */
+/* The last one is an array, "ID[]" or "ID_", and becomes a row for each of its indices, "ID[INDEX]" or "ID_INDEX", that waits; none, where it
+ * has none. */
 void batch_rows_expand(struct batch_rows *rows);
 void batch_rows_drop(struct batch_rows *rows); /* the last one, with what was kept since it was added */
 char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n); /* a copy */

@@ -53,7 +53,7 @@ static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
         site_known(waiting);
 }
 
-static void task_id(const char *id, int64_t task, char *out, size_t size)
+void slurm_task_id(const char *id, int64_t task, char *out, size_t size)
 {
     snprintf(out, size, "%.30s_%lld", id, (long long)task);
 }
@@ -87,7 +87,7 @@ static const struct batch_system system_slurm = {
     .past = slurm_past,
     .ready = ready,
     .send = slurm_send,
-    .task_id = task_id,
+    .task_id = slurm_task_id,
     .withdraw = slurm_withdraw,
     .fini = fini,
 };

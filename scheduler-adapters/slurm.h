@@ -66,9 +66,12 @@ void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 
 /* slurm_submit.c */
 void slurm_send(struct batch_group *group);
-/* What a job's script does: it becomes the runner. minutes: its limit; 0: none was asked for. To be freed. */
-char *slurm_script(const char *runner, const char *dir, int64_t minutes);
-char *slurm_log_pattern(const struct adapter_job *job); /* where its output goes; to be freed */
+/* What a job's script does, or that of each of an array: it becomes the runner. minutes: its limit; 0: none was asked for. To be freed,
+ * like: */
+char *slurm_script(const struct batch_group *group, int64_t minutes);
+char *slurm_log_pattern(const struct batch_group *group); /* where its output goes */
+char *slurm_workdir(const struct batch_group *group);
+void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* "12_3" */
 /* What is said where it is not Slurm's last word. */
 bool slurm_is_for_now(const char *said);
 int64_t slurm_mebibytes(const struct adapter_resources *want); /* of a node; likewise: */

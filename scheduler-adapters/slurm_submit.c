@@ -85,68 +85,68 @@ static char *prologue(int64_t minutes)
                        : xstrdup("trap '' USR1 USR2;");
 }
 
-char *slurm_script(const char *runner, const char *dir, int64_t minutes)
-{
-    char *begin = prologue(minutes), *what = words_quote(runner), *where = words_quote(dir);
-    char *script = xasprintf("%s exec %s %s", begin, what, where);
-
-    free(begin);
-    free(what);
-    free(where);
-    return script;
-}
-
 static int64_t limit_of(const struct slurm *a, const struct adapter_job *job)
 {
     return job->resources.walltime_ms > 0 ? slurm_times_minutes(&a->times, a->batch.extra, job) : 0;
 }
 
-/* A job of an array finds its directory by its number, and its log there, which sbatch could not name. */
-static void add_script(struct words *words, const struct slurm *a, const struct batch_group *group)
+/* A job of an array finds its directory by its number, and its log there, which Slurm could not be told by its name. */
+char *slurm_script(const struct batch_group *group, int64_t minutes)
 {
-    int64_t minutes = limit_of(a, &group->first->job);
-    char *dir = batch_group_dir(group), *begin = prologue(minutes), *runner = words_quote(a->batch.host.runner), *where = words_quote(dir);
-    char *script = slurm_script(a->batch.host.runner, dir, minutes);
+    char *dir = batch_group_dir(group), *begin = prologue(minutes), *runner = words_quote(group->a->host.runner), *where = words_quote(dir);
+    char *script = group->n == 1
+                       ? xasprintf("%s exec %s %s", begin, runner, where)
+                       : xasprintf("%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"", begin,
+                                   where, (long long)group->base, runner);
 
-    if (group->n == 1)
-        words_add(words, "--wrap=%s", script);
-    else
-        words_add(words, "--wrap=%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"", begin,
-                  where, (long long)group->base, runner);
     free(dir);
     free(begin);
     free(runner);
     free(where);
+    return script;
+}
+
+static void add_script(struct words *words, const struct slurm *a, const struct batch_group *group)
+{
+    char *script = slurm_script(group, limit_of(a, &group->first->job));
+
+    words_add(words, "--wrap=%s", script);
     free(script);
 }
 
-char *slurm_log_pattern(const struct adapter_job *job)
+char *slurm_log_pattern(const struct batch_group *group)
 {
-    char *dir = replace(job->dir, '%', "%%"), *pattern = xasprintf("%s/runner.log", dir);
+    char *dir, *pattern;
 
+    if (group->n > 1)
+        return xstrdup("/dev/null");
+    dir = replace(group->first->job.dir, '%', "%%");
+    pattern = xasprintf("%s/runner.log", dir);
     free(dir);
     return pattern;
 }
 
-static void add_place(struct words *words, const struct batch_group *group)
+char *slurm_workdir(const struct batch_group *group)
 {
     const struct batch_submission *first = group->first;
-    char *log = slurm_log_pattern(&first->job), *list, name[64];
+    size_t n = strlen(first->job.dir) - (group->n > 1 ? strlen(first->name) : 0);
+
+    return xasprintf("%.*s", (int)n, first->job.dir);
+}
+
+static void add_place(struct words *words, const struct batch_group *group)
+{
+    char *log = slurm_log_pattern(group), *dir = slurm_workdir(group), *list = group->n > 1 ? batch_group_list(group) : NULL, name[64];
 
     batch_group_name(group, name, sizeof name);
     words_add(words, "--job-name=%s", name);
-    if (group->n == 1) {
-        words_add(words, "--chdir=%s", first->job.dir);
-        words_add(words, "--output=%s", log);
-        words_add(words, "--error=%s", log);
-    } else {
-        list = batch_group_list(group);
+    if (list != NULL)
         words_add(words, "--array=%s", list);
-        free(list);
-        words_add(words, "--chdir=%.*s", (int)(strlen(first->job.dir) - strlen(first->name)), first->job.dir);
-        words_add(words, "--output=/dev/null");
-        words_add(words, "--error=/dev/null");
-    }
+    words_add(words, "--chdir=%s", dir);
+    words_add(words, "--output=%s", log);
+    words_add(words, "--error=%s", log);
+    free(list);
+    free(dir);
     free(log);
 }
 

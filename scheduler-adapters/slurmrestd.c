@@ -77,6 +77,7 @@ static const struct batch_system system_slurmrestd = {
     .past = past,
     .ready = slurmrestd_ready,
     .send = slurmrestd_send,
+    .task_id = slurm_task_id,
     .withdraw = slurmrestd_withdraw,
     .fini = fini,
 };
@@ -166,7 +167,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         free(a);
         return NULL;
     }
-    a->batch.gather_ms = 0;
+    a->batch.no_gaps = true;
     if (a->rest != NULL)
         warn_if_in_the_clear(a, json_string_value(json_object_get(host->config, "url")));
     return &a->batch;
@@ -197,6 +198,8 @@ static const struct adapter_setting settings[] = {
     {"ca_file", "what this machine trusts", "with https: certificates to check the server by"},
     {"poll", "15s", "between questions about jobs; there is one for all of them"},
     {"timeout", "30s", "how long one request may take; nothing is concluded from one that takes longer"},
+    {"gather", "2s",
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by a request of its own"},
     {"extra", "[]", "options for every job, before those of an ensemble's resources.extra, in sbatch's words, e.g. [\"--qos=debug\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, HOME, LANG and others alike, which hold no secrets"},

@@ -1,6 +1,6 @@
 /* The adapter for Slurm over its REST server: what it says to Slurm is as with the slurm adapter (slurm.h), and so is what it
- * makes of the answers; only the way is another. Jobs go one by one: a listing shows of an array's waiting tasks only the first
- * few by their numbers. */
+ * makes of the answers; only the way is another. A listing shows of an array's waiting tasks only the first few by their numbers, as
+ * many as its ranges fit into 64 characters. An array's numbers have no gaps, therefore, and which tasks it has stands in it. */
 #ifndef SCHEDULER_ADAPTERS_SLURMRESTD_H
 #define SCHEDULER_ADAPTERS_SLURMRESTD_H
 #include "scheduler-adapters/rest.h"
@@ -65,8 +65,8 @@ void slurmrestd_read_times(struct slurm_times *times, const char *text);
 
 /* slurmrestd_submit.c */
 void slurmrestd_send(struct batch_group *group);
-/* The document that submits a job; to be freed. NULL with err where an option has no counterpart. */
-char *slurmrestd_document(const struct adapter_job *job, const json_t *site_extra, const char *script, const char *const *env,
+/* The document that submits a job, or an array; to be freed. NULL with err where an option has no counterpart. */
+char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script, const char *const *env,
                           int64_t minutes, int version, struct error *err);
 
 /* slurmrestd_orders.c */

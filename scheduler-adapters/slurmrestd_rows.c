@@ -65,7 +65,7 @@ static int64_t at_least_0(int64_t number)
     return number > 0 ? number : 0;
 }
 
-/* "12", or "12_3"; "": it stands for the tasks of an array that wait, which was not submitted by this way. */
+/* "12", or "12_3", or, of one that stands for the tasks of an array that wait, "12_"; "": it has none. */
 static void make_id(const json_t *job, char *out, size_t size)
 {
     int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(json_object_get(job, "array_job_id"));
@@ -74,8 +74,58 @@ static void make_id(const json_t *job, char *out, size_t size)
     out[0] = '\0';
     if (array > 0 && task >= 0)
         snprintf(out, size, "%lld_%lld", (long long)array, (long long)task);
-    else if (array <= 0 && id > 0)
+    else if (array > 0)
+        snprintf(out, size, "%lld_", (long long)array);
+    else if (id > 0)
         snprintf(out, size, "%lld", (long long)id);
+}
+
+/* "3-9,12", or "3-9,12,1...%20", of which the end is cut off: of 20, those beyond 12 may wait. What may stands in *guess. */
+static void split_list(const json_t *job, char *list, size_t size, char *guess, size_t guess_size)
+{
+    const char *text = json_string_value(json_object_get(job, "array_task_string")), *dots;
+    int64_t count = slurmrestd_number(json_object_get(job, "array_max_tasks")), next;
+    char *last;
+
+    guess[0] = '\0';
+    snprintf(list, size, "%s", text != NULL ? text : "");
+    list[strcspn(list, "%")] = '\0';
+    dots = strstr(list, "...");
+    if (dots == NULL)
+        return;
+    list[dots - list] = '\0';
+    last = strrchr(list, ','); /* what follows it may be half a number */
+    list[last != NULL ? last - list : 0] = '\0';
+    last = strrchr(list, ',');
+    last = last != NULL ? last + 1 : list;
+    next = strpbrk(last, "0123456789") != NULL ? strtoll(strchr(last, '-') != NULL ? strchr(last, '-') + 1 : last, NULL, 10) + 1 : 0;
+    if (next < count)
+        snprintf(guess, guess_size, "%lld-%lld", (long long)next, (long long)count - 1);
+}
+
+/* The last row stands for tasks of an array. */
+static void expand(struct batch_rows *rows, const json_t *job)
+{
+    const struct batch_row array = rows->row[rows->n - 1];
+    char list[2048], guess[48];
+    size_t first = rows->n - 1;
+
+    split_list(job, list, sizeof list, guess, sizeof guess);
+    rows->row[first].indices = list;
+    batch_rows_expand(rows);
+    if (guess[0] != '\0') {
+        size_t guessed = rows->n;
+
+        *batch_rows_add(rows) = array;
+        rows->row[guessed].indices = guess;
+        batch_rows_expand(rows);
+        for (size_t i = guessed; i < rows->n; i++)
+            rows->row[i].is_guessed = true;
+    }
+    for (size_t i = first; i < rows->n; i++) { /* all of them may have been cancelled */
+        rows->row[i].indices = "";
+        rows->row[i].phase = array.phase;
+    }
 }
 
 static void parse_job(struct batch_rows *rows, const json_t *job)
@@ -97,6 +147,8 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
     row->host = slurm_word_or_nothing(keep_of(rows, job, "batch_host"));
     row->reason = slurm_word_or_nothing(keep_of(rows, job, "state_reason"));
     slurm_row_set_state(row);
+    if (id[strlen(id) - 1] == '_')
+        expand(rows, job);
 }
 
 /* A server that could not ask Slurm may list no jobs, too. */

@@ -49,12 +49,26 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     set_text(job, "account", want->account);
 }
 
-static void set_place(json_t *job, const struct adapter_job *of, const char *const *env, int version)
+/* The listing tells how many tasks may run at once, which here are all that there are: where it cuts off which of them wait, it is known so
+ * of which it may be. */
+static void set_array(json_t *job, const struct batch_group *group)
 {
-    char *log = slurm_log_pattern(of);
+    char *list = batch_group_list(group), *array = xasprintf("%s%%%zu", list, group->n);
 
-    set_text(job, "name", of->name);
-    set_text(job, "current_working_directory", of->dir);
+    json_object_set_new(job, "array", json_string(array));
+    free(list);
+    free(array);
+}
+
+static void set_place(json_t *job, const struct batch_group *group, const char *const *env, int version)
+{
+    char *log = slurm_log_pattern(group), *dir = slurm_workdir(group), name[64];
+
+    batch_group_name(group, name, sizeof name);
+    set_text(job, "name", name);
+    if (group->n > 1)
+        set_array(job, group);
+    set_text(job, "current_working_directory", dir);
     set_text(job, "standard_output", log);
     set_text(job, "standard_error", log);
     set_text(job, "standard_input", "/dev/null");
@@ -65,19 +79,21 @@ static void set_place(json_t *job, const struct adapter_job *of, const char *con
         json_object_set_new(job, "requeue", json_false());
     json_object_set_new(job, "environment", environment(env, version));
     free(log);
+    free(dir);
 }
 
 /* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
-char *slurmrestd_document(const struct adapter_job *of, const json_t *site_extra, const char *script, const char *const *env,
+char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script, const char *const *env,
                           int64_t minutes, int version, struct error *err)
 {
+    const struct adapter_job *of = &group->first->job;
     char *whole = xasprintf("#!/bin/sh\n%s\n", script), *text = NULL;
     json_t *job = json_object(), *doc;
 
     set_resources(job, &of->resources, minutes, version);
     if (slurmrestd_options(site_extra, "/extra", version, job, err) == 0 &&
         slurmrestd_options(of->resources.extra, "/extra", version, job, err) == 0) {
-        set_place(job, of, env, version);
+        set_place(job, group, env, version);
         doc = json_pack("{s:s, s:O}", "script", whole, "job", job);
         text = doc != NULL ? json_dumps(doc, JSON_COMPACT) : NULL;
         json_decref(doc);
@@ -142,10 +158,10 @@ void slurmrestd_send(struct batch_group *group)
     struct slurmrestd *a = slurmrestd_of(group->a);
     const struct adapter_job *job = &group->first->job;
     int64_t minutes = job->resources.walltime_ms > 0 ? slurm_times_minutes(&a->times, a->batch.extra, job) : 0;
-    char *script = slurm_script(a->batch.host.runner, job->dir, minutes), *document;
+    char *script = slurm_script(group, minutes), *document;
     struct error err;
 
-    document = slurmrestd_document(job, a->batch.extra, script, (const char *const *)a->batch.job_env, minutes, a->version, &err);
+    document = slurmrestd_document(group, a->batch.extra, script, (const char *const *)a->batch.job_env, minutes, a->version, &err);
     if (document != NULL)
         slurmrestd_ask(a, "POST", "/job/submit", document, SLURMRESTD_WORDS_MAX, submitted, group);
     else

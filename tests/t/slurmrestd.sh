@@ -32,12 +32,13 @@ restd_start_tcp() {
 	done
 	bail "slurmrestd did not start: $(tail -n 5 "$T/restd.out")"
 }
-# proxy_start UPSTREAM: tests/slurm/rest-proxy at $T/proxy.sock
+# proxy_start UPSTREAM [CERTIFICATE]: tests/slurm/rest-proxy at $T/proxy.sock, or at the port $PROXY_PORT
 proxy_start() {
 	rm -f "$T/proxy.out" # of one before: its "ready" would be taken for this one's
-	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/slurm/rest-proxy" "$T" "$1" >"$T/proxy.out" 2>&1 </dev/null &
+	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/slurm/rest-proxy" "$T" "$@" >"$T/proxy.out" 2>&1 </dev/null &
 	PROXY_PID=$!
 	wait_for 30 "grep -q ready '$T/proxy.out'" || bail "the proxy did not start: $(cat "$T/proxy.out")"
+	PROXY_PORT=$(sed -n 's/^ready //p' "$T/proxy.out")
 }
 proxy_stop() {
 	[ -n "$PROXY_PID" ] || return 0
@@ -49,7 +50,7 @@ trap 'status=$?; restd_stop; proxy_stop; slurm_down; (exit $status); cleanup' EX
 
 # restd_config URL [KEY JSON]...: the daemon's settings, in config.json
 restd_config() {
-	jq -n --arg url "$1" '{adapters: {slurmrestd: {url: $url, poll: "1s", timeout: "3s",
+	jq -n --arg url "$1" '{adapters: {slurmrestd: {url: $url, poll: "1s", timeout: "3s", gather: "200ms",
 		environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
 	shift
 	while [ $# -gt 0 ]; do

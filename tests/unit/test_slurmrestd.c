@@ -76,6 +76,7 @@ static void jobs_are_read_as_slurm_22_05_tells_them(void **state)
     assert_string_equal(status_of("st-1-12").reason, "cancelled before it started");
     assert_null(batch_rows_find(&rows, "theirs", &n));
     assert_null(batch_rows_find(&rows, "tasks+", &n));
+    assert_string_equal(status_of("tasks9").scheduler_id, "6_9");
 }
 
 static void jobs_are_read_as_later_ones_tell_them(void **state)
@@ -163,12 +164,12 @@ static void versions_are_found(void **state)
     assert_int_equal(slurmrestd_version_in(""), 0);
 }
 
-static json_t *document_of(const struct adapter_job *job, const char *site_extra, int version)
+static json_t *document_of_group(const struct batch_group *group, const char *site_extra, int version)
 {
     static const char *const env[] = {"PATH=/bin:/usr/bin", "A=b=c", NULL};
     json_t *extra = json_loads(site_extra, 0, NULL), *doc;
     struct error err = {0};
-    char *text = slurmrestd_document(job, extra, "exec x", env, 90, version, &err);
+    char *text = slurmrestd_document(group, extra, "exec x", env, 90, version, &err);
 
     assert_string_equal(err.text, "");
     doc = json_loads(text, 0, NULL);
@@ -176,6 +177,15 @@ static json_t *document_of(const struct adapter_job *job, const char *site_extra
     json_decref(extra);
     free(text);
     return doc;
+}
+
+static json_t *document_of(const struct adapter_job *job, const char *site_extra, int version)
+{
+    struct batch_submission one = {.job = *job, .dir = (char *)job->dir};
+    const struct batch_group group = {.first = &one, .n = 1};
+
+    snprintf(one.name, sizeof one.name, "%s", job->name);
+    return document_of_group(&group, site_extra, version);
 }
 
 static void assert_job(const json_t *doc, const char *wanted)
@@ -216,6 +226,66 @@ static void a_job_is_a_document(void **state)
                     " \"open_mode\": [\"APPEND\"], \"requeue\": false, \"environment\": [\"PATH=/bin:/usr/bin\", \"A=b=c\"]}");
     json_decref(doc);
     json_decref(extra);
+}
+
+static void several_are_an_array(void **state)
+{
+    const struct adapter_resources want = {.nodes = 1, .tasks = 1, .copies = 1, .cpus_per_task = 1};
+    struct batch_submission second = {.name = "st-1-13", .dir = (char *)"/run/100%/st-1-13", .number = 13, .digits = 2,
+                                      .job = {.name = "st-1-13", .dir = "/run/100%/st-1-13", .resources = want}};
+    struct batch_submission first = {.next = &second, .name = "st-1-12", .dir = (char *)"/run/100%/st-1-12", .number = 12, .digits = 2,
+                                     .job = {.name = "st-1-12", .dir = "/run/100%/st-1-12", .resources = want}};
+    struct adapter a = {.host = {.runner = "/bin/stretto run"}};
+    const struct batch_group group = {.a = &a, .first = &first, .n = 2, .base = 12};
+    json_t *doc = document_of_group(&group, "[]", 38);
+    char *script;
+
+    assert_job(doc, "{\"name\": \"st-1-12+\", \"array\": \"0-1%2\", \"nodes\": \"1\", \"tasks\": 1, \"cpus_per_task\": 1, \"time_limit\": 90,"
+                    " \"current_working_directory\": \"/run/100%/\", \"standard_output\": \"/dev/null\", \"standard_error\": \"/dev/null\","
+                    " \"standard_input\": \"/dev/null\", \"open_mode\": \"append\", \"no_requeue\": true,"
+                    " \"environment\": {\"PATH\": \"/bin:/usr/bin\", \"A\": \"b=c\"}}");
+    json_decref(doc);
+    script = slurm_script(&group, 0);
+    assert_non_null(strstr(script, "d='/run/100%/st-1-'$((12 + SLURM_ARRAY_TASK_ID))"));
+    assert_non_null(strstr(script, "exec '/bin/stretto run' \"$d\""));
+    free(script);
+}
+
+/* What waits of an array stands in it, as far as it fits into 64 characters. */
+static void tasks_that_wait_are_found_in_a_list_that_is_cut_off(void **state)
+{
+#define ARRAY "{\"jobs\": [{\"job_id\": 6, \"name\": \"st-1-10+\", \"array_job_id\": 6, \"array_task_id\": null, \"job_state\": \"PENDING\"," \
+              " \"state_reason\": \"Priority\", \"user_name\": \"me\", \"array_max_tasks\": 8, \"array_task_string\": "
+    struct error err;
+    size_t n;
+
+    assert_int_equal(parse(ARRAY "\"1,3-4%8\"}]}", &err), 0);
+    assert_int_equal(rows.n, 3);
+    assert_string_equal(status_of("st-1-11").scheduler_id, "6_1");
+    assert_string_equal(status_of("st-1-13").reason, "Priority");
+    assert_string_equal(status_of("st-1-14").scheduler_id, "6_4");
+    batch_rows_free(&rows);
+    assert_int_equal(parse(ARRAY "\"0,2,...%8\"}, {\"job_id\": 9, \"name\": \"st-1-10+\", \"array_job_id\": 6, \"array_task_id\": 5,"
+                                 " \"job_state\": \"COMPLETED\", \"nodes\": \"n1\", \"user_name\": \"me\"}]}", &err), 0);
+    assert_null(batch_rows_find(&rows, "st-1-11", &n));
+    assert_string_equal(status_of("st-1-12").scheduler_id, "6_2");
+    for (int i = 13; i < 18; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "st-1-%d", i);
+        assert_int_equal(status_of(name).state, i == 15 ? ADAPTER_JOB_ENDED : ADAPTER_JOB_QUEUED);
+    }
+    assert_null(batch_rows_find(&rows, "st-1-18", &n));
+    batch_rows_free(&rows);
+    assert_int_equal(parse(ARRAY "\"1-3,5...%8\"}]}", &err), 0); /* which may be 5, or 50 */
+    assert_string_equal(status_of("st-1-14").scheduler_id, "6_4");
+    assert_int_equal(rows.n, 7);
+    batch_rows_free(&rows);
+    assert_int_equal(parse(ARRAY "\"...\"}]}", &err), 0);
+    assert_int_equal(rows.n, 8);
+    batch_rows_free(&rows);
+    assert_int_equal(parse(ARRAY "null}]}", &err), 0);
+    assert_int_equal(rows.n, 0);
 }
 
 static void options_without_a_counterpart_are_refused_at_their_place(void **state)
@@ -299,6 +369,8 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_told_in_slurms_words),
         cmocka_unit_test(versions_are_found),
         cmocka_unit_test(a_job_is_a_document),
+        cmocka_unit_test(several_are_an_array),
+        cmocka_unit_test_teardown(tasks_that_wait_are_found_in_a_list_that_is_cut_off, clear),
         cmocka_unit_test(options_without_a_counterpart_are_refused_at_their_place),
         cmocka_unit_test(limits_of_partitions_are_read),
         cmocka_unit_test(a_token_is_read_from_a_file_of_ours_alone),
