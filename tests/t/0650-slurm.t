@@ -42,29 +42,12 @@ ok "what they need does" grep -r -q "^HOME=$HOME" "$STATE/run/e$id"
 ok "no job is left behind" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
 
 # --- cancelled, running and waiting
-rm "$HOME/go" "$HOME/ran"
-jq '.width = 20 | .members.parameters = {grid: {x: [range(20)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
-id=$(submit big.json)
-ok "some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(slurm_jobs | grep -c " PENDING$")" = 18 ]'
-stretto cancel "$id" >/dev/null
-ok "cancelling ends them all" wait_for 30 'stretto members '"$id"' --limit 100 --state cancelled --json | jq -e ".members | length == 20"'
-ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
-is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
-touch "$HOME/go"
+cancels_all
 
 # --- what waits
 tells_why slurm
 
 # --- what can never run: told in Slurm's own words, once, and not tried for ever
-refused() { # NAME FILTER REASON
-	jq ".name = \"$1\" | $2" spec.json >never.json
-	id=$(submit never.json)
-	ok "$1: it ends" wait_ensemble "$id" 20
-	is "$(jq -r .state ensemble.json)" cancelled "$1: the ensemble is cancelled"
-	like "$(jq -r .reason ensemble.json)" "^the (scheduler refuses its jobs|job can never run): .*($3)" "$1: with Slurm's reason"
-	like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "$3" "$1: so is a member of it"
-	is "$(api GET "/v1/ensembles/$id/members" | jq '[.members[].attempts] | max')" 1 "$1: nothing is tried again"
-}
 before=$(slurm_jobs | grep -c PENDING)
 refused "no such queue" '.members.resources.queue = "nope"' 'Invalid partition name'
 refused "too much time" '.members.resources.walltime = "2h"' 'Partition(TimeLimit|Config)'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Ensembles as jobs of a real Slurm over its REST server: the conformance suite, an ensemble, what can never run, all that can go wrong
 # on the way, the API versions that there are, and tokens.
-# shellcheck disable=SC2016 # for wait_for
+# shellcheck disable=SC2016,SC2034 # for wait_for
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -49,28 +49,12 @@ ok "those of one shape went together" test "$(grep -c 'POST .*/job/submit$' requ
 is "$(grep -v -E '^(DELETE|GET /openapi/v3|(GET|POST) /slurm/v0.0.38/(jobs|partitions|job/submit)$)' requests)" "" "one request asks about all of them"
 
 # --- cancelled, running and waiting
-rm "$HOME/go" "$HOME/ran"
-jq '.width = 12 | .members.parameters = {grid: {x: [range(12)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
-id=$(submit big.json)
-ok "some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(slurm_jobs | grep -c " PENDING$")" = 10 ]'
-stretto cancel "$id" >/dev/null
-ok "cancelling ends them all" wait_for 30 '[ "$(api GET "/v1/ensembles/$id" | jq .members.cancelled)" = 12 ]'
-ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
-is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
-touch "$HOME/go"
+cancels_all
 
 # --- what waits
 tells_why slurmrestd
 
 # --- what can never run: told in Slurm's own words, once
-refused() { # NAME FILTER REASON
-	jq ".name = \"$1\" | $2" spec.json >never.json
-	id=$(submit never.json)
-	ok "$1: it ends" wait_ensemble "$id" 20
-	is "$(jq -r .state ensemble.json)" cancelled "$1: the ensemble is cancelled"
-	like "$(jq -r .reason ensemble.json)" "^the (scheduler refuses its jobs|job can never run): .*($3)" "$1: with Slurm's reason"
-	is "$(api GET "/v1/ensembles/$id/members" | jq '[.members[].attempts] | max')" 1 "$1: nothing is tried again"
-}
 refused "no such queue" '.members.resources.queue = "nope"' 'Invalid partition name'
 refused "too many nodes" '.members.resources.nodes = 3' 'PartitionConfig|PartitionNodeLimit'
 refused "no such GPU" '.members.resources.gpus = 1' 'node configuration'

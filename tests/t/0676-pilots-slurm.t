@@ -7,7 +7,11 @@ TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/slurm.sh
 . "$srcdir/tests/t/slurm.sh"
+# on two CPUs of this machine, however many it has
+read -r -a all <<<"$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')"
+taskset -p -c "$(IFS=,; echo "${all[*]:0:2}")" $$ >/dev/null
 slurm_start
+taskset -p -c "$(IFS=,; echo "${all[*]}")" $$ >/dev/null
 slurm_config
 start_daemon --config config.json
 sql() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
@@ -44,6 +48,20 @@ is "$(sort -n ran | uniq | wc -l)" 40 "each member ran"
 ok "none twice at once" test ! -e twice
 is "$(sql "SELECT count(*) FROM attempt WHERE ensemble = $ID AND outcome = 'failed'")" 0 "nothing of it is blamed on a member"
 ok "no job is left" nothing_left
+
+# --- members of a CPU have it for themselves, where the node's CPUs that are ours are known
+if [ ${#all[@]} -ge 2 ]; then
+	rm -f ran
+	spec 20 'on=$(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status); echo "$on" >>'"$T"'/on
+		exec 8>'"$T"'/cpu.$on; flock -n 8 || echo "$on" >>'"$T"'/shared; sleep 0.1' '.allocation |= {walltime: "20m", cpus: 2}'
+	ID=$(submit spec.json)
+	is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 20" "members of one CPU run"
+	is "$(sort -n -u on | xargs)" "${all[*]:0:2}" "on the two that the allocation has, each on one"
+	ok "none on one that another has" test ! -e shared
+	ok "and nothing is left" nothing_left
+else
+	skip "members of one CPU: there is only one"
+fi
 
 # --- cancelled while it runs, and while it waits
 spec 20 'sleep 300' '.allocation |= {walltime: "20m", count: 3, cpus: 4, nodes: 1}'

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # lib.sh
+# shellcheck disable=SC2154,SC2016 # lib.sh; for wait_for
 # For tests on a real Slurm of their own (tests/slurm/private-slurm): source it after lib.sh.
 PATH=$PATH:/usr/sbin:/sbin
 for program in slurmctld slurmd sbatch squeue scancel scontrol; do
@@ -51,18 +51,39 @@ tells_why() {
 	local id training
 	id=$(submit waits.json)
 	training=$(submit waits-training.json)
-	# shellcheck disable=SC2034 # for wait_for
-	WAITS=$id WAITS_TRAINING=$training
-	ok "an ensemble tells what it waits for" wait_for 20 '[ "$(api GET "/v1/ensembles/$WAITS" | jq -r .waits_for)" = JobHeldUser ]'
+	ok "an ensemble tells what it waits for" wait_for 20 '[ "$(api GET "/v1/ensembles/$id" | jq -r .waits_for)" = JobHeldUser ]'
 	is "$(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[] | .state, .waits_for, .reason]')" '["submitted","JobHeldUser",null]' "so does its job"
 	is "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[].waits_for')" JobHeldUser "and a member's attempt"
 	like "$(stretto status "$id")" "waiting +$1: JobHeldUser" "people are told, of the ensemble,"
 	like "$(stretto jobs "$id")" " JobHeldUser" "of the job"
 	like "$(stretto members "$id.0")" " JobHeldUser" "and of the attempt"
-	ok "a training tells it, too" wait_for 20 '[ "$(api GET "/v1/ensembles/$WAITS_TRAINING" | jq -c "[.training.waits_for, .waits_for]")" = "[\"JobHeldUser\",null]" ]'
+	ok "a training tells it, too" wait_for 20 '[ "$(api GET "/v1/ensembles/$training" | jq -c "[.training.waits_for, .waits_for]")" = "[\"JobHeldUser\",null]" ]'
 	stretto cancel "$training" >/dev/null
 	scontrol release "$(api GET "/v1/jobs?ensemble=$id" | jq -r '.jobs[].scheduler_id')"
 	ok "once it is let go it runs" wait_ensemble "$id" 30
 	is "$(jq -c .waits_for ensemble.json) $(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[].waits_for]')" "null [null]" "and waits for nothing"
 	ok "the training is cancelled" wait_ensemble "$training" 30
+}
+# cancels_all: of members like those of spec.json two run, which fill the nodes, and others wait.
+cancels_all() {
+	rm -f "$HOME/go" "$HOME/ran"
+	jq '.width = 12 | .members.parameters = {grid: {x: [range(12)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
+	CANCELLED=$(submit big.json)
+	ok "some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(slurm_jobs | grep -c " PENDING$")" = 10 ]'
+	stretto cancel "$CANCELLED" >/dev/null
+	ok "cancelling ends them all" wait_for 30 '[ "$(api GET "/v1/ensembles/$CANCELLED" | jq .members.cancelled)" = 12 ]'
+	ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
+	is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
+	touch "$HOME/go"
+}
+# refused NAME FILTER REASON: spec.json, so changed, can never run, which is told in Slurm's own words.
+refused() {
+	local id
+	jq ".name = \"$1\" | $2" spec.json >never.json
+	id=$(submit never.json)
+	ok "$1: it ends" wait_ensemble "$id" 20
+	is "$(jq -r .state ensemble.json)" cancelled "$1: the ensemble is cancelled"
+	like "$(jq -r .reason ensemble.json)" "^the (scheduler refuses its jobs|job can never run): .*($3)" "$1: with Slurm's reason"
+	like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "$3" "$1: so is a member of it"
+	is "$(api GET "/v1/ensembles/$id/members" | jq '[.members[].attempts] | max')" 1 "$1: nothing is tried again"
 }
