@@ -242,4 +242,9 @@ void batch_find(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
 void batch_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 void batch_withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 void batch_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
+
+/* Those that all such adapters have alike. */
+#define BATCH_METHODS                                                                                                   \
+    .slots = batch_no_slots, .interval_ms = batch_interval_ms, .submit = batch_submit, .poll = batch_poll,              \
+    .find = batch_find, .cancel = batch_cancel, .withdraw = batch_withdraw, .signal = batch_signal
 #endif

@@ -120,12 +120,5 @@ const struct adapter_ops adapter_pbs = {
     .create = create,
     .destroy = batch_destroy,
     .check = batch_no_check,
-    .slots = batch_no_slots,
-    .interval_ms = batch_interval_ms,
-    .submit = batch_submit,
-    .poll = batch_poll,
-    .find = batch_find,
-    .cancel = batch_cancel,
-    .withdraw = batch_withdraw,
-    .signal = batch_signal,
+    BATCH_METHODS,
 };

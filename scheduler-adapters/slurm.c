@@ -14,8 +14,8 @@
 extern const struct adapter_ops adapter_slurm;
 
 static const char *const programs[] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo", NULL};
-static const char *const passed[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                     "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
+const char *const slurm_environment[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+                                         "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
 
 /* By user, and not by names, of which there may be thousands. */
 static void list(struct adapter *a, struct batch_listing *listing)
@@ -67,8 +67,8 @@ static void fini(struct adapter *a)
 static const struct batch_system system_slurm = {
     .word = "Slurm",
     .programs = programs,
-    .for_commands = passed,
-    .for_jobs = passed,
+    .for_commands = slurm_environment,
+    .for_jobs = slurm_environment,
     .jobs_inherit = true,
     .timeout_ms = 30000,
     .list_max = SLURM_LIST_MAX,
@@ -141,12 +141,5 @@ const struct adapter_ops adapter_slurm = {
     .create = create,
     .destroy = batch_destroy,
     .check = batch_no_check,
-    .slots = batch_no_slots,
-    .interval_ms = batch_interval_ms,
-    .submit = batch_submit,
-    .poll = batch_poll,
-    .find = batch_find,
-    .cancel = batch_cancel,
-    .withdraw = batch_withdraw,
-    .signal = batch_signal,
+    BATCH_METHODS,
 };

@@ -38,6 +38,8 @@ static inline struct slurm *slurm_of(struct adapter *a)
     return (struct slurm *)a;
 }
 
+extern const char *const slurm_environment[]; /* variables of the daemon's that commands and jobs see, ended by NULL */
+
 /* slurm_rows.c: what commands print. */
 enum slurm_format { SLURM_ROWS_SQUEUE, SLURM_ROWS_SACCT }; /* the rows' kind */
 extern const char slurm_squeue_format[], slurm_sacct_format[];

@@ -17,8 +17,6 @@ extern const struct adapter_ops adapter_slurmrestd;
 
 static const char *const no_programs[] = {NULL};
 static const char *const nothing[] = {NULL};
-static const char *const for_jobs[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                       "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
 
 static void listed(void *arg, struct rest_result *result)
 {
@@ -63,7 +61,7 @@ static const struct batch_system system_slurmrestd = {
     .word = "Slurm",
     .programs = no_programs,
     .for_commands = nothing,
-    .for_jobs = for_jobs,
+    .for_jobs = slurm_environment,
     .timeout_ms = 30000,
     .list_max = SLURM_LIST_MAX,
     .ids_max = 500,
@@ -213,12 +211,5 @@ const struct adapter_ops adapter_slurmrestd = {
     .create = create,
     .destroy = destroy,
     .check = check_job,
-    .slots = batch_no_slots,
-    .interval_ms = batch_interval_ms,
-    .submit = batch_submit,
-    .poll = batch_poll,
-    .find = batch_find,
-    .cancel = batch_cancel,
-    .withdraw = batch_withdraw,
-    .signal = batch_signal,
+    BATCH_METHODS,
 };
