@@ -143,16 +143,20 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     engine_settle(engine);
 }
 
-/* The next slot, from *next on, whose task is of that id, if it is still open. They come in the order of the slots that were open
- * when the job was submitted. */
+/* The slot whose task is of that id, if it is still open. Records are in the order of the slots as they were when the job was
+ * submitted, which is mostly that of now: *next is where the next one is likely to be. */
 static struct slot *slot_of(struct live_job *job, const char *task, size_t *next)
 {
     char id[64];
 
-    for (; *next < job->n_slots; (*next)++) {
-        task_id(job, &job->slots[*next], id);
-        if (task != NULL && strcmp(task, id) == 0)
-            return job->slots[*next].open ? &job->slots[*next] : NULL;
+    for (size_t n = 0; task != NULL && n < job->n_slots; n++) {
+        struct slot *slot = &job->slots[(*next + n) % job->n_slots];
+
+        task_id(job, slot, id);
+        if (strcmp(task, id) != 0)
+            continue;
+        *next += n + 1;
+        return slot->open ? slot : NULL;
     }
     return NULL;
 }
