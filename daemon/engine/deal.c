@@ -153,16 +153,16 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
     for (struct live_ensemble *other = engine->ensembles; other != NULL; other = other->hh.next) {
         struct adapter_resources members = resources_for_members(other);
         bool streams = other->training != NULL && other->training->job != NULL;
+        bool has_places = other->in_flight > 0 || (other->allocation != NULL && other->allocation->pilots != NULL);
 
-        if (other->adapter == adapter && ((other == ens && !idle) || streams || other->in_flight > 0) &&
+        if (other->adapter == adapter && ((other == ens && !idle) || streams || has_places) &&
             !deal_fit_together(adapter, &trainings, &members))
             return false;
     }
     return true;
 }
 
-/* Is there room for its jobs beside the trainings, and the one that waits for its turn? */
-static bool fits_beside_trainings(const struct live_ensemble *ens)
+bool deal_fits_beside_trainings(const struct live_ensemble *ens)
 {
     struct adapter_resources trainings = ens->adapter->trainings, members = resources_for_members(ens);
     const struct live_ensemble *next = next_to_train(ens->adapter);
@@ -246,7 +246,7 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
             engine_wake_by(engine, now);
             return;
         }
-        if (!fits_beside_trainings(ens)) { /* all are looked at again when that changes */
+        if (!deal_fits_beside_trainings(ens)) { /* all are looked at again when that changes */
             leave(ens);
             continue;
         }

@@ -297,6 +297,8 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens); /* it may wan
 void deal_leave(struct engine *engine, struct live_ensemble *ens); /* it is over */
 void deal_adapters(struct engine *engine);
 bool deal_may_train(struct engine *engine, struct live_ensemble *ens);
+/* Is there room for its jobs of members, or its pilots, beside the trainings, and the one that waits for its turn? */
+bool deal_fits_beside_trainings(const struct live_ensemble *ens);
 /* Could jobs of these two run at once? */
 bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
                        const struct adapter_resources *b);

@@ -139,6 +139,8 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
     store_job_update(engine->store, &job->row, &err);
+    if (job->pilot != NULL)
+        pilot_tell_end(engine, job);
     if (job->row.kind == JOB_TRAINING && ens->training != NULL) {
         ens->training->job = NULL;
         training_job_over(engine, ens);

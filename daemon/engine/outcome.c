@@ -206,7 +206,7 @@ void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slo
     if (job->row.kind == JOB_TRAINING)
         training_rank_ended(engine, job, slot, out);
     else if (job->row.kind == JOB_PILOT)
-        pilot_ended(engine, job, out);
+        pilot_ended(job, out);
     else
         apply_to_member(engine, job, slot, out);
     engine_touch(engine, job->ensemble);

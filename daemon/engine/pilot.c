@@ -34,6 +34,14 @@ void allocation_free(struct engine *engine, struct allocation *alloc)
     free(alloc);
 }
 
+static bool all_is_whole(const struct pilot *pilot)
+{
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        if (!pilot->nodes[i].whole)
+            return false;
+    return true;
+}
+
 static void look(struct engine *engine, struct alarm *alarm)
 {
     struct pilot *pilot = heap_entry(alarm, struct pilot, look);
@@ -41,7 +49,9 @@ static void look(struct engine *engine, struct alarm *alarm)
     if (pilot->finished)
         return;
     alarm_set(engine, &pilot->look, engine_now(engine) + LOOK_MS);
-    if (pilot->job->started)
+    if (pilot->finishing && all_is_whole(pilot))
+        job_end(engine, pilot->job, ""); /* which waited for the jobs in it */
+    else if (pilot->job->started || pilot->finishing)
         pilot_look(engine, pilot);
 }
 
@@ -132,42 +142,57 @@ static int64_t backoff(int failures)
     return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
 }
 
-/* One that fails before anything has begun in it would do so again and again. */
+/* One in which nothing has begun, though it failed by itself or members waited for it, would be followed by others like it, again
+ * and again: where it has less time than a member needs, or none is handed to it before it is idle. */
 static void count_failure(struct engine *engine, const struct pilot *pilot)
 {
     const struct live_job *job = pilot->job;
     struct live_ensemble *ens = job->ensemble;
     struct allocation *alloc = ens->allocation;
-    char why[sizeof pilot->failure + 80];
+    bool failed = pilot->outcome != ATTEMPT_SUCCEEDED && pilot->outcome != ATTEMPT_OPEN;
+    char what[sizeof pilot->reason + 20], why[sizeof what + 80];
 
-    if (pilot->failure[0] == '\0' || pilot->begun || job->row.cancel)
+    if (pilot->begun || job->row.cancel || (!failed && !dispatch_wants(ens, engine_now(engine))))
         return;
-    log_warn_of(LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, pilot->failure);
+    snprintf(what, sizeof what, "%s: %s", failed ? attempt_outcome_name(pilot->outcome) : "given back",
+             failed ? pilot->reason : pilot->given_back);
+    log_warn_of(LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, what);
 
     alloc->failures++;
     alloc->not_before = engine_now(engine) + backoff(alloc->failures);
     if (alloc->failures < FAILURES_MAX)
         return;
-    snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, pilot->failure);
+    snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, what);
     engine_end_ensemble(engine, ens, why);
 }
 
-void pilot_ended(struct engine *engine, struct live_job *job, const struct outcome *out)
+void pilot_ended(struct live_job *job, const struct outcome *out)
 {
-    struct live_ensemble *ens = job->ensemble;
+    job->pilot->outcome = out->outcome;
+    memcpy(job->pilot->reason, out->reason, sizeof job->pilot->reason);
+}
 
-    engine_event(engine, "allocation.ended", ens->row.id, -1,
-                 json_pack("{s:s, s:s, s:s}", "job", job->row.name, "outcome", attempt_outcome_name(out->outcome), "reason",
-                           out->reason));
-    if (out->outcome != ATTEMPT_SUCCEEDED)
-        snprintf(job->pilot->failure, sizeof job->pilot->failure, "%s: %.450s", attempt_outcome_name(out->outcome), out->reason);
+/* With the end of its job in the same turn: what was learnt before is learnt again after a restart. */
+void pilot_tell_end(struct engine *engine, const struct live_job *job)
+{
+    engine_event(engine, "allocation.ended", job->row.ensemble, -1,
+                 json_pack("{s:s, s:s, s:s}", "job", job->row.name, "outcome", attempt_outcome_name(job->pilot->outcome), "reason",
+                           job->pilot->reason));
+}
+
+/* Of a job with which something else is under way: its journal is read no more once the pilot has ended, and they are nowhere else. */
+static bool holds_records(const struct pilot *pilot)
+{
+    for (const struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)
+        if (job->records != NULL && job->node != NULL && job->node->pilot == pilot)
+            return true;
+    return false;
 }
 
 bool pilot_is_finished(struct engine *engine, struct live_job *job)
 {
     struct pilot *pilot = job->pilot;
     struct live_job *inside, *next;
-    bool all = true;
 
     if (pilot->finished)
         return true;
@@ -178,9 +203,7 @@ bool pilot_is_finished(struct engine *engine, struct live_job *job)
         if (job->maybe_submitted)
             pilot_look(engine, pilot);
     }
-    for (int64_t i = 0; i < pilot->n_nodes; i++)
-        all = all && pilot->nodes[i].whole;
-    if (!all)
+    if (!all_is_whole(pilot) || holds_records(pilot))
         return false;
     pilot->finished = true;
     count_failure(engine, pilot);

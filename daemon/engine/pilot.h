@@ -14,6 +14,7 @@ struct pilot_node {
     struct pilot *pilot;
     int64_t number;
     bool ready, over;    /* its journal says so */
+    bool closed;         /* it has returned a job that was wanted: it takes no more */
     bool whole;          /* its journal was read to the end, since memory was loaded, or since the pilot's job is over */
     bool reading, again; /* it is being read; and is to be once more */
     int64_t offset;      /* read so far */
@@ -32,7 +33,9 @@ struct pilot {
     int64_t n_nodes;
     int64_t deadline_ms;      /* 0: none is known */
     bool begun;               /* a job of members has begun in it */
-    char failure[512];        /* why it ended by itself; "": it did not */
+    enum attempt_outcome outcome;
+    char reason[512];         /* why it ended, and */
+    char given_back[200];     /* what its node said of it */
     bool finishing, finished; /* its job is over; and all that its journals say is known */
     struct alarm look;
     struct pilot *prev, *next; /* of its ensemble */
@@ -55,7 +58,8 @@ struct allocation *allocation_new(struct live_ensemble *ens);
 void allocation_free(struct engine *engine, struct allocation *alloc);
 struct pilot *pilot_new(struct live_job *job);
 void pilot_free(struct engine *engine, struct pilot *pilot);
-void pilot_ended(struct engine *engine, struct live_job *job, const struct outcome *out);
+void pilot_ended(struct live_job *job, const struct outcome *out);
+void pilot_tell_end(struct engine *engine, const struct live_job *job); /* the event */
 /* Its job is over: has all that its journals tell been heard? If not yet, job_end() is called again. */
 bool pilot_is_finished(struct engine *engine, struct live_job *job);
 void pilot_bind(struct engine *engine, struct live_job *job); /* a job to its node, by its row; none, where the pilot is gone */

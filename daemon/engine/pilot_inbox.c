@@ -42,6 +42,17 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
     }
 }
 
+/* What was not written may have been orders to cancel: they are given again. */
+static void cancel_again(struct engine *engine, const struct pilot_node *node)
+{
+    for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {
+        if (job->node != node || !job->cancel_sent || job->gone)
+            continue;
+        job->cancel_sent = false;
+        job_retry_in(engine, job, FILE_RETRY_MS);
+    }
+}
+
 static void written(void *arg, const struct error *failed)
 {
     struct batch *batch = arg;
@@ -55,6 +66,8 @@ static void written(void *arg, const struct error *failed)
         node->writing = false;
         if (failed != NULL)
             log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "pilot %s: %s", job->row.name, failed->text);
+        if (failed != NULL)
+            cancel_again(engine, node);
         if (node->orders.size > 0)
             order_flush(engine, node, engine_now(engine));
     }

@@ -47,9 +47,9 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     node->ready = true;
     node->fits = pilot_fits(ens->spec, cpus, gpus, memory);
     pilot->deadline_ms = milliseconds(line, "deadline");
-    if (!job->started && job->row.submitted_ms > 0)
-        ens->allocation->queue_ms = milliseconds(line, "time") - job->row.submitted_ms;
     job_mark_running(engine, job, milliseconds(line, "time"), host ? host : "");
+    if (job->row.submitted_ms > 0 && job->row.started_ms >= job->row.submitted_ms) /* whoever told first that it has started */
+        ens->allocation->queue_ms = job->row.started_ms - job->row.submitted_ms;
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         fits += pilot->nodes[i].fits;
     if (fits > ens->allocation->fits)
@@ -71,7 +71,7 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
 {
     job->node->pilot->begun = true;
     job->ensemble->allocation->failures = 0;
-    if (job->row.state == JOB_INTENT && job->business == BUSINESS_NONE)
+    if (job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, "");
     job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->host);
     if (job->row.cancel && job->asked)
@@ -80,12 +80,12 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
 
 static void note_end(struct engine *engine, struct live_job *job, const json_t *line)
 {
-    json_decref(job->records);
-    job->records = json_incref(json_object_get(line, "records"));
+    if (job->records == NULL) /* of one that was handed over twice, the second end has none: its runner found the claim taken */
+        job->records = json_incref(json_object_get(line, "records"));
     job->asked = job->gone = true;
     job->unknown = false;
     job->gone_ms = engine_now(engine);
-    if (job->row.state == JOB_INTENT && job->business == BUSINESS_NONE)
+    if (job->row.state == JOB_INTENT) /* it was handed over, whatever the disk says of that */
         job_note_submitted(engine, job, "");
     job_advance(engine, job);
 }
@@ -106,6 +106,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
     bool all = true;
 
     node->over = true;
+    text_copy(pilot->given_back, sizeof pilot->given_back, why);
     log_info_of(LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name), "pilot %s: node %lld is given back: %s",
                 pilot->job->row.name, (long long)node->number, why);
     for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
@@ -139,8 +140,10 @@ static void take_line(struct engine *engine, struct pilot_node *node, const json
         note_start(engine, job, line);
     else if (job != NULL && strcmp(what, "end") == 0)
         note_end(engine, job, line);
-    else if (job != NULL && strcmp(what, "return") == 0)
+    else if (job != NULL && strcmp(what, "return") == 0) {
+        node->closed = node->closed || !job->row.cancel; /* by its clock, or its books, there is no place for any */
         note_return(engine, job, why);
+    }
 }
 
 static void take_text(struct engine *engine, struct pilot_node *node, const char *text, size_t size)

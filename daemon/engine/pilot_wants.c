@@ -79,9 +79,9 @@ static struct pilot_node *roomiest(const struct allocation *alloc, int64_t now)
     for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
         for (int64_t i = 0; i < pilot->n_nodes && takes_jobs(pilot, now); i++) {
             struct pilot_node *node = &pilot->nodes[i];
-            int64_t more = node->ready && node->whole && !node->over ? ahead(alloc, node->fits) : 0, room;
+            int64_t more = node->ready && node->whole && !node->over && !node->closed ? ahead(alloc, node->fits) : 0, room;
 
-            if (!node->ready || !node->whole || node->over)
+            if (!node->ready || !node->whole || node->over || node->closed)
                 continue;
             room = node->fits - node->jobs;
             room = room > 0 ? room + AHEAD_MAX : room + more;
@@ -121,17 +121,37 @@ static bool is_over(const struct pilot *pilot)
     return all || pilot->job->row.cancel || pilot->job->over;
 }
 
+/* None of its nodes takes another job, whatever its time. */
+static bool is_closed(const struct pilot *pilot)
+{
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        if (!pilot->nodes[i].over && !pilot->nodes[i].closed)
+            return false;
+    return true;
+}
+
+/* Members that wait now, or are in flight: 0 where that cannot be read. */
+static int64_t to_run(struct engine *engine, const struct live_ensemble *ens)
+{
+    int64_t tally[MEMBER_STATE_COUNT];
+    struct error err;
+
+    if (ens->due > engine_now(engine)) /* of those that were tried before, none does */
+        return ens->row.count - ens->row.next_index + ens->in_flight;
+    return store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ? 0 : tally[MEMBER_PENDING] + ens->in_flight;
+}
+
 /* How many could be of use at once. */
-static int64_t wanted(const struct live_ensemble *ens)
+static int64_t wanted(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct spec *spec = ens->spec;
     int64_t fits = ens->allocation->fits, count = spec->allocation.count, members, jobs;
 
     if (fits == 0 && spec->allocation.cpus > 0)
         fits = spec->allocation.resources.nodes * pilot_fits(spec, spec->allocation.cpus, spec->allocation.gpus, INT64_MAX);
-    if (fits <= 0 || ens->due <= 0)
+    if (fits <= 0)
         return count;
-    members = least(ens->row.width, ens->row.count - ens->row.next_index + ens->in_flight);
+    members = least(ens->row.width, to_run(engine, ens));
     if (members < 1)
         members = 1;
     jobs = (members + spec->pack - 1) / spec->pack;
@@ -163,13 +183,13 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
 static void see_to_successors(struct engine *engine, struct live_ensemble *ens, int64_t now)
 {
     struct allocation *alloc = ens->allocation;
-    int64_t staying = 0, all = 0, next = INT64_MAX, count = wanted(ens);
+    int64_t staying = 0, all = 0, next = INT64_MAX, count = wanted(engine, ens);
 
     for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
         if (is_over(pilot))
             continue;
         all++;
-        if (!has_time(pilot, now + alloc->queue_ms))
+        if (!has_time(pilot, now + alloc->queue_ms) || is_closed(pilot))
             continue;
         staying++;
         if (pilot->deadline_ms != 0)
@@ -186,8 +206,17 @@ static void see_to_successors(struct engine *engine, struct live_ensemble *ens, 
 void pilot_dispatch(struct engine *engine, struct live_ensemble *ens)
 {
     int64_t now = engine_now(engine);
+    bool was_due = ens->due <= now;
+    struct error err;
 
+    /* 0: some may be due. No allocation is asked for because of that. */
+    if (ens->due <= 0 && store_member_next_due(engine->store, ens->row.id, &ens->due, &err) < 0) {
+        store_doom(engine->store, &err);
+        return;
+    }
     give_work(engine, ens, now);
-    if (dispatch_wants(ens, now))
+    if (dispatch_wants(ens, now) && deal_fits_beside_trainings(ens))
         see_to_successors(engine, ens, now);
+    if (was_due && ens->due > now)
+        engine_touch(engine, ens); /* it is to be looked at again when they are */
 }
