@@ -100,13 +100,15 @@ clean-fuzz:
 # The engine on a simulated cluster.
 if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
-tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c tests/sim/family.c tests/sim/memory.c tests/sim/memory.h tests/sim/runners.c tests/sim/scheduler.c \
-	tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c
+tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
+	tests/sim/family.c tests/sim/flights.c tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
+	tests/sim/pilots.h tests/sim/places.c tests/sim/runners.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
+	tests/sim/watch.c tests/sim/watch_pilots.c
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
 unit_tests += tests/unit/test_engine_sim
-tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h
+tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = $(sim_libs)
 

@@ -178,7 +178,7 @@ static void hand_over_again(struct engine *engine, struct pilot_node *node)
     }
 }
 
-static void took(void *arg, const char *text, size_t size)
+static void took(void *arg, const char *text, size_t size, const struct error *failed)
 {
     struct reading *r = arg;
     int64_t id;
@@ -191,6 +191,12 @@ static void took(void *arg, const char *text, size_t size)
     if (node == NULL)
         return;
     node->reading = false;
+    if (failed != NULL) { /* that it says nothing new is not known: nothing follows from it */
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "pilot %s: %s", job->row.name, failed->text);
+        node->again = true;
+        alarm_set(engine, &job->pilot->look, engine_now(engine) + FILE_RETRY_MS);
+        return;
+    }
     node->offset += (int64_t)size;
     take_text(engine, node, text, size);
     if (size == 0 && (last || !job->pilot->finishing)) {

@@ -32,9 +32,10 @@ struct rundir_ops {
      * `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);
-    /* Whole lines of a file from a byte offset on, at most about 1 MiB; `text` is NUL-terminated, "" where there is
-     * nothing new. `path` is taken over. */
-    void (*tail)(void *rundir, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size), void *arg);
+    /* Whole lines of a file from a byte offset on, about 1 MiB at most, or one longer line; `text` is NUL-terminated, "" where
+     * there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
+    void (*tail)(void *rundir, char *path, int64_t offset,
+                 void (*cb)(void *arg, const char *text, size_t size, const struct error *err), void *arg);
 };
 
 struct engine_ports {

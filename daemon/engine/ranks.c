@@ -142,7 +142,7 @@ struct tailing {
 
 static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank);
 
-static void tailed(void *arg, const char *text, size_t size)
+static void tailed(void *arg, const char *text, size_t size, const struct error *failed)
 {
     struct tailing *tailing = arg;
     int64_t id, rank = tailing->rank;
@@ -154,6 +154,8 @@ static void tailed(void *arg, const char *text, size_t size)
     free(tailing);
     if (ens == NULL)
         return;
+    if (failed != NULL) /* its last points may go with it: no training waits for them for ever */
+        log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s", (long long)ens->training->row.id, failed->text);
     if (size > 0 && get_rank(engine, &ens->training->row, rank, &row) == 0) {
         for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
             take_point(engine, &ens->training->row, rank, line, (size_t)(end - line));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define TAIL_MAX ((size_t)1 << 20)
+#define LINE_MAX_SIZE ((size_t)256 << 20) /* a pilot hands all records of a packed job back in one line */
 
 /* One request; the worker thread owns it between queueing and its callback. */
 struct work {
@@ -30,7 +31,7 @@ struct work {
     union {
         void (*written)(void *arg, const struct error *err);
         void (*read)(void *arg, json_t **json, const struct error *err);
-        void (*tailed)(void *arg, const char *text, size_t size);
+        void (*tailed)(void *arg, const char *text, size_t size, const struct error *err);
         void (*claimed)(void *arg, bool taken, const struct error *err);
     } cb;
     void *arg;
@@ -204,19 +205,33 @@ static void rundir_checkpoints(void *loop, char **dirs, struct ckpt_chain *chain
     queue(loop, work, run_checkpoints, after_read);
 }
 
+static void fail_tail(struct work *work)
+{
+    work->failed = true;
+    error_errno(&work->err, "file_read", "%s", work->paths[0]);
+}
+
 static void run_tail(uv_work_t *req)
 {
     struct work *work = req->data;
     int fd = open(work->paths[0], O_RDONLY | O_CLOEXEC);
     ssize_t n = 0;
-    char *last;
+    char *last = NULL;
 
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        fail_tail(work);
     work->text = xcalloc(TAIL_MAX + 1, 1);
-    if (fd >= 0) {
-        n = pread(fd, work->text, TAIL_MAX, work->offset);
-        close(fd);
+    for (size_t room = TAIL_MAX; fd >= 0 && last == NULL && room <= LINE_MAX_SIZE; room *= 4) {
+        work->text = xrealloc(work->text, room + 1, 1);
+        n = pread(fd, work->text, room, work->offset);
+        if (n < 0)
+            fail_tail(work);
+        last = n > 0 ? memrchr(work->text, '\n', (size_t)n) : NULL; /* a line that is still being written waits */
+        if (n < (ssize_t)room)
+            break;
     }
-    last = n > 0 ? memrchr(work->text, '\n', (size_t)n) : NULL; /* a line that is still being written waits */
+    if (fd >= 0)
+        close(fd);
     work->size = last ? (size_t)(last - work->text) + 1 : 0;
     work->text[work->size] = '\0';
 }
@@ -225,12 +240,13 @@ static void after_tail(uv_work_t *req, int status)
 {
     struct work *work = req->data;
 
-    work->cb.tailed(work->arg, status == 0 ? work->text : "", status == 0 ? work->size : 0);
+    check_cancelled(work, status);
+    work->cb.tailed(work->arg, work->failed ? "" : work->text, work->failed ? 0 : work->size, work->failed ? &work->err : NULL);
     work_free(work);
 }
 
-static void rundir_tail(void *loop, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size),
-                        void *arg)
+static void rundir_tail(void *loop, char *path, int64_t offset,
+                        void (*cb)(void *arg, const char *text, size_t size, const struct error *err), void *arg)
 {
     char **paths = xcalloc(1, sizeof *paths);
     struct work *work;

@@ -37,9 +37,9 @@ static json_t *document(struct cluster *c, const char *path, json_t *(*make)(voi
     return doc;
 }
 
-bool checkpoints_any(struct cluster *c, const struct cjob *job)
+bool checkpoints_any(const json_t *descriptor)
 {
-    return json_object_get(cluster_get(c, job->dir, "job.json"), "checkpoint") != NULL;
+    return json_object_get(descriptor, "checkpoint") != NULL;
 }
 
 static bool in_chain(const json_t *task, const json_t *ckpt)

@@ -1,5 +1,5 @@
 /* The scheduler: jobs by name, the queue in which they wait for CPUs, and how they leave it. */
-#include "tests/sim/cluster.h"
+#include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
 
@@ -68,6 +68,7 @@ void cluster_destroy(struct cluster *c)
 {
     while (c->jobs != NULL)
         remove_job(c, c->jobs);
+    pilots_destroy(c);
     json_decref(c->running);
     free(c);
 }
@@ -239,6 +240,15 @@ void cluster_roll_back(struct cluster *c)
     }
 }
 
+/* Large jobs wait longer for their turn. */
+static int64_t queue_time(struct cluster *c, const struct cjob *job)
+{
+    const char *kind = json_string_value(json_object_get(cluster_get(c, job->dir, "job.json"), "kind"));
+    int64_t most = sim_faults_of(c->sim)->queue_ms;
+
+    return (int64_t)sim_random(c->sim, (uint64_t)(kind != NULL && strcmp(kind, "pilot") == 0 ? 10 * most : most));
+}
+
 void cluster_enqueue(struct cluster *c, const struct adapter_job *wanted, char id[32], int64_t visible_ms)
 {
     const struct adapter_resources *r = &wanted->resources;
@@ -249,6 +259,7 @@ void cluster_enqueue(struct cluster *c, const struct adapter_job *wanted, char i
     snprintf(id, 32, "%s", job->id);
     job->dir = xstrdup(wanted->dir);
     job->cpus = r->copies * r->tasks * r->cpus_per_task;
+    job->gpus = r->gpus;
     job->node = (int)sim_random(c->sim, 4);
     job->state = ADAPTER_JOB_QUEUED;
     c->live++;
@@ -256,5 +267,5 @@ void cluster_enqueue(struct cluster *c, const struct adapter_job *wanted, char i
     job->never = sim_chance(c->sim, sim_faults_of(c->sim)->never);
     add_job(c, job);
     if (!job->never || sim_chance(c->sim, 200))
-        cluster_start_at(c, job, visible_ms + (int64_t)sim_random(c->sim, (uint64_t)sim_faults_of(c->sim)->queue_ms));
+        cluster_start_at(c, job, visible_ms + queue_time(c, job));
 }

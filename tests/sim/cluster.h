@@ -24,7 +24,8 @@ struct cjob {
     int64_t lie_until;
     bool never;                      /* it cannot run, as it says; or can, after all */
     bool phantom;                    /* it said of one that waits that it runs, and then that it has ended: of another one's processes */
-    int cpus, node;
+    int cpus, gpus, node;
+    struct flight *flight; /* where it is an allocation that has begun: pilots.h */
     bool holds; /* its CPUs */
     struct cjob *wait_prev, *wait_next;
     int64_t started_ms;
@@ -35,6 +36,7 @@ struct cluster {
     struct adapter_host host;
     struct cjob *jobs;
     struct question *questions;
+    struct flight *flights;
     int adapter;
     int used;              /* CPUs */
     struct cjob *waiting;  /* for CPUs, first come first served */
@@ -73,7 +75,7 @@ json_t *cluster_get(struct cluster *c, const char *dir, const char *name); /* bo
 void cluster_drop(struct cluster *c, const char *dir, const char *name);
 
 /* checkpoints.c */
-bool checkpoints_any(struct cluster *c, const struct cjob *job); /* do its tasks leave any? */
+bool checkpoints_any(const json_t *descriptor); /* do a job's tasks leave any? */
 void checkpoints_begin_task(struct cluster *c, const json_t *task);
 void checkpoints_leave(struct cluster *c, const json_t *task); /* one, perhaps; called once, before its end */
 bool checkpoints_are_done(struct cluster *c, const json_t *task);
@@ -81,4 +83,13 @@ void checkpoints_record(struct cluster *c, const json_t *task, json_t *record); 
 
 /* runners.c */
 sim_event_fn runner_start; /* the job of the task_end, once there are CPUs for it */
+void runner_nudge(struct cluster *c, const char *job, enum engine_look what);
+/* A task has one process more, or less. */
+void runner_count(struct cluster *c, const json_t *task, int change);
+void runner_begin(struct cluster *c, const json_t *task, bool checkpoints);
+/* What is true of an attempt, whatever the daemon comes to know; that nothing may tell of it. */
+void runner_note(struct cluster *c, const json_t *task, const char *outcome);
+void runner_note_unsure(struct cluster *c, const json_t *task);
+/* An exit record: new. */
+json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bool checkpoints, const json_t *task, const char *outcome);
 #endif

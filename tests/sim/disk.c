@@ -1,5 +1,5 @@
 /* The run directory as an object of JSON documents: slow, now and then failing, and shared with the cluster. */
-#include "tests/sim/sim.h"
+#include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
 
@@ -15,10 +15,12 @@ struct request {
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
+    size_t n_dirs; /* that are made with them */
     void (*written)(void *arg, const struct error *err);
     void (*read)(void *arg, json_t **json, const struct error *err);
     struct ckpt_chain *chains; /* read: of directories with checkpoints; NULL: it is of files */
-    void (*tailed)(void *arg, const char *text, size_t size);
+    void (*tailed)(void *arg, const char *text, size_t size, const struct error *err);
+    int64_t offset;
     void (*claimed)(void *arg, bool taken, const struct error *err);
     json_t *claim;
     void *arg;
@@ -64,7 +66,7 @@ void disk_drop_all(void)
         else if (r->claimed != NULL)
             r->claimed(r->arg, false, &err);
         else
-            r->tailed(r->arg, "", 0);
+            r->tailed(r->arg, "", 0, &err);
         free(json);
     }
 }
@@ -73,9 +75,11 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
 {
     struct error err;
     bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
+    bool done = !failed || (r->n_dirs == 0 && sim_chance(sim, 300)); /* what failed may be there all the same */
 
-    for (size_t i = 0; i < r->n_files && !failed; i++)
-        json_object_set_new(sim_files(sim), r->files[i].path, json_loads(r->files[i].json, 0, NULL));
+    for (size_t i = 0; i < r->n_files && done; i++)
+        if (!pilots_take(sim, r->files[i].path, r->files[i].json))
+            json_object_set_new(sim_files(sim), r->files[i].path, json_loads(r->files[i].json, 0, NULL));
     error_set(&err, "file_write", "simulated");
     sim_enter(sim);
     if (alive)
@@ -136,6 +140,28 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     free(json);
 }
 
+/* Whole lines, and not always all that there are. There are no metric files here. */
+static void do_tail(struct sim *sim, struct request *r)
+{
+    const struct text *journal = pilots_journal(sim, r->paths[0]);
+    size_t size = journal != NULL && (int64_t)journal->size > r->offset ? journal->size - (size_t)r->offset : 0;
+    char *text = size > 0 ? xasprintf("%.*s", (int)size, journal->data + r->offset) : xstrdup("");
+    struct error err;
+
+    if (size > 0 && sim_chance(sim, 200)) {
+        size = (size_t)(strchr(text, '\n') + 1 - text);
+        text[size] = '\0';
+    }
+    error_set(&err, "file_read", "simulated");
+    sim_enter(sim);
+    if (sim_chance(sim, sim_faults_of(sim)->read_fails))
+        r->tailed(r->arg, "", 0, &err);
+    else
+        r->tailed(r->arg, text, size, NULL);
+    sim_leave(sim);
+    free(text);
+}
+
 /* A daemon that has crashed meanwhile hears nothing; but what it was writing may have got to the disk. */
 static void serve(struct sim *sim, void *arg)
 {
@@ -149,7 +175,7 @@ static void serve(struct sim *sim, void *arg)
     else if (r->claimed != NULL)
         do_claim(sim, r, !r->dropped);
     else if (!r->dropped)
-        r->tailed(r->arg, "", 0);
+        do_tail(sim, r);
     request_free(r);
 }
 
@@ -173,6 +199,7 @@ static void disk_write(void *sim, char **dirs, size_t n_dirs, struct rundir_file
 
     r->files = files;
     r->n_files = n_files;
+    r->n_dirs = n_dirs;
     r->written = cb;
 }
 
@@ -203,15 +230,15 @@ static void disk_claim(void *sim, char *dir, json_t *claim, void (*cb)(void *arg
     r->claimed = cb;
 }
 
-static void disk_tail(void *sim, char *path, int64_t offset, void (*cb)(void *arg, const char *text, size_t size),
-                      void *arg)
+static void disk_tail(void *sim, char *path, int64_t offset,
+                      void (*cb)(void *arg, const char *text, size_t size, const struct error *err), void *arg)
 {
-    /* there are no metric files here */
     char **paths = xcalloc(1, sizeof *paths);
     struct request *r;
 
     paths[0] = path;
     r = ask(sim, paths, 1, arg);
+    r->offset = offset;
     r->tailed = cb;
 }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Does the simulation see a bug? Plants those of tests/sim/planted.txt into a copy of the sources, one at a time, and runs
-schedules until one goes wrong; by hand, in a build directory:
+schedules until one goes wrong; by hand, in a build directory where tests/unit/test_engine_sim is built:
 
     python3 SRCDIR/tests/sim/plant.py [NAME...]
 
 SEEDS=N schedules at most each (4000). Prints a line for each plant: caught, by which seed and which invariant, or not."""
+import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -28,24 +28,19 @@ def plants():
 
 
 def build(name, file, old, new):
+    """Of the program that is built here, the one file is compiled anew, and is there before the archive that has it."""
     tree = f"{os.getcwd()}/planted"
-    shutil.rmtree(tree, ignore_errors=True)
-    for folder in ("daemon/engine", "tests/sim"):
-        shutil.copytree(f"{SOURCE}/{folder}", f"{tree}/{folder}")
-    text = open(f"{tree}/{file}").read()
+    os.makedirs(tree, exist_ok=True)
+    text = open(f"{SOURCE}/{file}").read()
     if text.count(old) != 1:
         sys.exit(f"{name}: {file} has {text.count(old)} of what is to be replaced: the plant must be brought up to date")
-    open(f"{tree}/{file}", "w").write(text.replace(old, new))
-    sources = [f"{tree}/daemon/engine/{f}" for f in sorted(os.listdir(f"{tree}/daemon/engine")) if f.endswith(".c")]
-    sources += [f"{tree}/tests/sim/{f}" for f in sorted(os.listdir(f"{tree}/tests/sim")) if f.endswith(".c")]
-    objects = []
-    flags = f"-w -O1 -I{tree} -I. -I{SOURCE}".split()
-    for source in sources + [f"{SOURCE}/tests/unit/test_engine_sim.c"]:
-        objects.append(f"{tree}/{os.path.basename(source)}.o")
-        subprocess.run(os.environ.get("CC", "gcc").split() + ["-std=gnu11", "-c", *flags, source, "-o", objects[-1]], check=True)
+    open(f"{tree}/planted.c", "w").write(text.replace(old, new))
+    compiler = os.environ.get("CC", "gcc").split()
+    subprocess.run([*compiler, *f"-std=gnu11 -w -O1 -I. -I{SOURCE} -c {tree}/planted.c -o {tree}/planted.o".split()], check=True)
+    objects = glob.glob("tests/**/*test_engine_sim-*.o", recursive=True)
     archives = ".libs/libdaemon.a .libs/libadapters.a .libs/libjobproto.a .libs/libcommon.a".split()
     libs = "-lcmocka -ljansson -luv -lsqlite3 -lzmq -lsodium -lm -lpthread".split()
-    subprocess.run(["gcc", *objects, *archives, *libs, "-o", f"{tree}/sim"], check=True)
+    subprocess.run(["gcc", f"{tree}/planted.o", *objects, *archives, *libs, "-o", f"{tree}/sim"], check=True)
     return f"{tree}/sim"
 
 

@@ -1,5 +1,5 @@
 /* The runners and ranks on the nodes: they claim, run their tasks, leave records, and are killed. */
-#include "tests/sim/cluster.h"
+#include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
 
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void nudge(struct cluster *c, const char *job, enum engine_look what)
+#define DIES_MS 600000 /* an allocation that is lost, within */
+
+void runner_nudge(struct cluster *c, const char *job, enum engine_look what)
 {
     sim_enter(c->sim);
     if (sim_engine(c->sim) != NULL && !sim_chance(c->sim, sim_faults_of(c->sim)->nudge_lost))
@@ -36,7 +38,7 @@ static void count_in_family(struct cluster *c, const json_t *task, int change)
 }
 
 /* A task begins or ends; a member must never have two processes at once. */
-static void count(struct cluster *c, const json_t *task, int change)
+void runner_count(struct cluster *c, const json_t *task, int change)
 {
     const char *id = json_string_value(json_object_get(task, "id"));
     json_int_t n = json_integer_value(json_object_get(c->running, id)) + change;
@@ -55,35 +57,65 @@ static bool is_training(const json_t *task)
     return strstr(json_string_value(json_object_get(task, "id")), "training") != NULL;
 }
 
-/* What is true of it, whatever the daemon comes to know. */
-static void note_attempt(struct cluster *c, const json_t *task, const char *outcome)
+static bool leaves_checkpoints(struct cluster *c, const struct cjob *job)
+{
+    return checkpoints_any(cluster_get(c, job->dir, "job.json"));
+}
+
+/* NULL: it is no attempt of a member, or nobody keeps a ledger. */
+static char *key_of(struct cluster *c, const json_t *task)
 {
     const char *attempt = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_ATTEMPT"));
-    char *key;
 
     if (attempt == NULL || sim_faults_of(c->sim)->tidy)
-        return;
-    key = xasprintf("%s.%s", json_string_value(json_object_get(task, "id")), attempt);
-    json_object_set_new(sim_ledger(c->sim), key, json_string(outcome));
+        return NULL;
+    return xasprintf("%s.%s", json_string_value(json_object_get(task, "id")), attempt);
+}
+
+void runner_note(struct cluster *c, const json_t *task, const char *outcome)
+{
+    char *key = key_of(c, task);
+
+    if (key != NULL)
+        json_object_set_new(sim_ledger(c->sim), key, json_string(outcome));
     free(key);
+}
+
+void runner_note_unsure(struct cluster *c, const json_t *task)
+{
+    char *key = key_of(c, task), *both;
+    const char *was = key != NULL ? json_string_value(json_object_get(sim_ledger(c->sim), key)) : NULL;
+
+    if (was != NULL && strchr(was, ' ') == NULL) {
+        both = xasprintf("%s or lost", was);
+        runner_note(c, task, both);
+        free(both);
+    }
+    free(key);
+}
+
+json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bool checkpoints, const json_t *task, const char *outcome)
+{
+    bool good = strcmp(outcome, "succeeded") == 0;
+    double now = (double)sim_now(c->sim) / 1000;
+    json_t *record;
+
+    runner_note(c, task, outcome);
+    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job, "id",
+                  json_object_get(task, "id"), "host", "n1", "started", (double)started_ms / 1000, "ended", now,
+                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason", good ? "" : "simulated",
+                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
+    if (checkpoints)
+        checkpoints_record(c, task, record);
+    return record;
 }
 
 static void write_exit(struct cluster *c, struct cjob *job, const json_t *task, const char *outcome)
 {
-    bool good = strcmp(outcome, "succeeded") == 0;
-    double now = (double)sim_now(c->sim) / 1000;
+    json_t *record = runner_record(c, job->name, job->started_ms, leaves_checkpoints(c, job), task, outcome);
 
-    json_t *record;
-
-    note_attempt(c, task, outcome);
-    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job->name, "id",
-                  json_object_get(task, "id"), "host", "n1", "started", (double)job->started_ms / 1000, "ended", now,
-                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason", good ? "" : "simulated",
-                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
-    if (checkpoints_any(c, job))
-        checkpoints_record(c, task, record);
     cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json", record);
-    nudge(c, job->name, ENGINE_LOOK_RECORDS);
+    runner_nudge(c, job->name, ENGINE_LOOK_RECORDS);
 }
 
 static void task_ends(struct sim *sim, void *arg);
@@ -118,7 +150,7 @@ static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
         return true;
     cluster_put(c, dir, "done-rank0.json",
         json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now, "state", "done"));
-    nudge(c, job->name, ENGINE_LOOK_STREAM);
+    runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
     return false;
 }
 
@@ -142,19 +174,19 @@ static void task_ends(struct sim *sim, void *arg)
             return;
         }
     }
-    if (!job->dead && checkpoints_any(c, job)) {
+    if (!job->dead && leaves_checkpoints(c, job)) {
         checkpoints_leave(c, end->task);
         if (strcmp(outcome, "succeeded") == 0 && !checkpoints_are_done(c, end->task))
             outcome = "timeout";
     }
     if (!job->dead) {
-        count(c, end->task, -1);
+        runner_count(c, end->task, -1);
         write_exit(c, job, end->task, outcome);
         json_array_foreach (tasks, i, task)
             if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
                 goto others_run;
         cluster_put(c, job->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000));
-        nudge(c, job->name, ENGINE_LOOK_RECORDS);
+        runner_nudge(c, job->name, ENGINE_LOOK_RECORDS);
         cluster_over(c, job);
     }
 others_run:
@@ -167,15 +199,19 @@ static void kill_tasks(struct cluster *c, struct cjob *job)
     size_t i;
     json_t *task;
 
+    job->node_lost = true;
+    if (job->flight != NULL) {
+        pilots_kill(job->flight);
+        return;
+    }
     json_array_foreach (tasks, i, task) {
         if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") != NULL)
             continue;
-        count(c, task, -1);
-        if (checkpoints_any(c, job))
+        runner_count(c, task, -1);
+        if (leaves_checkpoints(c, job))
             checkpoints_leave(c, task);
-        note_attempt(c, task, "killed");
+        runner_note(c, task, "killed");
     }
-    job->node_lost = true;
 }
 
 static bool runs_members(struct cluster *c, const struct cjob *job)
@@ -237,12 +273,22 @@ static void check_reception(struct cluster *c, const json_t *task)
     free(dir);
 }
 
+void runner_begin(struct cluster *c, const json_t *task, bool checkpoints)
+{
+    runner_count(c, task, 1);
+    runner_note(c, task, "running");
+    if (checkpoints)
+        checkpoints_begin_task(c, task);
+    check_reception(c, task);
+}
+
 void runner_start(struct sim *sim, void *arg)
 {
     struct task_end *start = arg;
     struct cluster *c = start->cluster;
     struct cjob *job = start->job;
     json_t *desc = cluster_get(c, job->dir, "job.json"), *task;
+    bool pilot;
     size_t i;
 
     free(start);
@@ -273,21 +319,24 @@ void runner_start(struct sim *sim, void *arg)
     }
     cluster_put(c, job->dir, "claim.json",
         json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)sim_now(sim) / 1000, "host", "n1"));
-    nudge(c, job->name, ENGINE_LOOK_RECORDS);
+    runner_nudge(c, job->name, ENGINE_LOOK_RECORDS);
+    pilot = strcmp(json_string_value(json_object_get(desc, "kind")), "pilot") == 0;
+    if (pilot)
+        pilots_start(c, job);
     json_array_foreach (json_object_get(desc, "tasks"), i, task) {
-        count(c, task, 1);
-        note_attempt(c, task, "running");
-        if (checkpoints_any(c, job))
-            checkpoints_begin_task(c, task);
+        if (pilot)
+            break;
+        if (!is_training(task))
+            runner_begin(c, task, leaves_checkpoints(c, job));
+        else
+            runner_count(c, task, 1);
         if (is_training(task)) {
             const json_t *env = json_object_get(task, "env");
             char *file = xasprintf("g%d-rank0.json", generation_of(json_string_value(json_object_get(env, "STRETTO_TRAINING_DIR"))));
 
             cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), file, json_pack("{s:i}", "version", 1));
             free(file);
-            nudge(c, job->name, ENGINE_LOOK_STREAM);
-        } else {
-            check_reception(c, task);
+            runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
         }
         end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
     }
@@ -295,6 +344,6 @@ void runner_start(struct sim *sim, void *arg)
         struct task_end *end = xcalloc(1, sizeof *end);
 
         *end = (struct task_end){c, job, NULL};
-        sim_at(sim, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms), kill_runner, end);
+        sim_at(sim, shortest(c) + cluster_soon(c, pilot ? DIES_MS : (uint64_t)sim_faults_of(sim)->run_ms), kill_runner, end);
     }
 }

@@ -1,5 +1,5 @@
 /* The adapter of the simulated cluster: questions of the daemon, answered late, not at all, or with what is not so. */
-#include "tests/sim/cluster.h"
+#include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
 
@@ -309,6 +309,8 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
         job->cancelled = true;
         if (job->state == ADAPTER_JOB_QUEUED)
             cluster_set_state(c, job, ADAPTER_JOB_ENDED);
+        if (job->flight != NULL)
+            pilots_stop(job->flight, "cancelled");
     }
     cluster_wake_waiting(c);
     answer_later(c, q);

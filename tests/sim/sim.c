@@ -17,11 +17,14 @@ struct event {
     void *arg;
 };
 
+#define WANTED 128 /* ensembles */
+
 struct sim {
     uint64_t random;
     struct sim_faults faults;
     const char *state_dir;
     int64_t now, wake, up_ms;
+    int64_t wanted[WANTED];
     int64_t order;
     struct heap events;
     json_t *files;
@@ -65,6 +68,17 @@ int64_t sim_up_ms(const struct sim *sim)
     return sim->up_ms;
 }
 
+int64_t sim_wanted_since(struct sim *sim, int64_t ensemble, bool wants)
+{
+    int64_t *since = &sim->wanted[ensemble % WANTED];
+
+    if (!wants)
+        *since = 0;
+    else if (*since == 0)
+        *since = sim->up_ms;
+    return *since;
+}
+
 struct engine *sim_engine(struct sim *sim)
 {
     return sim->engine;
@@ -88,6 +102,11 @@ bool sim_ending(const struct sim *sim)
 json_t *sim_files(struct sim *sim)
 {
     return sim->files;
+}
+
+struct cluster *sim_cluster(struct sim *sim, int adapter)
+{
+    return sim->clusters[adapter];
 }
 
 int sim_live_jobs(const struct sim *sim)
@@ -330,6 +349,11 @@ void sim_crash(struct sim *sim)
     sim->engine = NULL;
     sim->turn = NULL;
     sim->wake = INT64_MAX;
+}
+
+void sim_outlive(struct sim *sim)
+{
+    sim->faults.commit_crashes = 0;
 }
 
 int sim_turn(struct sim *sim)

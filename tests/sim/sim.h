@@ -40,6 +40,8 @@ uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
 int64_t sim_now(const struct sim *sim);
 int64_t sim_up_ms(const struct sim *sim); /* how long a daemon was up, in all */
+/* Since when (likewise) an ensemble has wanted for something without pause; not any more. */
+int64_t sim_wanted_since(struct sim *sim, int64_t ensemble, bool wants);
 
 /* CPU slots and max_jobs of each adapter; 0 without limit. */
 #define SIM_ADAPTERS 2
@@ -51,6 +53,7 @@ int sim_max_jobs(const struct sim *sim, int adapter);
 /* Start the daemon's part (store, turn, engine) on what is on disk; crash it: nothing that was not committed is kept. */
 void sim_boot(struct sim *sim);
 void sim_crash(struct sim *sim);
+void sim_outlive(struct sim *sim); /* from now on no commit kills it */
 struct engine *sim_engine(struct sim *sim);
 struct store *sim_store(struct sim *sim);
 
@@ -96,6 +99,7 @@ int64_t sim_engine_ns(const struct sim *sim);
 
 /* cluster.c, scheduler.c */
 struct cluster;
+struct cluster *sim_cluster(struct sim *sim, int adapter);
 struct cluster *cluster_create(struct sim *sim, int adapter);
 void cluster_destroy(struct cluster *cluster);
 struct adapter *cluster_adapter(struct cluster *cluster);
@@ -128,7 +132,16 @@ void watch_store(struct sim *sim); /* the database itself watches what may never
 void watch_always(struct sim *sim); /* what must hold after every turn */
 void watch_end(struct sim *sim);    /* … and when all is over */
 void watch_calm(struct sim *sim);   /* … where nothing ever failed */
+
+/* places.c */
+void watch_places_store(struct sim *sim);
 void watch_places(struct sim *sim); /* no place is left empty that could be used */
+bool watch_wants(struct sim *sim, int64_t ensemble); /* has it members that wait, and that may run beside the trainings? */
+
+/* watch_pilots.c */
+void watch_pilots_store(struct sim *sim);
+void watch_pilots(struct sim *sim);
+void watch_pilots_end(struct sim *sim);
 
 /* family.c */
 void watch_families_store(struct sim *sim);

@@ -3,13 +3,15 @@
  * and cancel at any time; at the end the books must balance.
  *
  * SIM_SEEDS=N runs other than 2,000 schedules (500 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
- * SIM_CROSSED=1 all of them with trainings that run elsewhere; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
+ * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in allocations; SIM_SEED=S one
+ * again, SIM_LOG=1 with the daemon's log. */
 #include <config.h>
 
 #include "common/files.h"
 #include "common/log.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/specs.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #define STEPS_MAX 300000
+#define WILD_STEPS 60000 /* in which the daemon is killed; what is not over by then is so while it lives */
 #define VERBS_MAX 25 /* calls in one schedule */
 #define ACCEPTED_MAX 64
 /* Memory that is used wrongly shows in any of them, a promise that is broken in few: ./check runs the first of them under a
@@ -31,37 +34,6 @@
 #endif
 
 static char dir[64];
-
-/* In some schedules most ensembles have trainings, which run elsewhere, in few places. */
-static bool is_crossed(uint64_t seed)
-{
-    return seed % 56 == 3 || getenv("SIM_CROSSED") != NULL;
-}
-
-static json_t *random_spec(struct sim *sim, bool crossed)
-{
-    json_t *spec = json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:[s], s:I, s:{s:I}, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim",
-                             "adapter", sim_adapters[sim_chance(sim, 250)], "width", (json_int_t)(1 + sim_random(sim, 12)),
-                             "pack", (json_int_t)(1 + sim_random(sim, 4)), "share", (json_int_t)(1 + sim_random(sim, 3)),
-                             "members", "command", "x", "retries", (json_int_t)sim_random(sim, 4), "resources", "tasks",
-                             (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
-                             (json_int_t)(1 + sim_random(sim, 20)), "space", "p", 0.0, 1.0);
-
-    if (sim_chance(sim, 400))
-        json_object_set_new(json_object_get(spec, "members"), "checkpoint",
-                            json_pack("{s:I}", "attempts", (json_int_t)(1 + sim_random(sim, 4))));
-    if (sim_chance(sim, crossed ? 50 : 300))
-        json_object_set_new(spec, "follow_up", json_pack("{s:b, s:I}", "auto", 1, "max", (json_int_t)(1 + sim_random(sim, 8))));
-    if (json_object_get(spec, "follow_up") == NULL && sim_chance(sim, crossed ? 900 : 400))
-        json_object_set_new(spec, "training",
-                            json_pack("{s:[s], s:I, s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "retries",
-                                      (json_int_t)sim_random(sim, 4), "resources", "tasks",
-                                      (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
-    if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
-        json_object_set_new(json_object_get(spec, "training"), "adapter",
-                            json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));
-    return spec;
-}
 
 /* An ensemble whose submission was committed, and what the calls since then have made of it. */
 struct accepted {
@@ -86,9 +58,9 @@ static void note(struct sim *sim, struct accepted *acc, bool went_well)
 }
 
 /* Submit one; it counts as accepted only if the turn was committed: how many were. */
-static size_t submit(struct sim *sim, bool crossed, struct accepted accepted[], size_t *n)
+static size_t submit(struct sim *sim, uint64_t seed, struct accepted accepted[], size_t *n)
 {
-    json_t *spec = random_spec(sim, crossed);
+    json_t *spec = spec_random(sim, seed);
     struct accepted *acc = &accepted[*n];
     size_t before = *n;
     struct error err;
@@ -221,12 +193,6 @@ static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
     }
 }
 
-/* Some schedules are calm, some are wild. */
-static bool is_calm(uint64_t seed)
-{
-    return seed % 4 == 0;
-}
-
 static struct sim_faults random_faults(uint64_t seed)
 {
     int wild = (int)(seed % 4);
@@ -283,18 +249,26 @@ static void run_afterwards(struct sim *sim, int crash)
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
     struct accepted accepted[ACCEPTED_MAX];
-    size_t n = 0, submitted = 0, submissions = (is_crossed(seed) ? 3 : 1) + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
-    int crash = is_calm(seed) ? 0 : 4;
+    size_t n = 0, submitted = 0, submissions = (spec_is_crossed(seed) ? 3 : 1) + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
+    int crash = spec_is_calm(seed) ? 0 : 4;
 
-    for (int i = 0; i < SIM_ADAPTERS; i++)
-        sim_limit(sim, i, sim_chance(sim, is_crossed(seed) ? 900 : 500) ? 2 + (int)sim_random(sim, is_crossed(seed) ? 5 : 7) : 0,
-                  sim_chance(sim, 200) ? 1 + (int)sim_random(sim, 6) : 0);
+    for (int i = 0; i < SIM_ADAPTERS; i++) {
+        int slots = sim_chance(sim, spec_is_crossed(seed) ? 900 : 500) ? 2 + (int)sim_random(sim, spec_is_crossed(seed) ? 5 : 7) : 0;
+
+        if (spec_has_pilots(seed) && slots > 0)
+            slots += (int)sim_random(sim, 16);
+        sim_limit(sim, i, slots, sim_chance(sim, 200) ? 1 + (int)sim_random(sim, 6) : 0);
+    }
     sim_boot(sim);
     for (int step = 0; sim_violation(sim) == NULL; step++) {
+        if (step == WILD_STEPS) { /* an ensemble that can never run is given up after some tries in one life of the daemon's */
+            sim_outlive(sim);
+            crash = 0;
+        }
         if (step > STEPS_MAX)
             sim_violate(sim, "no end after %d steps", step);
         if (sim_engine(sim) != NULL && submitted < submissions && sim_chance(sim, 50))
-            submitted += submit(sim, is_crossed(seed), accepted, &n);
+            submitted += submit(sim, seed, accepted, &n);
         if (sim_engine(sim) != NULL && n > 0 && verbs > 0 && sim_chance(sim, 15)) {
             if (sim_chance(sim, 250))
                 follow_up(sim, accepted, &n);
@@ -331,7 +305,7 @@ static void run_schedule(struct sim *sim, uint64_t seed)
     if (sim_violation(sim) == NULL) {
         watch_always(sim);
         watch_end(sim);
-        if (is_calm(seed))
+        if (spec_is_calm(seed))
             watch_calm(sim);
         check_accepted(sim, accepted, n);
     }
@@ -378,7 +352,7 @@ static int one_seed(uint64_t seed)
         fprintf(stderr, "SIM_SEED=%llu: %s\n", (unsigned long long)seed, sim_violation(sim));
     if (violated && getenv("SIM_LOG")) {
         snprintf(command, sizeof command, "sqlite3 -header -readonly '%s/stretto.db' 'SELECT * FROM job WHERE ended IS NULL; "
-                 "SELECT * FROM training; SELECT * FROM tally WHERE n > 0; SELECT * FROM member; SELECT * FROM attempt; "
+                 "SELECT * FROM training; SELECT id, state, adapter, width, spec FROM ensemble; SELECT * FROM tally WHERE n > 0; SELECT * FROM member; SELECT * FROM attempt; "
                  "SELECT * FROM member_checkpoint' >&2", dir);
         if (system(command) != 0)
             fputs("(no sqlite3 shell)\n", stderr);

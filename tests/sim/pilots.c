@@ -1,0 +1,312 @@
+/* A pilot on a node of an allocation (docs/run-directory.md, Pilots): it takes jobs from its inbox, runs as many as there is room
+ * for, first come, first served, tells of them in its journal, is given back when it is idle or has no time left for another
+ * one, and dies with all that it runs. */
+#include "tests/sim/pilots.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define END_MS 2000     /* that what is told to end takes, at most */
+#define SYNCED_MS 100   /* what was said longer ago, a crash of its node does not take along */
+#define UNFLUSHED_MS 30000 /* and so long ago, other files */
+#define LONG_MS 1800000 /* what some tasks take, at most */
+
+/* Of a task that runs. */
+struct ending {
+    struct inner *inner;
+    size_t task;
+    const char *outcome; /* NULL: drawn when it comes */
+    bool late;
+};
+
+static struct sim *sim_of(const struct node *node)
+{
+    return node->flight->cluster->sim;
+}
+
+static const json_t *task_of(const struct inner *inner, size_t i)
+{
+    return json_array_get(json_object_get(inner->descriptor, "tasks"), i);
+}
+
+/* `line` is taken over. */
+void pilots_say(struct node *node, const char *what, json_t *line)
+{
+    int64_t now = sim_now(sim_of(node));
+    char *text;
+
+    if (now - node->synced_ms > SYNCED_MS) {
+        node->synced = node->journal.size;
+        node->synced_ms = now;
+    }
+    json_object_set_new(line, "what", json_string(what));
+    json_object_set_new(line, "time", json_real((double)now / 1000));
+    text = json_dumps(line, JSON_COMPACT);
+    text_add(&node->journal, "%s\n", text);
+    free(text);
+    json_decref(line);
+    runner_nudge(node->flight->cluster, node->flight->job->name, ENGINE_LOOK_RECORDS);
+}
+
+void pilots_return(struct inner *inner, const char *why)
+{
+    inner->state = INNER_RETURNED;
+    pilots_say(inner->node, "return", json_pack("{s:s, s:s}", "job", inner->name, "why", why));
+}
+
+struct inner *pilots_queued(const struct node *node)
+{
+    struct inner *inner;
+
+    DL_FOREACH (node->jobs, inner)
+        if (inner->state == INNER_QUEUED)
+            return inner;
+    return NULL;
+}
+
+/* Its records lie in its tasks' directories, and mostly are handed back, too; a runner that was killed leaves none. */
+static void inner_over(struct inner *inner, int status)
+{
+    struct node *node = inner->node;
+    struct cluster *c = node->flight->cluster;
+    json_t *line = json_pack("{s:s, s:i}", "job", inner->name, "status", status);
+    bool handed = status == 0 && !sim_chance(c->sim, 150);
+
+    inner->state = INNER_ENDED;
+    node->cpus_used -= inner->cpus;
+    node->gpus_used -= inner->gpus;
+    node->memory_used -= inner->memory;
+    node->running--;
+    node->idle_since = sim_now(c->sim);
+    if (handed)
+        json_object_set(line, "records", inner->records);
+    else if (status == 0)
+        cluster_put(c, inner->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(c->sim) / 1000));
+    pilots_say(node, "end", line);
+    inner->said = handed ? node->journal.size : 0;
+}
+
+/* Its processes are gone, and nobody has written down how. */
+static void kill_tasks(struct inner *inner)
+{
+    struct cluster *c = inner->node->flight->cluster;
+
+    for (size_t i = 0; i < json_array_size(inner->records); i++) {
+        if (!json_is_null(json_array_get(inner->records, i)))
+            continue;
+        runner_count(c, task_of(inner, i), -1);
+        if (checkpoints_any(inner->descriptor))
+            checkpoints_leave(c, task_of(inner, i));
+        runner_note(c, task_of(inner, i), "killed");
+    }
+}
+
+static void runner_dies(struct sim *sim, void *arg)
+{
+    struct inner *inner = arg;
+
+    if (inner->state != INNER_RUNNING || inner->node->gone)
+        return;
+    kill_tasks(inner);
+    inner_over(inner, 137);
+    pilots_settle(inner->node);
+}
+
+/* Files that were not flushed go with a crash of their node. What nothing tells of any more may have been anything. */
+static void lose_files(struct inner *inner)
+{
+    struct node *node = inner->node;
+    struct cluster *c = node->flight->cluster;
+
+    if (inner->records == NULL || sim_now(c->sim) - inner->ended_ms > UNFLUSHED_MS || !sim_chance(c->sim, 500))
+        return;
+    for (size_t i = 0; i < json_array_size(inner->records); i++) {
+        if (json_is_null(json_array_get(inner->records, i)))
+            continue;
+        cluster_drop(c, json_string_value(json_object_get(task_of(inner, i), "dir")), "exit.json");
+        if (inner->said == 0 || inner->said > node->synced)
+            runner_note_unsure(c, task_of(inner, i));
+    }
+    cluster_drop(c, inner->dir, "ended.json");
+}
+
+/* With a crash goes what was not flushed, of the journal, too. Where only its pilot was killed, all that was written is there. */
+void pilots_kill_node(struct node *node, bool crash)
+{
+    struct inner *inner;
+
+    if (node->gone)
+        return;
+    node->gone = true;
+    DL_FOREACH (node->jobs, inner)
+        if (inner->state == INNER_RUNNING)
+            kill_tasks(inner);
+    if (!crash || node->journal.data == NULL)
+        return;
+    if (sim_now(sim_of(node)) - node->synced_ms > SYNCED_MS)
+        node->synced = node->journal.size;
+    DL_FOREACH (node->jobs, inner)
+        lose_files(inner);
+    node->journal.data[node->synced] = '\0';
+    node->journal.size = node->synced;
+}
+
+static void task_ends(struct sim *sim, void *arg)
+{
+    struct ending end = *(struct ending *)arg;
+    struct inner *inner = end.inner;
+    struct cluster *c = inner->node->flight->cluster;
+    const json_t *task = task_of(inner, end.task);
+    bool checkpoints = checkpoints_any(inner->descriptor);
+    json_t *record;
+
+    free(arg);
+    if (inner->state != INNER_RUNNING || inner->node->gone || !json_is_null(json_array_get(inner->records, end.task)))
+        return;
+    if (end.outcome == NULL)
+        end.outcome = sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed" : "succeeded";
+    if (checkpoints)
+        checkpoints_leave(c, task);
+    if (checkpoints && strcmp(end.outcome, "succeeded") == 0 && !checkpoints_are_done(c, task))
+        end.outcome = "timeout";
+    runner_count(c, task, -1);
+    record = runner_record(c, inner->name, inner->started_ms, checkpoints, task, end.outcome);
+    if (end.late)
+        json_object_set_new(record, "late", json_true());
+    json_array_set(inner->records, end.task, record);
+    cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json", record);
+    inner->ended_ms = sim_now(sim);
+    if (--inner->open == 0)
+        inner_over(inner, 0);
+    pilots_settle(inner->node);
+}
+
+static void end_at(struct inner *inner, size_t task, int64_t when, const char *outcome, bool late)
+{
+    struct ending *end = xcalloc(1, sizeof *end);
+
+    *end = (struct ending){inner, task, outcome, late};
+    sim_at(sim_of(inner->node), when, task_ends, end);
+}
+
+void pilots_end(struct inner *inner, const char *outcome, bool late)
+{
+    struct cluster *c = inner->node->flight->cluster;
+
+    if (inner->told_to_end)
+        return;
+    inner->told_to_end = true;
+    for (size_t i = 0; i < json_array_size(inner->records); i++)
+        end_at(inner, i, cluster_soon(c, END_MS), outcome, late);
+}
+
+/* Within its walltime, and the time of its allocation. */
+static void begin_task(struct inner *inner, size_t i)
+{
+    struct cluster *c = inner->node->flight->cluster;
+    int64_t now = sim_now(c->sim), walltime = (int64_t)(1000 * json_number_value(json_object_get(inner->descriptor, "walltime")));
+    int64_t left = inner->node->flight->deadline_ms - inner->node->flight->skew_ms - now, most = INT64_MAX;
+    int64_t ms = (int64_t)sim_random(c->sim, sim_chance(c->sim, sim_faults_of(c->sim)->lies > 0 ? 30 : 0) ? LONG_MS : (uint64_t)sim_faults_of(c->sim)->run_ms);
+
+    runner_begin(c, task_of(inner, i), checkpoints_any(inner->descriptor));
+    if (walltime > 0)
+        most = walltime < left ? walltime : left;
+    end_at(inner, i, now + (ms < most ? ms : most), ms < most ? NULL : "timeout", left < walltime);
+}
+
+static void start(struct inner *inner)
+{
+    struct node *node = inner->node;
+    struct cluster *c = node->flight->cluster;
+
+    inner->state = INNER_RUNNING;
+    inner->started_ms = sim_now(c->sim);
+    inner->records = json_array();
+    node->cpus_used += inner->cpus;
+    node->gpus_used += inner->gpus;
+    node->memory_used += inner->memory;
+    node->running++;
+    pilots_say(node, "start", json_pack("{s:s}", "job", inner->name));
+    if (cluster_get(c, inner->dir, "claim.json") != NULL) { /* another runner has it, or the daemon itself */
+        inner_over(inner, 75);
+        return;
+    }
+    node->flight->begun = true;
+    cluster_put(c, inner->dir, "claim.json",
+                json_pack("{s:i, s:f, s:s}", "version", 1, "time", (double)inner->started_ms / 1000, "host", "n1"));
+    inner->open = json_array_size(json_object_get(inner->descriptor, "tasks"));
+    for (size_t i = 0; i < inner->open; i++)
+        json_array_append_new(inner->records, json_null());
+    for (size_t i = 0; i < inner->open; i++)
+        begin_task(inner, i);
+    if (sim_chance(c->sim, sim_faults_of(c->sim)->runner_killed))
+        sim_at(c->sim, cluster_soon(c, (uint64_t)sim_faults_of(c->sim)->run_ms), runner_dies, inner);
+}
+
+static void start_what_fits(struct node *node)
+{
+    const struct flight *flight = node->flight;
+    struct inner *inner;
+
+    while (!flight->stopping && (inner = pilots_queued(node)) != NULL) {
+        if (flight->deadline_ms != INT64_MAX &&
+            sim_now(sim_of(node)) + flight->skew_ms + inner->least_ms > flight->deadline_ms)
+            pilots_return(inner, "what is left of the allocation's time is too little");
+        else if (inner->cpus > node->cpus || inner->gpus > node->gpus || inner->memory > node->memory)
+            pilots_return(inner, "it is more than the node has");
+        else if (node->cpus_used + inner->cpus <= node->cpus && node->gpus_used + inner->gpus <= node->gpus &&
+                 node->memory_used + inner->memory <= node->memory)
+            start(inner);
+        else
+            return;
+    }
+}
+
+/* Why the node is given back now; else *again is when to look again. */
+static const char *why_over(const struct node *node, int64_t *again)
+{
+    const struct flight *flight = node->flight;
+    int64_t now = sim_now(sim_of(node)), late = flight->deadline_ms == INT64_MAX ? INT64_MAX : flight->deadline_ms - flight->skew_ms - flight->least_ms;
+
+    *again = INT64_MAX;
+    if (node->running > 0)
+        return NULL;
+    if (flight->stopping)
+        return "told to end";
+    if (pilots_queued(node) != NULL)
+        return NULL;
+    if (now > late)
+        return "no member fits what is left of its time";
+    if (now - node->idle_since >= flight->idle_ms)
+        return "idle";
+    *again = node->idle_since + flight->idle_ms;
+    if (late < *again)
+        *again = late + 1;
+    return NULL;
+}
+
+static void look(struct sim *sim, void *arg)
+{
+    pilots_settle(arg);
+}
+
+void pilots_settle(struct node *node)
+{
+    int64_t again;
+    const char *why;
+
+    if (!node->up || node->gone)
+        return;
+    start_what_fits(node);
+    why = why_over(node, &again);
+    if (why == NULL && again != INT64_MAX)
+        sim_at(sim_of(node), again, look, node);
+    if (why == NULL)
+        return;
+    pilots_say(node, "over", json_pack("{s:s}", "why", why));
+    node->gone = true;
+    pilots_node_gone(node->flight);
+}

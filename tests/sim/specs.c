@@ -1,0 +1,82 @@
+#include "tests/sim/specs.h"
+
+#include <stdlib.h>
+
+bool spec_is_calm(uint64_t seed)
+{
+    return seed % 4 == 0;
+}
+
+bool spec_is_crossed(uint64_t seed)
+{
+    return seed % 56 == 3 || getenv("SIM_CROSSED") != NULL;
+}
+
+bool spec_has_pilots(uint64_t seed)
+{
+    return seed % 9 == 4 || getenv("SIM_PILOTS") != NULL;
+}
+
+static void set_seconds(json_t *object, const char *key, int64_t seconds)
+{
+    json_object_set_new(object, key, json_sprintf("%llds", (long long)seconds));
+}
+
+/* Calm: nobody is given less than its walltime. */
+static void add_allocation(struct sim *sim, json_t *spec, bool calm)
+{
+    json_t *members = json_object_get(spec, "members"), *alloc = json_object(), *resources = json_object_get(members, "resources");
+    json_t *checkpoint = json_object_get(members, "checkpoint");
+    int64_t pack = json_integer_value(json_object_get(spec, "pack")), cpus = pack * json_integer_value(json_object_get(resources, "tasks"));
+    int64_t walltime = 31 + (int64_t)sim_random(sim, 90);
+    bool never = !calm && sim_chance(sim, 20); /* such as nothing can run in */
+
+    json_object_set_new(alloc, "nodes", json_integer((json_int_t)(1 + sim_random(sim, 3))));
+    json_object_set_new(alloc, "count", json_integer((json_int_t)(1 + sim_random(sim, 3))));
+    set_seconds(alloc, "idle", never ? 0 : 5 + (int64_t)sim_random(sim, 100));
+    if (sim_chance(sim, 700))
+        json_object_set_new(alloc, "cpus", json_integer((json_int_t)(cpus + (int64_t)sim_random(sim, 6))));
+    if (sim_chance(sim, 300)) {
+        json_object_set_new(resources, "gpus", json_integer(1));
+        json_object_set_new(alloc, "gpus", json_integer((json_int_t)(pack + (int64_t)sim_random(sim, 4))));
+    }
+    if (sim_chance(sim, 300)) {
+        json_object_set_new(resources, "memory", json_string("1GiB"));
+        json_object_set_new(alloc, "memory", json_sprintf("%lldGiB", (long long)(pack + (int64_t)sim_random(sim, 4))));
+    }
+    if (sim_chance(sim, 600)) {
+        set_seconds(resources, "walltime", walltime);
+        set_seconds(alloc, "walltime", walltime + (never ? 0 : 20 + (int64_t)sim_random(sim, 600)));
+        if (checkpoint != NULL && !calm && sim_chance(sim, 400))
+            set_seconds(checkpoint, "before", 1 + (int64_t)sim_random(sim, 10));
+    }
+    json_object_set_new(spec, "allocation", alloc);
+}
+
+json_t *spec_random(struct sim *sim, uint64_t seed)
+{
+    bool crossed = spec_is_crossed(seed);
+    json_t *spec = json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:[s], s:I, s:{s:I}, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim",
+                             "adapter", sim_adapters[sim_chance(sim, 250)], "width", (json_int_t)(1 + sim_random(sim, 12)),
+                             "pack", (json_int_t)(1 + sim_random(sim, 4)), "share", (json_int_t)(1 + sim_random(sim, 3)),
+                             "members", "command", "x", "retries", (json_int_t)sim_random(sim, 4), "resources", "tasks",
+                             (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
+                             (json_int_t)(1 + sim_random(sim, 20)), "space", "p", 0.0, 1.0);
+
+    if (sim_chance(sim, 400))
+        json_object_set_new(json_object_get(spec, "members"), "checkpoint",
+                            json_pack("{s:I}", "attempts", (json_int_t)(1 + sim_random(sim, 4))));
+    if (sim_chance(sim, crossed ? 50 : 300))
+        json_object_set_new(spec, "follow_up", json_pack("{s:b, s:I}", "auto", 1, "max", (json_int_t)(1 + sim_random(sim, 8))));
+    if (json_object_get(spec, "follow_up") == NULL && sim_chance(sim, crossed ? 900 : 400))
+        json_object_set_new(spec, "training",
+                            json_pack("{s:[s], s:I, s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "retries",
+                                      (json_int_t)sim_random(sim, 4), "resources", "tasks",
+                                      (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
+    if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
+        json_object_set_new(json_object_get(spec, "training"), "adapter",
+                            json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));
+    if (spec_has_pilots(seed) && sim_chance(sim, 750))
+        add_allocation(sim, spec, spec_is_calm(seed));
+    return spec;
+}

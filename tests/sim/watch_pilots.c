@@ -1,0 +1,184 @@
+/* The invariants of allocations: what they are asked for, what they are given to run, and that none is left behind. */
+#include "daemon/engine/pilot.h"
+#include "daemon/store/internal.h"
+#include "tests/sim/pilots.h"
+
+#include <string.h>
+
+#define LATE_MS 600000  /* while the daemon is up: what is to be cancelled is told so by then, what is wanted is asked for */
+#define GRACE_MS 120000 /* until what an allocation said of itself is known */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many jobs of its members run at once on a node that has so much. */
+static int64_t fitting(const struct spec *spec, const struct node *node)
+{
+    const struct adapter_resources *r = &spec->members.resources;
+    int64_t n = node->cpus / (r->copies * r->tasks * r->cpus_per_task);
+
+    if (r->gpus > 0)
+        n = least(n, node->gpus / (r->copies * r->gpus));
+    return r->memory > 0 ? least(n, node->memory / (r->copies * r->memory)) : n;
+}
+
+/* A job has just been made for a node: has it room, and time? */
+static void bound(sqlite3_context *context, int n_values, sqlite3_value **values)
+{
+    struct sim *sim = sqlite3_user_data(context);
+    const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), sqlite3_value_int64(values[0]));
+    const struct flight *flight = pilots_of(sim, (const char *)sqlite3_value_text(values[1]));
+    int64_t node = sqlite3_value_int64(values[2]), jobs = sqlite3_value_int64(values[3]), fits, run_ms;
+
+    if (ens == NULL || flight == NULL || node < 0 || node >= flight->n_nodes || !flight->nodes[node].up) {
+        sim_violate(sim, "a job was made for node %lld of %s, which is not there", (long long)node, sqlite3_value_text(values[1]));
+        return;
+    }
+    fits = fitting(ens->spec, &flight->nodes[node]);
+    run_ms = ens->allocation->run_ms;
+    if (run_ms > 0 && run_ms <= 10000)
+        fits += 1 + fits * 2000 / run_ms;
+    if (jobs > fits)
+        sim_violate(sim, "node %lld of %s is given a job beside %lld", (long long)node, flight->job->name, (long long)jobs - 1);
+    if (flight->deadline_ms != INT64_MAX && sim_now(sim) + spec_least_time_ms(ens->spec) > flight->deadline_ms)
+        sim_violate(sim, "%s is given a job that does not fit the time that it has left", flight->job->name);
+}
+
+/* Those that may still be given something to run, or are waited for. */
+static int64_t count_live(struct sim *sim, const struct live_ensemble *ens)
+{
+    int64_t n = 0;
+
+    for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
+        const struct flight *flight = job->row.kind == JOB_PILOT ? pilots_of(sim, job->row.name) : NULL;
+
+        if (job->row.kind == JOB_PILOT && !job->row.cancel && !job->over && (flight == NULL || !flight->over))
+            n++;
+    }
+    return n;
+}
+
+/* An allocation has just been asked for. */
+static void asked(sqlite3_context *context, int n_values, sqlite3_value **values)
+{
+    struct sim *sim = sqlite3_user_data(context);
+    int64_t id = sqlite3_value_int64(values[0]);
+    const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), id);
+
+    if (ens == NULL || ens->spec->has_allocation == false)
+        sim_violate(sim, "an allocation was asked for, and ensemble %lld has none", (long long)id);
+    else if (count_live(sim, ens) >= 2 * ens->spec->allocation.count)
+        sim_violate(sim, "ensemble %lld asks for one more allocation, and has %lld", (long long)id, (long long)count_live(sim, ens));
+    else if (!watch_wants(sim, id))
+        sim_violate(sim, "ensemble %lld asks for an allocation, and has nothing to run in it", (long long)id);
+}
+
+void watch_pilots_store(struct sim *sim)
+{
+    static const char triggers[] =
+        "CREATE TEMP TRIGGER bound AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NOT NULL BEGIN SELECT "
+        "bound(NEW.ensemble, (SELECT name FROM main.job p WHERE p.id = NEW.pilot AND p.state <> 'ended' AND p.cancel = 0), NEW.node, "
+        "(SELECT count(*) FROM main.job j WHERE j.pilot = NEW.pilot AND j.node = NEW.node AND j.state <> 'ended')); END;"
+        "CREATE TEMP TRIGGER asked AFTER INSERT ON main.job WHEN NEW.kind = 'pilot' BEGIN SELECT asked(NEW.ensemble); END;";
+    sqlite3 *db = sim_store(sim)->db;
+    char *why = NULL;
+
+    sqlite3_create_function(db, "bound", 4, SQLITE_UTF8, sim, bound, NULL, NULL);
+    sqlite3_create_function(db, "asked", 1, SQLITE_UTF8, sim, asked, NULL, NULL);
+    if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
+        sim_violate(sim, "the store cannot be watched: %s", why);
+    sqlite3_free(why);
+}
+
+/* What is to be cancelled has been told so. */
+static void check_cancels(struct sim *sim, struct node *node)
+{
+    int64_t up = sim_up_ms(sim);
+    struct inner *inner;
+
+    DL_FOREACH (node->jobs, inner) {
+        const struct live_job *job = inner->state == INNER_RUNNING && !node->gone
+                                         ? engine_find_job(sim_engine(sim), engine_parse_job_name(sim_engine(sim), inner->name))
+                                         : NULL;
+
+        if (job == NULL || !job->row.cancel || inner->told_to_end)
+            inner->unwanted_ms = 0;
+        else if (inner->unwanted_ms == 0)
+            inner->unwanted_ms = up;
+        else if (up - inner->unwanted_ms > LATE_MS)
+            sim_violate(sim, "job %s was to be cancelled, and its node has not been told", inner->name);
+    }
+}
+
+/* Has it what its members can run in, now or later? In good time, too: before the last one takes no more. */
+static bool is_provided(struct sim *sim, const struct live_ensemble *ens)
+{
+    int64_t now = sim_now(sim), waited = 0;
+    bool provided = false;
+
+    if (ens->allocation->not_before > now)
+        return true;
+    for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
+        const struct flight *flight = job->row.kind == JOB_PILOT ? pilots_of(sim, job->row.name) : NULL;
+
+        if (job->row.kind != JOB_PILOT || job->row.cancel)
+            continue;
+        if (flight == NULL || job->row.started_ms == 0 || flight->deadline_ms == INT64_MAX) {
+            provided = true;
+            continue;
+        }
+        if (job->row.submitted_ms > 0)
+            waited = job->row.started_ms - job->row.submitted_ms;
+        provided = provided || now + waited + spec_least_time_ms(ens->spec) - GRACE_MS < flight->deadline_ms;
+    }
+    return provided;
+}
+
+void watch_pilots(struct sim *sim)
+{
+    struct live_ensemble *ens, *next;
+
+    for (int i = 0; i < SIM_ADAPTERS; i++) {
+        struct flight *flight;
+
+        LL_FOREACH (sim_cluster(sim, i)->flights, flight)
+            for (int n = 0; n < flight->n_nodes && !flight->over; n++)
+                check_cancels(sim, &flight->nodes[n]);
+    }
+    if (sim_engine(sim)->resting || sim_engine(sim)->dirty != NULL)
+        return;
+    HASH_ITER (hh, sim_engine(sim)->ensembles, ens, next) {
+        if (ens->allocation == NULL)
+            continue;
+        if (!watch_wants(sim, ens->row.id) || is_provided(sim, ens))
+            sim_wanted_since(sim, ens->row.id, false);
+        else if (sim_up_ms(sim) - sim_wanted_since(sim, ens->row.id, true) > GRACE_MS)
+            sim_violate(sim, "ensemble %lld has members that wait, and no allocation is asked for", (long long)ens->row.id);
+    }
+    SIM_HOLDS(sim, "allocations left behind by ensembles that are over",
+              "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble WHERE j.kind = 'pilot' AND j.state <> 'ended' AND "
+              "j.cancel = 0 AND e.state IN ('complete', 'cancelled')");
+}
+
+void watch_pilots_end(struct sim *sim)
+{
+    for (int i = 0; i < SIM_ADAPTERS; i++) {
+        struct flight *flight;
+
+        LL_FOREACH (sim_cluster(sim, i)->flights, flight)
+            if (!flight->over)
+                sim_violate(sim, "allocation %s is left behind", flight->job->name);
+    }
+    SIM_HOLDS(sim, "allocations of which the events do not tell",
+              "SELECT count(*) FROM job j WHERE j.kind = 'pilot' AND ((SELECT count(*) FROM event v WHERE v.kind = "
+              "'allocation.submitted' AND json_extract(v.detail, '$.job') = j.name) <> 1 OR (SELECT count(*) FROM event v WHERE "
+              "v.kind = 'allocation.ended' AND json_extract(v.detail, '$.job') = j.name) <> 1)");
+    SIM_HOLDS(sim, "jobs that ran where their ensemble had no allocation",
+              "SELECT count(*) FROM job j LEFT JOIN job p ON p.id = j.pilot WHERE j.pilot IS NOT NULL AND (p.id IS NULL OR p.kind <> "
+              "'pilot' OR p.ensemble <> j.ensemble)");
+    SIM_HOLDS(sim, "members that never began in an allocation, and paid for it",
+              "SELECT count(*) FROM member m WHERE m.state <> 'cancelled' AND m.losses > (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND "
+              "a.idx = m.idx AND a.started IS NOT NULL) AND EXISTS (SELECT 1 FROM job j WHERE j.ensemble = m.ensemble AND j.kind = 'pilot')");
+}
