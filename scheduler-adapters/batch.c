@@ -1,4 +1,4 @@
-#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include "common/jsonx.h"
 #include "common/xalloc.h"

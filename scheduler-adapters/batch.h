@@ -1,6 +1,6 @@
 /* What adapters share that drive a batch system by its commands (pbs, slurm), or by requests that do the same (slurmrestd): such an
- * adapter fills in a struct batch_system, and keeps to itself only what is its own: what to ask for, how to read what it is told, and what
- * that means.
+ * adapter fills in a struct batch_system, and keeps to itself only what is its own: what to ask for, how to read what it is told,
+ * and what that means. It is installed for plugins, too; ADAPTER_ABI grows with every change of this.
  *
  * A job is known by its name. Ids are used again by servers that lost their state, and wrap: no order goes to an id
  * that a listing has not just shown under the job's name. There is one listing for all questions and orders of a
@@ -14,14 +14,13 @@
 #include "scheduler-adapters/batch_rows.h"
 #include "scheduler-adapters/command.h"
 
-#include <uthash.h>
-
 #define BATCH_PROGRAMS_MAX 8
 #define BATCH_WORDS_MAX 65536 /* bytes of what commands print that list nothing */
 
 struct batch_listing;
 struct batch_group;
 struct batch_look;
+struct batch_known;
 struct batch_order;
 struct batch_overdue;
 
@@ -81,15 +80,6 @@ struct batch_system {
     void (*fini)(struct adapter *a); /* free what is its own, but for the struct */
 };
 
-/* Jobs that were submitted in this adapter's life, until some time after they are out of the listing. */
-struct batch_known {
-    char name[64], id[64];
-    uint64_t since;   /* listings begun before */
-    uint64_t gone;    /* loop time at which a listing no longer had it; 0: none yet */
-    bool never_began; /* it was taken out of the queue, by us */
-    UT_hash_handle hh;
-};
-
 /* The first member of the system's own struct. */
 struct adapter {
     const struct batch_system *system;
@@ -105,7 +95,7 @@ struct adapter {
 
     struct batch_look *waiting, *looking; /* batch_look.c: who waits for a listing, and for the one under way */
     uint64_t listings;
-    struct batch_known *known;
+    struct batch_known *known; /* batch_known.h */
 
     struct batch_submission *gathered, **last_gathered; /* batch_gather.c: jobs that wait for others like them */
     size_t array_max;  /* how many jobs an array may have, and what its last number may be; 0: not known; set by the system, like: */
@@ -157,12 +147,6 @@ struct batch_wait {
 };
 bool batch_wait(struct batch_wait **list, void (*go)(void *arg), void *arg);
 void batch_waited(struct batch_wait **list);
-
-/* batch_known.c */
-void batch_known_add(struct adapter *a, const char *name, const char *id);
-struct batch_known *batch_known_find(const struct adapter *a, const char *name); /* NULL: none */
-void batch_known_update(struct adapter *a, const struct batch_rows *rows); /* by a listing */
-void batch_known_forget_all(struct adapter *a);
 
 /* batch_look.c: one listing for all who ask. */
 /* The jobs as they are at some time after this call; those that are over may be among them. */

@@ -1,6 +1,6 @@
 /* Which jobs were submitted of late: one that is asked for twice is submitted once, and one that is out of the
  * listing can be asked for by its id. */
-#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include "common/xalloc.h"
 

@@ -1,6 +1,6 @@
 /* One listing for all who want to know: those who ask while one is under way share the next. What is printed is long
  * where a site is large, and is read on a worker thread. */
-#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include "common/xalloc.h"
 

@@ -7,7 +7,7 @@
  *
  * Of those that are cancelled together the waiting ones go first, or the end of a running one would start them: all
  * orders of one turn of the loop share a listing. */
-#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include "common/xalloc.h"
 

@@ -1,6 +1,6 @@
 /* What became of jobs: by the listing; those that it lacks by the record that the batch system keeps, where it keeps
  * one, by what we did to them, and by what their runners left behind. */
-#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include "common/files.h"
 #include "common/xalloc.h"

@@ -24,7 +24,7 @@ struct batch_row *batch_rows_add(struct batch_rows *rows)
     rows->mark = rows->texts;
     rows->mark_n = rows->texts != NULL ? rows->texts->n : 0;
     rows->row[rows->n] = (struct batch_row){.place = rows->n, .phase = BATCH_RUNS, .name = "", .label = "", .id = "", .state = "",
-                                            .host = "", .nodes = "", .reason = "", .indices = ""};
+                                            .host = "", .nodes = "", .reason = "", .indices = "", .task = -1};
     return &rows->row[rows->n++];
 }
 
@@ -121,21 +121,24 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* A task of an array "STEMBASE+", with the id "ARRAY_TASK" or "ARRAY[TASK]", is the job "STEM(BASE+TASK)". */
+/* A task of an array "STEMBASE+", with the id "ARRAY_TASK" or "ARRAY[TASK]", or with a number of its own, is the job "STEM(BASE+TASK)". */
 static void name_tasks(struct batch_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct batch_row *row = &rows->row[i];
         size_t end = strlen(row->label), stem;
         const char *task = strpbrk(row->id, "_[");
+        long long number = row->task;
         char name[64];
 
-        if (end == 0 || row->label[end - 1] != '+' || task == NULL || task[1] < '0' || task[1] > '9' || end > 63)
+        if (number < 0 && task != NULL && task[1] >= '0' && task[1] <= '9')
+            number = strtoll(task + 1, NULL, 10);
+        if (end == 0 || row->label[end - 1] != '+' || number < 0 || end > 63)
             continue;
         for (stem = end - 1; stem > 0 && row->label[stem - 1] >= '0' && row->label[stem - 1] <= '9'; stem--)
             ;
         snprintf(name, sizeof name, "%.*s%lld", stem < 40 ? (int)stem : 40, row->label,
-                 strtoll(row->label + stem, NULL, 10) + strtoll(task + 1, NULL, 10));
+                 strtoll(row->label + stem, NULL, 10) + number);
         row->name = batch_rows_keep(rows, name, strlen(name));
     }
 }
@@ -210,4 +213,34 @@ struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *nam
     for (*n = 0; low + *n < rows->n && strcmp(rows->row[low + *n].name, name) == 0; ++*n)
         ;
     return *n > 0 ? &rows->row[low] : NULL;
+}
+
+/* The length of the UTF-8 sequence that begins here; 0: none does. */
+static size_t sequence(const unsigned char *at, size_t left)
+{
+    size_t n = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
+
+    if (n == 0 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
+        (at[0] == 0xf4 && at[1] > 0x8f) || (at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe))
+        return 0;
+    return n;
+}
+
+void batch_text_clean(char *text, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        unsigned char c = (unsigned char)text[i];
+        size_t n = sequence((const unsigned char *)text + i, size - i);
+
+        if (n == 0 || (c < ' ' && c != '\n' && c != '\t' && c != '\r')) {
+            text[i++] = '?';
+            continue;
+        }
+        i += n;
+    }
 }

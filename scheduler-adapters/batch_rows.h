@@ -14,6 +14,7 @@ struct batch_row {
     const char *id, *state, *host, *nodes, *reason;
     const char *indices; /* of an array: of its tasks that wait, where these are not rows: "3-9,12" */
     int64_t submitted, started; /* Unix seconds; 0: not known */
+    int64_t task; /* of an array, from 0, where its id does not tell; -1: it does, or there is none */
     enum batch_phase phase;
     bool is_ending;      /* with BATCH_RUNS: its processes are being ended */
     bool is_foreign;     /* somebody else's, whatever its name */
@@ -47,4 +48,6 @@ void batch_rows_sort(struct batch_rows *rows);
 void batch_rows_free(struct batch_rows *rows); /* they may be filled again */
 /* The first of that name, *n of them one after another; NULL where there is none, and 0. */
 struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *name, size_t *n);
+/* Bytes that are no UTF-8, and control characters, become question marks: they come in what others call their jobs. */
+void batch_text_clean(char *text, size_t size);
 #endif

@@ -1,5 +1,5 @@
 /* Jobs on their way to the batch system. */
-#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include "common/xalloc.h"
 

@@ -14,7 +14,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/batch.c scheduler-adapters/batch.h \
 	scheduler-adapters/batch_deeds.c \
 	scheduler-adapters/batch_gather.c \
-	scheduler-adapters/batch_known.c \
+	scheduler-adapters/batch_known.c scheduler-adapters/batch_known.h \
 	scheduler-adapters/batch_look.c \
 	scheduler-adapters/batch_orders.c \
 	scheduler-adapters/batch_overdue.c \
@@ -67,15 +67,24 @@ libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $
 plugindir = $(libdir)/stretto/adapters
 adapterdir = $(includedir)/stretto
 nodist_adapter_HEADERS = \
-	include/stretto/adapter.h include/stretto/answers.h include/stretto/error.h include/stretto/jsonx.h \
+	include/stretto/adapter.h include/stretto/answers.h include/stretto/batch.h include/stretto/batch_rows.h \
+	include/stretto/command.h include/stretto/error.h include/stretto/jsonx.h include/stretto/words.h \
 	include/stretto/xalloc.h
 BUILT_SOURCES += $(nodist_adapter_HEADERS)
 CLEANFILES += $(nodist_adapter_HEADERS)
-make_public = sed 's|^\#include "[a-z/-]*/\([a-z]*\.h\)"|\#include <stretto/\1>|'
+make_public = sed 's|^\#include "[a-z/-]*/\([a-z_]*\.h\)"|\#include <stretto/\1>|'
 include/stretto/adapter.h: scheduler-adapters/adapter.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/adapter.h > $@.tmp && mv $@.tmp $@
 include/stretto/answers.h: scheduler-adapters/answers.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/answers.h > $@.tmp && mv $@.tmp $@
+include/stretto/batch.h: scheduler-adapters/batch.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/batch.h > $@.tmp && mv $@.tmp $@
+include/stretto/batch_rows.h: scheduler-adapters/batch_rows.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/batch_rows.h > $@.tmp && mv $@.tmp $@
+include/stretto/command.h: scheduler-adapters/command.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/command.h > $@.tmp && mv $@.tmp $@
+include/stretto/words.h: scheduler-adapters/words.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/words.h > $@.tmp && mv $@.tmp $@
 include/stretto/error.h: common/error.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/error.h > $@.tmp && mv $@.tmp $@
 include/stretto/jsonx.h: common/jsonx.h
@@ -84,11 +93,24 @@ include/stretto/xalloc.h: common/xalloc.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/xalloc.h > $@.tmp && mv $@.tmp $@
 
 lib_LTLIBRARIES += libstretto-adapter.la
-libstretto_adapter_la_SOURCES = common/error.c common/jsonx.c common/units.c common/xalloc.c scheduler-adapters/answers.c
+libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonflat.c common/jsonx.c common/units.c common/xalloc.c \
+	scheduler-adapters/answers.c \
+	scheduler-adapters/batch.c \
+	scheduler-adapters/batch_deeds.c \
+	scheduler-adapters/batch_gather.c \
+	scheduler-adapters/batch_known.c \
+	scheduler-adapters/batch_look.c \
+	scheduler-adapters/batch_orders.c \
+	scheduler-adapters/batch_overdue.c \
+	scheduler-adapters/batch_poll.c \
+	scheduler-adapters/batch_rows.c \
+	scheduler-adapters/batch_submit.c \
+	scheduler-adapters/command.c \
+	scheduler-adapters/words.c
 libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libstretto_adapter_la_LIBADD = $(UV_LIBS) $(JANSSON_LIBS) -lm
 libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
-	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_)'
+	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|words_)'
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 if HAVE_CMOCKA

@@ -45,8 +45,6 @@ void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_
 /* pbs_json.c, pbs_xml.c: what qstat prints; -1 where it is not whole. From any thread. The text is changed. */
 int pbs_json_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
-/* Bytes that neither format allows become question marks: they come in others' variables, unescaped. */
-void pbs_text_clean(char *text, size_t size);
 
 /* pbs_submit.c, pbs_end.c */
 void pbs_send(struct batch_group *group);

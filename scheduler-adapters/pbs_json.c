@@ -8,36 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence that begins here; 0: none does. */
-static size_t sequence(const unsigned char *at, size_t left)
-{
-    size_t n = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
-
-    if (n == 0 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
-        (at[0] == 0xf4 && at[1] > 0x8f) || (at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe))
-        return 0;
-    return n;
-}
-
-void pbs_text_clean(char *text, size_t size)
-{
-    for (size_t i = 0; i < size;) {
-        unsigned char c = (unsigned char)text[i];
-        size_t n = sequence((const unsigned char *)text + i, size - i);
-
-        if (n == 0 || (c < ' ' && c != '\n' && c != '\t' && c != '\r')) {
-            text[i++] = '?';
-            continue;
-        }
-        i += n;
-    }
-}
-
 /* Numbers of old versions stand where others have strings, and the reverse. */
 static void set_value(struct batch_rows *rows, const char *attribute, const json_t *value)
 {

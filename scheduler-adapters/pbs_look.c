@@ -37,7 +37,7 @@ void pbs_list(struct adapter *a, struct batch_listing *listing)
 
 int pbs_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
 {
-    pbs_text_clean(text, size);
+    batch_text_clean(text, size);
     return rows->kind == PBS_KIND_TORQUE ? pbs_xml_parse(rows, text, size, err) : pbs_json_parse(rows, text, size, err);
 }
 

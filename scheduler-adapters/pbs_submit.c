@@ -184,28 +184,12 @@ static void build(struct words *words, const struct attempt *t)
     add_name(words, t);
 }
 
-static char *make_exports(char **variables)
-{
-    char *exports = xstrdup("");
-
-    for (; *variables != NULL; variables++) {
-        int n = (int)strcspn(*variables, "=");
-        char *value = words_quote(*variables + n + 1), *longer;
-
-        longer = xasprintf("%sexport %.*s=%s\n", exports, n, *variables, value);
-        free(exports);
-        free(value);
-        exports = longer;
-    }
-    return exports;
-}
-
 /* Not -V, and no values by -v: commas in them are told apart by no version alike. The shell becomes the runner; until that has set
  * its signals up, those that are meant for it must not kill it. Of an array it finds its job's directory by its number. */
 static char *make_script(const struct attempt *t)
 {
     char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->pbs->batch.host.runner);
-    char *exports = make_exports(t->pbs->batch.job_env), *script, number[80] = "";
+    char *exports = words_exports(t->pbs->batch.job_env, '\n'), *script, number[80] = "";
 
     if (t->group->n > 1)
         snprintf(number, sizeof number, "$((%lld + %s))", (long long)t->group->base,

@@ -57,3 +57,19 @@ char *words_quote(const char *text)
     *at = '\'';
     return out;
 }
+
+char *words_exports(char *const *variables, char end)
+{
+    char *exports = xstrdup("");
+
+    for (; *variables != NULL; variables++) {
+        int n = (int)strcspn(*variables, "=");
+        char *value = words_quote(*variables + n + 1), *longer;
+
+        longer = xasprintf("%sexport %.*s=%s%c", exports, n, *variables, value, end);
+        free(exports);
+        free(value);
+        exports = longer;
+    }
+    return exports;
+}

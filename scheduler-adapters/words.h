@@ -14,4 +14,6 @@ void words_fini(struct words *words);
 
 /* The text as one word of sh; to be freed. */
 char *words_quote(const char *text);
+/* "export NAME='VALUE'" for each of them (NAME=VALUE, ended by NULL), with `end` after it; to be freed. */
+char *words_exports(char *const *variables, char end);
 #endif

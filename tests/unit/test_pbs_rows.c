@@ -18,7 +18,7 @@ static int parse(enum pbs_kind kind, const char *text)
 
     rows.kind = (int)kind;
     batch_rows_free(&rows);
-    pbs_text_clean(copy, strlen(copy));
+    batch_text_clean(copy, strlen(copy));
     rc = kind == PBS_KIND_TORQUE ? pbs_xml_parse(&rows, copy, strlen(copy), &err) : pbs_json_parse(&rows, copy, strlen(copy), &err);
     free(copy);
     batch_rows_sort(&rows);
