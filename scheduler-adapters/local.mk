@@ -113,6 +113,22 @@ libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|words_)'
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
+# OAR, as a plugin like others' are: built with what is installed, and nothing else of the tree's.
+plugin_LTLIBRARIES = oar.la
+oar_la_SOURCES = \
+	scheduler-adapters/oar/oar.c scheduler-adapters/oar/oar.h \
+	scheduler-adapters/oar/oar_end.c \
+	scheduler-adapters/oar/oar_rows.c \
+	scheduler-adapters/oar/oar_submit.c
+oar_la_CPPFLAGS = -I$(builddir)/include
+oar_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
+oar_la_LIBADD = libstretto-adapter.la $(UV_LIBS) $(JANSSON_LIBS)
+# It is linked anew as it is installed, with what is installed then. (By a variable: automake takes the rule for its own otherwise.)
+install_plugins = install-pluginLTLIBRARIES
+$(install_plugins): install-libLTLIBRARIES
+oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^stretto_adapter$$' \
+	-Wl,-rpath,'$$ORIGIN/../..'
+
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
@@ -175,6 +191,11 @@ check_PROGRAMS += tests/pbs/pbs-client
 tests_pbs_pbs_client_SOURCES = tests/pbs/pbs-client.c
 tests_pbs_pbs_client_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
 tests_pbs_pbs_client_LDFLAGS =
+
+oar_tests = tests/t/0685-oar.t tests/t/0686-oar-long.t
+dist_check_SCRIPTS += $(oar_tests) tests/oar/private-oar
+EXTRA_DIST += tests/t/oar.sh
+TESTS += $(oar_tests)
 
 alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t tests/t/0682-alps-end.t
 dist_check_SCRIPTS += $(alps_tests) tests/alps/alps tests/t/alps.sh

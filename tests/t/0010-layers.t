@@ -22,7 +22,8 @@ is "$(includes tasks/member/stretto.h)" "" "the installed header includes nothin
 may tasks/runner common/ tasks/proto/ tasks/runner/
 may tasks/member common/ tasks/proto/ tasks/member/
 may tasks/train common/ tasks/proto/ tasks/train/ tasks/member/stretto.h
-may scheduler-adapters common/ tasks/proto/ scheduler-adapters/
+may scheduler-adapters common/ tasks/proto/ scheduler-adapters/ oar.h
+is "$(includes scheduler-adapters/oar | grep -v '"oar\.h"')" "" "the plugin for OAR includes what is installed, and nothing else of ours"
 may cli common/ cli/
 may api common/ daemon/ api/
 

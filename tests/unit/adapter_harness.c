@@ -57,6 +57,7 @@ void harness_open(struct harness *h, const struct adapter_ops *ops, const char *
 {
     static char runner[512];
     const char *builddir = getenv("builddir");
+    uint64_t tick_ms = getenv("STRETTO_ADAPTER_SLOW") != NULL ? 1000 : 100;
 
     memset(h, 0, sizeof *h);
     snprintf(runner, sizeof runner, "%s/stretto-run", builddir ? builddir : ".");
@@ -73,7 +74,7 @@ void harness_open(struct harness *h, const struct adapter_ops *ops, const char *
     uv_timer_init(&h->loop, &h->ticker);
     h->ticker.data = h;
     if (harness_polls)
-        uv_timer_start(&h->ticker, tick, 100, 100);
+        uv_timer_start(&h->ticker, tick, tick_ms, tick_ms);
     h->config = json_loads(config, 0, NULL);
     h->ops = ops;
     h->host = (struct adapter_host){

@@ -31,7 +31,8 @@ struct harness {
     char control[96]; /* endpoint that runners nudge; "" for none */
 };
 
-/* For adapters that need not poke, since their batch system tells nothing by itself: look ten times a second. */
+/* For adapters that need not poke, since their batch system tells nothing by itself: look ten times a second, or
+ * once where STRETTO_ADAPTER_SLOW is set, since each look costs it much. */
 extern bool harness_polls;
 
 struct harness_job {

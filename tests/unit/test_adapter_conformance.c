@@ -422,7 +422,8 @@ static void a_broken_descriptor_ends_the_job(void **state)
     harness_submit_ok(&h, &job);
     status = harness_wait_ended(&h, &job);
     assert_false(status.node_lost);
-    assert_non_null(strstr(status.reason, "/version"));
+    if (strstr(status.reason, "/version") == NULL)
+        fail_msg("it was told: %s", status.reason);
 }
 
 static void calls_under_way_are_answered_when_it_is_destroyed(void **state)
@@ -558,6 +559,15 @@ int main(void)
         WITH_3(a_broken_descriptor_ends_the_job),
         WITH_3(calls_under_way_are_answered_when_it_is_destroyed),
     };
+    /* what differs most from one batch system to another */
+    const struct CMUnitTest of_slow[] = {
+        WITH_3(a_job_runs_and_its_end_is_told),
+        WITH_1(a_queued_job_that_is_cancelled_never_starts),
+        WITH_1(a_surplus_job_is_told_and_withdrawn),
+        WITH_3(an_unknown_job_is_unknown),
+        WITH_3(signals_reach_the_tasks),
+        WITH_3(calls_under_way_are_answered_when_it_is_destroyed),
+    };
     const struct CMUnitTest tests[] = {
         WITH_3(a_job_runs_and_its_end_is_told),
         WITH_3(a_job_that_is_submitted_twice_runs_once),
@@ -593,7 +603,8 @@ int main(void)
             return 1;
         }
         harness_polls = true;
-        return cmocka_run_group_tests(of_any, NULL, NULL);
+        return getenv("STRETTO_ADAPTER_SLOW") != NULL ? cmocka_run_group_tests(of_slow, NULL, NULL)
+                                                      : cmocka_run_group_tests(of_any, NULL, NULL);
     }
     ops = adapter_registry_find(name ? name : "local");
     assert_non_null(ops);

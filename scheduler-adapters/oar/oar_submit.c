@@ -1,0 +1,273 @@
+/* oarsub: what a job, or an array of jobs of one shape, asks for as its options, and what it answers. */
+#include "oar.h"
+
+#include <stretto/words.h>
+#include <stretto/xalloc.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1 << 20)
+#define SPARE_MS 30000
+#define WARNED_S 5 /* besides the grace, before a besteffort job is killed */
+
+/* What oarsub says where it is not OAR's last word. Everything else that it says when it ends with an error is. */
+static const char *const for_now[] = {
+    "Cannot connect to executor", "DBI connect", "DBD::", "Can't connect", "could not connect", "gone away", "Lost connection",
+    "Lock wait", "eadlock", "Cannot create the OAR directory", "OARDO", "Cannot allocate memory", "Resource temporarily unavailable",
+    "No space left", "try again", "Try again", NULL,
+};
+/* Which of these words it is where more is said. */
+static const char *const for_good[] = {"[ADMISSION RULE]", "Bad resource request", "not enough resources", NULL};
+/* There are too many jobs of this user: nothing of it has been accepted. */
+static const char *const limits[] = {"oo many", "aximum number", "quota", "Quota", NULL};
+/* More time than is allowed: the walltime alone may be fine. */
+static const char *const too_long[] = {"alltime", NULL};
+
+struct attempt {
+    struct batch_group *group;
+    const struct batch_submission *s; /* its first */
+    struct oar *oar;
+    bool just_walltime; /* without time to spare, which was refused */
+};
+
+/* Options of which oarsub takes one value, or takes several as alternatives: what the site or the spec say is joined with ours. */
+static const char *value_of(const char *word, const char *short_form, const char *long_form)
+{
+    size_t n = strlen(long_form);
+
+    if (strncmp(word, short_form, 2) == 0 && word[2] != '\0')
+        return word + 2;
+    return strncmp(word, long_form, n) == 0 && word[n] == '=' ? word + n + 1 : NULL;
+}
+
+static char *walltime(const struct attempt *t)
+{
+    int64_t ms = t->s->job.resources.walltime_ms, seconds;
+
+    if (ms == 0)
+        return xstrdup("");
+    /* the runner ends its tasks at the walltime itself, and they have their grace after that */
+    seconds = batch_divide_up(t->just_walltime ? ms : ms + t->s->job.grace_ms + SPARE_MS, 1000);
+    return xasprintf(",walltime=%lld:%02lld:%02lld", (long long)(seconds / 3600), (long long)(seconds / 60 % 60), (long long)(seconds % 60));
+}
+
+/* "{memnode >= 4096}/nodes=2/gpu=1/core=4,walltime=1:00:40" */
+static void add_resources(struct words *words, const struct attempt *t)
+{
+    const struct adapter_resources *want = &t->s->job.resources;
+    int64_t tasks = batch_divide_up((int64_t)want->copies * want->tasks, want->nodes), cpus = tasks * want->cpus_per_task;
+    int64_t gpus = batch_divide_up((int64_t)want->gpus * want->copies, want->nodes);
+    int64_t mib = batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, want->nodes);
+    char memory[128] = "", gpu[128] = "", core[128] = "", *limit = walltime(t);
+
+    if (mib > 0 && t->oar->memory != NULL)
+        snprintf(memory, sizeof memory, "{%.80s >= %lld}", t->oar->memory, (long long)mib);
+    if (gpus > 0)
+        snprintf(gpu, sizeof gpu, "/%.80s=%lld", t->oar->gpu, (long long)gpus);
+    if (!want->whole_nodes)
+        snprintf(core, sizeof core, "/%.80s=%lld", t->oar->core, (long long)batch_divide_up(cpus, gpus > 0 ? gpus : 1));
+    words_add(words, "-l");
+    words_add(words, "%s/nodes=%d%s%s%s", memory, want->nodes, gpu, core, limit);
+    free(limit);
+}
+
+/* True: they say themselves what resources are wanted; they get our walltime where they have none. */
+static bool add_extra(struct words *words, const struct attempt *t, const json_t *extra)
+{
+    bool has_resources = false, is_value = false;
+    char *limit = walltime(t);
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach ((json_t *)extra, i, item) {
+        const char *word = json_string_value(item);
+        bool is_list = is_value || value_of(word, "-l", "--resource") != NULL;
+
+        words_add(words, "%s%s", word, is_list && strstr(word, "walltime") == NULL ? limit : "");
+        is_value = !is_value && (strcmp(word, "-l") == 0 || strcmp(word, "--resource") == 0);
+        has_resources = has_resources || is_list;
+    }
+    free(limit);
+    return has_resources;
+}
+
+static bool mentions(const json_t *extra, const char *what)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach ((json_t *)extra, i, item)
+        if (strstr(json_string_value(item), what) != NULL)
+            return true;
+    return false;
+}
+
+/* Such a job may be killed to make room for others: it is warned before, by SIGTERM to its runner, which warns its tasks. */
+static void add_warning(struct words *words, const struct attempt *t)
+{
+    static const char kind[] = "besteffort";
+    const char *queue = t->s->job.resources.queue;
+
+    if ((queue == NULL || strcmp(queue, kind) != 0) && !mentions(t->s->extra, kind) && !mentions(t->oar->batch.extra, kind))
+        return;
+    words_add(words, "--checkpoint=%lld", (long long)(t->s->job.grace_ms / 1000 + WARNED_S));
+    words_add(words, "--signal=15");
+}
+
+/* OAR's own words go to a file beside the runner's log, where the path is one that it takes. Of an array there would be one file for
+ * all of it. */
+static void add_places(struct words *words, const struct attempt *t)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    bool is_fine = t->group->n == 1 && t->s->dir[strspn(t->s->dir, allowed)] == '\0';
+
+    words_add(words, "-d");
+    words_add(words, "%s", is_fine ? t->s->dir : "/");
+    for (const char *option = "OE"; *option != '\0'; option++) {
+        words_add(words, "-%c", *option);
+        words_add(words, "%s%s", is_fine ? t->s->dir : "", is_fine ? "/oar.log" : "/dev/null");
+    }
+}
+
+/* The user's own shell is given it, and becomes a plain one, and that the runner; until the runner has set its signals up, those that
+ * are meant for it must not kill it. When OAR ends the job depends on what it has made of the walltime. Of an array a job finds its
+ * directory by its number. Without a newline, which some shells take in no quotes. */
+static char *make_command(const struct attempt *t)
+{
+    char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->oar->batch.host.runner);
+    char *exports = words_exports(t->oar->batch.job_env, ';'), number[80] = "", *script, *quoted, *command;
+
+    if (t->group->n > 1)
+        snprintf(number, sizeof number, "$((%lld + OAR_ARRAY_INDEX))", (long long)t->group->base - 1);
+    script = xasprintf("trap \"\" USR1 USR2; %sexport STRETTO_JOB_END=$(($(date +%%s) + OAR_JOB_WALLTIME_SECONDS)); d=%s%s; "
+                       "exec %s \"$d\" >>\"$d\"/runner.log 2>&1", exports, where, number, runner);
+    quoted = words_quote(script);
+    command = xasprintf("exec /bin/sh -c %s", quoted);
+    free(dir);
+    free(where);
+    free(runner);
+    free(exports);
+    free(script);
+    free(quoted);
+    return command;
+}
+
+static void build(struct words *words, const struct attempt *t)
+{
+    const struct adapter_resources *want = &t->s->job.resources;
+    bool by_site, by_spec;
+    char name[64], *command;
+
+    by_site = add_extra(words, t, t->oar->batch.extra);
+    by_spec = add_extra(words, t, t->s->extra);
+    if (!by_site && !by_spec)
+        add_resources(words, t);
+    if (want->queue != NULL) {
+        words_add(words, "-q");
+        words_add(words, "%s", want->queue);
+    }
+    if (want->account != NULL)
+        words_add(words, "--project=%s", want->account);
+    add_warning(words, t);
+    if (t->group->n > 1)
+        words_add(words, "--array=%zu", t->group->n);
+    add_places(words, t);
+    batch_group_name(t->group, name, sizeof name);
+    words_add(words, "-n");
+    words_add(words, "%s", name);
+    command = make_command(t);
+    words_add(words, "%s", command);
+    free(command);
+}
+
+/* "OAR_JOB_ID=12", a line for each job of an array, in their order; sites print their own words before. All of them, separated by
+ * blanks; to be freed. */
+static char *find_ids(char *out, size_t *n)
+{
+    static const char mark[] = "OAR_JOB_ID=";
+    char *rest = NULL, *ids = xcalloc(strlen(out) + 1, 1), *at = ids;
+
+    *n = 0;
+    for (char *line = strtok_r(out, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        const char *id = line + sizeof mark - 1;
+
+        if (strncmp(line, mark, sizeof mark - 1) != 0 || id[0] < '1' || id[0] > '9' || id[strspn(id, "0123456789")] != '\0')
+            continue;
+        at += sprintf(at, "%s%s", *n > 0 ? " " : "", id);
+        ++*n;
+    }
+    return ids;
+}
+
+void oar_task_id(const char *ids, int64_t task, char *out, size_t size)
+{
+    for (; task > 0; task--) {
+        ids += strcspn(ids, " ");
+        ids += *ids == ' ';
+    }
+    snprintf(out, size, "%.*s", (int)strcspn(ids, " "), ids);
+}
+
+static enum adapter_answer verdict(const struct attempt *t, struct command_result *result, char **ids, struct error *err)
+{
+    size_t n;
+
+    *ids = NULL;
+    if (batch_check(result, "oarsub", err) < 0) {
+        if (result->end != COMMAND_EXITED || result->err[0] == '\0' || batch_says(result->err, limits) ||
+            (batch_says(result->err, for_now) && !batch_says(result->err, for_good)))
+            return ADAPTER_UNSURE;
+        snprintf(err->code, sizeof err->code, "job_refused");
+        return ADAPTER_REFUSED;
+    }
+    *ids = find_ids(result->out, &n);
+    if (n == t->group->n)
+        return ADAPTER_OK;
+    error_set(err, "batch_system_unsure", "oarsub printed the ids of %zu jobs, and not of %zu", n, t->group->n);
+    return ADAPTER_UNSURE;
+}
+
+static void run_oarsub(struct attempt *t);
+
+static void submitted(void *arg, struct command_result *result)
+{
+    struct attempt *t = arg;
+    struct error err = {0};
+    char *ids;
+    enum adapter_answer answer = verdict(t, result, &ids, &err);
+    bool is_definite;
+
+    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
+        t->just_walltime = true;
+        run_oarsub(t);
+        return;
+    }
+    is_definite = answer == ADAPTER_REFUSED ||
+                  (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && batch_says(result->err, limits));
+    t->oar->has_jobs = t->oar->has_jobs || answer == ADAPTER_OK;
+    batch_group_answered(t->group, answer, is_definite, ids, &err);
+    batch_idle(&t->oar->batch);
+    free(ids);
+    free(t);
+}
+
+static void run_oarsub(struct attempt *t)
+{
+    struct adapter *a = &t->oar->batch;
+    struct words words = {0};
+
+    build(&words, t);
+    batch_run(a, a->submissions, OAR_OARSUB, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted, t);
+    words_fini(&words);
+}
+
+void oar_send(struct batch_group *group)
+{
+    struct attempt *t = xcalloc(1, sizeof *t);
+
+    *t = (struct attempt){.group = group, .s = group->first, .oar = oar_of(group->a)};
+    batch_busy(group->a);
+    run_oarsub(t);
+}
