@@ -133,7 +133,7 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_pbs_rows \
-	tests/unit/test_slurm_rows tests/unit/test_slurmrestd
+	tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd
 adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
@@ -147,6 +147,10 @@ tests_unit_test_alps_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_pbs_rows_SOURCES = tests/unit/test_pbs_rows.c tests/unit/unit.h
 tests_unit_test_pbs_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_pbs_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_oar_rows_SOURCES = tests/unit/test_oar_rows.c scheduler-adapters/oar/oar_rows.c scheduler-adapters/oar/oar_submit.c tests/unit/unit.h
+tests_unit_test_oar_rows_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
+tests_unit_test_oar_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_oar_rows_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
 tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)

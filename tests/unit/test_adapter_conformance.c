@@ -561,7 +561,6 @@ int main(void)
     };
     /* what differs most from one batch system to another */
     const struct CMUnitTest of_slow[] = {
-        WITH_3(a_job_runs_and_its_end_is_told),
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
         WITH_1(a_surplus_job_is_told_and_withdrawn),
         WITH_3(an_unknown_job_is_unknown),
