@@ -40,7 +40,7 @@ trap 'status=$?; oar_down; (exit $status); cleanup' EXIT
 
 # oar_config [KEY JSON]...: the daemon's settings, in config.json
 oar_config() {
-	jq -n --arg dir "$T/adapters" '{plugin_dir: $dir, adapters: {oar: {poll: "2s", timeout: "30s", gather: "200ms",
+	jq -n --arg dir "$T/adapters" '{plugin_dir: $dir, adapters: {oar: {poll: "5s", timeout: "30s", gather: "200ms",
 		environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
 	while [ $# -gt 0 ]; do
 		jq --arg key "$1" --argjson value "$2" '.adapters.oar[$key] = $value' config.json >config.new && mv config.new config.json

@@ -57,7 +57,7 @@ void harness_open(struct harness *h, const struct adapter_ops *ops, const char *
 {
     static char runner[512];
     const char *builddir = getenv("builddir");
-    uint64_t tick_ms = getenv("STRETTO_ADAPTER_SLOW") != NULL ? 1000 : 100;
+    uint64_t tick_ms = getenv("STRETTO_ADAPTER_SLOW") != NULL ? 2000 : 100;
 
     memset(h, 0, sizeof *h);
     snprintf(runner, sizeof runner, "%s/stretto-run", builddir ? builddir : ".");

@@ -32,7 +32,7 @@ struct harness {
 };
 
 /* For adapters that need not poke, since their batch system tells nothing by itself: look ten times a second, or
- * once where STRETTO_ADAPTER_SLOW is set, since each look costs it much. */
+ * every two seconds where STRETTO_ADAPTER_SLOW is set, since each look costs it much. */
 extern bool harness_polls;
 
 struct harness_job {
