@@ -12,6 +12,7 @@ slurm_start
 n=${RNN_MEMBERS:-1} # 4 by hand, which is as many as a node has CPUs
 slurm_config
 rnn_family rnn-slurm.json "$n"
+slurm_completes
 is "$(squeue -h -a -r -t all -o '%T %D %C' | sort | uniq -c | xargs)" "2 COMPLETED 1 $n" "by two jobs, with a CPU for each"
 stop_daemon
 slurm_stop

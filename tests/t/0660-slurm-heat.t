@@ -22,6 +22,7 @@ ln -s "$srcdir/examples" .
 run_blocks "$srcdir/README.md" "tested with Slurm"
 
 is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 13 "a job for each member and for the training"
+slurm_completes
 is "$(squeue -h -a -r -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
 
 start_daemon --run-dir "$HOME/stretto-runs" --state-dir "$XDG_STATE_HOME/stretto"

@@ -30,7 +30,7 @@ id=$(submit spec.json)
 ok "members in Slurm, their training here" wait_ensemble "$id" 120
 is "$(streamed)" '["complete",4,"slurm","local","done",200,200]' "every time step was streamed and used"
 is "$(systems "$id")" '[["members slurm",4],["training local",1]]' "each where it belongs"
-is "$(squeue -h -a -r -t all -o '%P %T' | sort | uniq -c | xargs)" "4 main COMPLETED" "in the queue that its resources name"
+is "$(squeue -h -a -r -t all -o %P | sort | uniq -c | xargs)" "4 main" "in the queue that its resources name"
 is "$(jq -c .network "$STATE/run/e$id/training/g1/training.json")" true "a training of this host listens on the network for them"
 is "$(jq -c '.curve | length' "$STATE/run/e$id/training/stream/g1-rank0.json")" 40 "encrypted"
 like "$(stretto status "$id")" "width +4 on slurm"$'\n'"(.*"$'\n'")*training +[0-9]+: done, ranks 1, generation 1, on local" "stretto status tells both"
@@ -48,6 +48,7 @@ is "$(streamed)" '["complete",2,"local","slurm","done",100,100]' "every time ste
 is "$(jq -c '[.host, (.curve | length), (.endpoints | map(select(startswith("tcp://"))) | length > 0)]' \
 	"$STATE/run/e$id/training/stream/g1-rank0.json")" '["elsewhere",40,true]' "by TCP and CURVE"
 is "$(systems "$id")" '[["members local",2],["training slurm",1]]' "each where it belongs"
+slurm_completes
 is "$(squeue -h -a -r -t all -p high -o '%T')" COMPLETED "the training in the queue that its own resources name"
 
 # --- killed with both under way

@@ -17,7 +17,8 @@ cat >"$T/member.sh" <<'EOF2'
 echo "$STRETTO_ATTEMPT" >"$STRETTO_CHECKPOINT_DIR/part"
 touch -d '1 minute ago' "$STRETTO_CHECKPOINT_DIR/part" # nobody writes to it any more
 mv "$STRETTO_CHECKPOINT_DIR/part" "$STRETTO_CHECKPOINT_DIR/$STRETTO_ATTEMPT.ckpt"
-if [ "$STRETTO_MEMBER" -ge 4 ]; then exec "$1" "$2" "$3" "$4$STRETTO_ATTEMPT"; else exec "$1" "$2"; fi
+generation=$(jq .generation "$STRETTO_STREAM/current.json")
+if [ "$STRETTO_MEMBER" -ge 4 ]; then exec "$1" "$2" "$3" "$4$generation"; else exec "$1" "$2"; fi
 EOF2
 cat >"$T/rank.py" <<'EOF2'
 import os, signal, sys, time, stretto.train

@@ -24,8 +24,9 @@ pbs_down() {
 	wait "$PBS_PID" 2>/dev/null
 	PBS_PID=
 }
-# pbs_stop: no process of a job may be left.
+# pbs_stop: no process of a job may be left. One that has told how its members ended may need a moment to end itself.
 pbs_stop() {
+	wait_for 20 '[ -z "$(pbs work)" ]'
 	is "$(pbs work)" "" "no process of a job is left in PBS"
 	pbs_down
 	PATH=${PATH#"$PBS_DIR/bin:"}

@@ -26,6 +26,7 @@ slurm_down() {
 }
 # slurm_stop: no process of a job may be left.
 slurm_stop() {
+	wait_for 20 '[ -z "$(slurm work)" ]'
 	is "$(slurm work)" "" "no process of a job is left in Slurm"
 	slurm_down
 }
@@ -41,6 +42,8 @@ slurm_config() {
 	done
 }
 # slurm_jobs: NAME ID STATE of each job that Slurm knows, sorted
+# Slurm takes a moment to complete what its jobs have told us long ago.
+slurm_completes() { wait_for 20 '[ -z "$(squeue -h -o %i)" ]'; }
 slurm_jobs() { squeue -h -a -r -t all -o '%j %i %T' | sort; }
 # tells_why ADAPTER: what waits says for what, in Slurm's words, wherever a user looks.
 tells_why() {
