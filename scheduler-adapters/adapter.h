@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 8
+#define ADAPTER_ABI 9
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -27,6 +27,7 @@ struct adapter_resources {
     int gpus;            /* per member or rank, >= 0 */
     int copies;          /* members or ranks that share the job, >= 1; CPUs wanted: copies * tasks * cpus_per_task */
     bool together;       /* the copies are ranks of a training: where one fails all end; members have nothing to do with each other */
+    bool each_node;      /* a pilot of several nodes: its one task gets onto each of them by itself, or by the adapter */
     int64_t memory;      /* bytes per member, 0: not said */
     bool whole_nodes;    /* all that the nodes have, shared with nobody; where an adapter has slots, they are said instead */
     int64_t walltime_ms; /* 0: no limit */

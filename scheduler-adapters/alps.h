@@ -5,7 +5,8 @@
  * - one process, a runner, that starts the job's task or tasks on its node;
  * - a runner for each of the members that share the job, by one `aprun -n 10 -N 10`: each finds its own member by the number that
  *   ALPS gives it (stretto-run --rank), on CPUs that ALPS binds it to;
- * - a runner here, on the service node, that starts a member's program on the compute nodes, by aprun as its launcher.
+ * - a runner here, on the service node, that starts a member's program on the compute nodes, by aprun as its launcher, or a pilot
+ *   on each of them.
  *
  * An aprun outlives the daemon: it is in a session of its own, and what it is stands in the file `aprun` of its job's directory,
  * written by the process itself before it becomes one. The next daemon finds it there. Its exit status is then nobody's to know;
@@ -26,6 +27,7 @@ struct alps_shape {
     enum alps_kind kind;
     int64_t n, each, nodes; /* processes, on a node, nodes */
     int64_t depth, mib;     /* of a process: CPUs, 0: all that the node has; and memory, 0: not said */
+    bool pilots;            /* the processes of a pilot */
 };
 
 struct alps_node {
@@ -49,6 +51,8 @@ struct alps_job {
     uv_poll_t watch;      /* of one that it found: on a pidfd */
     int pidfd;
     bool watched, cancelled, node_lost;
+    bool no_room; /* it could not be placed on its nodes, and has given that up */
+    int lost_nid; /* see alps_files */
     bool adopted; /* it was started by an earlier daemon */
     char reason[256];
     UT_hash_handle hh;
@@ -63,6 +67,7 @@ struct alps_files {
     char words[200];            /* in which aprun told of its end */
     char said[160];             /* the last words of a runner that did not come to its end */
     bool node_lost, no_room;    /* it could not be placed */
+    int lost_nid;               /* the node that was lost; -1: not known */
 };
 
 struct adapter {
@@ -102,6 +107,7 @@ size_t alps_nodes_free(const struct adapter *a, uint64_t now, uint64_t *next); /
 void alps_nodes_take(struct alps_job *job, size_t n, uint64_t now); /* free ones */
 void alps_nodes_take_again(struct alps_job *job, const char *nids); /* that it has had all the time */
 void alps_nodes_leave(struct alps_job *job, bool refused); /* refused: ALPS would not give them, and is not asked for a while */
+void alps_nodes_lost(struct adapter *a, int nid); /* for a while it is not taken again; -1: none */
 void alps_nodes_name(const char *nids, char *host, size_t size); /* the first one's; "" where there is none */
 
 /* alps_shape.c */

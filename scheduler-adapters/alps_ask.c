@@ -147,6 +147,8 @@ static void files_read(uv_work_t *work, int status)
     for (size_t i = 0; i < q->n; i++)
         if (!q->asked[i].known && q->asked[i].files.pid > 0)
             alps_adopt(a, &q->asked[i].job, &q->asked[i].files);
+        else if (!q->asked[i].known)
+            alps_nodes_lost(a, q->asked[i].files.lost_nid);
     if (q->kind == ASK_POLL)
         answer_poll(q);
     else if (q->kind == ASK_CANCEL)

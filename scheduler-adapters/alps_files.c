@@ -1,5 +1,6 @@
 /* What the files of a job tell of its aprun: `aprun`, which it wrote before it began (the nodes, and what /proc said of it), `apid`,
- * which its application wrote when it began, or the claim of one of its processes, and `aprun.log`, what it printed.
+ * which its application wrote when it began, or the claim of one of its processes, and `aprun.log`, what it printed; of one that
+ * starts the pilots of several nodes that is in their task's stderr.
  *
  * How aprun tells of an end (documented; seen in users' logs):
  *     Application 96757362 exit codes: 127
@@ -81,17 +82,20 @@ static void read_begun(const char *dir, struct alps_files *files)
     free(text);
 }
 
-static void read_log(const char *dir, struct alps_files *files)
+static void read_log(const char *dir, const char *name, struct alps_files *files)
 {
-    char *text = read_text(dir, "aprun.log"), *rest = NULL;
+    char *text = read_text(dir, name), *rest = NULL;
     size_t best = 0;
 
     for (char *line = text != NULL ? strtok_r(text, "\n", &rest) : NULL; line != NULL; line = strtok_r(NULL, "\n", &rest))
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
             if (strstr(line, ends[i].words) != NULL && (i >= best || ends[best].no_room)) { /* that was an earlier aprun */
+                const char *nid = ends[i].node_lost ? strstr(line, " nid ") : NULL;
+
                 best = i;
                 files->node_lost = ends[i].node_lost;
                 files->no_room = ends[i].no_room;
+                files->lost_nid = nid != NULL ? atoi(nid + 5) : -1;
                 snprintf(files->words, sizeof files->words, "%s", i > 0 ? line : "");
             }
     free(text);
@@ -140,12 +144,14 @@ void alps_files_read(const char *dir, struct alps_files *files)
     struct claim claim = {0};
     struct error err;
 
-    *files = (struct alps_files){.claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json")};
+    *files = (struct alps_files){.claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json"), .lost_nid = -1};
     if (files->claimed && claim_read(dir, &claim, &err) < 0) /* the daemon's, which is no runner's */
         claim = (struct claim){0};
     files->apid = read_apid(dir, &claim);
     read_begun(dir, files);
-    read_log(dir, files);
+    read_log(dir, "aprun.log", files);
+    if (files->words[0] == '\0')
+        read_log(dir, "pilot/stderr", files);
     if (!files->ended)
         read_last_words(dir, files);
     end_what_is_left(dir, files, &claim);

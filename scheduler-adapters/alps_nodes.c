@@ -86,6 +86,16 @@ void alps_nodes_leave(struct alps_job *job, bool refused)
     }
 }
 
+void alps_nodes_lost(struct adapter *a, int nid)
+{
+    for (size_t i = 0; i < a->n_nodes; i++) {
+        if (a->node[i].nid != nid || a->node[i].job != NULL)
+            continue;
+        a->node[i].wait_ms = WAIT_MAX_MS;
+        a->node[i].not_before = uv_now(a->host.loop) + WAIT_MAX_MS;
+    }
+}
+
 void alps_nodes_name(const char *nids, char *host, size_t size)
 {
     int *nid;

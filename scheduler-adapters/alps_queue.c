@@ -41,7 +41,7 @@ static struct alps_job *job_new(struct adapter *a, const struct adapter_job *fro
     job->grace_ms = from->grace_ms;
     job->least_ms = from->least_ms;
     job->serial = ++a->serial;
-    job->pidfd = -1;
+    job->pidfd = job->lost_nid = -1;
     HASH_ADD_STR(a->jobs, name, job);
     return job;
 }
@@ -71,7 +71,8 @@ void alps_job_over(struct alps_job *job, const char *reason)
     job->over_at = uv_now(a->host.loop) + 1;
     job->kill_at = 0;
     snprintf(job->reason, sizeof job->reason, "%s", reason);
-    alps_nodes_leave(job, false);
+    alps_nodes_leave(job, job->no_room);
+    alps_nodes_lost(a, job->lost_nid);
     answers_call(a->answers, poke, a);
     alps_turn(a);
 }
@@ -115,6 +116,8 @@ static void files_read(uv_work_t *work, int status)
                  e->files.words[0] && e->files.said[0] ? ": " : "", e->files.said);
         if (job->cancelled && !e->files.claimed)
             snprintf(reason, sizeof reason, "cancelled before it started");
+        job->no_room = e->files.no_room;
+        job->lost_nid = e->files.lost_nid;
         alps_job_over(job, reason);
     }
     alps_files_fini(&e->files);

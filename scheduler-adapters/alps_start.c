@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PILOT_TRIES 4
+
 /* What it is is written down before it becomes an aprun, so that there is none of which the next daemon does not know. */
 static const char script[] = "read -r stat <\"/proc/$$/stat\" && printf '%s\\n%s\\n' \"$2\" \"$stat\" >\"$1/aprun.new\" && "
                              "mv \"$1/aprun.new\" \"$1/aprun\" || exit 111\n"
@@ -23,9 +25,9 @@ static const char launches[] = "log=\"$1/runner.log\"\n"
                                "shift\n"
                                "exec \"$@\" >>\"$log\" 2>&1\n";
 /* What its runner launches a member by: aprun, and again after a while where ALPS does not have the nodes yet, which it may take a
- * while to see. In the member's directory, where its standard error goes. Signals that are meant for the program are passed on. */
+ * while to see; a pilot only a few times, since others may do in place of its nodes. In the member's directory, where its standard error goes. Signals that are meant for the program are passed on. */
 static const char launcher[] =
-    "pause=$1 stop= child=; shift\n"
+    "pause=$1 tries=$2 stop= child=; shift 2\n"
     "trap 'kill -s USR1 $child' USR1; trap 'kill -s USR2 $child' USR2; trap stop=1 TERM INT HUP\n"
     "while :; do\n"
     "\"$@\" & child=$!\n"
@@ -36,6 +38,7 @@ static const char launcher[] =
     "*'apsched: claim exceeds'*|*'apsched: no more claims'*) ;;\n"
     "*) exit $status ;;\n"
     "esac\n"
+    "[ $((tries -= 1)) -ne 0 ] || exit $status\n"
     "sleep \"$pause\" & child=$!\n"
     "wait $child\n"
     "[ -z \"$stop\" ] || exit $status\n"
@@ -92,6 +95,7 @@ static void add_launch(struct words *words, const struct alps_job *job)
     words_add(&launch, "%s", launcher);
     words_add(&launch, "stretto-aprun");
     words_add(&launch, "%lld", (long long)(a->pause_ms + 999) / 1000);
+    words_add(&launch, job->shape.pilots ? "%d" : "0", PILOT_TRIES);
     words_add(&launch, "%s", a->aprun);
     add_options(&launch, job);
     words_add(words, "/bin/sh");

@@ -201,6 +201,6 @@ dist_check_SCRIPTS += $(oar_tests) tests/oar/private-oar
 EXTRA_DIST += tests/t/oar.sh
 TESTS += $(oar_tests)
 
-alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t tests/t/0682-alps-end.t
+alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t tests/t/0682-alps-end.t tests/t/0683-pilots-alps.t
 dist_check_SCRIPTS += $(alps_tests) tests/alps/alps tests/t/alps.sh
 TESTS += $(alps_tests)

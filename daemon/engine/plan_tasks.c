@@ -217,7 +217,8 @@ static void put_pilot(struct planner *p)
     long long id = p->job->row.ensemble;
     char *dir = engine_job_dir(p->engine, p->job), *name = xasprintf("%lld.pilot", id), *own = xasprintf("%s/pilot", dir);
 
-    jobdesc_task_begin(p->out, &(const struct jobdesc_task){.id = name, .dir = own, .ntasks = 1});
+    jobdesc_task_begin(p->out, &(const struct jobdesc_task){.id = name, .dir = own,
+                                                            .ntasks = p->job->ensemble->spec->allocation.resources.nodes});
     jobdesc_arg(p->out, p->engine->ports.runner);
     jobdesc_arg(p->out, "--pilot");
     jobdesc_arg(p->out, dir);

@@ -70,6 +70,7 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
         jsonx_strings(obj, AT, "launcher", JSONX_OPTIONAL, 1, &alloc->launcher, err) < 0)
         return -1;
     r->nodes = r->tasks = (int)nodes;
+    r->each_node = nodes > 1 && alloc->launcher == NULL;
     r->gpus = (int)(nodes * alloc->gpus > INT32_MAX ? INT32_MAX : nodes * alloc->gpus);
     if (__builtin_mul_overflow(nodes, alloc->memory, &r->memory))
         r->memory = INT64_MAX;

@@ -48,10 +48,13 @@ static int read_config(struct pilot *p, struct error *err)
     return 0;
 }
 
-/* The nodes are numbered as they come. */
+/* The nodes are numbered as they come, or as ALPS has numbered them. */
 static int take_number(struct pilot *p, struct error *err)
 {
-    for (int64_t i = 0; i < p->nodes; i++) {
+    bool numbered = p->rank.application[0] != '\0';
+    int64_t first = numbered ? p->rank.number : 0, end = numbered ? first + 1 : p->nodes;
+
+    for (int64_t i = first; i < end && i < p->nodes; i++) {
         free(p->node_dir);
         p->node_dir = xasprintf("%s/node%lld", p->dir, (long long)i);
         if (mkdir(p->node_dir, 0700) == 0) {
@@ -61,6 +64,8 @@ static int take_number(struct pilot *p, struct error *err)
         if (errno != EEXIST)
             return error_errno(err, "pilot", "%s", p->node_dir);
     }
+    if (numbered && first < p->nodes)
+        return error_set(err, "pilot", "there is a pilot on node %lld already", (long long)first);
     return error_set(err, "pilot", "there are pilots on all %lld nodes already", (long long)p->nodes);
 }
 
@@ -295,6 +300,18 @@ static int fly(struct pilot *p)
     return 0;
 }
 
+/* aprun starts us on all nodes at once, with the job's environment. Not to be told from it by what is around: ALPS's allocations
+ * are those of Slurm or PBS. */
+static bool alps_placed(struct pilot *p)
+{
+    struct error err;
+
+    if (p->nodes > 1 && rank_find(&p->rank, &err) == 0)
+        return true;
+    p->rank = (struct rank){0};
+    return false;
+}
+
 int pilot_main(const char *dir, bool on_node, int signal_fd)
 {
     struct pilot p = {.dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
@@ -307,11 +324,14 @@ int pilot_main(const char *dir, bool on_node, int signal_fd)
         json_decref(p.config);
         return EX_CONFIG;
     }
-    if (on_node && pilot_take_environment(&p, &err) < 0) {
+    on_node = on_node || p.nodes == 1;
+    if (alps_placed(&p)) {
+        status = fly(&p);
+    } else if (on_node && pilot_take_environment(&p, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
     } else {
-        status = on_node || p.nodes == 1 ? fly(&p) : pilot_launch(&p);
+        status = on_node ? fly(&p) : pilot_launch(&p);
     }
     free(p.node_dir);
     free(p.inbox);

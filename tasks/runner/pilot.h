@@ -5,6 +5,7 @@
 #define TASKS_RUNNER_PILOT_H
 #include "common/text.h"
 #include "tasks/proto/control.h"
+#include "tasks/runner/rank.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -43,6 +44,7 @@ struct pilot {
     bool flush;
     const json_t *launcher;
 
+    struct rank rank; /* of the application that ALPS placed, a process on each node */
     char *node_dir, *inbox;
     int64_t cpus, memory; /* of this node */
     struct pilot_cpu *own; /* as many as `cpus`, to which the jobs are bound; NULL: they are not */

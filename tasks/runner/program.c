@@ -98,7 +98,7 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     json_t *arg;
 
     memset(p, 0, sizeof *p);
-    if (launcher != NULL && launch != NULL) {
+    if (launch != NULL) {
         launcher = launch[0];
     } else if (launcher != NULL && strcmp(launcher, "mpiexec") == 0) {
         char *program;
@@ -117,7 +117,7 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     if (p->file == NULL)
         return -1;
     only[0] = launcher;
-    if (launcher == NULL || launch == NULL)
+    if (launch == NULL)
         launch = only;
     while (launch[more] != NULL)
         more++;

@@ -185,15 +185,17 @@ static void watch_checkpoints(struct task *t)
     free(records);
 }
 
-/* What stands for the task's launcher. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several
+/* What starts the task in place of its launcher, or what starts a pilot on each of its nodes; NULL: the launcher does. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several
  * tasks would wait for each other: each takes what it needs of the job's CPUs, and they share its memory. */
 static const char *const *launch_of(const struct task *t, const char *words[4])
 {
     const char *launcher = t->desc->launcher, *name = launcher != NULL ? strrchr(launcher, '/') : NULL;
     bool alone = t->job->desc->ntasks == 1 && getenv("STRETTO_PILOT") == NULL;
 
-    if (t->job->launch != NULL || launcher == NULL || alone || strcmp(name != NULL ? name + 1 : launcher, "srun") != 0)
-        return t->job->launch;
+    if (t->job->launch != NULL)
+        return launcher != NULL || t->job->desc->kind == JOBDESC_PILOT ? t->job->launch : NULL;
+    if (launcher == NULL || alone || strcmp(name != NULL ? name + 1 : launcher, "srun") != 0)
+        return NULL;
     words[0] = launcher;
     words[1] = "--exact";
     words[2] = "--mem=0";

@@ -113,6 +113,7 @@ static void ends_are_read(void **state)
     files = read_with("Application 46 exit codes: 127\n" RESOURCES);
     assert_string_equal(files.words, "Application 46 exit codes: 127");
     assert_false(files.node_lost || files.no_room);
+    assert_int_equal(files.lost_nid, -1);
     files = read_with("Application 46 exit codes: 1, 3\nApplication 46 exit signals: Killed\n"
                       "Application 46 resources: utime ~3s stime ~1s\n"); /* an older form */
     assert_string_equal(files.words, "Application 46 exit signals: Killed");
@@ -123,6 +124,7 @@ static void ends_are_read(void **state)
     assert_false(files.node_lost);
     files = read_with("[NID 00012] 2015-05-29 22:20:18 Apid 46 killed. Received node failed or halted event for nid 12\n");
     assert_true(files.node_lost);
+    assert_int_equal(files.lost_nid, 12);
     files = read_with("apsched: claim exceeds reservation's node-count\n");
     assert_true(files.no_room);
     files = read_with("apsched: no more claims allowed for this reservation (max 1000)\n");
@@ -203,6 +205,8 @@ static void jobs_have_their_shape(void **state)
     assert_shape(WANT(.tasks = 2, .launcher = "/opt/cray/bin/aprun"), ALPS_LAUNCHES, 2, 2, 1, 1, 0);
     assert_shape(WANT(.tasks = 2, .launcher = "mpiexec"), ALPS_ONE, 1, 1, 1, 2, 0);
     assert_shape(WANT(.whole_nodes = true), ALPS_ONE, 1, 1, 1, 0, 0); /* a pilot, where nobody knows what a node has */
+    assert_shape(WANT(.nodes = 3, .tasks = 3, .each_node = true, .whole_nodes = true), ALPS_LAUNCHES, 3, 1, 3, 0, 0);
+    assert_shape(WANT(.nodes = 3, .tasks = 3, .each_node = true, .cpus_per_task = 8, .memory = 12 MIB), ALPS_LAUNCHES, 3, 1, 3, 8, 4);
 }
 
 int main(void)
