@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SACCT_MS 10000 /* where its database hangs it would wait for a minute, and a poll with it */
-
 extern const struct adapter_ops adapter_slurm;
 
 static const char *const programs[] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo", NULL};
@@ -111,8 +109,8 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         free(slurm);
         return NULL;
     }
-    if (slurm->batch.limit_ms[SLURM_SACCT] > SACCT_MS)
-        slurm->batch.limit_ms[SLURM_SACCT] = SACCT_MS;
+    if (slurm->batch.limit_ms[SLURM_SACCT] > SLURM_PAST_MS)
+        slurm->batch.limit_ms[SLURM_SACCT] = SLURM_PAST_MS;
     return &slurm->batch;
 }
 

@@ -18,6 +18,12 @@ struct slurm_times {
     uint64_t until;
 };
 
+/* slurm_past.c: of the record of ended jobs. */
+struct slurm_silence {
+    uint64_t until; /* loop time before which no question of it is worth another try */
+    bool told;      /* that it does not answer stands in the log */
+};
+
 struct slurm {
     struct adapter batch;
 
@@ -26,8 +32,7 @@ struct slurm {
     struct error site_unknown;  /* why */
     struct batch_wait *site_waiting;
 
-    uint64_t record_again; /* slurm_past.c: loop time before which no question of it is worth another try */
-    bool record_told;      /* that it does not answer stands in the log */
+    struct slurm_silence silence;
 
     struct slurm_times times;
     struct batch_wait *time_waiting;
@@ -53,6 +58,12 @@ void slurm_status(const struct adapter *a, const struct batch_row *row, struct a
 
 /* slurm_past.c: what became of jobs that squeue does not show. Never fails: what cannot be found out is left out. */
 void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
+#define SLURM_PAST_MS 10000 /* of a question: where the database hangs it would take a minute, and a poll with it */
+/* As many of them as go into one question, with this between them; to be freed. */
+char *slurm_past_ids(const char *const *ids, size_t n, const char *between);
+int64_t slurm_past_from(int64_t since); /* Unix seconds: earlier jobs are not asked for */
+void slurm_past_answered(struct slurm_silence *silence);
+void slurm_past_unanswered(struct adapter *a, struct slurm_silence *silence, const char *why); /* the first of several in a row is told */
 
 /* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. */
 void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IDS_MAX 200           /* of one sacct: what squeue lost is rarely more, and is asked for again */
+#define IDS_MAX 200           /* of one question: what squeue lost is rarely more, and is asked for again */
 #define SINCE_S 3600           /* clocks differ, and a name may have been submitted before */
 #define AGAIN_MS 60000         /* between questions that get no answer */
 #define FILE_TAIL (8 << 20)    /* of the log, in which the newest jobs stand last */
@@ -43,18 +43,26 @@ static void finish(struct past *past)
     batch_idle(a);
 }
 
-/* The first time of several in a row is told. */
-static void no_answer(struct past *past, const char *why)
+void slurm_past_answered(struct slurm_silence *silence)
 {
-    struct slurm *a = past->a;
+    silence->told = false;
+}
+
+void slurm_past_unanswered(struct adapter *a, struct slurm_silence *silence, const char *why)
+{
     char sentence[512];
 
-    if (!a->record_told) {
+    if (!silence->told && !a->closing) {
         snprintf(sentence, sizeof sentence, "what became of jobs that Slurm has forgotten cannot be looked up: %.400s", why);
-        a->batch.host.log(a->batch.host.arg, ADAPTER_LOG_WARN, NULL, sentence);
+        a->host.log(a->host.arg, ADAPTER_LOG_WARN, NULL, sentence);
     }
-    a->record_told = true;
-    a->record_again = uv_now(a->batch.host.loop) + AGAIN_MS;
+    silence->told = true;
+    silence->until = uv_now(a->host.loop) + AGAIN_MS;
+}
+
+static void no_answer(struct past *past, const char *why)
+{
+    slurm_past_unanswered(&past->a->batch, &past->a->silence, why);
     finish(past);
 }
 
@@ -92,7 +100,7 @@ static void file_read(uv_work_t *work, int status)
         no_answer(past, why);
         return;
     }
-    past->a->record_told = false;
+    slurm_past_answered(&past->a->silence);
     finish(past);
 }
 
@@ -114,14 +122,19 @@ static void accounted(void *arg, struct command_result *result)
         return;
     }
     batch_rows_sort(&past->rows);
-    past->a->record_told = false;
+    slurm_past_answered(&past->a->silence);
     finish(past);
+}
+
+int64_t slurm_past_from(int64_t since)
+{
+    return since > SINCE_S ? since - SINCE_S : 0;
 }
 
 static void ask_sacct(struct past *past)
 {
     char since[32];
-    time_t from = (time_t)(past->since > SINCE_S ? past->since - SINCE_S : 0);
+    time_t from = (time_t)slurm_past_from(past->since);
     struct tm tm;
     const char *const args[] = {"-n", "-X", "-D", "-P", "-S", since, "-j", past->ids, "-o", slurm_sacct_format, NULL};
 
@@ -150,24 +163,32 @@ static void ask_if_known(void *arg)
         ask(past);
 }
 
+char *slurm_past_ids(const char *const *ids, size_t n, const char *between)
+{
+    size_t size = 1, at = 0;
+    char *list;
+
+    n = n < IDS_MAX ? n : IDS_MAX;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(ids[i]) + strlen(between);
+    list = xcalloc(size, 1);
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)sprintf(list + at, "%s%s", i > 0 ? between : "", ids[i]);
+    return list;
+}
+
 void slurm_past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
 {
     struct slurm *a = slurm_of(adapter);
     struct past *past = xcalloc(1, sizeof *past);
-    size_t size = 1, at = 0;
 
-    n = n < IDS_MAX ? n : IDS_MAX;
-    for (size_t i = 0; i < n; i++)
-        size += strlen(ids[i]) + 1;
-    past->ids = xcalloc(size, 1);
-    for (size_t i = 0; i < n; i++)
-        at += (size_t)sprintf(past->ids + at, "%s%s", i > 0 ? "," : "", ids[i]);
+    past->ids = slurm_past_ids(ids, n, ",");
     past->a = a;
     past->since = since;
     past->cb = cb;
     past->arg = arg;
     batch_busy(adapter);
-    if (uv_now(adapter->host.loop) < a->record_again || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
+    if (uv_now(adapter->host.loop) < a->silence.until || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
         finish(past);
     else if (a->record == SLURM_RECORD_UNASKED)
         slurm_site_ready(a, ask_if_known, past);

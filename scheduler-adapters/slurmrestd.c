@@ -40,14 +40,6 @@ static void list(struct adapter *a, struct batch_listing *listing)
     slurmrestd_ask(slurmrestd_of(a), "GET", "/jobs", NULL, SLURM_LIST_MAX, listed, listing);
 }
 
-/* Nobody is asked: what a job's runner has left behind is looked for in any case. */
-static void past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
-{
-    struct error none = {0};
-
-    cb(arg, NULL, &none);
-}
-
 static void fini(struct adapter *adapter)
 {
     struct slurmrestd *a = slurmrestd_of(adapter);
@@ -72,7 +64,7 @@ static const struct batch_system system_slurmrestd = {
     .parse = slurmrestd_parse,
     .status = slurm_status,
     .waits = slurm_waits,
-    .past = past,
+    .past = slurmrestd_past,
     .ready = slurmrestd_ready,
     .send = slurmrestd_send,
     .task_id = slurm_task_id,

@@ -20,6 +20,9 @@ struct slurmrestd {
     int version; /* slurmrestd_ask.c: 38: v0.0.38; 0: not known, for this: */
     struct error unknown;
     struct batch_wait *version_waiting;
+    bool has_accounts; /* in that version */
+
+    struct slurm_silence silence; /* of the accounts */
 
     struct slurm_times times; /* slurmrestd_time.c */
 };
@@ -34,8 +37,13 @@ static inline struct slurmrestd *slurmrestd_of(struct adapter *a)
 void slurmrestd_version_ready(struct slurmrestd *a, void (*go)(void *arg), void *arg);
 /* path: after "/slurm/v0.0.38". Copied; cb is never called from inside the call. */
 void slurmrestd_ask(struct slurmrestd *a, const char *method, const char *path, const char *body, size_t max, rest_cb *cb, void *arg);
-/* The newest version that a description of the server has among its paths, of those that are understood; 0: none. */
-int slurmrestd_version_in(const char *text);
+/* The same of the accounts, after "/slurmdb/v0.0.38". */
+void slurmrestd_ask_accounts(struct slurmrestd *a, const char *path, rest_cb *cb, void *arg);
+/* The newest version that a description of the server has among its paths below this root ("slurm"), of those that are understood; 0:
+ * none. */
+int slurmrestd_version_in(const char *text, const char *root);
+/* Whether it has this one. */
+bool slurmrestd_has_version(const char *text, const char *root, int version);
 
 /* slurmrestd_said.c: what the server says is wrong. */
 struct slurmrestd_said {
@@ -49,7 +57,8 @@ int slurmrestd_check(const struct slurmrestd *a, const struct rest_result *resul
 /* slurmrestd_rows.c */
 /* 5, "5" or {"set": true, "number": 5}; -1: none. */
 int64_t slurmrestd_number(const json_t *value);
-/* Those of the rows' user (kind: the user's number). -1 where it is not whole, or says that something is wrong. */
+/* Those of the rows' user (kind: the user's number), of /slurm/…/jobs or of /slurmdb/…/jobs. -1 where it is not whole, or says that
+ * something is wrong. */
 int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 
 /* slurmrestd_options.c: sbatch's options, as far as the API has a counterpart, put into a job of it (NULL: only checked). -1
@@ -58,6 +67,9 @@ int slurmrestd_options(const json_t *extra, const char *at, int version, json_t 
 void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus); /* of a node */
 json_t *slurmrestd_make_number(int version, int64_t number);
 json_t *slurmrestd_make_flag(int version, const char *old, const char *word);
+
+/* slurmrestd_past.c: as slurm_past(). */
+void slurmrestd_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
 
 /* slurmrestd_time.c: go(arg), now or later, once the version and the partitions' limits are known, or cannot be. */
 void slurmrestd_ready(struct adapter *a, void (*go)(void *arg), void *arg);

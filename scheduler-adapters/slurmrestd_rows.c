@@ -1,5 +1,5 @@
-/* What /jobs tells, in the words of all versions: numbers came as texts, then as numbers, then as objects; a state as one word, then
- * as a list of its word and its flags. */
+/* What /jobs tells, of Slurm and of its accounts, in the words of all versions: numbers came as texts, then as numbers, then as
+ * objects; a state as one word, then as a list of its word and its flags. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include <stdio.h>
@@ -66,10 +66,10 @@ static int64_t at_least_0(int64_t number)
 }
 
 /* "12", or "12_3", or, of one that stands for the tasks of an array that wait, "12_"; "": it has none. */
-static void make_id(const json_t *job, char *out, size_t size)
+static void make_id(const json_t *job, const json_t *array_id, const json_t *task_id, char *out, size_t size)
 {
-    int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(json_object_get(job, "array_job_id"));
-    int64_t task = slurmrestd_number(json_object_get(job, "array_task_id"));
+    int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(array_id);
+    int64_t task = slurmrestd_number(task_id);
 
     out[0] = '\0';
     if (array > 0 && task >= 0)
@@ -134,7 +134,7 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
     struct batch_row *row;
     char id[64];
 
-    make_id(job, id, sizeof id);
+    make_id(job, json_object_get(job, "array_job_id"), json_object_get(job, "array_task_id"), id, sizeof id);
     if (state == NULL || id[0] == '\0' || !is_ours(rows, job))
         return;
     row = batch_rows_add(rows);
@@ -149,6 +149,30 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
     slurm_row_set_state(row);
     if (id[strlen(id) - 1] == '_')
         expand(rows, job);
+}
+
+/* Of tasks that have never become jobs of their own the accounts tell nothing of use. */
+static void parse_accounted(struct batch_rows *rows, const json_t *job)
+{
+    const json_t *state = json_object_get(job, "state"), *times = json_object_get(job, "time"), *array = json_object_get(job, "array");
+    const char *word = state_of(json_object_get(state, "current")), *user = json_string_value(json_object_get(job, "user"));
+    const char *by = json_string_value(json_object_get(job, "kill_request_user"));
+    struct batch_row *row;
+    char id[64], whole[160];
+
+    make_id(job, json_object_get(array, "job_id"), json_object_get(array, "task_id"), id, sizeof id);
+    if (word == NULL || id[0] == '\0' || id[strlen(id) - 1] == '_' || user == NULL || rows->user == NULL || strcmp(user, rows->user) != 0)
+        return;
+    snprintf(whole, sizeof whole, "%.60s%s%.60s", word, by != NULL && by[0] != '\0' ? " by " : "", by != NULL ? by : "");
+    row = batch_rows_add(rows);
+    row->name = row->label = keep_of(rows, job, "name");
+    row->id = keep(rows, id);
+    row->state = keep(rows, whole);
+    row->submitted = at_least_0(slurmrestd_number(json_object_get(times, "submission")));
+    row->started = at_least_0(slurmrestd_number(json_object_get(times, "start")));
+    row->nodes = row->host = slurm_word_or_nothing(keep_of(rows, job, "nodes"));
+    row->reason = slurm_word_or_nothing(keep_of(rows, state, "reason"));
+    slurm_row_set_state(row);
 }
 
 /* A server that could not ask Slurm may list no jobs, too. */
@@ -169,7 +193,7 @@ int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct er
         error_set(err, "batch_system_unsure", "slurmrestd: %s", said.text);
     } else {
         json_array_foreach (jobs, i, job)
-            parse_job(rows, job);
+            (json_is_object(json_object_get(job, "state")) ? parse_accounted : parse_job)(rows, job);
         rc = 0;
     }
     json_decref(doc);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ACCOUNTING_POLICY 2050 /* Slurm's number of "Job violates accounting/QOS policy" */
+
 static json_t *environment(const char *const *env, int version)
 {
     json_t *old = json_object(), *list = json_array();
@@ -105,10 +107,17 @@ char *slurmrestd_document(const struct batch_group *group, const json_t *site_ex
     return text;
 }
 
+/* It may be that there are too many jobs of this user, of which nobody can tell here, where the limit is not named, whether it is
+ * another limit: it is tried again. Nothing of it has been accepted. */
+static bool is_limit(const struct slurmrestd_said *said)
+{
+    return said->number == ACCOUNTING_POLICY;
+}
+
 /* Slurm's errors of jobs, and those of the server about documents. */
 static bool is_refusal(const struct rest_result *result, const struct slurmrestd_said *said)
 {
-    if (said->text[0] == '\0' || slurm_is_for_now(said->text))
+    if (said->text[0] == '\0' || slurm_is_for_now(said->text) || is_limit(said))
         return false;
     if (result->status == 400)
         return true;
@@ -116,7 +125,8 @@ static bool is_refusal(const struct rest_result *result, const struct slurmrestd
 }
 
 /* An id is an id, whatever else is said: of a job that waits for what never comes Slurm says so here, too. */
-static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest_result *result, char *id, size_t size, struct error *err)
+static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest_result *result, char *id, size_t size, bool *is_definite,
+                                   struct error *err)
 {
     struct slurmrestd_said said;
     int64_t number = -1;
@@ -133,6 +143,7 @@ static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest
     }
     if (result->status != 0) {
         slurmrestd_read_said(result, &said);
+        *is_definite = is_limit(&said) || is_refusal(result, &said);
         if (is_refusal(result, &said)) {
             error_set(err, "job_refused", "%s", said.text);
             return ADAPTER_REFUSED;
@@ -148,9 +159,10 @@ static void submitted(void *arg, struct rest_result *result)
     struct batch_group *group = arg;
     struct error err = {0};
     char id[32] = "";
-    enum adapter_answer answer = verdict(slurmrestd_of(group->a), result, id, sizeof id, &err);
+    bool is_definite = false;
+    enum adapter_answer answer = verdict(slurmrestd_of(group->a), result, id, sizeof id, &is_definite, &err);
 
-    batch_group_answered(group, answer, answer == ADAPTER_REFUSED, id, &err);
+    batch_group_answered(group, answer, is_definite, id, &err);
 }
 
 void slurmrestd_send(struct batch_group *group)

@@ -109,6 +109,43 @@ static void jobs_are_read_as_later_ones_tell_them(void **state)
 }
 
 /* Of none of these may be concluded that there are no jobs. */
+/* The first of it as Slurm 22.05 tells it, the last as later ones do. */
+static void accounts_are_read(void **state)
+{
+    struct adapter_status status;
+    struct error err;
+    size_t n;
+
+    assert_int_equal(parse("{\"errors\": [], \"jobs\": ["
+                           "{\"job_id\": 4, \"name\": \"a\", \"array\": {\"job_id\": 0, \"task_id\": null}, \"user\": \"me\", \"nodes\": \"n2\","
+                           " \"state\": {\"current\": \"CANCELLED\", \"reason\": \"None\"}, \"kill_request_user\": \"root\","
+                           " \"time\": {\"submission\": 100, \"start\": 120}},"
+                           "{\"job_id\": 4, \"name\": \"theirs\", \"array\": {\"job_id\": 0, \"task_id\": null}, \"user\": \"them\", \"nodes\": \"n2\","
+                           " \"state\": {\"current\": \"COMPLETED\", \"reason\": \"None\"}},"
+                           "{\"job_id\": 5, \"name\": \"b\", \"array\": {\"job_id\": 0, \"task_id\": null}, \"user\": \"me\", \"nodes\": \"None assigned\","
+                           " \"state\": {\"current\": \"CANCELLED\", \"reason\": \"JobHeldUser\"}, \"time\": {\"submission\": 100, \"start\": null}},"
+                           "{\"job_id\": 9, \"name\": \"t-7+\", \"array\": {\"job_id\": 3, \"task_id\": 1}, \"user\": \"me\", \"nodes\": \"n1\","
+                           " \"state\": {\"current\": \"NODE_FAIL\", \"reason\": \"None\"}, \"time\": {\"submission\": 100, \"start\": 120}},"
+                           "{\"job_id\": 7, \"name\": \"u-7+\", \"array\": {\"job_id\": 7, \"task_id\": null, \"task\": \"0xD\"}, \"user\": \"me\","
+                           " \"state\": {\"current\": \"CANCELLED\", \"reason\": \"None\"}},"
+                           "{\"job_id\": 11, \"name\": \"c\", \"array\": {\"job_id\": 0, \"task_id\": {\"set\": false, \"number\": 0}}, \"user\": \"me\","
+                           " \"nodes\": \"n1\", \"state\": {\"current\": [\"TIMEOUT\"], \"reason\": \"TimeLimit\"}, \"time\": {\"submission\": 100, \"start\": 120}}]}",
+                           &err), 0);
+    assert_int_equal(rows.n, 4);
+    status = status_of("a");
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_int_equal(status.started_ms, 120000);
+    assert_string_equal(status.reason, "Slurm: CANCELLED by root");
+    assert_string_equal(status.scheduler_id, "4");
+    assert_string_equal(status_of("b").reason, "cancelled before it started");
+    status = status_of("t-8");
+    assert_string_equal(status.reason, "Slurm: NODE_FAIL");
+    assert_string_equal(status.scheduler_id, "3_1");
+    assert_true(status.node_lost);
+    assert_string_equal(status_of("c").reason, "Slurm: TIMEOUT (TimeLimit)");
+    assert_null(batch_rows_find(&rows, "theirs", &n));
+}
+
 static void what_is_not_whole_is_no_list(void **state)
 {
     static const struct {
@@ -156,12 +193,15 @@ static void what_is_wrong_is_told_in_slurms_words(void **state)
 
 static void versions_are_found(void **state)
 {
-    assert_int_equal(slurmrestd_version_in("{\"paths\": {\"\\/slurm\\/v0.0.37\\/jobs\": {}, \"\\/slurm\\/v0.0.38\\/jobs\": {}, \"\\/slurm\\/v0.0.36\\/jobs\": {}}}"), 38);
-    assert_int_equal(slurmrestd_version_in("\"/slurm/v0.0.40/jobs/\" \"/slurm/v0.0.99/jobs/\""), 40);
-    assert_int_equal(slurmrestd_version_in("\"/slurmdb/v0.0.38/jobs\" \"v0.0.38_job\" \"/slurm/v0.0.35/jobs\""), 0);
-    assert_int_equal(slurmrestd_version_in("v0.0.38/v0.0.38"), 0);
-    assert_int_equal(slurmrestd_version_in("/v0.0.38"), 0);
-    assert_int_equal(slurmrestd_version_in(""), 0);
+    assert_int_equal(slurmrestd_version_in("{\"paths\": {\"\\/slurm\\/v0.0.37\\/jobs\": {}, \"\\/slurm\\/v0.0.38\\/jobs\": {}, \"\\/slurm\\/v0.0.36\\/jobs\": {}}}", "slurm"), 38);
+    assert_int_equal(slurmrestd_version_in("\"/slurm/v0.0.40/jobs/\" \"/slurm/v0.0.99/jobs/\"", "slurm"), 40);
+    assert_int_equal(slurmrestd_version_in("\"/slurmdb/v0.0.38/jobs\" \"v0.0.38_job\" \"/slurm/v0.0.35/jobs\"", "slurm"), 0);
+    assert_int_equal(slurmrestd_version_in("v0.0.38/v0.0.38", "slurm"), 0);
+    assert_int_equal(slurmrestd_version_in("/v0.0.38", "slurm"), 0);
+    assert_int_equal(slurmrestd_version_in("", "slurm"), 0);
+    assert_true(slurmrestd_has_version("\"/slurm/v0.0.38/jobs\" \"\\/slurmdb\\/v0.0.38\\/jobs\"", "slurmdb", 38));
+    assert_false(slurmrestd_has_version("\"/slurm/v0.0.38/jobs\" \"/slurmdb/v0.0.37/jobs\"", "slurmdb", 38));
+    assert_false(slurmrestd_has_version("\"/slurm/v0.0.38/jobs\"", "slurmdb", 38));
 }
 
 static json_t *document_of_group(const struct batch_group *group, const char *site_extra, int version)
@@ -365,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(jobs_are_read_as_slurm_22_05_tells_them, clear),
         cmocka_unit_test_teardown(jobs_are_read_as_later_ones_tell_them, clear),
+        cmocka_unit_test_teardown(accounts_are_read, clear),
         cmocka_unit_test_teardown(what_is_not_whole_is_no_list, clear),
         cmocka_unit_test(what_is_wrong_is_told_in_slurms_words),
         cmocka_unit_test(versions_are_found),

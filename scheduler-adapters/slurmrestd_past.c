@@ -1,0 +1,67 @@
+/* What became of jobs that the listing lacks: by the accounts, where the server tells them: what sacct prints, over REST. It is asked
+ * by ids, and the names decide, since ids are used again. Only a help, for the reason of an end: a job's own records say what it did. */
+#include "scheduler-adapters/slurmrestd.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+#define NOTHING_FOUND 9003 /* slurmrestd's number for it */
+
+struct past {
+    struct slurmrestd *a;
+    batch_look_cb *cb;
+    void *arg;
+};
+
+static void looked_back(void *arg, const struct batch_rows *rows, const struct error *err)
+{
+    struct past *past = arg;
+
+    if (rows == NULL)
+        slurm_past_unanswered(&past->a->batch, &past->a->silence, err->text);
+    else
+        slurm_past_answered(&past->a->silence);
+    past->cb(past->arg, rows, err);
+    free(past);
+}
+
+static void accounted(void *arg, struct rest_result *result)
+{
+    struct batch_listing *listing = arg;
+    struct slurmrestd *a = slurmrestd_of(batch_listing_adapter(listing));
+    struct slurmrestd_said said = {0};
+    struct error err;
+
+    if (slurmrestd_check(a, result, &err) == 0) {
+        batch_listing_rows(listing)->user = a->user;
+        batch_listing_read(listing, result->body, result->size);
+        return;
+    }
+    if (result->status != 0)
+        slurmrestd_read_said(result, &said);
+    if (said.number == NOTHING_FOUND)
+        batch_listing_none(listing);
+    else
+        batch_listing_fail(listing, &err);
+}
+
+void slurmrestd_past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
+{
+    struct slurmrestd *a = slurmrestd_of(adapter);
+    struct error none = {0};
+    struct past *past;
+    char *list, *path;
+
+    if (!a->has_accounts || uv_now(adapter->host.loop) < a->silence.until) { /* asked by a callback: so is the answer */
+        cb(arg, NULL, &none);
+        return;
+    }
+    past = xcalloc(1, sizeof *past);
+    *past = (struct past){a, cb, arg};
+    list = slurm_past_ids(ids, n, "%2C");
+    path = xasprintf("/jobs?step=%s&skip_steps=true&start_time=uts%lld", list, (long long)slurm_past_from(since));
+    slurmrestd_ask_accounts(a, path, accounted, batch_listing_new(adapter, looked_back, past));
+    free(path);
+    free(list);
+}
