@@ -147,7 +147,7 @@ class Driver:
         # on a slow machine few members may have run, and hardly any of them been hit
         calm = 0
         while calm < CALM_MAX and any(c.killed == 0 or c.runners_killed < 3 for c in chaos):
-            self.live("", self.o.life)
+            self.live("", self.o.life * (1 + calm / 8))  # longer and longer: members must get to run at all
             calm += 1
 
     def last_life(self):
@@ -222,6 +222,7 @@ class Sessions(threading.Thread):
         self.killed = self.stopped = self.runners_killed = 0
         self.offset = 0
         self.running = {}
+        self.kinds = []  # of the next hits: each comes in its turn, in any order, so that few hits are of all kinds
 
     def look(self):
         try:
@@ -255,15 +256,16 @@ class Sessions(threading.Thread):
                 continue
             pid = self.random.choice(live)
             self.running.pop(pid)
-            lot = self.random.random()
-            if lot < 0.4:
+            self.kinds = self.kinds or self.random.sample(["session", "runner", "stop"], 3)
+            kind = self.kinds.pop()
+            if kind == "session":
                 try:
                     os.killpg(pid, signal.SIGKILL)
                     self.killed += 1
                 except OSError:
                     pass
             else:
-                self.hit_runner(pid, lot < 0.75)
+                self.hit_runner(pid, kind == "runner")
 
     def hit_runner(self, member, kill):
         """Kill, or stop for a while, a member's runner, which is its parent."""
