@@ -25,7 +25,7 @@ assert rows[0] == ["FIFO", "2", "80.0", "80.0", "77", "0.38", "6.0", "7.0", "2.0
 assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "0.0 (0.0–0.0)", "1.0", "2.00", "9"], rows[1]
 PY
 small() { # OPTION...
-	timeout $((300 * PATIENCE)) "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --substeps 2 --grid 8 \
+	timeout $((300 * PATIENCE)) "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --substeps 3000 --grid 8 \
 		--capacity 40 --threshold 8 --hidden 8 --validate-every 2 --report-every 1 --validation-members 1 "$@"
 }
 runs() { jq -c "$1" table/runs.jsonl; }
@@ -33,7 +33,8 @@ status_is 0 "a stream in two waves" small --policies reservoir --ranks 1
 status_is 0 "the same offline, on two ranks" small --policies offline --ranks 2
 is "$(runs '[.policy, .ranks, .seed, .unique, .drawn, .duplicates]')" \
 	$'["reservoir",1,3,70,70,0]\n["offline",2,3,70,70,0]' "each took every sample of both waves, once"
-is "$(runs '[.waves[][2]]')" $'[4,3]\n[]' "the waves are of the sizes asked for"
+# A wave is paused once its last member has gone: where that takes longer than a member runs, some of the next go with it, and are told.
+is "$(runs '[.waves | length, (map(.[2]) | add), (. == [] or .[0][2] >= 4)]')" $'[2,7,true]\n[0,null,true]' "the waves are told as they were"
 ok "and the second began after the first had ended, and the gap" \
 	jq -e -s '.[0].waves[1][0] - .[0].waves[0][1] >= 0.2' table/runs.jsonl
 is "$(jq -s '.[1].samples' table/runs.jsonl)" 70 "offline, each sample is learnt once"
