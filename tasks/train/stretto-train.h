@@ -96,8 +96,8 @@ int st_train_batch(struct st_train *t, void *const *fields, double *params, int6
 int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
                           int64_t *member, int64_t *step, int timeout_ms);
 
-/* End a wait in st_train_batch(), and reception with it. Only st_train_done() and st_train_close() make sense after it.
- */
+/* End a wait in st_train_batch(), and reception with it: members that still send hear nothing more, and wait until the daemon,
+ * which learns how the training ended, ends them. Only st_train_done() and st_train_close() make sense after it. */
 void st_train_interrupt(struct st_train *t);
 
 /* A point of a metric series; told to the daemon within a second. A name is 1 to 200 bytes of UTF-8. */

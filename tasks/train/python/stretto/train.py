@@ -199,7 +199,7 @@ class Receiver:
         return result
 
     def interrupt(self):
-        """End a wait for samples, from any thread."""
+        """End a wait for samples, from any thread, and reception with it: members that still send hear nothing more."""
         self._calls.interrupt(self._open_handle())
 
     def done(self):
