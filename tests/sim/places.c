@@ -123,6 +123,18 @@ static int64_t member_jobs(struct sim *sim, int adapter, int64_t but)
     return n;
 }
 
+/* Jobs of members that may wait in the adapter's own queue: one, or for short jobs as many as start in 200 ms (deal.c). */
+static int64_t ahead(struct sim *sim, int adapter)
+{
+    const struct known_adapter *known;
+    int64_t in_time;
+
+    HASH_FIND_STR(sim_engine(sim)->adapters, sim_adapters[adapter], known);
+    in_time = known->run_ms > 0 ? sim_slots(sim, adapter) * INT64_C(200) / known->run_ms : 0;
+
+    return in_time > 1 ? in_time : 1;
+}
+
 /* A job of members has just been made: was there a place, and was it this ensemble's turn? */
 static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values)
 {
@@ -142,7 +154,7 @@ static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values
     max_jobs = sim_max_jobs(sim, to->adapter);
     if (max_jobs > 0 && member_jobs(sim, to->adapter, job) >= max_jobs)
         sim_violate(sim, "a job was made above max_jobs");
-    if (slots > 0 && in_use(all, n, to->adapter) > slots)
+    if (slots > 0 && in_use(all, n, to->adapter) >= slots + ahead(sim, to->adapter))
         sim_violate(sim, "a job was made for which there is no place, and which is not the next");
     if (slots == 0 && max_jobs == 0)
         return;
