@@ -2,6 +2,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "scheduler-adapters/alps.h"
+#include "tasks/proto/exitrec.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #define OVERRUN_MS 15000     /* beyond its grace, before a cancelled job is killed */
-#define RECORDS_TAKE_MS 10000 /* which the runner leaves for them before the end */
 #define REMEMBERED_MS 900000 /* what has ended is told of for so long */
 
 struct ending {
@@ -185,7 +185,7 @@ void alps_let_go(uv_handle_t *handle)
 /* Is enough left of the allocation's time? Once it is not, it never is again: the job is left to the daemon of the next one. */
 static bool has_time(struct adapter *a, struct alps_job *job)
 {
-    if (a->end == 0 || job->least_ms == 0 || time_now_ms() + job->least_ms + job->grace_ms + RECORDS_TAKE_MS <= 1000 * a->end)
+    if (a->end == 0 || job->least_ms == 0 || time_now_ms() + job->least_ms + job->grace_ms + EXITREC_TAKE_MS <= 1000 * a->end)
         return true;
     snprintf(job->reason, sizeof job->reason, "too little is left of the allocation's time");
     if (!a->told_of_end)

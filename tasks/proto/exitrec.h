@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* ms that writing them may take, beyond a task's grace, before a scheduler kills what is left of the job. */
+#define EXITREC_TAKE_MS 10000
+
 enum exitrec_outcome { EXITREC_SUCCEEDED, EXITREC_FAILED, EXITREC_TIMEOUT, EXITREC_CANCELLED };
 
 struct exitrec {

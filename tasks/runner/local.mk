@@ -3,6 +3,7 @@ stretto_run_SOURCES = \
 	tasks/runner/answer.c tasks/runner/answer.h \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
+	tasks/runner/deadline.c tasks/runner/deadline.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
 	tasks/runner/leftovers.c tasks/runner/leftovers.h \
 	tasks/runner/looker.c tasks/runner/looker.h \

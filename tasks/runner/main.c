@@ -7,6 +7,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
+#include "tasks/runner/deadline.h"
 #include "tasks/runner/pilot.h"
 #include "tasks/runner/rank.h"
 #include "tasks/runner/run.h"
@@ -24,8 +25,6 @@
 #include <sys/syscall.h>
 #include <sysexits.h>
 #include <unistd.h>
-
-#define RECORDS_TAKE_MS 10000 /* that exit records may take before the scheduler kills what is left */
 
 struct options {
     const char *jobdir;
@@ -95,52 +94,6 @@ static void log_start(const struct jobdesc *desc)
         log_info("launcher \"mpiexec\" is %s", STRETTO_MPIEXEC[0] ? STRETTO_MPIEXEC : "not there: built without MPI");
 }
 
-/* Unix seconds; 0: it is not there, or none. */
-static int64_t time_in(const char *variable)
-{
-    const char *text = getenv(variable);
-
-    return text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12 ? strtoll(text, NULL, 10) : 0;
-}
-
-/* When whoever schedules the job will end it, as far as it says. */
-static int64_t scheduled_end(void)
-{
-    int64_t told = time_in("STRETTO_JOB_END");
-
-    return told != 0 ? told : time_in("SLURM_JOB_END_TIME");
-}
-
-/* When the time of an allocation that holds many jobs is over for this one, by the monotonic clock. Only for what can make use of
- * that: a task without checkpoints may as well get done in what is left, and if it does not, is lost with the allocation, at no
- * cost. */
-static int64_t allocation_over(const struct jobdesc *desc, int64_t now)
-{
-    int64_t end = time_in("STRETTO_ALLOCATION_END"), latest = 1000 * end - time_now_ms() + now - desc->grace_ms - RECORDS_TAKE_MS;
-
-    return end != 0 && latest > now && (desc->checkpoint.any || desc->kind == JOBDESC_PILOT) ? latest : INT64_MAX;
-}
-
-/* The tasks' time is over at the walltime, or earlier where the scheduler's is over too soon after that for the grace and the
- * exit records; or with that of the pilot in which they were started late. */
-static void set_deadline(struct job *job, int64_t started_ms, int64_t until_ms)
-{
-    int64_t now = time_monotonic_ms(), end = scheduled_end() * 1000 - time_now_ms() + now;
-    int64_t latest = end - job->desc->grace_ms - RECORDS_TAKE_MS;
-
-    job->deadline_ms = job->desc->walltime_ms > 0 ? started_ms + job->desc->walltime_ms : INT64_MAX;
-    job->cut_short = scheduled_end() != 0 && latest > now && latest < job->deadline_ms;
-    if (job->cut_short)
-        job->deadline_ms = latest;
-    if (allocation_over(job->desc, now) < until_ms)
-        until_ms = allocation_over(job->desc, now);
-    job->late = until_ms < job->deadline_ms;
-    if (job->late)
-        job->deadline_ms = until_ms;
-    if (job->deadline_ms < INT64_MAX)
-        job->deadline = (time_now_ms() + job->deadline_ms - now) / 1000;
-}
-
 /* The batch system's list of the job's GPUs, where there are as many for each task; else all see all. */
 static const char *gpus_to_divide(const char *list, size_t ntasks)
 {
@@ -164,7 +117,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
         return EX_IOERR;
     }
     gethostname(job.host, sizeof job.host - 1);
-    set_deadline(&job, started_ms, options->until_ms);
+    deadline_set(&job, started_ms, options->until_ms);
     if (!options->local && desc->ntasks > 1)
         job.gpus = gpus_to_divide(getenv("CUDA_VISIBLE_DEVICES"), desc->ntasks);
     if (desc->ntasks > 1 && cpus_own(&job.cpus))
