@@ -5,12 +5,12 @@ TEST_LIMIT=200
 echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
-# spec COUNT EPOCHS SECONDS [JQ]: COUNT trainings; the parameter is i
+# spec COUNT EPOCHS SECONDS [JQ]: COUNT trainings, which are warned after 15 s, and then have a minute; the parameter is i
 spec() {
 	jq -n --arg epochs "$srcdir/tests/t/epochs.sh" --argjson count "$1" --arg total "$2" --arg seconds "$3" '{name: "t", members: {
 		command: [$epochs, $total, $seconds], parameters: {grid: {i: [range($count)]}}, retries: 0,
-		resources: {walltime: "3s"}, success: {file: "result"},
-		checkpoint: {before: "1500ms", signal: "USR1", grace: "2s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}} | '"${4:-.}" \
+		resources: {walltime: "75s"}, success: {file: "result"},
+		checkpoint: {before: "1m", signal: "USR1", grace: "2s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}} | '"${4:-.}" \
 		>"$T/spec.json"
 }
 member() { api GET "/v1/ensembles/$ID/members/$1" | jq -r "$2"; }
@@ -24,7 +24,7 @@ refused() { # POINTER CODE NAME JQ: the spec is refused there
 }
 
 refused /members/checkpoint/signal spec_impossible_value "an unknown signal is refused" '.members.checkpoint.signal = "KILL"'
-refused /members/checkpoint/before spec_impossible_value "a warning before the start is refused" '.members.checkpoint.before = "3s"'
+refused /members/checkpoint/before spec_impossible_value "a warning before the start is refused" '.members.checkpoint.before = "75s"'
 refused /members/checkpoint/before spec_missing_key "a signal that is never sent is refused" 'del(.members.checkpoint.before)'
 refused /members/resources/walltime spec_missing_key "before an end that never comes, too" 'del(.members.resources)'
 refused /members/checkpoint/glob spec_impossible_value "a glob that leaves the directory is refused" '.members.checkpoint.glob = "../*"'
@@ -32,7 +32,7 @@ refused /members/checkpoint/resume/0 spec_unfilled_placeholder "an unknown place
 refused /members/command/1 spec_unfilled_placeholder "{checkpoint} has no value but in resume" '.members.command[1] = "{checkpoint}"'
 refused /members/checkpoint/often spec_unknown_key "an unknown key is refused" '.members.checkpoint.often = true'
 
-spec 4 8 0.4
+spec 4 5 0.1 '.members.env = {EPOCHS_WAIT: "3"}'
 ID=$(submit "$T/spec.json")
 is "$(ended '"\(.state) \(.members.unfinished) \(.members.failed)"')" "complete 4 0" "members that stop at the warning are unfinished"
 is "$(member 0 '.attempts[0] | "\(.outcome) \(.exit_code)"')" "timeout 0" "their attempts are out of time"
@@ -68,14 +68,15 @@ is "$(ended '"\(.state) \(.members.succeeded + .members.unfinished)"')" "complet
 is "$(member 0 '.attempts[1].resumed')" "$before" "one that was cut in half is not taken, and the one before is"
 like "$(member 1 '.attempts[1].resumed')" '^epoch-' "nor is one that is gone"
 is "$(member 2 '.attempts[1].resumed')" null "with nothing whole it begins at the start"
-for _ in 1 2 3; do again; wait_ensemble "$ID" 60; done
+again
 is "$(ended .members.succeeded)" 4 "all are finished in the end"
 for i in 0 1 2 3; do cat "$(dir $i)"/a*/result; done | sort -n | uniq -c | sort -u -k1,1 | awk '{print $1}' >"$T/each"
 is "$(cat "$T/each")" 4 "their histories are without gap or repeat"
 is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT sum(failures) FROM member WHERE ensemble = $ID")" 0 "and no retry was spent"
 
 # killed at the walltime, while it goes on writing
-spec 1 100 0.4 '.members.env = {EPOCHS_IGNORE: "1"} | .members.checkpoint.resume = ["--restart", "{checkpoint}"]'
+ends_soon='.members.resources.walltime = "8s" | .members.checkpoint.before = "1s"'
+spec 1 100 0.2 '.members.env = {EPOCHS_IGNORE: "1"} | '"$ends_soon"
 ID=$(submit "$T/spec.json")
 is "$(ended .members.unfinished)" 1 "one that is ended at the walltime is unfinished, too"
 like "$(member 0 .reason)" 'ended at the walltime' "as the reason says"
@@ -92,13 +93,13 @@ status_is 3 "and goes from nowhere else" stretto resubmit --from end "$ID.0"
 is "$(api_status POST "/v1/ensembles/$ID/resubmit" '{"from": "end"}')" 422 "from nowhere else"
 
 # no progress
-spec 1 100 9 '.members.retries = 3'
+spec 1 100 9 '.members.retries = 3 | .members.resources.walltime = "2s" | .members.checkpoint.before = "1s"'
 ID=$(submit "$T/spec.json")
 is "$(ended '"\(.members.failed)"') $(member 0 '.attempts | length')" "1 3" "without a checkpoint three attempts are enough"
 like "$(member 0 .reason)" '^stalled: 3 attempts in a row left no checkpoint' "and the reason says so"
 
 # preempted: the runner is told to end
-spec 1 100 0.3 '.members.resources.walltime = "60s"'
+spec 1 1000 0.3 '.members.resources.walltime = "5m" | .members.checkpoint.grace = "1m"'
 ID=$(submit "$T/spec.json")
 wait_for 20 "ls $(dir 0)/checkpoint/epoch-2.ckpt"
 kill -TERM "$(jq .pid "$STATE/run/e$ID"/jobs/*/claim.json)"
@@ -106,17 +107,19 @@ is "$(ended .members.unfinished)" 1 "one whose runner is told to end is warned, 
 is "$(member 0 '.attempts[0] | "\(.outcome) \(.exit_code)"')" "cancelled 0" "it stopped by itself"
 
 # killed with its runner, which leaves no record of its end
-spec 1 100 0.3 '.members.resources.walltime = "60s"'
+spec 1 1000 0.3 '.members.resources.walltime = "5m"'
 ID=$(submit "$T/spec.json")
-wait_for 20 "ls $(dir 0)/checkpoint/epoch-4.ckpt"
+wait_for 20 "ls $(dir 0)/checkpoint/.stretto/*.json"
 kill -KILL "$(jq .pid "$STATE/run/e$ID"/jobs/*/claim.json)"
 is "$(ended .members.unfinished) $(member 0 '.attempts[0].outcome')" "1 lost" "of one that is lost, the daemon finds the checkpoints"
 like "$(member 0 '.checkpoints[-1].path')" '/epoch-[0-9]+.ckpt$' "that were recorded while it ran"
 
 # a writer that hangs
-spec 1 1 1 '.members.checkpoint = {glob: "*.ckpt"} | .members.resources.walltime = "4s" | .members.command = ["sh", "-c",
-	"cd \"$STRETTO_CHECKPOINT_DIR\"; echo 1 >a-1.ckpt; exec 3>a-2.ckpt; echo half >&3; echo 3 >a-3.ckpt; sleep 100"]'
+spec 1 1 1 '.members.checkpoint = {glob: "*.ckpt"} | .members.resources.walltime = "5m" | .members.command = ["sh", "-c",
+	"cd \"$STRETTO_CHECKPOINT_DIR\"; echo 1 >a-1.ckpt; exec 3>a-2.ckpt; echo half >&3; echo 3 >a-3.ckpt; sleep 1000"]'
 ID=$(submit "$T/spec.json")
+wait_for 30 '[ "$(ls "$(dir 0)"/checkpoint/.stretto/*.json | wc -l)" = 2 ]' || bail "what has come to rest is not recorded"
+kill -TERM "$(jq .pid "$STATE/run/e$ID"/jobs/*/claim.json)"
 is "$(ended .members.unfinished)" 1 "one that is ended while it holds a file open"
 is "$(member 0 '[.checkpoints[].path | split("/")[-1]] | join(" ")')" "a-1.ckpt a-3.ckpt" "has whole checkpoints, but not that"
 is "$(cat "$(dir 0)/checkpoint/a-2.ckpt")" half "which is left alone"

@@ -27,10 +27,12 @@ halve_one() {
 	file=$run/members/0/$index/checkpoint/$file
 	[ -f "$file" ] && truncate -s "$(($(stat -c %s "$file") / 2))" "$file" && halved=$((halved + 1))
 }
-# A runner of a job under way: $1 its signal
+under_way() { sql "SELECT name FROM job WHERE ensemble = $ID AND state = 'running' ORDER BY random() LIMIT 1"; }
+# A runner of a job under way, once there is one: $1 its signal
 end_one() {
-	local name pid
-	name=$(sql "SELECT name FROM job WHERE ensemble = $ID AND state = 'running' ORDER BY random() LIMIT 1")
+	local name='' pid
+	# shellcheck disable=SC2016 # for wait_for
+	wait_for 20 'name=$(under_way); [ -n "$name" ] || [ "$(api GET "/v1/ensembles/$ID" | jq -r .state)" = complete ]'
 	pid=$([ -z "$name" ] || jq -r '.pid // empty' "$run/jobs/$name/claim.json" 2>/dev/null)
 	[ -n "$pid" ] && kill "-$1" "$pid" 2>/dev/null && ended=$((ended + 1))
 }

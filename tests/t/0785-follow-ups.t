@@ -79,8 +79,8 @@ is "$(db "SELECT group_concat(kind || ' ' || ensemble) FROM event WHERE kind = '
 
 # --- what was left before a fresh start is not gone on from, in no follow-up either
 # shellcheck disable=SC2016
-spec 1 'echo "$1" >>$STRETTO_CHECKPOINT_DIR/../went-on; test -z "$1" || exec touch result; echo "$STRETTO_TASK" >"$STRETTO_CHECKPOINT_DIR/e$STRETTO_ENSEMBLE-a$STRETTO_ATTEMPT.ckpt"; exec sleep 60' \
-	'.members += {success: {file: "result"}, resources: {walltime: "4s"},
+spec 1 'echo "$1" >>$STRETTO_CHECKPOINT_DIR/../went-on; test -z "$1" || exec touch result; echo "$STRETTO_TASK" >"$STRETTO_CHECKPOINT_DIR/e$STRETTO_ENSEMBLE-a$STRETTO_ATTEMPT.ckpt"' \
+	'.members += {success: {file: "result"}, resources: {walltime: "1m"},
 		checkpoint: {before: "1s", glob: "*.ckpt", keep: 9, resume: ["{checkpoint}"]}} | .members.command += ["sh"]'
 F=$(submit "$T/spec.json")
 wait_ensemble "$F" 40
