@@ -25,7 +25,7 @@ jq 'del(.training)' "$T/spec.json" >"$T/over.json"
 over=$(submit "$T/over.json")
 wait_ensemble "$over" 60 || bail "it does not end"
 # and one that is not over, for the calls that change such a one
-jq 'del(.training) | .members.command = ["sleep", "100"]' "$T/spec.json" >"$T/open.json"
+jq 'del(.training) | .members.command = ["sleep", "10000"]' "$T/spec.json" >"$T/open.json"
 open=$(submit "$T/open.json")
 
 cat >"$T/check.py" <<'X'

@@ -8,6 +8,7 @@ TEST_LIMIT=400
 
 echo '{"heartbeat": "1s"}' >"$T/config.json"
 start_daemon --config "$T/config.json" --listen tcp:127.0.0.1:0
+began=$SECONDS
 URL=$(jq -r '.listeners[].url | select(startswith("http"))' "$STATE/listen.json")
 PORT=${URL##*:}
 admin=$(stretto token create --role admin 2>/dev/null)
@@ -250,7 +251,8 @@ is "$(tcp DELETE /v1/tokens/1 "$operator" -H 'X-HTTP-Method-Override: GET') $(co
 is "$(tcp GET /v1/tokens/1 "$reader" -H 'X-HTTP-Method-Override: DELETE')" 405 "a method is what it is"
 unchanged "nothing has changed"
 refusals=$(grep -c ' refused ' "$DAEMON_LOG")
-ok "the log tells of it, and is not flooded ($refusals lines)" test "$refusals" -ge 3 -a "$refusals" -le 10
+minutes=$(((SECONDS - began) / 60 + 1))
+ok "the log tells of it, and is not flooded ($refusals lines in $minutes minutes)" test "$refusals" -ge 3 -a "$refusals" -le $((10 * minutes))
 ok "with the address" grep -q 'refused 127.0.0.1: ' "$DAEMON_LOG"
 is "$(grep -c -F -e "${admin#stretto_*_}" -e "${operator#stretto_*_}" -e "${reader#stretto_*_}" "$DAEMON_LOG")" 0 "and without a token"
 
@@ -273,7 +275,7 @@ F=$(submit "$T/spec.json")
 stream() { # NAME TOKEN PATH...
 	local name=$1 token=$2
 	shift 2
-	curl -s -N -m 60 -H "Authorization: Bearer $token" -H 'Accept: text/event-stream' "$URL$1" >"$T/$name" 2>/dev/null
+	curl -s -N -m 1000 -H "Authorization: Bearer $token" -H 'Accept: text/event-stream' "$URL$1" >"$T/$name" 2>/dev/null
 	echo $? >"$T/$name.end"
 }
 api POST /v1/tokens '{"role": "reader", "expires": "4s"}' >"$T/short.json"

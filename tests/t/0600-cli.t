@@ -67,7 +67,12 @@ status_is 2 "logs of nothing in particular" stretto logs 1
 
 # --- Ctrl-C, a daemon that is killed meanwhile, cancel
 stretto submit held.json >/dev/null
-timeout --preserve-status -s INT 1 stretto wait 3 >out 2>err
+: >err
+env --default-signal=INT stretto wait 3 >out 2>err & # the shell has it ignored in the background
+waiting=$!
+wait_for 10 'grep -q held err'
+kill -INT $waiting
+wait $waiting
 is $? 130 "Ctrl-C in wait: exit status 130"
 like "$(cat err)" 'stretto wait 3' "and how to come back"
 is "$(stretto status 3 --json | jq -r .state)" running "the work goes on"

@@ -23,6 +23,11 @@ while True:
         print(line, flush=True)
 PY
 
+# all_told WORD: told.out has all that was sent before
+all_told() {
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(sys.argv[1].encode(), sys.argv[2])' "$1" "$T/notify.sock"
+	wait_for 10 "grep -q -x $1 told.out"
+}
 listen() { # NAME: told.out gets what comes
 	rm -f told.out # that of the one before says "bound", too
 	python3 listen.py "$1" "$SOCKET" >told.out 2>&1 &
@@ -55,9 +60,11 @@ is "$(grep ^READY told.out)" "READY=1 HTTP/1.1 200 OK" "once, when HTTP answers"
 ok "the status too" wait_for 10 'grep -q -x "STATUS=1 ensembles and 3 jobs under way" told.out'
 ok "the watchdog is fed" wait_for 10 '[ $(grep -c -x WATCHDOG=1 told.out) -gt 2 ]'
 kill -STOP "$DAEMON_PID"
-sleep 0.2 # what was under way arrives
+wait_for 10 '[ "$(awk "{ print \$3 }" "/proc/$DAEMON_PID/stat")" = T ]'
+all_told stopped
 before=$(grep -c WATCHDOG told.out)
 sleep 1
+all_told later
 is "$(grep -c WATCHDOG told.out)" "$before" "by nobody but the daemon itself"
 kill -CONT "$DAEMON_PID"
 ok "and again once it runs on" wait_for 10 '[ "$(grep -c WATCHDOG told.out)" -gt "$before" ]'
