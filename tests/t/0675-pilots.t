@@ -13,7 +13,7 @@ sql() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 spec() {
 	jq -n --arg script "exec 9>$T/lock.{i}; flock -n 9 || echo {i} >>$T/twice; $2" --argjson count "$1" '{name: "pilots", width: 50,
 		allocation: {walltime: "10m", count: 2, cpus: 2}, members: {command: ["sh", "-c", $script], retries: 0,
-		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "20s"}}} | '"${3:-.}" >spec.json
+		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "5m"}}} | '"${3:-.}" >spec.json
 }
 # runners WHAT: pids of those runners whose command line has WHAT
 runners() {
@@ -130,10 +130,15 @@ touch go
 is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 6" "what a crash took out of the inbox is put there again"
 is "$(sort ran | xargs)" "0 1 2 3 4 5" "and run once"
 
-# --- an allocation that ends by its walltime: what does not fit waits for the next one
-rm -f ran
-spec 12 'sleep 0.5; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.walltime = "5s" | .allocation.cpus = 2 | .members.resources.walltime = "4s"'
+# --- an allocation that ends by its walltime: what does not fit waits for the next one. Of ten minutes and some seconds, members may
+# begin in the seconds; those that do so in the first one's wait until these are over
+rm -f ran go
+spec 12 "$go"'echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.walltime = "608s" | .allocation.cpus = 2 | .members.resources.walltime = "10m"'
 ID=$(submit spec.json)
+ready() { jq -r 'select(.what == "ready").deadline' "$STATE/run/e$ID"/jobs/*/node0/journal.jsonl | head -n 1; }
+ok "an allocation is there" wait_for 20 '[ -n "$(ready)" ]'
+ok "in which nothing can begin any more" wait_for 30 '[ "$(date +%s)" -gt $(($(ready) - 600)) ]'
+touch go
 is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 12" "members that do not fit wait for the next allocation"
 ok "which there was" test "$(jobs_of "$ID" pilot)" -ge 2
 is "$(sort -n ran | uniq -c | awk '$1 > 1' | wc -l)" 0 "none was started that could not end"
@@ -141,12 +146,15 @@ is "$(sql "SELECT count(*) FROM attempt WHERE ensemble = $ID AND outcome <> 'suc
 is "$(sql "SELECT count(*) FROM member WHERE ensemble = $ID AND losses > 0")" 0 "what was not started cost nothing"
 
 # --- pause, resize, cancel, idle
-spec 100 'sleep 0.2' '.allocation.count = 1 | .allocation.cpus = 4 | .allocation.idle = "1s" | .width = 4'
+rm go
+spec 100 "$go"'true' '.allocation.count = 1 | .allocation.cpus = 4 | .allocation.idle = "1s" | .width = 4'
 ID=$(submit spec.json)
 wait_for 20 'running 4'
 api POST "/v1/ensembles/$ID/pause" >/dev/null
+touch go
 ok "an allocation that idles is given back" wait_for 20 '[ -z "$(runners --pilot)" ]'
 is "$(api GET "/v1/ensembles/$ID" | jq .members.running)" 0 "a paused ensemble runs nothing"
+rm go
 api PATCH "/v1/ensembles/$ID" '{"width": 2}' >/dev/null
 api POST "/v1/ensembles/$ID/resume" >/dev/null
 ok "another one is asked for when there is something to do" wait_for 20 'running 2'

@@ -18,13 +18,13 @@ sql() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 spec() { # COUNT SCRIPT JQ
 	jq -n --arg script "exec 9>$T/lock.{i}; flock -n 9 || echo {i} >>$T/twice; $2" --argjson count "$1" '{name: "pilots", adapter: "slurm",
 		width: 50, allocation: {nodes: 2, walltime: "20m", count: 1}, members: {command: ["sh", "-c", $script], retries: 0,
-		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "1m", queue: "main"}}} | '"${3:-.}" >spec.json
+		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "10m", queue: "main"}}} | '"${3:-.}" >spec.json
 }
 ended() { wait_ensemble "$ID" "${2:-60}"; jq -r "$1" ensemble.json; }
 nothing_left() { wait_for 30 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'; }
 
-# --- 200 members on two nodes
-spec 200 'echo $SLURMD_NODENAME >>'"$T"'/ran; exit 0'
+# --- 200 members on two nodes: the first wait until there are some on both
+spec 200 'echo $SLURMD_NODENAME >>'"$T"'/ran; until [ "$(sort -u '"$T"'/ran | wc -l)" = 2 ]; do sleep 0.1; done'
 ID=$(submit spec.json)
 is "$(ended '"\(.state) \(.members.succeeded)"' 90)" "complete 200" "200 members run in one allocation"
 is "$(sort ran | uniq -c | wc -l) $(wc -l <ran)" "2 200" "on both of its nodes, each once"

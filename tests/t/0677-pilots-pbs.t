@@ -12,13 +12,14 @@ sql() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 spec() { # COUNT SCRIPT JQ
 	jq -n --arg script "exec 9>$T/lock.{i}; flock -n 9 || echo {i} >>$T/twice; $2" --argjson count "$1" '{name: "pilots", adapter: "pbs",
 		width: 50, allocation: {nodes: 2, walltime: "20m", count: 1, cpus: 4}, members: {command: ["sh", "-c", $script], retries: 0,
-		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "1m", queue: "main"}}} | '"${3:-.}" >spec.json
+		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "10m", queue: "main"}}} | '"${3:-.}" >spec.json
 	rm -f ran
 }
 ended() { wait_ensemble "$ID" 90; jq -r "$1" ensemble.json; }
 nothing_left() { wait_for 30 '! pbs_jobs | grep -v " [FC]$"'; }
 two_nodes() {
-	spec 60 'echo $PBS_NODENUM $MARK >>'"$T"'/ran; sleep 0.1'
+	# the first wait until there are some on both
+	spec 60 'echo $PBS_NODENUM $MARK >>'"$T"'/ran; until [ "$(sort -u '"$T"'/ran | wc -l)" = 2 ]; do sleep 0.1; done'
 	ID=$(submit spec.json)
 	is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 60" "$kind: 60 members run in one allocation"
 	is "$(sort ran | sed 's/^[0-9]* //' | uniq -c | xargs)" "60 of jobs" "$kind: each with the environment that jobs have"

@@ -39,7 +39,7 @@ ok "which is over with the ensemble" wait_for 20 '[ "$(api GET "/v1/ensembles/$I
 
 # --- with a walltime: what is left of it is used, and that it was less is not held against a member
 spec 2 "if [ {index} = 0 ]; then sleep 1; elif [ \$STRETTO_ATTEMPT = 1 ]; then echo \$STRETTO_DEADLINE >$T/deadline; sleep 100; fi; echo {index} >>$T/ran" \
-	'.pack = 1 | .width = 1 | .members.resources.walltime = "12s" | .members.checkpoint = {before: "1s", grace: "1s", attempts: 1}'
+	'.pack = 1 | .width = 1 | .members.resources.walltime = "25s" | .members.checkpoint = {before: "1s", grace: "1s", attempts: 1}'
 ID=$(submit spec.json)
 is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 2" "one that was started late has another try"
 like "$(api GET "/v1/ensembles/$ID/members/1" | jq -r '.attempts[0] | "\(.outcome) \(.reason)"')" "^timeout ended with what was left of its allocation's time" \

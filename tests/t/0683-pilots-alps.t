@@ -19,7 +19,7 @@ apruns() { grep -c '^aprun ' alps/counts; }
 spec() { # COUNT SCRIPT JQ
 	jq -n --arg script "exec 9>$T/lock.{i}; flock -n 9 || echo {i} >>$T/twice; $2" --argjson count "$1" '{name: "pilots", adapter: "alps",
 		width: 50, allocation: {nodes: 3, walltime: "20m"}, members: {command: ["sh", "-c", $script], retries: 0,
-		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "1m"}}} | '"${3:-.}" >spec.json
+		parameters: {grid: {i: [range($count)]}}, resources: {walltime: "10m"}}} | '"${3:-.}" >spec.json
 	rm -f ran
 }
 ended() { wait_ensemble "$ID" 60; jq -r "$1" ensemble.json; }
