@@ -32,7 +32,7 @@ struct run {
     uv_pipe_t in_pipe; /* used only where there is something to be read */
     uv_write_t in_write;
     int open; /* handles, the timer not counted */
-    bool started, terminated;
+    bool started, late, terminated;
     struct command_result result;
 };
 
@@ -186,9 +186,16 @@ static void terminate(struct run *r, enum command_end why)
     r->terminated = true;
 }
 
+/* Where this process was held up, timers ring before it has looked at what has come meanwhile: it looks first. */
 static void limit_reached(uv_timer_t *timer)
 {
-    terminate(timer->data, COMMAND_OUT_OF_TIME);
+    struct run *r = timer->data;
+
+    if (!r->late)
+        uv_timer_start(timer, limit_reached, 1, 0);
+    else
+        terminate(r, COMMAND_OUT_OF_TIME);
+    r->late = true;
 }
 
 static void make_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)

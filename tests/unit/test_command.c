@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const no_env[] = {"PATH=/usr/bin:/bin", NULL};
@@ -120,9 +121,10 @@ static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **s
     char *end;
     pid_t pid;
 
-    run("sleep 100 & echo $!; wait", 200, no_env, &polite);
-    run("trap '' TERM; sleep 100 & echo $!; while :; do sleep 1; done", 200, no_env, &stubborn);
-    run("sleep 100 & echo $!; exit 0", 200, no_env, &orphan); /* that holds the pipe */
+    /* long enough for each to tell what it has started, wherever it runs */
+    run("sleep 1000 & echo $!; wait", 10000, no_env, &polite);
+    run("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1; done", 10000, no_env, &stubborn);
+    run("sleep 1000 & echo $!; exit 0", 10000, no_env, &orphan); /* that holds the pipe */
     until(&polite);
     assert_int_equal(polite.end, COMMAND_OUT_OF_TIME);
     until(&orphan);
@@ -140,6 +142,22 @@ static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **s
             usleep(1000);
         assert_int_equal(errno, ESRCH);
     }
+}
+
+/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. */
+static void one_that_ended_in_time_is_not_late_since_the_loop_was(void **state)
+{
+    static struct answer a;
+    siginfo_t ended;
+
+    run("sleep 0.2; echo out; exit 3", 500, no_env, &a);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT); /* and is left for the loop */
+    usleep(600000);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_EXITED);
+    assert_int_equal(a.status, 3);
+    assert_string_equal(a.out, "out\n");
 }
 
 static void what_cannot_start_is_told(void **state)
@@ -257,6 +275,7 @@ int main(void)
         CASE(output_and_status_are_told),
         CASE(long_output_is_whole_and_longer_is_refused),
         CASE(a_command_that_takes_too_long_is_ended_with_what_it_started),
+        CASE(one_that_ended_in_time_is_not_late_since_the_loop_was),
         CASE(what_cannot_start_is_told),
         CASE(somebody_else_may_kill_it),
         CASE(it_sees_no_environment_but_its_own),
