@@ -9,8 +9,8 @@ slurm_config
 start_daemon --config config.json
 # each ends when all three run
 jq -n --arg t "$T" '{name: "s", adapter: "slurm", pack: 3, width: 3, members: {parameters: {grid: {x: [0, 1, 2]}}, retries: 0,
-	command: ["sh", "-c", "touch \($t)/ran.{x}.$SLURM_STEP_ID; for i in $(seq 200); do set -- \($t)/ran.*; [ $# -lt 3 ] || exit 0; sleep 0.1; done; exit 1"],
-	resources: {walltime: "1m", launcher: "srun"}}}' >spec.json
+	command: ["sh", "-c", "touch \($t)/ran.{x}.$SLURM_STEP_ID; while :; do set -- \($t)/ran.*; [ $# -lt 3 ] || exit 0; sleep 0.1; done"],
+	resources: {walltime: "5m", launcher: "srun"}}}' >spec.json
 id=$(submit spec.json)
 ok "three members share a job" wait_ensemble "$id" 90
 is "$(jq -c '[.state, .members.succeeded]' ensemble.json)" '["complete",3]' "and run at the same time"

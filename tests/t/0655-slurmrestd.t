@@ -155,6 +155,7 @@ is "$(squeue -h -j "$surplus" -o %T) $(grep -c "DELETE .*/job/$surplus" requests
 scancel "$surplus"
 rm "$HOME/hold"
 succeeded "$id" 2 "a troubled server"
+better "in the end"
 is "$(grep -c "adapter slurmrestd does not answer" "$DAEMON_LOG")" "$(grep -c "adapter slurmrestd answers again" "$DAEMON_LOG")" "each time, one line in the log tells of it"
 
 # --- it comes back in another version; v0.0.36 by hand, with STRETTO_SLURM_LONG=1

@@ -55,7 +55,7 @@ kill_daemon
 scancel "$(slurm_jobs | awk '$3 == "PENDING" { print $2 }')"
 slurm kill-node n2
 scontrol update nodename=n2 state=down reason=test
-ok "one is lost with its node" wait_for 30 'slurm_jobs | grep -q " NODE_FAIL$"' # before its end is told by what is left of it there
+ok "one is lost with its node" wait_for 30 'slurm_jobs | grep -q " NODE_FAIL$" || accounts | grep -q "|NODE_FAIL$"' # before its end is told by what is left of it there
 kill_work
 forgotten "Slurm forgets them"
 ok "the accounts have them" wait_for 30 '[ "$(accounts | cut -d"|" -f3 | sort | xargs)" = "CANCELLED FAILED NODE_FAIL" ]'
