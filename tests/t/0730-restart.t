@@ -16,7 +16,7 @@ mkfifo "$T/go"
 jq -n --arg script "echo started >>$T/starts; read x <>$T/go" '{name: "r", width: 5, members: {command: ["sh", "-c", $script],
 	parameters: {grid: {i: [range(5)]}}, retries: 0}}' >"$T/spec.json"
 ID=$(submit "$T/spec.json")
-wait_for 20 '[ "$(running)" = 2 ]' || bail "nothing runs"
+wait_for 20 '[ "$(running)" = 2 ] && [ "$(wc -l <"$T/starts")" = 2 ]' || bail "nothing runs"
 stop_daemon
 is "$DAEMON_STATUS" 0 "SIGTERM ends the daemon with status 0"
 is "$(wc -l <"$T/starts")" 2 "its jobs go on"

@@ -84,15 +84,25 @@ ok "what a killed backup left is removed" test ! -e "$STATE/backup-tmp.abcdef"
 ok "the new one ends, too" wait_ensemble 4 60
 
 
-# A daemon that is told to end does not finish a backup first: of a large database, which takes seconds.
+# A daemon that is told to end does not finish a backup first: of a large database, which takes seconds. It is stopped when it has
+# written some of it, so that it is told in the middle, however late.
 stop_daemon
 sqlite3 "$STATE/stretto.db" "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
 	i < 3000000) SELECT i, 'what takes its time to be copied' AS text FROM n"
-start_daemon
+. "$srcdir/tests/t/kills.sh"
+KILLER_strettod=pwrite64:1000:before:late KILLER_SIGNAL=19 KILLER_LOG=$T/stopped LD_PRELOAD=$killer \
+	"$builddir/strettod" --state-dir "$STATE" </dev/null >>"$DAEMON_LOG" 2>&1 &
+DAEMON_PID=$!
+wait_for 30 is_ready || bail "the daemon does not start"
 api GET /v1/backup >/dev/null 2>&1 &
 client=$!
-wait_for 20 '[ -n "$(find "$STATE" -name "backup-tmp*" -size +1M)" ]' || bail "no backup is made"
-stop_daemon
+wait_for 20 '[ "$(awk "{ print \$3 }" "/proc/$DAEMON_PID/stat")" = T ]' || bail "no backup is made"
+ok "a backup has begun" test -n "$(find "$STATE" -name 'backup-tmp*' -size +1M)"
+kill -TERM "$DAEMON_PID"
+kill -CONT "$DAEMON_PID"
+DAEMON_STATUS=0
+wait "$DAEMON_PID" || DAEMON_STATUS=$?
+DAEMON_PID=
 is "$DAEMON_STATUS" 0 "told to end while it makes a backup, the daemon ends"
 wait $client
 is "$(grep -c 'GET /v1/backup: the daemon ends: the backup is abandoned' "$DAEMON_LOG")" 1 "without finishing it"
