@@ -110,6 +110,11 @@ static int window_is_full(void *arg)
     return job->sent >= 8 + 31;
 }
 
+static int has_waited(void *arg)
+{
+    return fixture_stats(arg).room_wait_seconds > 0.2;
+}
+
 static void a_trainer_that_stops_reading_stops_the_member(void **state)
 {
     enum { STEPS = 200, CAPACITY = 8, WINDOW = 31 }; /* 32 MiB of frames a little above 1 MiB */
@@ -122,8 +127,8 @@ static void a_trainer_that_stops_reading_stops_the_member(void **state)
     t = fixture_rank(0);
     start(&job, &fx, 0, 1, STEPS);
     assert_true(fixture_wait(window_is_full, &job, 20000));
+    assert_true(fixture_wait(has_waited, t, 20000));
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* in which it must not get any further */
-    assert_true(fixture_stats(t).room_wait_seconds > 0.2); /* and which is told */
     assert_in_range(job.sent, CAPACITY + WINDOW, CAPACITY + WINDOW);
     assert_int_equal(fixture_stats(t).population, CAPACITY);
     assert_int_equal(fixture_stats(t).unseen, CAPACITY);
@@ -367,7 +372,8 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
 
 static void *interrupt_soon(void *arg)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    while (fixture_stats(arg).sample_wait_seconds <= 0.01)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     st_train_interrupt(arg);
     return NULL;
 }
