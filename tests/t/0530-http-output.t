@@ -60,7 +60,7 @@ is "$(get 3/stdout -H 'Range: bytes=0-')" 416 "has no ranges"
 peak() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON_PID/status"; }
 before=$(peak)
 truncate -s 1G "$dir/3/a1/stdout"
-is "$(curl -s -m 100 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code} %{size_download}' "$base/3/stdout")" \
+is "$(curl -s -m 600 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code} %{size_download}' "$base/3/stdout")" \
 	"200 1073741824" "1 GiB"
 ok "in bounded memory ($before to $(peak) kB)" test $(($(peak) - before)) -lt 100000
 

@@ -20,7 +20,7 @@ start_held() {
 post() {
 	touch "$T/next"
 	(
-		curl -s -m 60 --unix-socket "$SOCKET" -H 'Content-Type: application/json' -H "Idempotency-Key: $1" \
+		curl -s -m 600 --unix-socket "$SOCKET" -H 'Content-Type: application/json' -H "Idempotency-Key: $1" \
 			-d "$spec" -o "$T/$1.body" -w '%{http_code}' http://stretto/v1/ensembles >"$T/$1.status"
 		echo "answered" >>"$T/$1"
 	) &
@@ -48,7 +48,7 @@ is "$(api GET '/v1/events?ensemble=2' | jq '.events | length')" 0 "nor told as a
 is "$(api GET /metrics | sed -n 's/^stretto_ensembles{state="running"} //p')" 1 "nor counted"
 # those who find it changed: one who tries again, one who finds nothing left to do, and one whose backup has it
 late() { # NAME OPTION...
-	curl -s -m 60 --unix-socket "$SOCKET" -o "$T/$1.body" -w '%{http_code}' "${@:2}" >"$T/$1.status"
+	curl -s -m 600 --unix-socket "$SOCKET" -o "$T/$1.body" -w '%{http_code}' "${@:2}" >"$T/$1.status"
 	echo answered >"$T/$1"
 }
 admitted() { api GET /metrics | sed -n 's/^stretto_connections{state="admitted"} //p'; }

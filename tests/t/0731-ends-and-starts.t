@@ -35,7 +35,8 @@ for i in 1 2 3 4; do
 	strettod --state-dir "$STATE" --config "$T/config.json" </dev/null 2>"$T/log.$i" &
 	pids+=($!)
 done
-wait_for 30 '[ "$(cat "$T"/log.? | grep -c "another strettod")" = 3 ] && is_ready' || diag "$(cat "$T"/log.?)"
+alive() { for pid in "${pids[@]}"; do ! kill -0 "$pid" || echo "$pid"; done; }
+wait_for 30 '[ "$(cat "$T"/log.? | grep -c "another strettod")" = 3 ] && [ "$(alive | wc -l)" = 1 ] && is_ready' || diag "$(cat "$T"/log.?)"
 left=() statuses=
 for pid in "${pids[@]}"; do
 	if kill -0 "$pid" 2>/dev/null; then left+=("$pid"); else wait "$pid" || statuses="$statuses $?"; fi

@@ -73,7 +73,7 @@ awk 'BEGIN { print "i,sq,label"; for (i = 0; i < 100000; i++) printf "%d,%.1f,\"
 spec "$T/many.csv" 'while [ ! -e '"$T"'/go ]; do sleep 0.1; done; echo {i} {sq} {label}' '.width = 2'
 cp "$T/spec.json" "$T/many.json"
 keyed() {
-	curl -s -m 60 --unix-socket "$SOCKET" -H 'Content-Type: application/json' -H 'Idempotency-Key: many' \
+	curl -s -m 300 --unix-socket "$SOCKET" -H 'Content-Type: application/json' -H 'Idempotency-Key: many' \
 		--data-binary @"$T/many.json" http://stretto/v1/ensembles
 }
 (keyed >"$T/one.json") &
