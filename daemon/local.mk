@@ -6,6 +6,7 @@ libdaemon_la_SOURCES = \
 	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c \
 	daemon/engine/alarm.c \
+	daemon/engine/cancel.c \
 	daemon/engine/chores.c \
 	daemon/engine/collect.c \
 	daemon/engine/deal.c \

@@ -162,7 +162,8 @@ struct adapter_ops {
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
     /* End the job with its whole process tree: SIGTERM, grace, SIGKILL; of a queued one nothing ever starts. Of a name
-     * that was submitted more than once, all jobs. Ending a job that is gone is ADAPTER_OK. Poll tells when it has ended. */
+     * that was submitted more than once, all jobs. Ending a job that is gone is ADAPTER_OK. Poll tells when it has ended; where
+     * it still tells, a minute beyond the grace, that it has not, the order is given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
     /* Take one job out of the queue, by name and id: one that was told of, there or in an answer. It never starts; one that has begun

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define OVERRUN_MS 15000
 #define KILL_AGAIN_MS 60000 /* batch systems themselves wait for some seconds between their TERM and their KILL */
@@ -29,8 +30,12 @@ static void set_timer(struct adapter *a)
 
 void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
 {
-    struct batch_overdue *overdue = xcalloc(1, sizeof *overdue);
+    struct batch_overdue *overdue;
 
+    for (overdue = a->overdue; overdue != NULL; overdue = overdue->next)
+        if (strcmp(overdue->name, name) == 0)
+            return; /* it was cancelled before */
+    overdue = xcalloc(1, sizeof *overdue);
     snprintf(overdue->name, sizeof overdue->name, "%s", name);
     overdue->due = uv_now(a->host.loop) + (uint64_t)(grace_ms + a->overrun_ms);
     overdue->next = a->overdue;

@@ -103,7 +103,7 @@ check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
 	tests/sim/family.c tests/sim/flights.c tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
 	tests/sim/pilots.h tests/sim/places.c tests/sim/runners.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
-	tests/sim/watch.c tests/sim/watch_pilots.c
+	tests/sim/watch.c tests/sim/watch_pilots.c tests/sim/watch_trainings.c
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
@@ -126,6 +126,11 @@ unit_tests += tests/unit/test_engine_turns
 tests_unit_test_engine_turns_SOURCES = tests/unit/test_engine_turns.c tests/unit/unit.h
 tests_unit_test_engine_turns_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_turns_LDADD = $(sim_libs)
+
+unit_tests += tests/unit/test_engine_lost
+tests_unit_test_engine_lost_SOURCES = tests/unit/test_engine_lost.c tests/unit/unit.h
+tests_unit_test_engine_lost_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_lost_LDADD = $(sim_libs)
 
 check_PROGRAMS += tests/bench/engine-million
 tests_bench_engine_million_SOURCES = tests/bench/engine_million.c

@@ -82,7 +82,8 @@ struct training {
     struct live_job *job;  /* NULL when none is under way */
     bool reading;          /* the ranks' files are being read */
     bool again;            /* and must be read once more */
-    bool job_over;         /* conclude after a last reading */
+    bool job_over;         /* its job is, but for a last reading, */
+    bool read;             /* which is done */
     bool ranks_succeeded;  /* every rank's exit record says so */
     enum attempt_outcome failed_as; /* of the rank that failed first; ATTEMPT_OPEN: none, as far as is known */
     char failure[512];     /* why not: of the rank that failed first, */
@@ -158,6 +159,8 @@ struct live_job {
     bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
     int64_t told_in;            /* the last answer of its adapter that was about it */
     bool cancel_sent;
+    int cancels;                /* how often */
+    int64_t cancel_again_ms;    /* where the scheduler has it still by then */
     int doubts;                 /* submissions of it in a row that were not answered */
     bool told_queued;           /* the scheduler last said that it waits */
     char *waits_for;            /* … and for what; NULL: it did not say, or does not wait. Not in the row */
@@ -329,7 +332,6 @@ void job_file(struct engine *engine, struct live_job *job); /* onto the list of 
 void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);
 void job_start_committed(struct engine *engine, struct live_job *job); /* once this turn, its intent in it, is on disk */
 void job_start(struct engine *engine, struct live_job *job);
-void job_cancel(struct engine *engine, struct live_job *job);
 /* The job that its business was about, which is over; NULL where it is not there any more. Frees the ticket. */
 struct live_job *job_answered(void *ticket, struct engine **engine);
 void job_advance(struct engine *engine, struct live_job *job);
@@ -349,6 +351,12 @@ void job_saved(struct engine *engine, struct live_job *job); /* its row was writ
 void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
 void save_all(struct engine *engine, int64_t due_ms); /* that were to be saved by then */
 void save_due(struct engine *engine, struct alarm *alarm);
+
+/* cancel.c */
+void job_cancel(struct engine *engine, struct live_job *job); /* it is to end, as soon as that is on disk */
+void job_send_cancel(struct engine *engine, struct live_job *job);
+/* Its scheduler has just said that it has the job: is the order to cancel it to be given again? */
+bool job_cancel_was_lost(struct engine *engine, struct live_job *job);
 
 /* waiting.c */
 void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */
@@ -414,7 +422,11 @@ void training_free(struct engine *engine, struct training *training);
 void training_start(struct engine *engine, struct live_ensemble *ens);
 void training_look(struct engine *engine, struct live_ensemble *ens);
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
-void training_job_over(struct engine *engine, struct live_ensemble *ens);
+/* Its job is over: has all been read that its ranks wrote, if they ran? If not yet, job_end() is called again. So the job is under
+ * way until the turn that concludes its training: a daemon that dies before finds it, and how its ranks ended, once more. */
+bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran);
+/* … and now the job has ended. */
+void training_conclude(struct engine *engine, struct live_ensemble *ens);
 void training_members_over(struct engine *engine, struct live_ensemble *ens);
 
 #endif

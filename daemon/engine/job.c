@@ -134,16 +134,17 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     if (!job->over)
         text_copy(job->row.reason, sizeof job->row.reason, reason);
     job->over = true;
-    if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job))
+    if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job) ||
+        (job->row.kind == JOB_TRAINING && !training_is_read(engine, ens, job->maybe_submitted && !job->sealed)))
         return;
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
     store_job_update(engine->store, &job->row, &err);
     if (job->pilot != NULL)
         pilot_tell_end(engine, job);
-    if (job->row.kind == JOB_TRAINING && ens->training != NULL) {
+    if (job->row.kind == JOB_TRAINING) {
         ens->training->job = NULL;
-        training_job_over(engine, ens);
+        training_conclude(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
     if (job->row.kind != JOB_PILOT && !job->sealed) /* one that is sealed has not run, whatever its scheduler said */
@@ -322,59 +323,6 @@ void job_start_committed(struct engine *engine, struct live_job *job)
     turn_after_commit(engine->turn, intent_committed, ticket_new(engine, job->row.id));
 }
 
-static void cancel_answered(void *arg, enum adapter_answer answer, const struct error *why)
-{
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
-
-    if (job == NULL || answer == ADAPTER_OK)
-        return;
-    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it could not be cancelled: %s", job->row.name,
-                why->text);
-    job->cancel_sent = false;
-    job_retry_in(engine, job, POLL_MS);
-}
-
-static void send_cancel(struct engine *engine, struct live_job *job)
-{
-    char *dir = engine_job_dir(engine, job);
-    struct adapter_job ajob;
-
-    plan_adapter_job(job, dir, &ajob);
-    job->cancel_sent = true;
-    if (job_is_inside(job)) {
-        pilot_order_cancel(engine, job);
-        free(dir);
-        return;
-    }
-    job->adapter->ops->cancel(job->adapter->adapter, &ajob, cancel_answered, ticket_new(engine, job->row.id));
-    free(dir);
-}
-
-static void cancel_committed(void *arg, const struct error *failed)
-{
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
-
-    if (job != NULL) {
-        job_advance(engine, job);
-        engine_settle(engine);
-    }
-}
-
-void job_cancel(struct engine *engine, struct live_job *job)
-{
-    struct error err;
-
-    if (job->row.cancel)
-        return;
-    job->row.cancel = true;
-    store_job_update(engine->store, &job->row, &err);
-    turn_after_commit(engine->turn, cancel_committed, ticket_new(engine, job->row.id));
-}
-
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host)
 {
     if (job->started || job->row.state == JOB_ENDED)
@@ -414,7 +362,7 @@ void job_advance(struct engine *engine, struct live_job *job)
         return;
     }
     if (job->row.cancel && !job->cancel_sent && !job->gone)
-        send_cancel(engine, job);
+        job_send_cancel(engine, job);
     if (job->look || job->gone)
         job_collect(engine, job);
 }

@@ -1,5 +1,6 @@
 /* Building the engine's memory from the store, and freeing it. */
 #include "daemon/engine/pilot.h"
+#include "daemon/engine/renew.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -91,6 +92,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
             free(ens);
             return NULL;
         }
+        renew_wait(engine, ens);
     }
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
     if (row->root != 0 && row->next_index < row->count)
@@ -240,7 +242,8 @@ static void resume_cancels(struct engine *engine)
             ens->to_cancel = ens->jobs;
 }
 
-/* A training whose job had ended, but that was not concluded when the daemon died. */
+/* A training whose job had ended, but that was not concluded when the daemon died: one that was older than this, and wrote the two
+ * in turns of their own. */
 static void resume_conclusions(struct engine *engine)
 {
     struct live_ensemble *ens, *next;
@@ -250,7 +253,7 @@ static void resume_conclusions(struct engine *engine)
             continue;
         if (ens->training->row.state == TRAINING_SUBMITTED || ens->training->row.state == TRAINING_RUNNING) {
             ens->training->ranks_succeeded = true; /* the done records decide */
-            training_job_over(engine, ens);
+            training_is_read(engine, ens, true);
         }
     }
 }

@@ -72,7 +72,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         break;
     }
     job_file(engine, job);
-    if (found || job->gone || job->look)
+    if (found || job->gone || job->look || job_cancel_was_lost(engine, job))
         job_advance(engine, job);
 }
 

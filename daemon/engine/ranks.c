@@ -75,8 +75,7 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     engine_touch(engine, ens);
 }
 
-/* All that the ranks will ever write has been read, and their job is over. */
-static void conclude(struct engine *engine, struct live_ensemble *ens)
+void training_conclude(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
     int64_t tally[MEMBER_STATE_COUNT];
@@ -97,7 +96,7 @@ static void conclude(struct engine *engine, struct live_ensemble *ens)
         snprintf(reason, sizeof reason, "%s", "a rank exited without saying that it was done: no done record");
     else if (!dispatch_all_final(tally))
         snprintf(reason, sizeof reason, "it ended before its members had");
-    if (reason[0] != '\0' && (!training->ranks_succeeded || !sum.done) && renew_may(ens)) {
+    if (reason[0] != '\0' && (!training->ranks_succeeded || !sum.done) && renew_may(ens, sum.ready)) {
         renew_training(engine, ens, reason);
         return;
     }
@@ -142,6 +141,16 @@ struct tailing {
 
 static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank);
 
+/* All that the ranks will ever write. */
+static void all_read(struct engine *engine, struct live_ensemble *ens)
+{
+    ens->training->read = true;
+    if (ens->training->job != NULL)
+        job_end(engine, ens->training->job, "");
+    else
+        training_conclude(engine, ens);
+}
+
 static void tailed(void *arg, const char *text, size_t size, const struct error *failed)
 {
     struct tailing *tailing = arg;
@@ -180,7 +189,7 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
         if (training->again)
             training_look(engine, ens);
         else if (training->job_over)
-            conclude(engine, ens);
+            all_read(engine, ens);
         return;
     }
     tailing = xcalloc(1, sizeof *tailing);

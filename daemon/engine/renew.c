@@ -9,10 +9,10 @@ static bool has_former(const struct live_ensemble *ens)
     return ens->training != NULL && ens->training->row.generation > 1;
 }
 
-bool renew_may(const struct live_ensemble *ens)
+bool renew_may(const struct live_ensemble *ens, bool reached)
 {
     const struct training *training = ens->training;
-    bool ran = training->row.state == TRAINING_RUNNING || has_former(ens);
+    bool ran = reached || has_former(ens);
 
     return ens->row.state != ENSEMBLE_CANCELLED && training->row.generation <= ens->spec->training_retries &&
            (ran || training->failed_as == ATTEMPT_LOST) && training->failed_as != ATTEMPT_TIMEOUT;
@@ -42,8 +42,8 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     row->generation++;
     row->state = TRAINING_PENDING;
     row->started_ms = 0;
-    training->not_before_ms = engine_now(engine) + engine_backoff(row->generation - 1);
-    training->job_over = false;
+    row->ended_ms = engine_now(engine);
+    training->job_over = training->read = false;
     training->failed_as = ATTEMPT_OPEN;
     training->ranks_succeeded = true;
     training->failed_ms = 0;
@@ -53,9 +53,19 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
         return;
     }
     alarm_set(engine, &training->reception_retry, INT64_MAX);
-    alarm_set(engine, &training->look, training->not_before_ms);
+    renew_wait(engine, ens);
     ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
+}
+
+void renew_wait(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+
+    if (!has_former(ens) || training->row.state != TRAINING_PENDING)
+        return;
+    training->not_before_ms = training->row.ended_ms + engine_backoff(training->row.generation - 1);
+    alarm_set(engine, &training->look, training->not_before_ms);
 }
 
 bool renew_is_stale(const struct live_job *job)

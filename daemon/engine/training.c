@@ -52,6 +52,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
 
     memcpy(row.adapter, training->row.adapter, sizeof row.adapter);
     training->row.state = TRAINING_SUBMITTED;
+    training->row.ended_ms = 0;
     if (store_job_insert(engine->store, &row, &err) < 0 ||
         store_training_update(engine->store, &training->row, &err) < 0)
         return;
@@ -89,10 +90,17 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
     training->ranks_succeeded = false;
 }
 
-void training_job_over(struct engine *engine, struct live_ensemble *ens)
+bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran)
 {
-    ens->training->job_over = true; /* concluded once the last that the ranks wrote has been read */
-    training_look(engine, ens);
+    struct training *training = ens->training;
+
+    if (!training->job_over) {
+        training->job_over = true;
+        training->read = !ran && !training->reading;
+        if (!training->read)
+            training_look(engine, ens);
+    }
+    return training->read;
 }
 
 /* That no more members come, on its way to one generation of the ranks. */

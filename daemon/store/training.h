@@ -17,7 +17,8 @@ struct training_row {
     enum training_state state;
     char adapter[64], reason[512];
     int64_t ranks, generation;
-    int64_t created_ms, started_ms, ended_ms;
+    int64_t created_ms, started_ms;
+    int64_t ended_ms; /* of one that is pending once more: when its last generation did */
 };
 
 /* Counters of a rank, or summed over the ranks of a training's generation. */

@@ -73,7 +73,7 @@ static void inner_over(struct inner *inner, int status)
     struct node *node = inner->node;
     struct cluster *c = node->flight->cluster;
     json_t *line = json_pack("{s:s, s:i}", "job", inner->name, "status", status);
-    bool handed = status == 0 && !sim_chance(c->sim, 150);
+    bool handed = status == 0 && !sim_chance(c->sim, sim_faults_of(c->sim)->records_lost / 2);
 
     inner->state = INNER_ENDED;
     node->cpus_used -= inner->cpus;

@@ -154,6 +154,16 @@ static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
     return false;
 }
 
+/* NULL: it goes on. */
+static const char *rank_outcome(struct cluster *c, struct cjob *job, const json_t *task)
+{
+    if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out))
+        return "timeout";
+    if (rank_waits(c, job, task))
+        return NULL;
+    return sim_chance(c->sim, sim_faults_of(c->sim)->ranks_fail) ? "failed" : "succeeded";
+}
+
 static void task_ends(struct sim *sim, void *arg)
 {
     struct task_end *end = arg;
@@ -167,8 +177,8 @@ static void task_ends(struct sim *sim, void *arg)
     json_t *task;
 
     if (!job->dead && is_training(end->task) && !job->cancelled && !sim_ending(sim)) {
-        outcome = "succeeded";
-        if (rank_waits(c, job, end->task)) {
+        outcome = rank_outcome(c, job, end->task);
+        if (outcome == NULL) {
             end_later(c, job, end->task, sim_now(sim) + 1000);
             task_end_free(end);
             return;

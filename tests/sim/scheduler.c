@@ -242,18 +242,19 @@ static char *cluster_take_records(struct adapter *a, const char *name)
 {
     struct cluster *c = of(a);
     const struct cjob *job = cluster_named(c, name);
+    int lost = sim_faults_of(c->sim)->records_lost;
     json_t *records, *task, *record;
     char *text;
     size_t i;
 
     while (job != NULL && job->state != ADAPTER_JOB_ENDED)
         job = job->next;
-    if (job == NULL || sim_chance(c->sim, 300))
+    if (job == NULL || sim_chance(c->sim, lost))
         return NULL;
     records = json_array();
     json_array_foreach (json_object_get(cluster_get(c, job->dir, "job.json"), "tasks"), i, task) {
         record = cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json");
-        if (record != NULL && !sim_chance(c->sim, 100))
+        if (record != NULL && !sim_chance(c->sim, lost / 3))
             json_array_append(records, record);
     }
     text = json_dumps(records, JSON_COMPACT | (sim_chance(c->sim, 200) ? JSON_SORT_KEYS : 0)); /* as the runner's, or another way */
@@ -300,10 +301,11 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
 {
     struct cluster *c = of(a);
     struct question *q = question_new(c, arg);
+    bool lost = sim_chance(c->sim, sim_faults_of(c->sim)->cancel_lost);
 
     q->done = cb;
     q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
-    for (struct cjob *job = cluster_named(c, ajob->name); job != NULL && !q->unsure; job = job->next) {
+    for (struct cjob *job = cluster_named(c, ajob->name); job != NULL && !q->unsure && !lost; job = job->next) {
         if (sim_now(c->sim) < job->visible_ms)
             continue;
         job->cancelled = true;

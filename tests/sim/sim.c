@@ -94,6 +94,11 @@ const struct sim_faults *sim_faults_of(const struct sim *sim)
     return &sim->faults;
 }
 
+void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
+{
+    sim->faults = *faults;
+}
+
 bool sim_ending(const struct sim *sim)
 {
     return sim->ending;

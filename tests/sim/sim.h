@@ -17,6 +17,10 @@ struct sim_faults {
     int lies;            /* the scheduler says of a job for a while that it ended, or that there is none */
     int never;           /* a job of which the scheduler says, while it waits, that it can never run: which is mostly so */
     int task_fails;
+    int ranks_time_out;  /* at each look of theirs whether more members come */
+    int ranks_fail;      /* after they have said that they are done */
+    int records_lost;    /* that a runner hands back: all of a job, or a third as often one */
+    int cancel_lost;     /* the scheduler takes an order to cancel, and does nothing */
     int write_fails;     /* of the run directory */
     int read_fails;
     int nudge_lost;      /* a control message, or an adapter's poke */
@@ -35,6 +39,8 @@ struct sim;
 struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir);
 void sim_destroy(struct sim *sim);
 void sim_remove_state(const char *state_dir); /* the files in it */
+
+void sim_set_faults(struct sim *sim, const struct sim_faults *faults); /* from now on */
 
 uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
@@ -142,6 +148,10 @@ bool watch_wants(struct sim *sim, int64_t ensemble); /* has it members that wait
 void watch_pilots_store(struct sim *sim);
 void watch_pilots(struct sim *sim);
 void watch_pilots_end(struct sim *sim);
+
+/* watch_trainings.c */
+void watch_trainings_store(struct sim *sim);
+void watch_trainings_end(struct sim *sim);
 
 /* family.c */
 void watch_families_store(struct sim *sim);

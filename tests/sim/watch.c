@@ -88,6 +88,7 @@ void watch_store(struct sim *sim)
     watch_families_store(sim);
     watch_places_store(sim);
     watch_pilots_store(sim);
+    watch_trainings_store(sim);
 }
 
 /* That nothing is dispatched above the width, or while paused, is watched for at each write: after a resize there may be
@@ -213,6 +214,7 @@ void watch_end(struct sim *sim)
           "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
     watch_families_end(sim);
     watch_pilots_end(sim);
+    watch_trainings_end(sim);
     watch_history(sim);
 }
 

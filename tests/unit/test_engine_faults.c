@@ -179,7 +179,7 @@ static bool is_over(struct sim *sim)
 
 static bool one_life(size_t fault, int64_t n)
 {
-    static const struct sim_faults cluster = {.submit_unsure = 40, .poll_unsure = 60, .runner_killed = 30, .task_fails = 120,
+    static const struct sim_faults cluster = {.submit_unsure = 40, .poll_unsure = 60, .runner_killed = 30, .task_fails = 120, .records_lost = 300,
                                               .nudge_lost = 200};
     char dir[64], command[96], violation[400] = "";
     struct ledger ledger = {.n = 0};

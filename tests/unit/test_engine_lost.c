@@ -1,0 +1,327 @@
+/* What gets lost with the daemon, on the disk, or by a scheduler, and must not be missed: one thing at a time, on the simulated
+ * cluster. */
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "daemon/engine/internal.h"
+#include "tests/sim/memory.h"
+#include "tests/sim/pilots.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEPS_MAX 100000
+#define SEEDS 8 /* of what must be lost by chance */
+#define LONG_MS 36000000
+
+static char dir[64];
+static struct sim *sim;
+static int64_t id;
+static struct error err;
+static struct sim_faults faults;
+
+static void begin(uint64_t seed, struct sim_faults with)
+{
+    faults = with;
+    faults.queue_ms = faults.queue_ms ? faults.queue_ms : 2000;
+    faults.run_ms = faults.run_ms ? faults.run_ms : 2000;
+    faults.forget_ms = 300000;
+    faults.disk_ms = 50;
+    faults.answer_ms = 500;
+    snprintf(dir, sizeof dir, "%s/stretto-test-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    assert_non_null(mkdtemp(dir));
+    sim_memory(true);
+    sim = sim_create(seed, &faults, dir);
+    sim_boot(sim);
+}
+
+static void end(void)
+{
+    assert_null(sim_violation(sim));
+    sim_destroy(sim);
+    sim_remove_state(dir);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void submit(int count, int pack, json_t *more)
+{
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[0],
+                             "width", count, "pack", pack, "members", "command", "x", "parameters", "method", "monte-carlo",
+                             "count", count, "seed", 1, "space", "x", 0, 1);
+
+    json_object_update(spec, more);
+    json_decref(more);
+    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+        fail_msg("%s %s", err.pointer, err.text);
+    json_decref(spec);
+}
+
+static void step(void)
+{
+    if (!sim_step(sim))
+        fail_msg("nothing will happen any more");
+    if (sim_violation(sim) != NULL)
+        fail_msg("%s", sim_violation(sim));
+}
+
+static void until(const char *sql)
+{
+    for (int n = 0; sim_number(sim, sql) == 0; n++) {
+        assert_true(n < STEPS_MAX);
+        step();
+    }
+}
+
+static void run_for(int64_t ms)
+{
+    int64_t now = sim_now(sim);
+
+    while (sim_now(sim) < now + ms)
+        step();
+}
+
+static void until_over(void)
+{
+    for (int n = 0; !sim_is_over(sim); n++) {
+        assert_true(n < STEPS_MAX);
+        step();
+    }
+    watch_end(sim);
+}
+
+static json_t *training(int retries)
+{
+    return json_pack("{s:{s:[s], s:i, s:{s:{s:s, s:[i]}}}}", "training", "command", "y", "retries", retries, "fields", "u", "dtype",
+                     "float32", "shape", 4);
+}
+
+static json_t *allocation(void)
+{
+    return json_pack("{s:{s:i, s:i, s:i, s:s}}", "allocation", "nodes", 1, "count", 1, "cpus", 4, "idle", "60s");
+}
+
+/* The daemon dies after one turn or another since the rank's end; false: its training was concluded before. */
+static bool dies_after(int turns, struct sim_faults with, int retries)
+{
+    char *path;
+    bool in_time = true;
+
+    begin(1, with);
+    submit(1, 1, training(retries));
+    path = xasprintf("/run/e%lld/training/g1/rank0/exit.json", (long long)id);
+    while (json_object_get(sim_files(sim), path) == NULL)
+        step();
+    free(path);
+    while (turns-- > 0)
+        step();
+    in_time = sim_number(sim, "SELECT state IN ('submitted', 'running') FROM training") == 1;
+    sim_crash(sim);
+    sim_boot(sim);
+    until_over();
+    return in_time;
+}
+
+static void how_a_training_ended_is_known_after_a_kill(void **state)
+{
+    static const struct sim_faults times_out = {.ranks_time_out = 1000}, fails = {.ranks_fail = 1000};
+    int turns = 0;
+    bool more;
+
+    for (more = true; more; turns++) {
+        more = dies_after(turns, times_out, 3);
+        assert_int_equal(sim_number(sim, "SELECT state = 'failed' AND generation = 1 AND reason LIKE 'rank 0 timeout%' FROM training"), 1);
+        end();
+    }
+    assert_in_range(turns, 3, 1000);
+    turns = 0;
+    for (more = true; more; turns++) {
+        more = dies_after(turns, fails, 0);
+        assert_int_equal(sim_number(sim, "SELECT state = 'failed' AND reason LIKE 'rank 0 failed%' FROM training"), 1);
+        end();
+    }
+}
+
+/* The watchers look at the times at which its generations are submitted. */
+static void the_next_generation_waits_after_a_kill(void **state)
+{
+    static const struct sim_faults fails = {.ranks_fail = 1000};
+
+    begin(1, fails);
+    submit(1, 1, training(3));
+    for (int generation = 2; generation <= 4; generation++) {
+        while (sim_number(sim, "SELECT state = 'pending' AND generation > 1 FROM training") == 0)
+            step();
+        assert_int_equal(sim_number(sim, "SELECT generation FROM training"), generation);
+        sim_crash(sim);
+        sim_boot(sim);
+        until("SELECT state <> 'pending' FROM training");
+    }
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training'"), 4);
+    end();
+}
+
+/* So many that the next generation of their training is there first; the watchers look at when they start. */
+static void members_wait_until_all_are_sent_back(void **state)
+{
+    static const struct sim_faults fails = {.ranks_fail = 1000, .queue_ms = 10};
+
+    begin(1, fails);
+    sim_engine(sim)->slice = 1;
+    submit(3000, 1000, training(1));
+    until("SELECT generation = 2 AND state = 'running' FROM training");
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM chore"), 1, 3);
+    until("SELECT count(*) > 3000 FROM attempt");
+    end();
+}
+
+/* From now on something fails as well. */
+static void set_faults(struct sim_faults with)
+{
+    with.queue_ms = faults.queue_ms, with.run_ms = faults.run_ms, with.forget_ms = faults.forget_ms;
+    with.disk_ms = faults.disk_ms, with.answer_ms = faults.answer_ms;
+    sim_set_faults(sim, &with);
+}
+
+/* One of two that would be there for hours is to be stopped, and for a while something of that gets lost. */
+static void stop_one_of_two(struct sim_faults lost)
+{
+    set_faults(lost);
+    assert_int_equal(engine_resize(sim_engine(sim), id, 1, ENGINE_SHRINK_NOW, &err), 0);
+    assert_int_equal(sim_turn(sim), 0);
+    run_for(1000);
+    sim_set_faults(sim, &faults);
+    run_for(300000);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome IS NULL"), 1);
+}
+
+static void an_order_to_cancel_that_a_disk_does_not_take_is_given_again(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = LONG_MS}, lost = {.write_fails = 1000};
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, calm);
+        submit(2, 1, allocation());
+        until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
+        stop_one_of_two(lost);
+        end();
+    }
+}
+
+static void an_order_to_cancel_of_which_nothing_comes_is_given_again(void **state)
+{
+    static const struct sim_faults calm = {.queue_ms = LONG_MS}, lost = {.cancel_lost = 1000};
+
+    begin(1, calm);
+    submit(2, 1, json_object());
+    until("SELECT count(*) = 2 FROM job WHERE state = 'submitted'");
+    stop_one_of_two(lost);
+    end();
+}
+
+/* What a crash of their node takes along where it was not flushed: the journal is. */
+static void lose_exit_records(void)
+{
+    const char *path;
+    void *next;
+    json_t *file;
+    size_t n = 0;
+
+    json_object_foreach_safe (sim_files(sim), next, path, file) {
+        if (strstr(path, "/members/") == NULL || strstr(path, "/exit.json") == NULL)
+            continue;
+        json_object_del(sim_files(sim), path);
+        n++;
+    }
+    assert_in_range(n, 1, 100);
+}
+
+/* While no daemon is there. */
+static void until_all_succeeded(size_t n)
+{
+    for (size_t good = 0; good < n;) {
+        const char *key;
+        json_t *value;
+
+        step();
+        good = 0;
+        json_object_foreach (sim_ledger(sim), key, value)
+            good += strcmp(json_string_value(value), "succeeded") == 0;
+    }
+}
+
+/* Those that wait for another try are tried in the order of their times; after a restart they are known by their indices. */
+static void records_are_found_in_another_order(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 60000};
+    const struct flight *flight;
+    char pilot[64];
+
+    begin(1, calm);
+    submit(2, 2, allocation());
+    assert_int_equal(engine_pause(sim_engine(sim), id, &err), 0);
+    if (store_exec(sim_store(sim), &err, "INSERT INTO member (ensemble, idx, state, attempts, not_before) VALUES (?1, 0, 'pending', "
+                   "0, 2), (?1, 1, 'pending', 0, 1)", "i", id) < 0 ||
+        store_exec(sim_store(sim), &err, "UPDATE ensemble SET next_index = 2 WHERE id = ?1", "i", id) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(sim_turn(sim), 0);
+    sim_crash(sim);
+    sim_boot(sim);
+    assert_int_equal(engine_resume(sim_engine(sim), id, &err), 0);
+    until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
+    snprintf(pilot, sizeof pilot, "st-%s-%lld", store_instance(sim_store(sim)),
+             (long long)sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"));
+    flight = pilots_of(sim, pilot);
+    assert_non_null(flight);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(flight->nodes[0].jobs->descriptor, "tasks"), 0),
+                                                          "id")), "1.1");
+    sim_crash(sim);
+    until_all_succeeded(2);
+    lose_exit_records();
+    sim_boot(sim);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'succeeded'"), 2);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt"), 2);
+    end();
+}
+
+/* Its pilot is over, and its journal alone tells how they ended. */
+static void what_cannot_be_read_says_nothing(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000}, unreadable = {.read_fails = 500};
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, calm);
+        submit(4, 1, allocation());
+        until("SELECT count(*) = 4 FROM attempt WHERE started IS NOT NULL");
+        sim_crash(sim);
+        until_all_succeeded(4);
+        run_for(120000); /* until it is given back */
+        lose_exit_records();
+        set_faults(unreadable);
+        sim_boot(sim);
+        until_over();
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'succeeded'"), 4);
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt"), 4);
+        end();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(how_a_training_ended_is_known_after_a_kill),
+        cmocka_unit_test(the_next_generation_waits_after_a_kill),
+        cmocka_unit_test(members_wait_until_all_are_sent_back),
+        cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
+        cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
+        cmocka_unit_test(records_are_found_in_another_order),
+        cmocka_unit_test(what_cannot_be_read_says_nothing),
+    };
+
+    alarm(300); /* what wakes itself never comes back */
+    log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
