@@ -5,16 +5,17 @@ libdaemon_la_SOURCES = \
 	daemon/control.c daemon/control.h \
 	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c \
-	daemon/engine/alarm.c \
+	daemon/engine/alarm.c daemon/engine/alarm.h \
 	daemon/engine/cancel.c \
 	daemon/engine/chores.c \
 	daemon/engine/collect.c \
 	daemon/engine/deal.c \
 	daemon/engine/dispatch.c \
+	daemon/engine/end.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/follow_up.c \
 	daemon/engine/internal.h \
-	daemon/engine/job.c \
+	daemon/engine/job.c daemon/engine/job.h \
 	daemon/engine/load.c \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \

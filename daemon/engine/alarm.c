@@ -1,4 +1,3 @@
-/* What is to be done by the clock: a heap of times, so that only what is due is looked at. */
 #include "daemon/engine/internal.h"
 
 void engine_wake_by(struct engine *engine, int64_t when_ms)

@@ -3,7 +3,6 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "daemon/store/family.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,39 +190,6 @@ int engine_wake_up(struct engine *engine, struct error *err)
     return engine->resting ? engine_load(engine, err) : 0;
 }
 
-/* In the store: it is cancelled, but for its members. `training` is NULL where there is none. */
-static int store_cancelled(struct engine *engine, struct ensemble_row *row, struct training_row *training,
-                           const char *reason, struct error *err)
-{
-    if (row->root != 0 && row->next_index < row->count && store_handover_end(engine->store, row, err) < 0)
-        return -1;
-    row->state = ENSEMBLE_CANCELLED;
-    row->ended_ms = engine_now(engine);
-    snprintf(row->reason, sizeof row->reason, "%s", reason);
-    if (store_ensemble_update(engine->store, row, err) < 0 || store_chore_end_all(engine->store, row->id, err) < 0)
-        return -1;
-    engine_event(engine, "ensemble.cancelled", row->id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
-    log_info_of(LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled%s%s", (long long)row->id, reason[0] ? ": " : "", reason);
-    if (training == NULL || training->state != TRAINING_PENDING)
-        return 0;
-    training->state = TRAINING_CANCELLED;
-    training->ended_ms = row->ended_ms;
-    return store_training_update(engine->store, training, err);
-}
-
-void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
-{
-    struct error err;
-
-    if (ens->row.state == ENSEMBLE_CANCELLED || ens->row.state == ENSEMBLE_COMPLETE)
-        return;
-    if (store_cancelled(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
-        chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens->row.id}, &err) < 0)
-        return; /* the turn is rolled back as a whole */
-    ens->to_cancel = ens->jobs;
-    engine_touch(engine, ens);
-}
-
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
 {
     int rc = store_ensemble_get(engine->store, id, row, err);
@@ -269,43 +235,6 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     if (*ens == NULL) /* told in the log, when memory was loaded */
         return error_set(err, "internal", "ensemble %lld cannot be read, and is left alone", (long long)id);
     return 0;
-}
-
-/* One whose adapter is not here. What of it is under way is stopped once the adapter is back: see resume_cancels(). Its members
- * are cancelled at once, however many: nobody would come back to them. */
-static int cancel_unattended(struct engine *engine, struct ensemble_row *row, struct error *err)
-{
-    struct training_row training;
-    struct chore chore = {.kind = CHORE_CANCEL, .ensemble = row->id};
-    int rc = store_training_of(engine->store, row->id, &training, err);
-
-    if (rc < 0 || store_cancelled(engine, row, rc == 1 ? &training : NULL, "", err) < 0)
-        return -1;
-    while ((rc = store_chore_piece(engine->store, &chore, SLICE_MAX, err)) == 1)
-        ;
-    return rc;
-}
-
-int engine_cancel(struct engine *engine, int64_t id, struct error *err)
-{
-    struct live_ensemble *ens;
-    struct ensemble_row row;
-
-    if (engine_wake_up(engine, err) < 0)
-        return -1;
-    ens = engine_find_ensemble(engine, id);
-    if (ens != NULL) {
-        engine_end_ensemble(engine, ens, "");
-        engine_settle(engine);
-        return 0;
-    }
-    if (engine_stored_ensemble(engine, id, &row, err) < 0)
-        return -1;
-    if (row.state >= ENSEMBLE_COMPLETE)
-        return 0;
-    if (engine_check_adapter(engine, &row, err) < 0)
-        return cancel_unattended(engine, &row, err);
-    return engine_open_ensemble(engine, id, &ens, err);
 }
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)

@@ -1,0 +1,19 @@
+/* What is to be done by the clock: a heap of times, so that only what is due is looked at. Shared by the engine's files only. */
+#ifndef DAEMON_ENGINE_ALARM_H
+#define DAEMON_ENGINE_ALARM_H
+#include "common/heap.h"
+
+#include <stdint.h>
+
+struct engine;
+
+/* Something to do at a time. All zeros but for `ring` to begin with. */
+struct alarm {
+    struct heap_node node;
+    void (*ring)(struct engine *engine, struct alarm *alarm);
+};
+
+void engine_wake_by(struct engine *engine, int64_t when_ms);
+void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms); /* in place of the former; INT64_MAX: never */
+void alarm_ring_due(struct engine *engine, int64_t now);
+#endif
