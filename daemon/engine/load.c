@@ -258,6 +258,14 @@ static void resume_conclusions(struct engine *engine)
     }
 }
 
+/* Which trainings wait, before anybody asks for places beside them: the first that is looked at may be one with allocations. */
+static void resume_waiting(struct engine *engine)
+{
+    for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
+        if (ens->training != NULL)
+            deal_enter(engine, ens);
+}
+
 int engine_load(struct engine *engine, struct error *err)
 {
     struct loading loading = {.engine = engine};
@@ -279,6 +287,7 @@ int engine_load(struct engine *engine, struct error *err)
     if (rc == 0) {
         resume_cancels(engine);
         resume_conclusions(engine);
+        resume_waiting(engine);
         if (loading.n_rows > 0 && engine->rest_ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
         HASH_ITER (hh, engine->adapters, adapter, next)

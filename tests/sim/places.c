@@ -22,7 +22,8 @@ struct claimant {
 #define CLAIMANTS                                                                                                      \
     "SELECT e.id, e.adapter, coalesce(json_extract(e.spec, '$.share'), 1), coalesce(json_extract(e.spec, "             \
     "'$.members.resources.tasks'), 1) AS tasks, coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1), "     \
-    "coalesce(t.state = 'pending' AND e.state = 'running', 0), (SELECT coalesce(sum(size), 0) FROM job j WHERE "       \
+    "coalesce(t.state = 'pending' AND e.state = 'running' AND (t.generation = 1 OR t.ended + min(300000, 1000 << "      \
+    "(t.generation - 2)) <= ?2), 0), (SELECT coalesce(sum(size), 0) FROM job j WHERE "       \
     "j.ensemble = e.id AND j.kind = 'members' AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), EXISTS (SELECT 1 FROM job j "    \
     "WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.id IS NOT NULL, "                      \
     "e.state = 'running' AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) AND (SELECT count(*) FROM attempt a WHERE a.ensemble = " \
