@@ -70,6 +70,7 @@ struct training {
     struct live_ensemble *ensemble;
     struct known_adapter *adapter; /* NULL: it is over, and its adapter is not here */
     struct live_job *job;  /* NULL when none is under way */
+    int64_t made_for_it;   /* jobs of members with a higher id are for the current generation; INT64_MAX: none is yet */
     bool reading;          /* the ranks' files are being read */
     bool again;            /* and must be read once more */
     bool job_over;         /* its job is, but for a last reading, */

@@ -70,7 +70,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     text_copy(member->reason, sizeof member->reason, out->reason);
     member->not_before_ms = 0;
     if (stopped) {
-        member->state = MEMBER_PENDING;
+        member->state = ens->row.state == ENSEMBLE_CANCELLED ? MEMBER_CANCELLED : MEMBER_PENDING;
         return;
     }
     switch (out->outcome) {
@@ -165,7 +165,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     };
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);
-    bool stale = renew_is_stale(job) && ens->row.state != ENSEMBLE_CANCELLED;
+    bool stale = renew_is_stale(job);
     bool stopped = stale || was_stopped(job, out), unstarted = out->unstarted && ens->row.state != ENSEMBLE_CANCELLED;
     const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
     struct progress progress;

@@ -43,6 +43,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     row->state = TRAINING_PENDING;
     row->started_ms = 0;
     row->ended_ms = engine_now(engine);
+    training->made_for_it = INT64_MAX;
     training->job_over = training->read = false;
     training->failed_as = ATTEMPT_OPEN;
     training->ranks_succeeded = true;
@@ -72,9 +73,7 @@ bool renew_is_stale(const struct live_job *job)
 {
     const struct live_ensemble *ens = job->ensemble;
 
-    if (job->row.kind != JOB_MEMBERS || !has_former(ens))
-        return false;
-    return ens->training->job == NULL || job->row.id < ens->training->job->row.id;
+    return job->row.kind == JOB_MEMBERS && has_former(ens) && job->row.id < ens->training->made_for_it;
 }
 
 /* There may be thousands. */

@@ -28,6 +28,7 @@ struct training *training_new(struct live_ensemble *ens)
     struct training *training = xcalloc(1, sizeof *training);
 
     training->ensemble = ens;
+    training->made_for_it = INT64_MAX;
     training->look.ring = look;
     training->reception_retry.ring = reception_retry;
     return training;
@@ -65,6 +66,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
         job->slots[job->n_slots++] = (struct slot){.index = rank, .number = training->row.generation, .open = true};
     job->open = job->n_slots;
     training->job = job;
+    training->made_for_it = row.id;
     training->ranks_succeeded = true;
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
     engine_touch(engine, ens); /* another may be the next to start */

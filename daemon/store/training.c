@@ -63,6 +63,22 @@ int store_training_of(struct store *store, int64_t ensemble, struct training_row
     return read_one(store, store_query(store, err, COLUMNS "WHERE ensemble = ?1", "i", ensemble), row, err);
 }
 
+int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT id FROM job WHERE ensemble = ?1 AND kind = 'training' ORDER BY id LIMIT 1 "
+                                     "OFFSET ?2",
+                                     "ii", row->ensemble, row->generation - 1); /* each generation has one */
+    int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
+
+    *id = INT64_MAX;
+    if (rc == 1) {
+        *id = sqlite3_column_int64(stmt, 0);
+        store_done(stmt);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err)
 {
     return store_exec(store, err,

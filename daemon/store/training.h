@@ -37,6 +37,9 @@ int store_training_update(struct store *store, const struct training_row *row, s
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err);
 int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err);
 
+/* The id of the job of its current generation, also of one that has ended; INT64_MAX: none was made for it. */
+int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err);
+
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err);
 int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
                    struct error *err);

@@ -141,6 +141,13 @@ static void watch_history(struct sim *sim)
     json_decref(told);
 }
 
+/* Attempt `a`, the last of member `m`, had succeeded when its training began anew, and was not sent back before its ensemble was
+ * cancelled. */
+#define BEFORE_A_CANCEL                                                                                                \
+    "(a.number = m.attempts AND (SELECT state FROM ensemble e WHERE e.id = a.ensemble) = 'cancelled' AND (SELECT v.id FROM event v WHERE " \
+    "v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'attempt.ended' AND json_extract(v.detail, '$.attempt') = " \
+    "a.number) < (SELECT max(v.id) FROM event v WHERE v.ensemble = a.ensemble AND v.kind = 'training.restarted'))"
+
 void watch_end(struct sim *sim)
 {
     SIM_HOLDS(sim, "members that are not final",
@@ -156,9 +163,9 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
     SIM_HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last, since their training began anew",
           "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
-          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND a.job > coalesce((SELECT max(j.id) FROM job j "
-          "JOIN training t ON t.ensemble = j.ensemble WHERE j.ensemble = a.ensemble AND j.kind = 'training' AND t.generation > "
-          "1), 0)) IS NOT m.attempts");
+          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND coalesce((SELECT count(*) FROM job j WHERE "
+          "j.ensemble = a.ensemble AND j.kind = 'training' AND j.id < a.job) >= (SELECT generation FROM training t WHERE "
+          "t.ensemble = a.ensemble AND t.generation > 1) OR " BEFORE_A_CANCEL ", 1)) IS NOT m.attempts");
     SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
           "m.idx) <> m.attempts");
