@@ -214,6 +214,29 @@ int64_t batch_divide_up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+int64_t batch_mebibytes(const struct adapter_resources *want)
+{
+    return batch_divide_up(batch_divide_up(want->memory, 1 << 20) * want->copies, want->nodes);
+}
+
+int64_t batch_gpus(const struct adapter_resources *want)
+{
+    return batch_divide_up((int64_t)want->gpus * want->copies, want->nodes);
+}
+
+void batch_row_status(const struct batch_row *row, struct adapter_status *status)
+{
+    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", row->id);
+    if (row->phase == BATCH_WAITS) {
+        status->state = ADAPTER_JOB_QUEUED;
+        snprintf(status->reason, sizeof status->reason, "%s", row->reason);
+        return;
+    }
+    status->state = row->phase == BATCH_RUNS ? ADAPTER_JOB_RUNNING : ADAPTER_JOB_ENDED;
+    status->started_ms = row->started * 1000;
+    snprintf(status->host, sizeof status->host, "%s", row->host);
+}
+
 bool batch_wait(struct batch_wait **list, void (*go)(void *arg), void *arg)
 {
     bool is_first = *list == NULL;

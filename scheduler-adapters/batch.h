@@ -137,6 +137,11 @@ void batch_run(struct adapter *a, struct commands *commands, int program, const 
 int batch_check(const struct command_result *result, const char *program, struct error *err);
 bool batch_says(const char *said, const char *const *words); /* one of them, which are ended by NULL */
 int64_t batch_divide_up(int64_t a, int64_t b);
+/* Of each of its nodes. */
+int64_t batch_mebibytes(const struct adapter_resources *want);
+int64_t batch_gpus(const struct adapter_resources *want);
+/* What a row says by itself: its id and state, what it waits for, or where and since when it runs or ran. */
+void batch_row_status(const struct batch_row *row, struct adapter_status *status);
 
 /* Those who wait for something that is asked for once. The first to wait is to ask: true. All are called by the
  * other. */

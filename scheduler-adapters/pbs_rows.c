@@ -224,23 +224,9 @@ static bool can_never_run(const struct batch_row *row)
 
 void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status)
 {
-    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", row->id);
-    switch (row->phase) {
-    case BATCH_WAITS: /* of one that was put back, exit status and host are those of its last try */
-        status->state = ADAPTER_JOB_QUEUED;
+    batch_row_status(row, status);
+    if (row->phase == BATCH_WAITS) /* of one that was put back, exit status and host are those of its last try */
         status->never = can_never_run(row);
-        snprintf(status->reason, sizeof status->reason, "%s", row->reason);
-        break;
-    case BATCH_RUNS:
-        status->state = ADAPTER_JOB_RUNNING;
-        status->started_ms = row->started * 1000;
-        snprintf(status->host, sizeof status->host, "%s", row->host);
-        break;
-    case BATCH_OVER:
-        status->state = ADAPTER_JOB_ENDED;
-        status->started_ms = row->started * 1000;
-        snprintf(status->host, sizeof status->host, "%s", row->host);
+    else if (row->phase == BATCH_OVER)
         explain_end(kind, row, status);
-        break;
-    }
 }

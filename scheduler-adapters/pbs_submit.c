@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB (1 << 20)
 #define NAME_MAX_OLD 15 /* of -N in Torque, and in PBS Pro before 13 */
 #define SPARE_MS 30000
 
@@ -40,20 +39,9 @@ struct attempt {
     bool just_walltime;
 };
 
-static bool mentions(const json_t *extra, const char *what)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach ((json_t *)extra, i, item)
-        if (strstr(json_string_value(item), what) != NULL)
-            return true;
-    return false;
-}
-
 static bool asked_by_site(const struct attempt *t, const char *what)
 {
-    return mentions(t->pbs->batch.extra, what) || mentions(t->s->extra, what);
+    return words_mention(t->pbs->batch.extra, what) || words_mention(t->s->extra, what);
 }
 
 /* `nodes` chunks, some of which hold one task more than the others where they cannot all have as many. */
@@ -61,8 +49,7 @@ static void add_chunks(struct words *words, const struct attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
     int64_t tasks = (int64_t)want->copies * want->tasks, nodes = want->nodes, each, more;
-    int64_t gpus = batch_divide_up((int64_t)want->gpus * want->copies, nodes);
-    int64_t mib = batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, nodes);
+    int64_t gpus = batch_gpus(want), mib = batch_mebibytes(want);
     char text[512];
     int n = 0;
 

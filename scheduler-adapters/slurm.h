@@ -87,8 +87,6 @@ char *slurm_workdir(const struct batch_group *group);
 void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* "12_3" */
 /* What is said where it is not Slurm's last word. */
 bool slurm_is_for_now(const char *said);
-int64_t slurm_mebibytes(const struct adapter_resources *want); /* of a node; likewise: */
-int64_t slurm_gpus(const struct adapter_resources *want);
 int64_t slurm_tasks(const struct adapter_resources *want); /* in all */
 
 /* slurm_end.c */

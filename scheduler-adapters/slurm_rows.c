@@ -219,25 +219,13 @@ static void explain_end(const struct batch_row *row, struct adapter_status *stat
 
 void slurm_status(const struct adapter *a, const struct batch_row *row, struct adapter_status *status)
 {
-    snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", row->id);
-    switch (row->phase) {
-    case BATCH_WAITS:
-        status->state = ADAPTER_JOB_QUEUED;
+    batch_row_status(row, status);
+    if (row->phase == BATCH_WAITS)
         status->never = can_never_run(row);
-        snprintf(status->reason, sizeof status->reason, "%s", row->reason);
-        break;
-    case BATCH_RUNS:
-        status->state = ADAPTER_JOB_RUNNING;
-        status->started_ms = row->started * 1000;
-        snprintf(status->host, sizeof status->host, "%s", row->host);
-        break;
-    case BATCH_OVER:
-        status->state = ADAPTER_JOB_ENDED;
-        if (row->nodes[0] != '\0') { /* else it never started, whatever its start time says */
-            status->started_ms = row->started * 1000;
-            snprintf(status->host, sizeof status->host, "%s", row->host);
-        }
+    else if (row->phase == BATCH_OVER)
         explain_end(row, status);
-        break;
+    if (row->phase == BATCH_OVER && row->nodes[0] == '\0') { /* it never started, whatever its start time says */
+        status->started_ms = 0;
+        status->host[0] = '\0';
     }
 }

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB (1 << 20)
-
 /* What sbatch says where it is not Slurm's last word: nothing of it is the job's fault. Everything else that it says when it
  * ends with an error is. */
 static const char *const for_now[] = {
@@ -50,25 +48,15 @@ int64_t slurm_tasks(const struct adapter_resources *want)
     return tasks > want->nodes ? tasks : want->nodes; /* or Slurm would take fewer nodes */
 }
 
-int64_t slurm_mebibytes(const struct adapter_resources *want)
-{
-    return batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, want->nodes);
-}
-
-int64_t slurm_gpus(const struct adapter_resources *want)
-{
-    return batch_divide_up((int64_t)want->gpus * want->copies, want->nodes);
-}
-
 static void add_resources(struct words *words, const struct adapter_resources *want)
 {
     words_add(words, "--nodes=%d", want->nodes);
     words_add(words, "--ntasks=%lld", (long long)slurm_tasks(want));
     words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
-        words_add(words, "--mem=%lldM", (long long)slurm_mebibytes(want));
+        words_add(words, "--mem=%lldM", (long long)batch_mebibytes(want));
     if (want->gpus > 0)
-        words_add(words, "--gres=gpu:%lld", (long long)slurm_gpus(want));
+        words_add(words, "--gres=gpu:%lld", (long long)batch_gpus(want));
     if (want->whole_nodes)
         words_add(words, "--exclusive");
     if (want->queue != NULL)

@@ -42,9 +42,9 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     if (minutes > 0)
         json_object_set_new(job, "time_limit", slurmrestd_make_number(version, minutes));
     if (want->memory > 0)
-        json_object_set_new(job, "memory_per_node", slurmrestd_make_number(version, slurm_mebibytes(want)));
+        json_object_set_new(job, "memory_per_node", slurmrestd_make_number(version, batch_mebibytes(want)));
     if (want->gpus > 0)
-        slurmrestd_set_gpus(job, version, slurm_gpus(want));
+        slurmrestd_set_gpus(job, version, batch_gpus(want));
     if (want->whole_nodes)
         json_object_set_new(job, "exclusive", slurmrestd_make_flag(version, "exclusive", "true"));
     set_text(job, "partition", want->queue);

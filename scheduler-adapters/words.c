@@ -35,6 +35,17 @@ void words_add_all(struct words *words, const json_t *strings)
         words_add(words, "%s", json_string_value(item));
 }
 
+bool words_mention(const json_t *strings, const char *what)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach ((json_t *)strings, i, item)
+        if (strstr(json_string_value(item), what) != NULL)
+            return true;
+    return false;
+}
+
 void words_fini(struct words *words)
 {
     for (size_t i = 0; i < words->n; i++)

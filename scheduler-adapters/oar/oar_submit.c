@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB (1 << 20)
 #define SPARE_MS 30000
 #define WARNED_S 5 /* besides the grace, before a besteffort job is killed */
 
@@ -58,8 +57,7 @@ static void add_resources(struct words *words, const struct attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
     int64_t tasks = batch_divide_up((int64_t)want->copies * want->tasks, want->nodes), cpus = tasks * want->cpus_per_task;
-    int64_t gpus = batch_divide_up((int64_t)want->gpus * want->copies, want->nodes);
-    int64_t mib = batch_divide_up(batch_divide_up(want->memory, MIB) * want->copies, want->nodes);
+    int64_t gpus = batch_gpus(want), mib = batch_mebibytes(want);
     char memory[128] = "", gpu[128] = "", core[128] = "", *limit = walltime(t);
 
     if (mib > 0 && t->oar->memory != NULL)
@@ -93,24 +91,13 @@ static bool add_extra(struct words *words, const struct attempt *t, const json_t
     return has_resources;
 }
 
-static bool mentions(const json_t *extra, const char *what)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach ((json_t *)extra, i, item)
-        if (strstr(json_string_value(item), what) != NULL)
-            return true;
-    return false;
-}
-
 /* Such a job may be killed to make room for others: it is warned before, by SIGTERM to its runner, which warns its tasks. */
 static void add_warning(struct words *words, const struct attempt *t)
 {
     static const char kind[] = "besteffort";
     const char *queue = t->s->job.resources.queue;
 
-    if ((queue == NULL || strcmp(queue, kind) != 0) && !mentions(t->s->extra, kind) && !mentions(t->oar->batch.extra, kind))
+    if ((queue == NULL || strcmp(queue, kind) != 0) && !words_mention(t->s->extra, kind) && !words_mention(t->oar->batch.extra, kind))
         return;
     words_add(words, "--checkpoint=%lld", (long long)(t->s->job.grace_ms / 1000 + WARNED_S));
     words_add(words, "--signal=15");
