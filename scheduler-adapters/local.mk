@@ -184,7 +184,7 @@ slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
 	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0676-pilots-slurm.t \
 	tests/t/0787-families-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy
-EXTRA_DIST += tests/t/blocks.sh tests/t/private_server.py tests/t/slurm.sh tests/t/slurmrestd.sh
+EXTRA_DIST += tests/t/batch.sh tests/t/blocks.sh tests/t/private_server.py tests/t/slurm.sh tests/t/slurmrestd.sh
 TESTS += $(slurm_tests)
 
 pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t tests/t/0672-pbs-arrays.t tests/t/0677-pilots-pbs.t

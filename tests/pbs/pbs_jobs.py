@@ -13,63 +13,13 @@ import signal
 import subprocess
 import time
 
+from private_server import descendants, processes, send
+
 NODES = {"n1": (4, 2), "n2": (4, 2), "s3": (3, 0), "s1": (1, 0)}  # CPUs, GPUs
 QUEUES = {"main": ["n1", "n2"], "slots3": ["s3"], "slots1": ["s1"]}
 SERVER = "testpbs"
 WALLTIME_OVER = {True: -11, False: -29}  # Torque, OpenPBS: seen
 NODE_LOST = -20  # OpenPBS: seen
-
-
-def processes():
-    """pid: (parent, session, command)"""
-    found = {}
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as f:
-                text = f.read()
-            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as f:
-                command = f.read().replace("\0", " ").strip()
-        except (OSError, ValueError):
-            continue
-        rest = text[text.rindex(")") + 2:].split()
-        if rest[0] not in "ZX":
-            found[int(entry)] = (int(rest[1]), int(rest[3]), command)
-    return found
-
-
-def descendants(root):
-    found, tree = processes(), {}
-    for pid, (parent, _, _) in found.items():
-        tree.setdefault(parent, []).append(pid)
-    wanted, todo = {}, list(tree.get(root, []))
-    while todo:
-        pid = todo.pop()
-        wanted[pid] = found[pid]
-        todo += tree.get(pid, [])
-    return wanted
-
-
-def send(pid, number):
-    try:
-        os.kill(pid, number)
-    except OSError:
-        pass
-
-
-def kill_all():
-    """Everything below us: what loses its parent becomes our child."""
-    while True:
-        left = descendants(os.getpid())
-        if not left:
-            return
-        for pid in left:
-            send(pid, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0] != 0:
-                pass
-        except ChildProcessError:
-            pass
-        time.sleep(0.01)
 
 
 def seconds(text):
@@ -375,7 +325,7 @@ class Pbs:
         elif verb == "purge":
             self.jobs = {key: job for key, job in self.jobs.items() if job.state not in "FC"}
         elif verb == "work":
-            return "\n".join(f"{pid} {command}" for pid, (_, _, command) in descendants(os.getpid()).items())
+            return "\n".join(f"{pid} {command}" for pid, command in descendants(os.getpid()).items())
         elif verb == "counts":
             return "\n".join(f"{name} {n}" for name, n in sorted(self.counts.items()))
         elif verb == "jobs":

@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # lib.sh
 # For tests on an emulated ALPS of their own (tests/alps/alps): source it after lib.sh.
+# shellcheck source=tests/t/batch.sh
+. "$srcdir/tests/t/batch.sh"
 
 # alps_start NIDS CPUS: a reservation of these nodes, inside of Cobalt's allocation of the same; aprun and others are on PATH.
 alps_start() {
@@ -14,11 +16,4 @@ alps_start() {
 placed() { apstat -u me | awk 'NR > 2 { print $1 }'; }
 
 # alps_config [KEY JSON]...: the daemon's settings, in config.json
-alps_config() {
-	jq -n '{python: "/bin/true", adapters: {alps: {pause: "50ms", poll: "1s",
-		environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
-	while [ $# -gt 0 ]; do
-		jq --arg key "$1" --argjson value "$2" '.adapters.alps[$key] = $value' config.json >config.new && mv config.new config.json
-		shift 2
-	done
-}
+alps_config() { batch_config alps '{"python": "/bin/true"}' '{"pause": "50ms", "poll": "1s"}' "$@"; }

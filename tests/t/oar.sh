@@ -8,44 +8,28 @@ for program in mariadbd mariadb ps; do
 done
 perl -MDBI -MDBD::mysql -MJSON -e 1 2>/dev/null || skip_all "no OAR here: libdbd-mysql-perl or libjson-perl is missing"
 [ -e "$builddir/.libs/oar.so" ] || skip_all "the plugin is not built"
-OAR_PID=
+# shellcheck source=tests/t/batch.sh
+. "$srcdir/tests/t/batch.sh"
 
-# oar_start [KEY=VALUE]...: its commands are then on PATH, and `oar` for its faults; the daemon finds the plugin. It does not bear the
-# test's mark, since it ends by itself, after all that it started; what bears the mark is what jobs are.
+# oar_start [KEY=VALUE]...: its commands are then on PATH, and `oar` for its faults; the daemon finds the plugin.
 oar_start() {
-	rm -f "$T/oar.out" # of one before: its "ready" would be taken for this one's
-	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/oar/private-oar" "$T/oar" serve "$@" >"$T/oar.out" 2>&1 &
-	OAR_PID=$!
-	wait_for 60 "grep -q ready '$T/oar.out' || ! kill -0 $OAR_PID"
-	grep -q ready "$T/oar.out" || bail "OAR did not start: $(tail -n 5 "$T/oar.out")"
+	batch_start OAR 60 "$T/oar.out" "$srcdir/tests/oar/private-oar" "$T/oar" serve "$@"
+	OAR_PID=$BATCH_PID
 	PATH=$T/oar/bin:$PATH
 	mkdir -p "$T/adapters"
 	install -m 755 "$builddir/.libs/oar.so" "$T/adapters/"
 	export LD_LIBRARY_PATH=$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 }
 oar() { python3 "$srcdir/tests/oar/private-oar" "$T/oar" "$@"; }
-oar_down() {
-	[ -n "$OAR_PID" ] || return 0
-	kill "$OAR_PID" 2>/dev/null
-	wait "$OAR_PID" 2>/dev/null
-	OAR_PID=
-}
+oar_down() { batch_down "$OAR_PID"; OAR_PID=; }
 # oar_stop: no process of a job may be left.
 oar_stop() {
 	is "$(oar work)" "" "no process of a job is left in OAR"
 	oar_down
 	PATH=${PATH#"$T/oar/bin:"}
 }
-trap 'status=$?; oar_down; (exit $status); cleanup' EXIT
 
 # oar_config [KEY JSON]...: the daemon's settings, in config.json
-oar_config() {
-	jq -n --arg dir "$T/adapters" '{plugin_dir: $dir, adapters: {oar: {poll: "5s", timeout: "30s", gather: "200ms",
-		environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
-	while [ $# -gt 0 ]; do
-		jq --arg key "$1" --argjson value "$2" '.adapters.oar[$key] = $value' config.json >config.new && mv config.new config.json
-		shift 2
-	done
-}
+oar_config() { batch_config oar "{\"plugin_dir\": \"$T/adapters\"}" '{"poll": "5s", "timeout": "30s", "gather": "200ms"}' "$@"; }
 # oar_jobs: NAME ID STATE of each job that OAR has ever had
 oar_jobs() { oarstat -J --sql 'job_id > 0' | jq -r '.[] | "\(.name) \(.Job_Id) \(.state)"' | sort; }

@@ -15,7 +15,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def processes():
-    """pid: (parent, command)"""
+    """pid: (parent, session, command)"""
     found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -27,18 +27,19 @@ def processes():
             continue
         rest = text[text.rindex(")") + 2:].split()
         if rest[0] not in "ZX":
-            found[int(entry)] = (int(rest[1]), command)
+            found[int(entry)] = (int(rest[1]), int(rest[3]), command)
     return found
 
 
 def descendants(root):
+    """pid: command"""
     found, tree = processes(), {}
-    for pid, (parent, _) in found.items():
+    for pid, (parent, _, _) in found.items():
         tree.setdefault(parent, []).append(pid)
     wanted, todo = {}, list(tree.get(root, []))
     while todo:
         pid = todo.pop()
-        wanted[pid] = found[pid][1]
+        wanted[pid] = found[pid][2]
         todo += tree.get(pid, [])
     return wanted
 
@@ -61,6 +62,13 @@ def reap():
         pass
 
 
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass
+
+
 def kill_all():
     """Everything below us: what loses its parent becomes our child."""
     while True:
@@ -68,10 +76,7 @@ def kill_all():
         if not left:
             return
         for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+            send(pid, signal.SIGKILL)
         reap()
         time.sleep(0.01)
 
@@ -152,6 +157,13 @@ def become_parent_of_all(parent):
     return starter
 
 
+def end_all():
+    """Whatever signals come now."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    kill_all()
+
+
 def serve(parent, server):
     os.makedirs(server.directory, mode=0o700, exist_ok=True)
     starter = become_parent_of_all(parent)
@@ -171,9 +183,7 @@ def serve(parent, server):
                 if listener in ready:
                     answer(server, listener)
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        kill_all()
+        end_all()
 
 
 def ask(directory, words):

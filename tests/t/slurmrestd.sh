@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154,SC2034 # lib.sh
 # For tests on a real slurmrestd, over a real Slurm: source it after slurm.sh.
 command -v slurmrestd >/dev/null || skip_all "no slurmrestd here"
-RESTD_PID='' PROXY_PID=''
+RESTD_PID=
 
 # restd_start PLACE [OPTION]...: as whoever runs the test, who is the private Slurm's own user, too, which slurmrestd would not like.
 # Returns when it answers.
@@ -34,29 +34,16 @@ restd_start_tcp() {
 }
 # proxy_start UPSTREAM [CERTIFICATE]: tests/slurm/rest-proxy at $T/proxy.sock, or at the port $PROXY_PORT
 proxy_start() {
-	rm -f "$T/proxy.out" # of one before: its "ready" would be taken for this one's
-	env -u STRETTO_TEST -u LD_PRELOAD python3 "$srcdir/tests/slurm/rest-proxy" "$T" "$@" >"$T/proxy.out" 2>&1 </dev/null &
-	PROXY_PID=$!
-	wait_for 30 "grep -q ready '$T/proxy.out'" || bail "the proxy did not start: $(cat "$T/proxy.out")"
+	batch_start "the proxy" 30 "$T/proxy.out" "$srcdir/tests/slurm/rest-proxy" "$T" "$@"
+	PROXY_PID=$BATCH_PID
 	PROXY_PORT=$(sed -n 's/^ready //p' "$T/proxy.out")
 }
-proxy_stop() {
-	[ -n "$PROXY_PID" ] || return 0
-	kill "$PROXY_PID" 2>/dev/null
-	wait "$PROXY_PID" 2>/dev/null
-	PROXY_PID=
-}
-trap 'status=$?; restd_stop; proxy_stop; slurm_down; (exit $status); cleanup' EXIT
+proxy_stop() { batch_down "$PROXY_PID"; PROXY_PID=; }
+trap 'status=$?; restd_stop; batch_all_down; (exit $status); cleanup' EXIT
 
 # restd_config URL [KEY JSON]...: the daemon's settings, in config.json
 restd_config() {
-	jq -n --arg url "$1" '{adapters: {slurmrestd: {url: $url, poll: "1s", timeout: "3s", gather: "200ms",
-		environment: ["STRETTO_TEST", "ASAN_OPTIONS", "UBSAN_OPTIONS", "XDG_STATE_HOME"]}}}' >config.json
-	shift
-	while [ $# -gt 0 ]; do
-		jq --arg key "$1" --argjson value "$2" '.adapters.slurmrestd[$key] = $value' config.json >config.new && mv config.new config.json
-		shift 2
-	done
+	batch_config slurmrestd '{}' "{\"url\": \"$1\", \"poll\": \"1s\", \"timeout\": \"3s\", \"gather\": \"200ms\"}" "${@:2}"
 }
 # adapter_is FILTER: of what /v1/adapters tells of it
 adapter_is() { api GET /v1/adapters | jq -e ".adapters[] | select(.name == \"slurmrestd\") | $1"; }
