@@ -132,21 +132,19 @@ tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_checkpoint_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_turn_SOURCES = tests/unit/test_turn.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h tests/sim/memory.c tests/sim/memory.h
 tests_unit_test_turn_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_turn_LDADD = libdaemon.la $(unit_libs)
-faulty_store = tests/unit/faulty_store.c tests/unit/faulty_store.h tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h \
-	tests/sim/memory.c tests/sim/memory.h
-tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c $(faulty_store)
+tests_unit_test_turn_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
+check_LTLIBRARIES += tests/sim/libfaults.la
+tests_sim_libfaults_la_SOURCES = tests/sim/faultfs.c tests/sim/faultfs.h tests/sim/memory.c tests/sim/memory.h \
+	tests/unit/faulty_store.c tests/unit/faulty_store.h
+tests_sim_libfaults_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_open_faults_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_open_faults_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
 tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
 tests_unit_test_memory_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_memory_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_gather_SOURCES = tests/unit/test_gather.c $(faulty_store)
 tests_unit_test_gather_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_gather_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c $(faulty_store)
+tests_unit_test_gather_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
 tests_unit_test_store_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_store_faults_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_faults_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
 endif

@@ -135,7 +135,11 @@ unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_pbs_rows \
 	tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd
-adapter_harness = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+# What several programs share is compiled once.
+check_LTLIBRARIES += tests/unit/libharness.la
+tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+tests_unit_libharness_la_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -158,24 +162,20 @@ tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurmrestd_SOURCES = tests/unit/test_slurmrestd.c tests/unit/unit.h
 tests_unit_test_slurmrestd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurmrestd_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c $(adapter_harness)
+tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c tests/unit/conformance.h \
+	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c tests/unit/conformance_runs.c
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
-tests_unit_test_adapter_conformance_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
-tests_unit_test_adapter_letter_SOURCES = tests/unit/test_adapter_letter.c $(adapter_harness)
+tests_unit_test_adapter_conformance_LDADD = $(harness_libs)
 tests_unit_test_adapter_letter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_letter_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
-tests_unit_test_adapter_resources_SOURCES = tests/unit/test_adapter_resources.c $(adapter_harness)
+tests_unit_test_adapter_letter_LDADD = $(harness_libs)
 tests_unit_test_adapter_resources_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_resources_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_adapter_restart_SOURCES = tests/unit/test_adapter_restart.c $(adapter_harness)
+tests_unit_test_adapter_resources_LDADD = $(harness_libs)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_restart_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
-tests_unit_test_adapter_starter_SOURCES = tests/unit/test_adapter_starter.c $(adapter_harness)
+tests_unit_test_adapter_restart_LDADD = $(harness_libs)
 tests_unit_test_adapter_starter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_starter_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
-tests_unit_test_adapter_starting_SOURCES = tests/unit/test_adapter_starting.c $(adapter_harness)
+tests_unit_test_adapter_starter_LDADD = $(harness_libs)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_starting_LDADD = libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
+tests_unit_test_adapter_starting_LDADD = $(harness_libs)
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 

@@ -139,9 +139,8 @@ tests_bench_engine_million_LDADD = $(sim_libs)
 
 # The same on a store whose disk and memory fail.
 unit_tests += tests/unit/test_engine_faults
-tests_unit_test_engine_faults_SOURCES = tests/unit/test_engine_faults.c tests/unit/unit.h tests/sim/faultfs.c tests/sim/faultfs.h
 tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_engine_faults_LDADD = $(sim_libs)
+tests_unit_test_engine_faults_LDADD = tests/sim/libfaults.la $(sim_libs)
 endif
 EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
 

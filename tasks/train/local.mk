@@ -65,35 +65,31 @@ clean-stretto-python:
 	rm -rf python
 
 if HAVE_CMOCKA
-stream_fixture = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
-stream_libs = libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
+check_LTLIBRARIES += tests/unit/libstreamfixture.la
+tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
+tests_unit_libstreamfixture_la_CFLAGS = $(stream_cflags)
+stream_libs = tests/unit/libstreamfixture.la libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
 unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_small
-tests_unit_test_stream_small_SOURCES = tests/unit/test_stream_small.c $(stream_fixture)
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_small_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_shared tests/unit/test_stream_shared
 tests_unit_test_shared_CFLAGS = $(stream_cflags)
 tests_unit_test_shared_LDADD = $(stream_libs)
-tests_unit_test_stream_shared_SOURCES = tests/unit/test_stream_shared.c $(stream_fixture)
 tests_unit_test_stream_shared_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_shared_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_varying
-tests_unit_test_stream_varying_SOURCES = tests/unit/test_stream_varying.c $(stream_fixture)
 tests_unit_test_stream_varying_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_varying_LDADD = $(stream_libs)
-tests_unit_test_stream_lent_SOURCES = tests/unit/test_stream_lent.c $(stream_fixture)
 tests_unit_test_stream_lent_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_lent_LDADD = $(stream_libs)
-tests_unit_test_stream_network_SOURCES = tests/unit/test_stream_network.c $(stream_fixture) \
-	tests/unit/stream_tap.c tests/unit/stream_tap.h
+tests_unit_test_stream_network_SOURCES = tests/unit/test_stream_network.c tests/unit/stream_tap.c tests/unit/stream_tap.h
 tests_unit_test_stream_network_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_network_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream tests/unit/test_stream_memory tests/unit/test_copy
 tests_unit_test_copy_CFLAGS = $(unit_cflags)
 tests_unit_test_copy_LDADD = libstreamproto.la $(unit_libs)
-tests_unit_test_stream_memory_SOURCES = tests/unit/test_stream_memory.c $(stream_fixture)
 tests_unit_test_stream_memory_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_memory_LDADD = $(stream_libs)
 tests_unit_test_frame_CFLAGS = $(unit_cflags)
@@ -102,11 +98,9 @@ tests_unit_test_buffer_CFLAGS = $(stream_cflags)
 tests_unit_test_buffer_LDADD = $(stream_libs)
 tests_unit_test_stepset_CFLAGS = $(stream_cflags)
 tests_unit_test_stepset_LDADD = $(stream_libs)
-tests_unit_test_intake_SOURCES = tests/unit/test_intake.c $(stream_fixture)
 tests_unit_test_intake_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_LDADD = $(stream_libs)
-tests_unit_test_stream_SOURCES = tests/unit/test_stream.c $(stream_fixture) \
-	tests/unit/stream_proxy.c tests/unit/stream_proxy.h
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_LDADD = $(stream_libs)
 endif
