@@ -5,6 +5,7 @@ run=$builddir/stretto-run
 tmp=$(mktemp -d /tmp/stretto-0400-XXXXXX)
 mark=st-0400-$$-$(basename "$tmp")
 n=0 failed=0
+if command -v gojq >/dev/null; then jq() { gojq "$@"; }; fi # as lib.sh does
 
 cleanup() { grep -lzE "^(STRETTO_JOB|MARK)=$mark" /proc/[0-9]*/environ 2>/dev/null |
     while IFS=/ read -r _ _ pid _; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$tmp"; }
@@ -16,7 +17,10 @@ ok() { # ok STATUS NAME
     if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; tail -n 15 "$tmp/log" 2>/dev/null | sed 's/^/# /'; fi
 }
 # is JSONFILE JQ-EXPRESSION NAME
-is() { jq -e "$2" "$1" >"$tmp/jq" 2>&1; ok $? "$3"; jq -e "$2" "$1" >/dev/null 2>&1 || sed 's/^/# /' "$1"; }
+is() {
+    jq -e "$2" "$1" >"$tmp/jq" 2>&1; is_status=$?
+    ok $is_status "$3"; [ $is_status -eq 0 ] || sed 's/^/# /' "$1"
+}
 marked() { grep -lz "^STRETTO_JOB=$mark-$1\$" /proc/[0-9]*/environ 2>/dev/null | wc -l; }
 # job NAME WALLTIME GRACE TASKS: the tasks are a jq array; "dir" is filled in from the id
 job() {

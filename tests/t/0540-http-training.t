@@ -57,7 +57,7 @@ v1=/v1/trainings/$training
 is "$(jq -c '.training | [.state, .ranks, .generation, .received, .unique, .duplicates, .drawn, .batches, .samples_per_second,
 	.metrics.train_loss, .metrics.validation_loss]' "$T/ensemble.json")" \
 	'["done",1,1,110,100,10,100,30,47.5,1199.25,null]' "an ensemble shows its training"
-is "$(api GET "$v1" | jq -S .)" "$(jq -S .training "$T/ensemble.json")" "the same as the training itself"
+is "$(api GET "$v1" | jq $JQ_SORTS .)" "$(jq $JQ_SORTS .training "$T/ensemble.json")" "the same as the training itself"
 is "$(jq -r '.ensemble, .dir' <(api GET "$v1"))" "$id
 $(jq -r .dir "$T/ensemble.json")/training/g1" "it names its ensemble and its directory"
 

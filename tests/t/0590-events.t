@@ -130,7 +130,7 @@ elif what == "flood":  # N [TARGET]: N that stay, and what the next one is told
     sys.stdin.read()
 X
 sse() { timeout $((100 * PATIENCE)) python3 "$T/sse.py" "$SOCKET" "$@"; }
-page() { api GET "/v1/events?limit=1000$1" | jq -c -S '.events[]'; }
+page() { api GET "/v1/events?limit=1000$1" | jq -c $JQ_SORTS '.events[]'; }
 spec() { # COUNT COMMAND WIDTH
 	jq -n --argjson n "$1" --arg c "$2" --argjson w "$3" \
 		'{name: "e", members: {command: ["sh", "-c", $c], parameters: {grid: {x: [range($n)]}}}, width: $w}' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Members whose parameters are rows of a file: read once, copied, and never changed afterwards.
-TEST_LIMIT=200
+TEST_LIMIT=200 STRETTO_TEST_JQ=jq # which keeps the order of columns
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"

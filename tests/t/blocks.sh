@@ -11,6 +11,8 @@ run_blocks() {
 	ok "it has tested examples" test -e block.3
 	unset STRETTO_URL
 	SOCKET=$XDG_STATE_HOME/stretto/stretto.sock # for is_ready
+	rm -f "$T/bin/jq"
+	hash -r
 	local n=1 status regex
 	while [ -e block.$n ]; do
 		grep -v '^#=>' block.$n >commands
