@@ -69,7 +69,7 @@ TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
 EXTRA_DIST += tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
 
-# What kills, and what is killed; without sanitizers, since they are loaded into and run by programs of all sorts.
+# What kills, what is killed, and what asks; without sanitizers, since they are loaded into and run by programs of all sorts.
 check_LTLIBRARIES += tests/t/killer.la
 tests_t_killer_la_SOURCES = tests/t/killer.c
 tests_t_killer_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all
@@ -84,6 +84,10 @@ check_PROGRAMS += tests/t/kills-member
 tests_t_kills_member_SOURCES = tests/t/kills-member.c
 tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)
 tests_t_kills_member_LDFLAGS =
+check_PROGRAMS += tests/t/ask
+tests_t_ask_SOURCES = tests/t/ask.c
+tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
+tests_t_ask_LDFLAGS =
 EXTRA_DIST += tests/t/ranks-train.py
 EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.

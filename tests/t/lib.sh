@@ -132,6 +132,10 @@ wait_for() {
 
 # api METHOD PATH [BODY]: the answer's body to stdout, its status to $T/api.status. BODY may be @FILE.
 api() {
+	if [ -x "$builddir/tests/t/ask" ]; then # as curl would, in a tenth of the time
+		"$builddir/tests/t/ask" "$T" "$SOCKET" "$@"
+		return
+	fi
 	local method=$1 path=$2
 	shift 2
 	[ $# -eq 0 ] || set -- -H 'Content-Type: application/json' --data-binary "$1"
