@@ -64,7 +64,7 @@ ok "a task that is one job too many is taken out" wait_for 30 '! squeue -h -r -o
 ok "the other task of its array is left alone" [ "$(squeue -h -r -j "$surplus" -o %i)" = "${surplus}_8" ]
 scancel "$surplus"
 stretto cancel "$id" >/dev/null
-ok "cancelling ends all that run and wait" wait_for 30 'stretto members '"$id"' --limit 100 --state cancelled --json | jq -e ".members | length == 10"'
+ok "cancelling ends all that run and wait" wait_for 30 'stretto members '"$id"' --state cancelled --json | jq -e ".members | length == 10"'
 ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING)$"'
 is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
 rm "$HOME/hold"

@@ -74,7 +74,7 @@ one_by_one() {
 	pbs requeue "$(pbs_jobs | awk '$3 == "R" { print $2 }' | head -n 1)"
 	ok "$kind: one that PBS has put back is lost, and runs again" wait_for 40 '[ "$(api GET "/v1/ensembles/$id/members" | jq "[.members[].attempts] | max")" = 2 ]'
 	stretto cancel "$id" >/dev/null
-	ok "$kind: cancelling ends all that run and wait" wait_for 40 'stretto members '"$id"' --limit 100 --state cancelled --json | jq -e ".members | length == 8"'
+	ok "$kind: cancelling ends all that run and wait" wait_for 40 'stretto members '"$id"' --state cancelled --json | jq -e ".members | length == 8"'
 	ok "$kind: in PBS, too" wait_for 20 '! pbs_jobs | grep -v " [FC]$"'
 	rm "$HOME/hold"
 }
