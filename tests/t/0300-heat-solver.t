@@ -16,11 +16,12 @@ heat() { # PROCESSES OPTION...
 error_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/out"; }
 between() { awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(x >= low && x <= high) }'; }
 
-# The scheme's own solution, known exactly, down to what CG leaves: |error| <= steps × tolerance × |b|.
+# The scheme's own solution, known exactly, down to what CG leaves: |error| <= steps × tolerance × |b|. On several processes few
+# steps and small grids are enough: while one waits for another, which it does in every iteration, MPI keeps its processor busy.
 for n in 1 2 4; do
-	status_is 0 "analytic case on $n processes" heat $n --analytic --grid 21 --steps 10 --initial 100
+	status_is 0 "analytic case on $n processes" heat $n --analytic --grid 21 --steps 3 --initial 100
 	ok "the error against the discrete solution is that of CG on $n processes" \
-		between "$(error_of error_discrete)" 0 "$(awk 'BEGIN { print 10 * 1e-10 * 640 * 21 }')"
+		between "$(error_of error_discrete)" 0 "$(awk 'BEGIN { print 3 * 1e-10 * 640 * 21 }')"
 done
 status_is 0 "a finer grid" heat 1 --analytic --grid 43 --steps 10 --initial 100
 fine=$(error_of error_space)
@@ -33,7 +34,7 @@ ok "halving the time step halves its error" between "$(awk "BEGIN { print $long 
 heat 1 --analytic --grid 21 --steps 10 --substeps 2 --initial 100 >"$T/out"
 is "$(error_of error_time) $(error_of error_discrete)" "$short $discrete" "and so do two substeps: it is the same computation"
 
-case_options=(--initial 120 --west 500 --east 150 --south 320 --north 410 --steps 8)
+case_options=(--initial 120 --west 500 --east 150 --south 320 --north 410 --steps 4)
 [ -n "${STRETTO_PYTHON:-}" ] || { skip "no Python with NumPy to compare fields"; done_testing; }
 compare() { # TOLERANCE FILE FILE
 	"$STRETTO_PYTHON" - "$@" <<'PY'
@@ -46,10 +47,10 @@ worst = abs(one.astype(float) - other).max()
 assert worst <= tolerance, f"the fields differ by {worst} K"
 PY
 }
-for grid in 24 23; do # one that 2, 3 and 4 divide, one that none of them does
+for grid in 12 11; do # one that 2, 3 and 4 divide, one that none of them does
 	heat 1 --grid $grid "${case_options[@]}" --output $grid-1.npy >/dev/null
 	# Two solutions, each within steps × tolerance × |b|, and two roundings to float32.
-	tolerance=$(awk -v n=$grid 'BEGIN { print 2 * 8 * 1e-10 * 500 * n + 2 * 500 * 6e-8 }')
+	tolerance=$(awk -v n=$grid 'BEGIN { print 2 * 4 * 1e-10 * 500 * n + 2 * 500 * 6e-8 }')
 	for n in 2 3 4; do
 		heat $n --grid $grid "${case_options[@]}" --output $grid-$n.npy >/dev/null
 		ok "$n processes compute the field of one on $grid x $grid" compare "$tolerance" $grid-1.npy $grid-$n.npy
@@ -62,11 +63,11 @@ ok "one column a process is right, too" compare 1e-4 3-1.npy 3-3.npy
 # West is the first column, south the first row, and every step is in the file, in order.
 ok "the file has the shape and the orientation that it should" "$STRETTO_PYTHON" - <<'PY'
 import numpy
-field = numpy.load("24-4.npy")
-assert field.shape == (8, 24, 24), field.shape
+field = numpy.load("12-4.npy")
+assert field.shape == (4, 12, 12), field.shape
 last = field[-1]
-west, east, south, north = last[12, 0], last[12, -1], last[0, 12], last[-1, 12]
+west, east, south, north = last[6, 0], last[6, -1], last[0, 6], last[-1, 6]
 assert west > north > south > east, (west, north, south, east)
-assert (numpy.diff(field[:, 12, 12]) > 0).all(), "the centre warms up from step to step"
+assert (numpy.diff(field[:, 6, 6]) > 0).all(), "the centre warms up from step to step"
 PY
 done_testing
