@@ -6,9 +6,39 @@
 export PATH=$builddir/examples/heat:$PATH PYTHONPATH=$builddir/python
 unset STRETTO_NTASKS STRETTO_STREAM
 
-python() { timeout $((60 * PATIENCE)) "$STRETTO_PYTHON" -; }
+# part NAME: Python, on standard input. run_parts: each in a process of its own, a copy of one that has PyTorch, which takes seconds to
+# start, already.
+parts=()
+part() {
+	cat >"part.${#parts[@]}"
+	parts+=("$1")
+}
+run_parts() {
+	timeout $((100 * PATIENCE)) "$STRETTO_PYTHON" - ${#parts[@]} <<'PY'
+import os, sys, traceback
+import torch
+for n in range(int(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        with open(f"part.{n}.out", "w") as out:
+            os.dup2(out.fileno(), 1)
+            os.dup2(out.fileno(), 2)
+        try:
+            with open(f"part.{n}") as part:
+                exec(compile(part.read(), f"part.{n}", "exec"), {"__name__": "__main__"})
+            open(f"part.{n}.good", "x").close()
+        except BaseException:
+            traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+PY
+	local n
+	for ((n = 0; n < ${#parts[@]}; n++)); do ok "${parts[n]}" went_well $n; done
+}
+went_well() { cat "part.$1.out" && [ -e "part.$1.good" ]; }
 
-ok "scale: the range becomes [-1, 1], and comes back" python <<'PY'
+part "scale: the range becomes [-1, 1], and comes back" <<'PY'
 import torch
 from stretto.examples.heat_model import Scale
 scale = Scale(100, 500, 50)
@@ -26,7 +56,7 @@ for wrong in ((500, 100, 50), (100, 500, 0)):
         continue
     raise AssertionError(wrong)
 PY
-ok "network: parameters and time in, the field out" python <<'PY'
+part "network: parameters and time in, the field out" <<'PY'
 import torch
 from stretto.examples.heat_model import make_model
 model = make_model(5, 32, (7, 7))
@@ -34,14 +64,14 @@ assert model(torch.zeros(3, 6)).shape == (3, 7, 7)
 sizes = [(m.in_features, m.out_features) for m in model if isinstance(m, torch.nn.Linear)]
 assert sizes == [(6, 32), (32, 32), (32, 49)], sizes
 PY
-ok "learning rate: halved at equal distances" python <<'PY'
+part "learning rate: halved at equal distances" <<'PY'
 from stretto.examples.heat_model import learning_rate
 assert learning_rate(1e-3, 0, 4) == 1e-3
 assert learning_rate(1e-3, 0.19, 4) == 1e-3 and learning_rate(1e-3, 0.21, 4) == 5e-4
 assert learning_rate(1e-3, 1, 4) == learning_rate(1e-3, 7, 4) == 1e-3 / 16
 assert learning_rate(1e-3, 1, 0) == 1e-3
 PY
-ok "books: each sample counts once as unique, every time as drawn" python <<'PY'
+part "books: each sample counts once as unique, every time as drawn" <<'PY'
 import json
 import numpy
 from stretto.examples.heat_books import Books
@@ -58,7 +88,7 @@ with open("books.json") as file:
     assert json.load(file) == {"unique_drawn": len(drawn), "batches": 200, "samples": samples,
                                "members": len({member for member, _ in drawn})}
 PY
-ok "books: members that go on in step, as through a FIFO, take no more room than their samples" python <<'PY'
+part "books: members that go on in step, as through a FIFO, take no more room than their samples" <<'PY'
 import numpy
 from stretto.examples.heat_books import Books
 books, members = Books(), numpy.arange(100)
@@ -66,7 +96,7 @@ for step in range(1, 1001):
     books.enter(members, numpy.full(100, step))
 assert books.unique == 100000 and books.drawn.size < 4 * 100000, books.drawn.shape
 PY
-ok "held-out members: heat2d is told the parameters by name, and nothing of the stream" python <<'PY'
+part "held-out members: heat2d is told the parameters by name, and nothing of the stream" <<'PY'
 from stretto.examples.heat_validation import draw, solver_command, solver_environment
 assert solver_command("heat2d", ["tn", "t0"], [101.5, 300.0], 8, 4, 0.01, 3, "x.npy") == [
     "heat2d", "--grid", "8", "--steps", "4", "--output", "x.npy", "--dt", "0.01", "--substeps", "3",
@@ -78,8 +108,8 @@ rows = draw(["a", "b"], 6, 100, 500, 3)
 assert rows.shape == (6, 2) and (rows == draw(["a", "b"], 6, 100, 500, 3)).all()
 assert (rows != draw(["a", "b"], 6, 100, 500, 4)).all()
 PY
-[ -n "${STRETTO_MPIEXEC:-}" ] || { skip "no heat2d: built without MPI"; done_testing; }
-ok "held-out members: the loss is in K², and the files go" python <<'PY'
+[ -n "${STRETTO_MPIEXEC:-}" ] || { run_parts; skip "no heat2d: built without MPI"; done_testing; }
+part "held-out members: the loss is in K², and the files go" <<'PY'
 import os
 import torch
 from stretto.examples.heat_model import Scale
@@ -99,7 +129,7 @@ with HeldOut(list(SOLVER_OPTIONS), 3, scale, 9, None, None, 11) as held_out:
     assert os.path.isdir(where)
 assert not os.path.exists(where)
 PY
-ok "held-out members: a solver that fails is told" python <<'PY'
+part "held-out members: a solver that fails is told" <<'PY'
 from stretto.examples.heat_model import Scale
 from stretto.examples.heat_validation import HeldOut
 for solver, reason in (("heat2d", "--grid wants"), ("no-such-solver", "not on PATH")):
@@ -110,4 +140,5 @@ for solver, reason in (("heat2d", "--grid wants"), ("no-such-solver", "not on PA
         continue
     raise AssertionError(solver)
 PY
+run_parts
 done_testing
