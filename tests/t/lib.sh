@@ -112,11 +112,12 @@ conforms() {
 # rest BEGAN TRIED: pause in waiting for something, since and in a try that was begun at these times, in microseconds. What is
 # waited for is what needs the processors: tries take a third of one at most, and are rarer the longer it takes.
 rest() {
-	local now=${EPOCHREALTIME/[.,]/} pause=50000
+	local now=${EPOCHREALTIME/[.,]/} pause=50000 seconds
 	[ $(((now - $1) / 10)) -le $pause ] || pause=$(((now - $1) / 10))
 	[ $((2 * (now - $2))) -le $pause ] || pause=$((2 * (now - $2)))
 	[ $pause -le 300000 ] || pause=300000
-	sleep "0.$(printf %06d $pause)"
+	printf -v seconds 0.%06d $pause
+	sleep "$seconds"
 }
 
 # wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit, PATIENCE times as many seconds.
