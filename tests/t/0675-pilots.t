@@ -49,8 +49,8 @@ is "$(sort -n ran | uniq | wc -l) $(wc -l <ran)" "200 200" "each once"
 is "$(jobs_of "$ID" pilot)" 2 "there are as many allocations as the spec says"
 is "$(sql "SELECT count(DISTINCT pilot) FROM job WHERE ensemble = $ID AND kind = 'members'")" 2 "members run in both"
 is "$(api GET "/v1/ensembles/$ID/members/7" | jq -r '.attempts[0].outcome')" failed "attempts say how they ended"
-like "$(api GET "/v1/events?ensemble=$ID&kind=allocation.ended" | jq -r '.events[].detail.outcome' | xargs)" \
-	'^[a-z]+ [a-z]+$' "events tell when allocations end"
+endings() { api GET "/v1/events?ensemble=$ID&kind=allocation.ended" | jq -r '.events[].detail.outcome' | xargs; }
+ok "events tell when allocations end" wait_for 30 '[[ $(endings) =~ ^[a-z]+\ [a-z]+$ ]]' # they do so after their last member
 is "$(api GET "/v1/ensembles/$ID/members/7" | jq -r '.attempts[0].job' | xargs -I NAME sqlite3 -readonly "$STATE/stretto.db" \
 	"SELECT pilot IS NOT NULL FROM job WHERE name = 'NAME'")" 1 "an attempt's job ran in one of them"
 is "$(api GET "/v1/jobs?ensemble=$ID&limit=1000" | jq -c '(.jobs | map(select(.kind == "pilot").name) | sort) as $p
