@@ -27,7 +27,7 @@ is "$(family "$B" '[.family.follow_ups, .family.members.unfinished]')" '[1,1]' "
 like "$(grep -c "has had 1 follow-ups" "$DAEMON_LOG")" '^1$' "which is told"
 newest=$(family "$B" .family.newest)
 api POST "/v1/ensembles/$newest/cancel" '{}' >"$T/out"
-is "$(stretto follow-up "$B" --walltime 20s | cut -d : -f 1)" "ensemble $((newest + 1)) follows up $newest" "somebody may ask for another"
+is "$(stretto follow-up "$B" --walltime 5m | cut -d : -f 1)" "ensemble $((newest + 1)) follows up $newest" "somebody may ask for another"
 wait_for 60 'sleep 0.2; is_over "$B"'
 is "$(family "$B" .family.members.succeeded)" 1 "with more time it is the last"
 rm -r "$STATE"/run/e*
@@ -39,7 +39,7 @@ family_cron 0.7 &
 crons=$!
 XDG_STATE_HOME=$T/other family_cron 1 & # with a lock of its own, so that only the daemon keeps the two apart
 crons+=" $!"
-kills=0 cuts=0 deadline=$((SECONDS + ${FAMILY_LIMIT:-240} - 20))
+kills=0 cuts=0 deadline=$((SECONDS + (${FAMILY_LIMIT:-240} - 20) * PATIENCE))
 until is_over "$C" || [ $SECONDS -ge $deadline ]; do
 	if [ $((kills % 3)) = 0 ]; then # when all that run have ended, and not at any moment
 		touch "$T/hold"

@@ -86,7 +86,7 @@ ok "what is preempted is unfinished, and followed up" wait_for 60 'sleep 0.2; [ 
 B=$(members_in main)
 C=$(members_in yield)
 kinds=(cut preempted killed cancelled waiting signalled restarted warned)
-rounds=0 deadline=$((SECONDS + ${FAMILY_LIMIT:-240} - 60))
+rounds=0 deadline=$((SECONDS + (${FAMILY_LIMIT:-240} - 60) * PATIENCE))
 until { [ $rounds -ge ${#kinds[@]} ] && over; } || [ $SECONDS -ge $deadline ]; do
 	kind=${kinds[rounds % ${#kinds[@]}]}
 	echo "$kind" >>interruptions.err
