@@ -45,13 +45,13 @@ void a_job_ends_at_its_walltime(void **state)
     struct harness_job job;
     struct exitrec rec;
 
-    harness_job(&h, &job, STUBBORN, 1, 1);
+    harness_job(&h, &job, STUBBORN, 12, 1); /* so long it may take to be started */
     harness_submit_ok(&h, &job);
     assert_false(harness_wait_ended(&h, &job).node_lost);
     assert_int_equal(harness_processes(&job), 0);
     rec = harness_exit(&job);
     assert_int_equal(rec.outcome, EXITREC_TIMEOUT);
-    assert_true(rec.ended - before > 1.9); /* the walltime, and the grace */
+    assert_true(rec.ended - before > 12.9); /* the walltime, and the grace */
 }
 
 void a_runner_that_hangs_is_killed_with_its_tree(void **state)
