@@ -13,7 +13,7 @@ command -v lmp >/dev/null || skip_all "no LAMMPS here"
 mkdir speed
 sed -n '/^cat >melt.in/,/^END$/{//!p}' "$page" >speed/melt.in
 TIMEFORMAT=%U
-{ time (cd speed && OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 timeout 60 lmp -in melt.in -log none -screen none -var dir . \
+{ time (cd speed && OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 timeout $((60 * PATIENCE)) lmp -in melt.in -log none -screen none -var dir . \
 	-var total 10000000 -var limit 0:00:01 -var temperature 1.4 -var vseed 1 >log 2>&1); } 2>speed/seconds
 steps=$(find speed -name 'melt.*.restart' | tr -c -d '0-9\n')
 like "$steps" '^[1-9][0-9]*$' "LAMMPS stops when its second is over" || bail "$(cat speed/log)"
@@ -25,7 +25,7 @@ line=$(block crontab)
 like "$line" '^\*/10 \* \* \* \* stretto ' "it has a line for cron"
 cron() { sh -c "${line#*/10 \* \* \* \* }" >>cron.out 2>cron.err; }
 is_over() { [ "$(api GET /v1/ensembles/1 | jq -c '[(.family // .).state, (.family // .).members.succeeded]')" = '["complete",2]' ]; }
-until is_over || [ $SECONDS -gt 250 ]; do
+until is_over || [ $SECONDS -gt $((250 * PATIENCE)) ]; do
 	cron || echo "exit status $?" >>cron.wrong
 	cat cron.err >>cron.wrong
 	wait_ensemble "$(api GET /v1/ensembles/1 | jq '.family.newest // 1')" 60

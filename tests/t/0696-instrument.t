@@ -35,7 +35,7 @@ jq --arg dir "$PWD" '.members.parameters.grid.temperature = [1.5] | .training.co
 	.training.buffer = {policy: "fifo", capacity: 100, threshold: 1, batch: 8}' melt.json >one.json
 status_is 0 "one more" stretto submit one.json --wait
 { cat melt.in && printf '%s\n' "run 1000" "write_dump all custom dumped id x y z modify sort id format float %.6f"; } >alone.in
-OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 timeout 60 lmp -in alone.in -log none -screen none -var temperature 1.5 -var vseed 87287 >log 2>&1
+OMP_NUM_THREADS=1 OMPI_MCA_ess_singleton_isolated=1 timeout $((60 * PATIENCE)) lmp -in alone.in -log none -screen none -var temperature 1.5 -var vseed 87287 >log 2>&1
 sed '1,/^ITEM: ATOMS/d' dumped | cut -d' ' -f2-4 >alone
 is "$(wc -l <streamed),$(wc -l <alone)" "256,256" "both have run"
 ok "what arrived is what lmp computes" bash -c 'paste -d" " streamed alone | awk "NF != 6 { exit 1 } { for (i = 1; i <= 3; i++) { d = \$i - \$(i + 3); if (d * d > 4e-12) exit 1 } }"'

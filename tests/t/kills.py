@@ -18,6 +18,7 @@ import time
 import kills_books
 from kills_clients import Client, NoAnswer, NotSent, World, request
 
+PATIENCE = int(os.environ.get("STRETTO_TEST_PATIENCE", "5"))  # for what never comes, as lib.sh has it
 # What a daemon calls, and up to which time it is worth waiting for it.
 CALLS = {"open": 60, "write": 300, "pwrite64": 400, "fsync": 80, "fdatasync": 80, "ftruncate": 3, "rename": 40,
          "link": 2, "unlink": 6, "mkdir": 150, "fork": 40, "bind": 2, "accept4": 80, "recv": 150, "sendmsg": 60,
@@ -67,7 +68,7 @@ class Driver:
 
     def ready(self, seconds):
         """Wait until it answers that it is ready; false where it died before."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + seconds * PATIENCE
         while self.process.poll() is None:
             try:
                 if request(self.world.socket, "GET", "/readyz")[0] == 200:
@@ -111,7 +112,7 @@ class Driver:
                 plan = ""
             self.moments += 1
         try:
-            status = self.process.wait(20)
+            status = self.process.wait(20 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.world.violation("test", f"life {self.lives + 1} does not end on SIGTERM")
             self.process.kill()
@@ -159,7 +160,7 @@ class Driver:
             sys.exit("the last life did not get ready")
 
     def drain(self):
-        until = time.monotonic() + self.o.end
+        until = time.monotonic() + self.o.end * PATIENCE
         while True:
             live = [e for e in self.list("/v1/ensembles", "ensembles") if e["state"] not in ("complete", "cancelled")
                     or e["members"]["running"] + e["members"]["submitted"] > 0]
@@ -204,7 +205,7 @@ class Driver:
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            status = self.process.wait(30)
+            status = self.process.wait(30 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()

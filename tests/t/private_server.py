@@ -12,6 +12,7 @@ import sys
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
+PATIENCE = int(os.environ.get("STRETTO_TEST_PATIENCE", "5"))  # as lib.sh has it
 
 
 def processes():
@@ -118,7 +119,7 @@ class Server:
         return self.daemons.get(name) in processes()
 
     def wait(self, what, condition, needed=()):
-        until = time.monotonic() + 30
+        until = time.monotonic() + 30 * PATIENCE
         while not condition():
             for name in needed:
                 if not self.is_up(name):
