@@ -24,7 +24,7 @@ def main():
         import stretto.torch
         import torch
 
-        patience = datetime.timedelta(seconds=3 if MODE == "missing" else 60)
+        patience = datetime.timedelta(seconds=3 if MODE == "missing" else 300)
         with stretto.distributed.process_group(rx, meet_within=patience):
             train(rx)
         rx.done()
