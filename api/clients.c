@@ -19,6 +19,7 @@ struct client {
 struct clients {
     uv_loop_t *loop;
     uv_timer_t timer; /* runs while there are strangers: when the eldest must go */
+    bool looked;      /* at what has come from it meanwhile */
     unsigned strangers_max, known_max;
     struct clients_counts counts, *total;
     struct client *strangers; /* the eldest first */
@@ -78,11 +79,17 @@ static void evict(struct clients *clients, struct client *client)
     shutdown(client->fd, SHUT_RDWR);
 }
 
+/* Where the daemon was held up, timers ring before it has read what has come meanwhile: it reads first. */
 static void on_timer(uv_timer_t *timer)
 {
     struct clients *clients = timer->data;
     uint64_t now = uv_now(clients->loop);
 
+    clients->looked = !clients->looked;
+    if (clients->looked) {
+        uv_timer_start(timer, on_timer, 1, 0);
+        return;
+    }
     while (clients->strangers != NULL && now - clients->strangers->since >= LIMIT_STRANGER_MS)
         evict(clients, clients->strangers);
     if (clients->strangers != NULL)

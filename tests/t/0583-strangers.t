@@ -91,6 +91,28 @@ is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "nor do 60 that send a b
 wait_for 20 '[ "$(metric '"'{state=\"stranger\"}'"')" = 0 ]'
 release half
 is "$LEFT" 0 "who does not come to the point in ten seconds has to go"
+# who has asked in time is answered, also where the daemon was stopped and reads it late
+cat >"$T/ask.py" <<'EOF'
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+sys.stdin.readline()
+s.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + sys.argv[2].encode() + b"\r\n\r\n")
+print("sent", flush=True)
+print(s.recv(12).decode(), flush=True)
+EOF
+mkfifo "$T/ask"
+python3 "$T/ask.py" "$PORT" "$reader" <"$T/ask" >"$T/asked" 2>&1 &
+asking=$!
+exec 8>"$T/ask"
+wait_for 20 '[ "$(metric '"'{state=\"stranger\"}'"')" = 1 ]'
+kill -STOP "$DAEMON_PID"
+echo >&8
+ok "a request is sent" wait_for 20 'grep -q sent "$T/asked"'
+sleep 10 # what a stranger may take at most
+kill -CONT "$DAEMON_PID"
+wait $asking
+exec 8>&-
+is "$(tail -n 1 "$T/asked")" "HTTP/1.1 200" "and is answered, though the daemon was stopped meanwhile for longer than a stranger may take"
 hold stream 28 stream "$reader"
 is "$(tcp /readyz) $(api_status GET /readyz)" "200 200" "28 streams leave room"
 hold_more() { python3 "$T/hold.py" "$PORT" 2 stream "$reader" </dev/null; }
