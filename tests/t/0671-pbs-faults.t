@@ -73,6 +73,8 @@ put_out() { # FAULT: a lost node, and a job that PBS puts back into the queue, a
 	ok "$kind: $1: nothing of it waits" wait_for 20 '[ -z "$(job_ids Q)$(job_ids R)" ]'
 }
 
+# where nobody looked before it began and ended once more, its runner has said so: the job was taken
+put_back="PBS: (put back into the queue|FAILED .Exit_status 75.)"
 begin openpbs
 lost_answer
 
@@ -109,7 +111,7 @@ is "$(ran)" "0 1" "each ran once"
 is "$(pbs_jobs | awk '{ print $2 }' | sort -n | tail -n 1)" 1000.testpbs "with another id"
 
 put_out lose-node "Exit_status -20"
-put_out requeue "PBS: put back into the queue"
+put_out requeue "$put_back"
 
 # --- what is held for good is told
 anew
@@ -125,7 +127,7 @@ end
 
 begin torque
 lost_answer
-put_out requeue "PBS: put back into the queue"
+put_out requeue "$put_back"
 end
 
 # --- the daemon dies after the submission, before it could write that down; the server keeps no history, as is OpenPBS's default
