@@ -105,6 +105,12 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
     return rc == 0 ? 0 : store_doom(store, err);
 }
 
+/* What changed before may depend on the answer, and would be kept without what was to come after it. */
+static int not_read(struct store *store, const struct error *err)
+{
+    return store->in_transaction ? store_doom(store, err) : -1;
+}
+
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...)
 {
     bool ready = store_write_all(store, err) == 0 && store_roll_back(store, err) == 0;
@@ -112,13 +118,16 @@ sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sq
     va_list ap;
     int rc;
 
-    if (stmt == NULL)
+    if (stmt == NULL) {
+        not_read(store, err);
         return NULL;
+    }
     va_start(ap, types);
     rc = bind(store, stmt, types, ap, SQLITE_TRANSIENT, err);
     va_end(ap);
     if (rc < 0) {
         store_done(stmt);
+        not_read(store, err);
         return NULL;
     }
     return stmt;
@@ -133,7 +142,7 @@ int store_row(struct store *store, sqlite3_stmt *stmt, struct error *err)
     if (rc != SQLITE_DONE)
         store_error(store, sqlite3_sql(stmt), err);
     store_done(stmt);
-    return rc == SQLITE_DONE ? 0 : -1;
+    return rc == SQLITE_DONE ? 0 : not_read(store, err);
 }
 
 void store_done(sqlite3_stmt *stmt)
@@ -145,7 +154,10 @@ void store_done(sqlite3_stmt *stmt)
 /* A column whose text could not be had for lack of memory reads as null, and only the connection tells. */
 int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err)
 {
-    return sqlite3_errcode(store->db) == SQLITE_NOMEM ? store_error(store, sqlite3_sql(stmt), err) : 0;
+    if (sqlite3_errcode(store->db) != SQLITE_NOMEM)
+        return 0;
+    store_error(store, sqlite3_sql(stmt), err);
+    return not_read(store, err);
 }
 
 int store_row_taken(struct store *store, sqlite3_stmt *stmt, struct error *err)

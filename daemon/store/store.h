@@ -66,7 +66,8 @@ const char *store_control_secret(const struct store *store);
  * `types` has a letter for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int,
  * m int64_t milliseconds of which 0 binds null. */
 int store_exec(struct store *store, struct error *err, const char *sql, const char *types, ...);
-/* Start a query; NULL with err on failure. Then store_row() until it is not 1, or store_done() to stop before. */
+/* Start a query; NULL with err on failure. Then store_row() until it is not 1, or store_done() to stop before. Where one fails
+ * while changes are open, these are doomed. */
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql, const char *types, ...);
 int store_row(struct store *store, sqlite3_stmt *stmt, struct error *err); /* 1 a row, 0 no more, -1 */
 void store_done(sqlite3_stmt *stmt);
