@@ -358,6 +358,24 @@ static void impossible_books_are_refused(void **state)
     store_close(store);
 }
 
+/* What was to be changed by what could not be read would be missing of it. */
+static void a_read_that_fails_dooms_what_was_changed_before(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row row = add_ensemble(store, 3), found;
+    struct error err;
+
+    assert_null(store_query(store, &err, "SELECT nothing FROM nowhere", ""));
+    assert_int_equal(store_commit(store, &err), -1);
+    assert_non_null(strstr(err.text, "nowhere"));
+    assert_int_equal(store_ensemble_get(store, row.id, &found, &err), 0);
+    assert_null(store_query(store, &err, "SELECT nothing FROM nowhere", "")); /* nothing was changed */
+    row = add_ensemble(store, 3);
+    assert_int_equal(store_commit(store, &err), 0);
+    assert_int_equal(store_ensemble_get(store, row.id, &found, &err), 1);
+    store_close(store);
+}
+
 static void what_is_committed_is_there_after_a_crash(void **state)
 {
     struct store *store = must_open();
@@ -463,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(moves_are_counted_with_their_members, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_read_that_fails_dooms_what_was_changed_before, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),
