@@ -77,11 +77,8 @@ void pilot_free(struct engine *engine, struct pilot *pilot)
         if (job->node != NULL && job->node->pilot == pilot)
             job->node = NULL;
     alarm_set(engine, &pilot->look, INT64_MAX);
-    for (int64_t i = 0; i < pilot->n_nodes; i++) {
-        alarm_set(engine, &pilot->nodes[i].flush, INT64_MAX);
-        free(pilot->nodes[i].orders.data);
-        free(pilot->nodes[i].handed);
-    }
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        pilot_take_back(engine, &pilot->nodes[i]);
     DL_DELETE(pilot->job->ensemble->allocation->pilots, pilot);
     free(pilot->nodes);
     free(pilot);
@@ -207,6 +204,8 @@ bool pilot_is_finished(struct engine *engine, struct live_job *job)
         return false;
     pilot->finished = true;
     count_failure(engine, pilot);
+    for (int64_t i = 0; i < pilot->n_nodes; i++)
+        pilot_take_back(engine, &pilot->nodes[i]);
     for (inside = job->ensemble->jobs; inside != NULL; inside = next) {
         next = inside->ens_next;
         if (inside->node != NULL && inside->node->pilot == pilot)

@@ -76,6 +76,7 @@ int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t 
 void pilot_hand_over(struct engine *engine, struct live_job *job, const char *descriptor);
 void pilot_order_cancel(struct engine *engine, struct live_job *job);
 void pilot_flush(struct engine *engine, struct alarm *alarm);
+void pilot_take_back(struct engine *engine, struct pilot_node *node); /* what is not on its way yet: its pilot is over */
 
 /* pilot_journal.c: what became of it */
 void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may tell something new */

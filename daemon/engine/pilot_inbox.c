@@ -128,6 +128,22 @@ void pilot_hand_over(struct engine *engine, struct live_job *job, const char *de
     order_flush(engine, node, engine_now(engine));
 }
 
+void pilot_take_back(struct engine *engine, struct pilot_node *node)
+{
+    for (size_t i = 0; i < node->n_handed; i++) {
+        struct live_job *job = engine_find_job(engine, node->handed[i]);
+
+        if (job != NULL && job->business == BUSINESS_SUBMITTING)
+            job->business = BUSINESS_NONE;
+    }
+    alarm_set(engine, &node->flush, INT64_MAX);
+    free(node->orders.data);
+    free(node->handed);
+    node->orders = (struct text){0};
+    node->handed = NULL;
+    node->n_handed = 0;
+}
+
 void pilot_order_cancel(struct engine *engine, struct live_job *job)
 {
     if (job->node == NULL || job->node->over)

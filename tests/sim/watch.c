@@ -207,7 +207,7 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = m.ensemble AND "
           "a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
-          "ifnull(a.reason, '') NOT LIKE '%before it started%' AND "
+          "ifnull(a.reason, '') NOT LIKE '%before it started%' AND NOT (ifnull(a.reason, '') LIKE 'stopped:%' AND ifnull(a.host, '') = '') AND "
           "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN m.since_in ELSE e.id END, m.since) <> (SELECT "
           "coalesce(max(k.number), 0) FROM member_checkpoint k WHERE k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",

@@ -249,6 +249,29 @@ static void an_order_to_cancel_of_which_nothing_comes_is_given_again(void **stat
     end();
 }
 
+/* They are handed over while those before them are on their way to a slow disk, and then their pilot is over. */
+static void what_is_not_handed_over_yet_ends_with_its_pilot(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000};
+
+    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
+        struct sim_faults slow;
+
+        begin(seed, calm);
+        submit(12, 1, allocation());
+        assert_int_equal(engine_resize(sim_engine(sim), id, 4, ENGINE_SHRINK_LATER, &err), 0);
+        until("SELECT count(*) >= 4 FROM attempt WHERE started IS NOT NULL");
+        slow = faults;
+        slow.slow = 500;
+        sim_set_faults(sim, &slow);
+        run_for(8000);
+        assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+        assert_int_equal(sim_turn(sim), 0);
+        until_over();
+        end();
+    }
+}
+
 /* What a crash of their node takes along where it was not flushed: the journal is. */
 static void lose_exit_records(void)
 {
@@ -346,6 +369,7 @@ int main(void)
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
+        cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
     };
