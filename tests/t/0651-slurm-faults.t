@@ -12,8 +12,9 @@ slurm_start
 # A member says where it begins and ends, and looks whether there is a second of the same at that time.
 cat >member <<'END'
 #!/bin/sh
-trap 'exit 1' TERM
-trap 'rm -f "$HOME/now/$1.$$"' EXIT
+gone() { rm -f "$HOME/now/$1.$$"; }
+trap 'gone "$1"; trap - TERM; kill -s TERM $$' TERM # ends by the signal: it may hear of it a moment before its runner
+trap 'gone "$1"' EXIT
 touch "$HOME/now/$1.$$"
 for other in "$HOME/now/$1".*; do
 	pid=${other##*.}
