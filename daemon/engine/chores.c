@@ -22,8 +22,10 @@ void chore_work(struct engine *engine, struct alarm *alarm)
     struct error err;
     int rc = store_chore_first(engine->store, ens->row.id, &chore, &err);
 
-    if (rc == 1 && do_piece(engine, ens, &chore, &err) < 0)
-        rc = -1;
+    if (rc == 1)
+        rc = do_piece(engine, ens, &chore, &err);
+    if (rc == 0) /* there may be another */
+        rc = store_chore_first(engine->store, ens->row.id, &chore, &err);
     if (rc < 0) {
         store_doom(engine->store, &err); /* nothing would make us look again */
         return;

@@ -26,7 +26,7 @@ struct claimant {
     "(t.generation - 2)) <= ?2), 0), (SELECT coalesce(sum(size), 0) FROM job j WHERE "       \
     "j.ensemble = e.id AND j.kind = 'members' AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), EXISTS (SELECT 1 FROM job j "    \
     "WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.id IS NOT NULL, "                      \
-    "e.state = 'running' AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) AND (SELECT count(*) FROM attempt a WHERE a.ensemble = " \
+    "e.state = 'running' AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) AND (coalesce(t.generation, 1) = 1 OR NOT EXISTS (SELECT 1 FROM chore c WHERE c.ensemble = e.id)) AND (SELECT count(*) FROM attempt a WHERE a.ensemble = " \
     "e.id AND a.outcome IS NULL) < e.width AND ((e.root IS NULL AND max(e.next_index, coalesce((SELECT max(idx) + 1 " \
     "FROM member m WHERE "                                                                                              \
     "m.ensemble = e.id), 0)) < e.count) OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = "       \
