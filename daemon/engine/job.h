@@ -46,6 +46,7 @@ struct live_job {
     bool doubtful;              /* … before the submission that is under way */
     bool gone;                  /* the scheduler says it ended, or does not know it */
     bool unknown;               /* … the latter */
+    bool was_gone;              /* it said so once: the job may have begun before it waited again, and its claim come to sight late */
     bool brief;                 /* the collection under way leaves claim and ended out */
     bool whole;                 /* a brief one did not find every exit record */
     int64_t gone_ms;            /* when it last said so */

@@ -59,7 +59,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_ENDED:
         if (status->started_ms != 0 && job->adapter->ops->exact) /* it came and went since the last poll: no claim need be read */
             job_mark_running(engine, job, status->started_ms, status->host);
-        job->gone = true;
+        job->gone = job->was_gone = true;
         job->unknown = false;
         job->gone_ms = engine_now(engine);
         text_copy(job->gone_reason, sizeof job->gone_reason, status->reason);
@@ -67,7 +67,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_UNKNOWN:
         if (job->row.state == JOB_INTENT)
             break; /* never submitted: job_advance() does it */
-        job->gone = job->unknown = true;
+        job->gone = job->was_gone = job->unknown = true;
         job->gone_ms = engine_now(engine);
         break;
     }

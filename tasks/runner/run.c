@@ -134,8 +134,19 @@ static void start_tasks(struct run *r)
     }
 }
 
-/* A batch system tells every process of a job to end, and a task may do so before we hear of it. That is not the task's failure:
- * it waits a little for the news. Returns when to look again. */
+/* A batch system tells every process of a job to end, and a task may do so before we hear of it, with whatever status it gives
+ * itself then. That is not the task's failure, nor its success: it waits a little for the news. The daemon's own jobs are
+ * told by nobody but us, unless by hand. */
+static bool is_held(const struct run *r, const struct task *t)
+{
+    if (r->stop != STOP_NONE)
+        return false;
+    if (task_died_as_told(t))
+        return true;
+    return !r->job->watched && (!task_looks_whole(t) || asked_to_stop(r) == STOP_CANCEL);
+}
+
+/* Returns when to look again. */
 static int64_t release_held(struct run *r, int64_t now)
 {
     int64_t next = INT64_MAX;
@@ -176,7 +187,7 @@ static bool reap(struct run *r, int64_t now)
             if (t->pid != pid)
                 continue;
             task_end(t, status, &usage, r->stop);
-            if (r->stop == STOP_NONE && task_died_as_told(t)) {
+            if (is_held(r, t)) {
                 t->held_until = now + TOLD_TOO_MS;
                 r->held++;
             } else {

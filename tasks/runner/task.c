@@ -131,6 +131,11 @@ bool task_died_as_told(const struct task *t)
     return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
 }
 
+bool task_looks_whole(const struct task *t)
+{
+    return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t));
+}
+
 bool task_leaves_checkpoints(const struct task *t)
 {
     return t->checkpoints.desc != NULL;

@@ -64,6 +64,7 @@ void task_skip(struct task *t, enum stop why);
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
 void task_conclude(struct task *t);
 bool task_died_as_told(const struct task *t); /* by what a batch system sends to those that it ends */
+bool task_looks_whole(const struct task *t);  /* ended with exit status 0, and what success leaves behind is there */
 bool task_leaves_checkpoints(const struct task *t);
 bool task_is_gone(const struct task *t); /* nothing of it is left running */
 
