@@ -13,7 +13,7 @@ slurm_start
 cat >member <<'END'
 #!/bin/sh
 gone() { rm -f "$HOME/now/$1.$$"; }
-trap 'gone "$1"; trap - TERM; kill -s TERM $$' TERM # ends by the signal: it may hear of it a moment before its runner
+trap 'gone "$1"; exit 1' TERM # as programs do that end in their own way, and maybe a moment before their runner hears of it
 trap 'gone "$1"' EXIT
 touch "$HOME/now/$1.$$"
 for other in "$HOME/now/$1".*; do
