@@ -7,6 +7,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -101,6 +102,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else if (taken) { /* by a runner, or by us before a restart: its files tell */
         job->refused = job->waits = false;
+        job->abandon_as = ATTEMPT_OPEN;
         job->look = true;
         job->missing_ms = 0;
         job_retry_in(engine, job, COLLECT_FIRST_MS);
@@ -113,12 +115,35 @@ static void claimed(void *arg, bool taken, const struct error *failed)
     engine_settle(engine);
 }
 
+/* What is decided with it goes into the claim: the daemon may die, or its commit fail, before it can write it down elsewhere. */
+static json_t *make_seal(const struct engine *engine, const struct live_job *job)
+{
+    return json_pack("{s:i, s:b, s:f, s:s, s:s, s:b, s:b}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000,
+                     "outcome", attempt_outcome_name(job->abandon_as), "reason", job->abandon_reason, "refused", (int)job->refused,
+                     "waits", (int)job->waits);
+}
+
+void job_read_seal(struct live_job *job, const json_t *claim)
+{
+    static const enum attempt_outcome outcomes[] = {ATTEMPT_FAILED, ATTEMPT_CANCELLED, ATTEMPT_LOST};
+    const char *outcome = json_string_value(json_object_get(claim, "outcome")),
+               *reason = json_string_value(json_object_get(claim, "reason"));
+
+    if (job->sealed)
+        return;
+    job->sealed = true;
+    for (size_t i = 0; outcome != NULL && i < sizeof outcomes / sizeof *outcomes; i++)
+        if (strcmp(outcome, attempt_outcome_name(outcomes[i])) == 0)
+            job->abandon_as = outcomes[i];
+    text_copy(job->abandon_reason, sizeof job->abandon_reason, reason ? reason : "");
+    job->refused = json_is_true(json_object_get(claim, "refused"));
+    job->waits = json_is_true(json_object_get(claim, "waits"));
+}
+
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
 {
-    json_t *claim;
-
     job->abandon_as = outcome;
-    snprintf(job->abandon_reason, sizeof job->abandon_reason, "%s", reason);
+    text_copy(job->abandon_reason, sizeof job->abandon_reason, reason);
     if (has_run(job, job->claimed) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
         look_for_checkpoints(engine, job);
         return;
@@ -127,10 +152,14 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
         conclude(engine, job, NULL);
         return;
     }
-    claim = json_pack("{s:i, s:b, s:f}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000);
     job->business = BUSINESS_CLAIMING;
-    engine->ports.rundir_ops->claim(engine->ports.rundir, engine_job_dir(engine, job), claim, claimed,
+    engine->ports.rundir_ops->claim(engine->ports.rundir, engine_job_dir(engine, job), make_seal(engine, job), claimed,
                                     ticket_new(engine, job->row.id));
+}
+
+void job_abandon_sealed(struct engine *engine, struct live_job *job)
+{
+    conclude(engine, job, NULL);
 }
 
 void job_refuse(struct engine *engine, struct live_job *job, const char *why)

@@ -94,7 +94,8 @@ static bool note_claim(struct engine *engine, struct live_job *job, const json_t
 {
     const char *host = json_string_value(json_object_get(claim, "host"));
 
-    job->sealed = job->sealed || json_is_true(json_object_get(claim, "given_up"));
+    if (json_is_true(json_object_get(claim, "given_up")))
+        job_read_seal(job, claim);
     if (claim == NULL || job->sealed)
         return false;
     job->claimed = true;
@@ -135,6 +136,8 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         job_collect(engine, job);
     } else if (job->open == 0 && (ended || job->gone)) {
         job_end(engine, job, job->gone_reason);
+    } else if (job->sealed && job->open > 0 && job->abandon_as != ATTEMPT_OPEN) {
+        job_abandon_sealed(engine, job);
     } else if (ended || job->gone) {
         job_missing(engine, job, claimed, ended);
     } else {

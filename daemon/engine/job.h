@@ -70,7 +70,7 @@ struct live_job {
     struct live_job *prev_unsaved, *next_unsaved;
     bool refused; /* it is given up because its scheduler will not run it */
     bool waits;   /* … and still has it queued */
-    enum attempt_outcome abandon_as; /* once it is sealed, and why */
+    enum attempt_outcome abandon_as; /* once it is sealed, and why; ATTEMPT_OPEN: not decided */
     char abandon_reason[400];
     int forgotten; /* by its scheduler, before it started; not in the row: a queue that is memory goes with a daemon */
     struct alarm retry;
@@ -128,6 +128,9 @@ void job_back(struct live_job *job); /* the scheduler has it again */
 void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended);
 /* End the job and its open attempts, once nothing can start it any more. May free it now. */
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
+/* Its claim is our own, from before a restart, or a turn that was taken back: what was decided then, and its end. */
+void job_read_seal(struct live_job *job, const json_t *claim);
+void job_abandon_sealed(struct engine *engine, struct live_job *job);
 /* The same of one that its scheduler will never run, in its words; if no job of the ensemble has begun, that ends it, too:
  * they all ask for the same. */
 void job_refuse(struct engine *engine, struct live_job *job, const char *why);

@@ -360,6 +360,38 @@ static void what_cannot_be_read_says_nothing(void **state)
     }
 }
 
+static bool is_given_up(void)
+{
+    const char *path;
+    json_t *file;
+
+    json_object_foreach (sim_files(sim), path, file)
+        if (json_is_true(json_object_get(file, "given_up")))
+            return true;
+    return false;
+}
+
+/* A job can never run. That it is given up cannot be stored in the turn in which it was made sure that it cannot start any more. */
+static void what_was_decided_is_done_where_it_was_not_stored(void **state)
+{
+    static const struct sim_faults never = {.never = 1000, .queue_ms = LONG_MS}, full = {.commit_fails = 1000}, calm = {0};
+    const struct live_job *job;
+
+    begin(1, never);
+    submit(1, 1, NULL);
+    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->business != BUSINESS_CLAIMING)
+        step();
+    set_faults(full);
+    while (!is_given_up())
+        step();
+    set_faults(calm);
+    assert_int_equal(sim_number(sim, "SELECT outcome IS NULL FROM attempt"), 1);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT outcome = 'failed' AND reason = 'the job can never run: never' FROM attempt"), 1);
+    assert_int_equal(sim_number(sim, "SELECT state = 'cancelled' AND reason = 'the job can never run: never' FROM ensemble"), 1);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
+        cmocka_unit_test(what_was_decided_is_done_where_it_was_not_stored),
     };
 
     alarm(300); /* what wakes itself never comes back */
