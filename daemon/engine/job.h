@@ -46,11 +46,11 @@ struct live_job {
     bool doubtful;              /* … before the submission that is under way */
     bool gone;                  /* the scheduler says it ended, or does not know it */
     bool unknown;               /* … the latter */
-    bool was_gone;              /* it said so once: the job may have begun before it waited again, and its claim come to sight late */
     bool brief;                 /* the collection under way leaves claim and ended out */
     bool whole;                 /* a brief one did not find every exit record */
     int64_t gone_ms;            /* when it last said so */
     int64_t missing_ms;         /* since when a record is missing, 0: not */
+    int looks_left;             /* after it said then that the job waits: answers after which its claim is looked for */
     bool sealed;                /* claimed by the daemon itself: nothing can start any more */
     bool claimed;               /* by a runner: nothing can come of one that still waits */
     bool over;                  /* its end is put off until what its nodes or ranks wrote is read, and it is swept: */

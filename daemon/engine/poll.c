@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One that waits again may have begun between, and its claim be shown late. But where a scheduler forgot thousands of jobs for a
+ * moment, their files are not looked for at every answer for days. */
+#define LOOKS_WHEN_BACK 24
+
 struct question {
     struct engine *engine;
     uint64_t epoch;
@@ -38,6 +42,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id); /* stored with the next change */
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
+        if (job->gone)
+            job->looks_left = LOOKS_WHEN_BACK;
         job_back(job);
         if (job->started && !job->told_queued)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: the scheduler has put it back into the queue%s%s",
@@ -59,7 +65,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_ENDED:
         if (status->started_ms != 0 && job->adapter->ops->exact) /* it came and went since the last poll: no claim need be read */
             job_mark_running(engine, job, status->started_ms, status->host);
-        job->gone = job->was_gone = true;
+        job->gone = true;
         job->unknown = false;
         job->gone_ms = engine_now(engine);
         text_copy(job->gone_reason, sizeof job->gone_reason, status->reason);
@@ -67,7 +73,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_UNKNOWN:
         if (job->row.state == JOB_INTENT)
             break; /* never submitted: job_advance() does it */
-        job->gone = job->was_gone = job->unknown = true;
+        job->gone = job->unknown = true;
         job->gone_ms = engine_now(engine);
         break;
     }

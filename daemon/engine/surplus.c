@@ -90,8 +90,9 @@ void surplus_note_queued(struct engine *engine, struct live_job *job, const char
 {
     if (job->claimed || job->sealed || job->open == 0) /* by a runner, by us; or its attempts have all ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
-    else if (job->started || job->was_gone || job->row.submissions > 1)
+    else if (job->started || job->row.submissions > 1 || job->looks_left > 0)
         job->look = true;
+    job->looks_left -= job->looks_left > 0;
 }
 
 static void swept(void *arg, enum adapter_answer answer, const struct error *why)
