@@ -249,6 +249,32 @@ static void an_order_to_cancel_of_which_nothing_comes_is_given_again(void **stat
     end();
 }
 
+/* Once the scheduler said of them that they had ended, while they waited. They run and end while it does not answer, and wait
+ * again, for ever, as it comes back with an older state. */
+static void what_waits_again_is_looked_at(void **state)
+{
+    static const struct sim_faults lies = {.queue_ms = 600000, .lies = 1000}, away = {.poll_unsure = 1000, .nudge_lost = 1000};
+    int back = 0;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, lies);
+        submit(20, 1, json_object());
+        run_for(60000);
+        set_faults(away);
+        while (sim_live_jobs(sim) > 0)
+            step();
+        sim_roll_back(sim);
+        back += sim_live_jobs(sim);
+        set_faults((struct sim_faults){0});
+        run_for(300000);
+        assert_int_equal(sim_live_jobs(sim), 0);
+        until_over();
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), 20);
+        end();
+    }
+    assert_in_range(back, SEEDS, 20 * SEEDS);
+}
+
 /* They are handed over while those before them are on their way to a slow disk, and then their pilot is over. */
 static void what_is_not_handed_over_yet_ends_with_its_pilot(void **state)
 {
@@ -401,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
+        cmocka_unit_test(what_waits_again_is_looked_at),
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
