@@ -1,4 +1,5 @@
 /* The adapter of the simulated cluster: questions of the daemon, answered late, not at all, or with what is not so. */
+#include "daemon/engine/internal.h"
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
@@ -16,6 +17,7 @@ struct question {
     adapter_poll_cb *polled;
     adapter_done_cb *done;
     void *arg;
+    uint64_t epoch; /* of the engine that asks */
     char id[32];
     char (*names)[64];
     size_t n;
@@ -115,6 +117,32 @@ void cluster_check_queue(struct cluster *c)
     }
 }
 
+#define AGAIN_MS 5000 /* after no answer: at least */
+
+/* One question at a time, and not again at once where it was not answered. What was asked before the daemon forgot everything, and
+ * was loaded again, does not count. */
+static void check_pace(struct cluster *c)
+{
+    if (c->polls_epoch != sim_engine(c->sim)->epoch)
+        c->polls_open = c->polls_failed = 0;
+    c->polls_epoch = sim_engine(c->sim)->epoch;
+    if (c->polls_open++ > 0)
+        sim_violate(c->sim, "a scheduler is asked while it has not answered");
+    if (c->polls_failed > 0 && sim_now(c->sim) - c->poll_failed_ms < AGAIN_MS)
+        sim_violate(c->sim, "a scheduler did not answer, and is asked again after %lld ms", (long long)(sim_now(c->sim) - c->poll_failed_ms));
+}
+
+static void note_answer(struct question *q)
+{
+    struct cluster *c = q->cluster;
+
+    if (q->polled == NULL || q->epoch != c->polls_epoch)
+        return;
+    c->polls_open--;
+    c->polls_failed = q->unsure ? c->polls_failed + 1 : 0;
+    c->poll_failed_ms = sim_now(c->sim);
+}
+
 static void answer(struct sim *sim, void *arg)
 {
     struct question *q = arg;
@@ -125,6 +153,7 @@ static void answer(struct sim *sim, void *arg)
     error_set(&err, "simulated", "%s", q->refused ? "refused" : "no answer");
     if (!q->dropped) {
         DL_DELETE(c->questions, q);
+        note_answer(q);
         sim_enter(sim);
         if (q->submitted != NULL)
             q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
@@ -192,6 +221,7 @@ void cluster_drop_all(struct cluster *c)
     struct error err;
 
     error_set(&err, "dropped", "the daemon is gone");
+    c->polls_open = c->polls_failed = 0;
     while (c->questions != NULL) {
         struct question *q = c->questions;
 
@@ -288,6 +318,8 @@ static void cluster_poll(struct adapter *a, const struct adapter_job *jobs, size
     struct cluster *c = of(a);
     struct question *q = question_new(c, arg);
 
+    check_pace(c);
+    q->epoch = c->polls_epoch;
     q->polled = cb;
     q->unsure = sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
     q->n = n;

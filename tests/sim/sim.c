@@ -28,6 +28,7 @@ struct sim {
     int64_t order;
     struct heap events;
     json_t *files;
+    int64_t loaded;
     int64_t engine_ns, entered_ns; /* spent in the daemon's part; since when it is in it, 0 not */
     json_t *ledger;
     struct cluster *clusters[SIM_ADAPTERS];
@@ -61,6 +62,11 @@ bool sim_chance(struct sim *sim, int per_mille)
 int64_t sim_now(const struct sim *sim)
 {
     return sim->now;
+}
+
+int64_t sim_loaded_ms(const struct sim *sim)
+{
+    return sim->loaded;
 }
 
 int64_t sim_up_ms(const struct sim *sim)
@@ -242,6 +248,7 @@ static void on_rolled_back(void *arg)
     struct sim *sim = arg;
 
     sim->commit_failed = true;
+    sim->loaded = sim->now;
     if (sim->engine != NULL)
         engine_rest(sim->engine);
 }
@@ -317,6 +324,7 @@ void sim_boot(struct sim *sim)
     };
     struct error err;
 
+    sim->loaded = sim->now;
     if (open_store(sim) < 0)
         return;
     sim->turn = turn_create(&sim->loop, sim->store, on_rolled_back, sim);

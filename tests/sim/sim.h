@@ -45,6 +45,7 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults); /* from n
 uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
 int64_t sim_now(const struct sim *sim);
+int64_t sim_loaded_ms(const struct sim *sim); /* when the daemon last began, or had to begin to read all anew */
 int64_t sim_up_ms(const struct sim *sim); /* how long a daemon was up, in all */
 /* Since when (likewise) an ensemble has wanted for something without pause; not any more. */
 int64_t sim_wanted_since(struct sim *sim, int64_t ensemble, bool wants);
@@ -127,6 +128,7 @@ bool cluster_told_ended(const struct cluster *cluster, const char *job);
 
 /* watch.c */
 int64_t sim_number(struct sim *sim, const char *sql); /* what a query answers; a violation where it answers nothing */
+int sim_writes(struct sim *sim); /* rows written in this life of the daemon's connection: the same, and nothing was */
 #define SIM_HOLDS(sim, what, sql)                                                                                      \
     do {                                                                                                               \
         int64_t n_ = sim_number(sim, sql);                                                                             \
@@ -157,6 +159,15 @@ void watch_trainings_end(struct sim *sim);
 void watch_families_store(struct sim *sim);
 void watch_families(struct sim *sim);
 void watch_families_end(struct sim *sim);
+
+/* watch_late.c */
+void watch_late(struct sim *sim); /* what has ended is known in time */
+
+/* refusals.c */
+void calls_begin(struct sim *sim); /* one comes now; where it is refused, it has changed nothing */
+void calls_refused(struct sim *sim, const struct error *err);
+void refuse_spec(struct sim *sim, const json_t *good, uint64_t salt);
+void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt);
 
 /* disk.c */
 extern const struct rundir_ops sim_disk_ops; /* their `rundir` is the sim */

@@ -23,6 +23,11 @@ int64_t sim_number(struct sim *sim, const char *sql)
     return n;
 }
 
+int sim_writes(struct sim *sim)
+{
+    return sqlite3_total_changes(sim_store(sim)->db);
+}
+
 bool sim_is_over(struct sim *sim)
 {
     return sim_engine(sim) != NULL && sim_live_jobs(sim) == 0 &&
@@ -110,6 +115,7 @@ void watch_always(struct sim *sim)
           "e.id AND a.outcome IS NULL)");
     watch_families(sim);
     watch_pilots(sim);
+    watch_late(sim);
 }
 
 /* What each attempt came to, against what the cluster knows. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define VAIN_MAX 20     /* allocations one after the other in which nothing ran, before no more are asked for: twice as many as it should be */
 #define LATE_MS 600000  /* while the daemon is up: what is to be cancelled is told so by then, what is wanted is asked for */
 #define GRACE_MS 120000 /* until what an allocation said of itself is known */
 
@@ -60,6 +61,24 @@ static int64_t count_live(struct sim *sim, const struct live_ensemble *ens)
     return n;
 }
 
+/* Of those that were asked for since the daemon last read all anew, and have ended: the last in which nothing ran. */
+static int64_t count_vain(struct sim *sim, int64_t ensemble)
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, "SELECT name FROM job WHERE kind = 'pilot' AND cancel = 0 AND ensemble = ?1 "
+                                     "AND created > ?2 ORDER BY id DESC", "ii", ensemble, sim_loaded_ms(sim));
+    bool begun = false;
+    int64_t n = 0;
+
+    while (stmt != NULL && store_row(sim_store(sim), stmt, &err) == 1) {
+        const struct flight *flight = pilots_of(sim, (const char *)sqlite3_column_text(stmt, 0));
+
+        begun = begun || (flight != NULL && flight->begun);
+        n += !begun && flight != NULL && flight->over;
+    }
+    return n;
+}
+
 /* An allocation has just been asked for. */
 static void asked(sqlite3_context *context, int n_values, sqlite3_value **values)
 {
@@ -71,6 +90,9 @@ static void asked(sqlite3_context *context, int n_values, sqlite3_value **values
         sim_violate(sim, "an allocation was asked for, and ensemble %lld has none", (long long)id);
     else if (count_live(sim, ens) >= 2 * ens->spec->allocation.count)
         sim_violate(sim, "ensemble %lld asks for one more allocation, and has %lld", (long long)id, (long long)count_live(sim, ens));
+    else if (count_vain(sim, id) > VAIN_MAX)
+        sim_violate(sim, "ensemble %lld asks for one more allocation, and nothing ran in the last %lld", (long long)id,
+                    (long long)count_vain(sim, id));
     else if (!watch_wants(sim, id))
         sim_violate(sim, "ensemble %lld asks for an allocation, and has nothing to run in it", (long long)id);
 }

@@ -41,6 +41,7 @@ struct accepted {
     bool known;    /* the last call was answered after its commit, so that what follows holds until the next one */
     int64_t width;
     enum ensemble_state state;
+    int64_t again, again_after; /* the last member that was to go again, and after which attempt; if any */
 };
 
 /* End the turn of a call about it, which went well or not. */
@@ -65,14 +66,24 @@ static size_t submit(struct sim *sim, uint64_t seed, struct accepted accepted[],
     size_t before = *n;
     struct error err;
 
+    refuse_spec(sim, spec, seed + (uint64_t)sim_now(sim));
+    calls_begin(sim);
     if (engine_submit(sim_engine(sim), spec, NULL, &acc->id, &err) == 0) {
         note(sim, acc, true);
         *n += acc->known;
     } else if (strncmp(err.code, "store_", 6) != 0 && strcmp(err.code, "resources_impossible") != 0) {
         sim_violate(sim, "a good spec was refused: %s at %s", err.text, err.pointer);
+    } else {
+        calls_refused(sim, &err);
     }
     json_decref(spec);
     return *n - before;
+}
+
+/* By itself. */
+static bool may_become(enum ensemble_state was, enum ensemble_state is)
+{
+    return was == is || (was < ENSEMBLE_COMPLETE && is >= ENSEMBLE_COMPLETE);
 }
 
 static void check_accepted(struct sim *sim, const struct accepted accepted[], size_t n)
@@ -87,8 +98,9 @@ static void check_accepted(struct sim *sim, const struct accepted accepted[], si
         else if (acc->known && row.width != acc->width)
             sim_violate(sim, "the width %lld of ensemble %lld was accepted, and is %lld", (long long)acc->width,
                         (long long)acc->id, (long long)row.width);
-        else if (acc->known && acc->state == ENSEMBLE_PAUSED && row.state == ENSEMBLE_RUNNING)
-            sim_violate(sim, "ensemble %lld was paused, and runs", (long long)acc->id);
+        else if (acc->known && !may_become(acc->state, row.state))
+            sim_violate(sim, "ensemble %lld was %s by the last call about it, and is %s", (long long)acc->id,
+                        ensemble_state_name(acc->state), ensemble_state_name(row.state));
     }
 }
 
@@ -122,6 +134,41 @@ static int64_t some_member(struct sim *sim, const struct accepted *acc)
     return index;
 }
 
+static int keep_left(void *arg, const struct member_row *row)
+{
+    if (row->heir == 0)
+        *(struct member_row *)arg = *row;
+    return 0;
+}
+
+/* The last of those that could go again; where there is none, its index is -1. */
+static struct member_row last_left(struct sim *sim, const struct accepted *acc)
+{
+    struct member_row last = {.index = -1};
+    struct error err;
+
+    store_member_each(sim_store(sim), acc->id, MEMBER_FAILED, 0, 100, keep_left, &last, &err);
+    if (last.index < 0)
+        store_member_each(sim_store(sim), acc->id, MEMBER_UNFINISHED, 0, 100, keep_left, &last, &err);
+    return last;
+}
+
+/* Those of which it was answered that they go again have done so. */
+static void check_resubmitted(struct sim *sim, const struct accepted accepted[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct accepted *acc = &accepted[i];
+        struct ensemble_row row;
+        struct member_row member;
+        struct error err;
+
+        if (acc->again_after > 0 && store_ensemble_get(sim_store(sim), acc->id, &row, &err) == 1 && row.state == ENSEMBLE_COMPLETE &&
+            store_member_get(sim_store(sim), acc->id, acc->again, &member, &err) == 1 && member.attempts <= acc->again_after)
+            sim_violate(sim, "member %lld.%lld was to go again after attempt %lld, and has not", (long long)acc->id,
+                        (long long)acc->again, (long long)acc->again_after);
+    }
+}
+
 /* Any call about an ensemble, as a user might make it at any time. */
 static void any_verb(struct sim *sim, struct accepted *acc)
 {
@@ -129,8 +176,13 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     struct engine *engine = sim_engine(sim);
     int64_t n = 0, width = 1 + (int64_t)sim_random(sim, 12);
     int verb = (int)sim_random(sim, 12), rc = 0;
+    struct member_row left = last_left(sim, acc);
+    struct ensemble_row row;
     struct error err;
+    bool paused = store_ensemble_get(sim_store(sim), acc->id, &row, &err) == 1 && row.state == ENSEMBLE_PAUSED;
 
+    refuse_verb(sim, acc->id, (uint64_t)sim_now(sim));
+    calls_begin(sim);
     switch (verb) {
     case 0: rc = engine_cancel(engine, acc->id, &err); break;
     case 1:
@@ -146,15 +198,21 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     }
     if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
         sim_violate(sim, "a call was refused: %s: %s", err.code, err.text);
+    if (rc < 0)
+        calls_refused(sim, &err);
     note(sim, acc, rc == 0 || is_refusal(&err));
     if (rc < 0 || !acc->known)
         return;
+    if (paused && acc->state == ENSEMBLE_RUNNING && verb != 3 && verb != 4)
+        sim_violate(sim, "ensemble %lld was paused, and a call that resumes nothing has let it run", (long long)acc->id);
     if (verb >= 5 && verb <= 8 && acc->width != width)
         sim_violate(sim, "a resize to %lld was answered, and the width is %lld", (long long)width, (long long)acc->width);
     if ((verb == 1 || verb == 2) && acc->state == ENSEMBLE_RUNNING)
         sim_violate(sim, "a pause was answered, and the ensemble runs");
     if ((verb == 3 || verb == 4) && acc->state == ENSEMBLE_PAUSED)
         sim_violate(sim, "a resumption was answered, and the ensemble is paused");
+    if (verb > 9 && n > 0 && left.index >= 0)
+        acc->again = left.index, acc->again_after = left.attempts;
     if (verb >= 9 && n > 0 && acc->state == ENSEMBLE_COMPLETE)
         sim_violate(sim, "members were resubmitted, and the ensemble is complete");
 }
@@ -168,9 +226,12 @@ static void follow_up(struct sim *sim, struct accepted accepted[], size_t *n)
     int rc;
 
     acc->id = 0;
+    calls_begin(sim);
     rc = all ? sim_follow_up_all(sim, &err) : sim_follow_up(sim, accepted[sim_random(sim, *n)].id, &acc->id, &err);
     if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
         sim_violate(sim, "a follow-up was refused: %s: %s", err.code, err.text);
+    if (rc < 0)
+        calls_refused(sim, &err);
     if (acc->id == 0) {
         sim_turn(sim);
         return;
@@ -252,7 +313,7 @@ static void run_afterwards(struct sim *sim, int crash)
 
 static void run_schedule(struct sim *sim, uint64_t seed)
 {
-    struct accepted accepted[ACCEPTED_MAX];
+    struct accepted accepted[ACCEPTED_MAX] = {0};
     size_t n = 0, submitted = 0, submissions = (spec_is_crossed(seed) ? 3 : 1) + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
     int crash = spec_is_calm(seed) ? 0 : 4;
 
@@ -312,6 +373,7 @@ static void run_schedule(struct sim *sim, uint64_t seed)
         if (spec_is_calm(seed))
             watch_calm(sim);
         check_accepted(sim, accepted, n);
+        check_resubmitted(sim, accepted, n);
     }
 }
 
