@@ -134,7 +134,7 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_pbs_rows \
-	tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd
+	tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_rest
 # What several programs share is compiled once.
 check_LTLIBRARIES += tests/unit/libharness.la
 tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
@@ -162,6 +162,9 @@ tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurmrestd_SOURCES = tests/unit/test_slurmrestd.c tests/unit/unit.h
 tests_unit_test_slurmrestd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurmrestd_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_rest_SOURCES = tests/unit/test_rest.c tests/unit/unit.h
+tests_unit_test_rest_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_rest_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c tests/unit/conformance.h \
 	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c tests/unit/conformance_runs.c
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)

@@ -5,11 +5,14 @@
 #include "common/xalloc.h"
 
 #include <curl/curl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+#define LATE_TURNS 1000 /* of a millisecond and more, in which what has come before the limit is read */
 
 struct request {
     struct request *next, *prev; /* of those that wait, or are under way */
@@ -25,6 +28,9 @@ struct request {
     struct error no_token;
     CURL *curl; /* NULL: it is not under way yet */
     struct curl_slist *headers;
+    uv_timer_t limit;
+    unsigned late; /* turns of the loop since it rang */
+    size_t read;   /* by the turn before */
     struct text text;
     bool too_long;
     char reason[CURL_ERROR_SIZE];
@@ -67,8 +73,6 @@ static void request_free(struct request *r)
     for (struct curl_slist *header = r->headers; header != NULL; header = header->next)
         explicit_bzero(header->data, strlen(header->data));
     curl_slist_free_all(r->headers);
-    if (r->curl != NULL)
-        curl_easy_cleanup(r->curl);
     free(r->token);
     free(r->method);
     free(r->url);
@@ -89,7 +93,17 @@ static void answer(struct request *r, const char *why)
     else
         curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &result.status);
     r->cb(r->arg, &result);
+}
+
+static void closed(struct rest *rest);
+
+static void limit_closed(uv_handle_t *limit)
+{
+    struct request *r = limit->data;
+    struct rest *rest = r->rest;
+
     request_free(r);
+    closed(rest);
 }
 
 static void finish(struct request *r, const char *why)
@@ -99,23 +113,53 @@ static void finish(struct request *r, const char *why)
     DL_DELETE(rest->active, r);
     rest->n--;
     answer(r, why);
+    curl_easy_cleanup(r->curl);
+    r->curl = NULL;
+    uv_close((uv_handle_t *)&r->limit, limit_closed);
     look_what_is_next(rest);
+}
+
+static void fail(struct request *r, const char *what)
+{
+    const struct url *url = &r->rest->url;
+    char why[400];
+
+    snprintf(why, sizeof why, "%.150s: %.200s", url->socket != NULL ? url->socket : url->base, what);
+    finish(r, why);
 }
 
 static void transferred(struct request *r, CURLcode rc)
 {
-    const struct rest *rest = r->rest;
     const char *what = r->reason[0] != '\0' ? r->reason : curl_easy_strerror(rc);
-    char why[400];
     long number = 0;
 
     curl_easy_getinfo(r->curl, CURLINFO_OS_ERRNO, &number);
     if (r->too_long)
         what = "its answer is too long";
-    else if (rc == CURLE_COULDNT_CONNECT && rest->url.socket != NULL && number != 0)
+    else if (rc == CURLE_COULDNT_CONNECT && r->rest->url.socket != NULL && number != 0)
         what = strerror((int)number); /* curl talks of a port */
-    snprintf(why, sizeof why, "%.150s: %.200s", rest->url.socket != NULL ? rest->url.socket : rest->url.base, what);
-    finish(r, rc == CURLE_OK ? NULL : why);
+    if (rc == CURLE_OK)
+        finish(r, NULL);
+    else
+        fail(r, what);
+}
+
+/* Where this process was held up, timers ring before it has looked at what has come meanwhile: it reads all of that first, which
+ * may take some turns. For curl's own limit nothing has come that has not been read by then. */
+static void limit_reached(uv_timer_t *limit)
+{
+    struct request *r = limit->data;
+    char what[100];
+
+    if (r->late == 0 || (r->text.size > r->read && r->late < LATE_TURNS)) {
+        r->late++;
+        r->read = r->text.size;
+        uv_timer_start(limit, limit_reached, 1, 0);
+        return;
+    }
+    curl_multi_remove_handle(r->rest->multi, r->curl);
+    snprintf(what, sizeof what, "timed out after %lld ms with %zu bytes received", (long long)r->limit_ms, r->text.size);
+    fail(r, what);
 }
 
 static void take_what_is_done(struct rest *rest)
@@ -273,7 +317,7 @@ static void prepare(struct request *r)
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
     curl_easy_setopt(curl, CURLOPT_PRIVATE, r);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)r->limit_ms);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)INT_MAX); /* limit_reached() is the limit of all */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
@@ -289,6 +333,7 @@ static void start(struct request *r)
         return;
     }
     prepare(r);
+    uv_timer_start(&r->limit, limit_reached, (uint64_t)r->limit_ms, 0);
     curl_multi_add_handle(r->rest->multi, r->curl);
 }
 
@@ -318,7 +363,9 @@ static void begin(struct request *r)
     DL_DELETE(rest->waiting, r);
     DL_APPEND(rest->active, r);
     rest->n++;
-    r->work.data = r;
+    rest->handles++;
+    uv_timer_init(rest->loop, &r->limit);
+    r->work.data = r->limit.data = r;
     if (rest->token_file != NULL)
         uv_queue_work(rest->loop, &r->work, read_token, token_read);
     else
@@ -333,6 +380,7 @@ static void stop(struct rest *rest)
     while ((r = rest->waiting) != NULL) {
         DL_DELETE(rest->waiting, r);
         answer(r, "the daemon ends");
+        request_free(r);
     }
     DL_FOREACH_SAFE (rest->active, r, next) {
         if (r->curl == NULL)
