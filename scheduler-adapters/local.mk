@@ -52,6 +52,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm_time.c \
 	scheduler-adapters/slurmrestd.c scheduler-adapters/slurmrestd.h \
 	scheduler-adapters/slurmrestd_ask.c \
+	scheduler-adapters/slurmrestd_limits.c \
 	scheduler-adapters/slurmrestd_options.c \
 	scheduler-adapters/slurmrestd_orders.c \
 	scheduler-adapters/slurmrestd_past.c \

@@ -23,6 +23,7 @@ struct slurmrestd {
     bool has_accounts; /* in that version */
 
     struct slurm_silence silence; /* of the accounts */
+    uint64_t limits_next;         /* loop time, before which they are not asked for limits */
 
     struct slurm_times times; /* slurmrestd_time.c */
 };
@@ -61,6 +62,10 @@ int64_t slurmrestd_number(const json_t *value);
  * something is wrong. */
 int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 
+/* How many of the user's jobs, of /slurm/…/jobs, there were at that time or since, the tasks of arrays counted each; none are missing,
+ * but some may be too many. -1 as above. */
+int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size, int64_t since, struct error *err);
+
 /* slurmrestd_options.c: sbatch's options, as far as the API has a counterpart, put into a job of it (NULL: only checked). -1
  * with the place, below `at`, where one has none, or its value is wrong. */
 int slurmrestd_options(const json_t *extra, const char *at, int version, json_t *job, struct error *err);
@@ -80,6 +85,17 @@ void slurmrestd_send(struct batch_group *group);
 /* The document that submits a job, or an array; to be freed. NULL with err where an option has no counterpart. */
 char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script, const char *const *env,
                           int64_t minutes, int version, struct error *err);
+
+/* slurmrestd_limits.c: answers about a job alone that violates a limit, of which is not said here which one, where sbatch says it. */
+void slurmrestd_look_for_limit(struct batch_group *group, const char *words);
+/* What the limits on how many jobs there may be are, by the answers about QOS and associations, either of which may be NULL. */
+struct slurmrestd_limits {
+    int64_t most;   /* jobs of this user; INT64_MAX: any */
+    bool is_shared; /* there are such that others count for */
+    bool denies;    /* a job that is larger, or longer, than a limit may be refused, where it would wait elsewhere */
+};
+void slurmrestd_limits_init(struct slurmrestd_limits *limits);
+void slurmrestd_limits_read(struct slurmrestd_limits *limits, const char *user, const json_t *answer);
 
 /* slurmrestd_orders.c */
 void slurmrestd_carry_out(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);

@@ -175,27 +175,53 @@ static void parse_accounted(struct batch_rows *rows, const json_t *job)
     slurm_row_set_state(row);
 }
 
-/* A server that could not ask Slurm may list no jobs, too. */
-int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
+/* The list of jobs, to be freed. A server that could not ask Slurm may list no jobs, too. */
+static json_t *load(const char *text, size_t size, struct error *err)
 {
     struct slurmrestd_said said;
     json_error_t where;
-    json_t *doc = json_loadb(text, size, 0, &where), *jobs = json_object_get(doc, "jobs"), *job;
-    size_t i;
-    int rc = -1;
+    json_t *doc = json_loadb(text, size, 0, &where), *jobs = json_object_get(doc, "jobs");
 
     if (doc == NULL) {
         error_set(err, "batch_system_unsure", "slurmrestd: its list is cut off, or no JSON: %s (line %d)", where.text, where.line);
     } else if (!json_is_array(jobs)) {
         error_set(err, "batch_system_unsure", "slurmrestd: its answer has no list of jobs");
     } else if (json_array_size(json_object_get(doc, "errors")) > 0) {
-        slurmrestd_read_said(&(struct rest_result){.body = text, .size = size}, &said);
+        slurmrestd_read_said(&(struct rest_result){.body = (char *)text, .size = size}, &said);
         error_set(err, "batch_system_unsure", "slurmrestd: %s", said.text);
     } else {
-        json_array_foreach (jobs, i, job)
-            (json_is_object(json_object_get(job, "state")) ? parse_accounted : parse_job)(rows, job);
-        rc = 0;
+        json_incref(jobs);
+        json_decref(doc);
+        return jobs;
     }
     json_decref(doc);
-    return rc;
+    return NULL;
+}
+
+int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
+{
+    json_t *jobs = load(text, size, err), *job;
+    size_t i;
+
+    json_array_foreach (jobs, i, job)
+        (json_is_object(json_object_get(job, "state")) ? parse_accounted : parse_job)(rows, job);
+    json_decref(jobs);
+    return jobs != NULL ? 0 : -1;
+}
+
+int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size, int64_t since, struct error *err)
+{
+    json_t *jobs = load(text, size, err), *job;
+    int64_t count = jobs != NULL ? 0 : -1;
+    size_t i;
+
+    json_array_foreach (jobs, i, job) {
+        size_t before = rows->n;
+
+        parse_job(rows, job);
+        if (rows->n > before && (rows->row[before].phase != BATCH_OVER || slurmrestd_number(json_object_get(job, "end_time")) >= since))
+            count += (int64_t)(rows->n - before);
+    }
+    json_decref(jobs);
+    return count;
 }

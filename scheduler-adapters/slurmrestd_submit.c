@@ -107,8 +107,7 @@ char *slurmrestd_document(const struct batch_group *group, const json_t *site_ex
     return text;
 }
 
-/* It may be that there are too many jobs of this user, of which nobody can tell here, where the limit is not named, whether it is
- * another limit: it is tried again. Nothing of it has been accepted. */
+/* There are too many jobs of this user, or the job is beyond another limit. Nothing of it has been accepted. */
 static bool is_limit(const struct slurmrestd_said *said)
 {
     return said->number == ACCOUNTING_POLICY;
@@ -162,7 +161,10 @@ static void submitted(void *arg, struct rest_result *result)
     bool is_definite = false;
     enum adapter_answer answer = verdict(slurmrestd_of(group->a), result, id, sizeof id, &is_definite, &err);
 
-    batch_group_answered(group, answer, is_definite, id, &err);
+    if (answer == ADAPTER_UNSURE && is_definite && group->n == 1)
+        slurmrestd_look_for_limit(group, err.text);
+    else
+        batch_group_answered(group, answer, is_definite, id, &err);
 }
 
 void slurmrestd_send(struct batch_group *group)

@@ -12,18 +12,17 @@ for program in slurmdbd mariadbd mariadb-install-db sacct sacctmgr; do
 	command -v $program >/dev/null || skip_all "no accounts here ($program is missing)"
 done
 compgen -G "/usr/lib*/*/slurm*/openapi_dbv0_0_38.so" >/dev/null || skip_all "no slurmrestd that tells accounts here"
-limits=(); [ -z "${STRETTO_SLURM_LONG:-}" ] || limits=("AccountingStorageEnforce=associations,limits")
-slurm_start --db JobCompType=jobcomp/none MinJobAge=2 MaxJobId=5 "${limits[@]}"
-if [ -n "${STRETTO_SLURM_LONG:-}" ]; then
-	me=$(id -un)
-	sacctmgr -i add account mine >/dev/null
-	sacctmgr -i add user "$me" account=mine defaultaccount=mine >/dev/null
-	limit() { # JOBS: how many this user may have
-		sacctmgr -i modify user "$me" set MaxSubmitJobs="$1" >/dev/null
-		wait_for 20 "scontrol show assoc_mgr flags=assoc users=$me | grep -q 'MaxSubmitJobs=$1('"
-	}
-	limit 20 || bail "Slurm does not take up its accounts"
-fi
+slurm_start --db JobCompType=jobcomp/none MinJobAge=2 MaxJobId=5 AccountingStorageEnforce=associations,limits,qos
+me=$(id -un)
+sacctmgr -i add account mine >/dev/null
+sacctmgr -i add qos brief set MaxWall=5 flags=DenyOnLimit >/dev/null
+sacctmgr -i add user "$me" account=mine defaultaccount=mine qos=normal,brief >/dev/null
+limit() { # JOBS: how many this user may have
+	sacctmgr -i modify user "$me" set MaxSubmitJobs="$1" >/dev/null
+	wait_for 20 "scontrol show assoc_mgr flags=assoc users=$me | grep -q 'MaxSubmitJobs=$1('"
+}
+limit 20 || bail "Slurm does not take up its accounts"
+wait_for 20 'scontrol show assoc_mgr flags=qos | grep -q "^ *QOS=brief("' || bail "Slurm does not take up its QOS"
 restd_start "unix:$T/restd.sock" -a rest_auth/local -s openapi/v0.0.38,openapi/dbv0.0.38 || bail "slurmrestd did not start: $(tail -n 5 restd.out)"
 restd_config "unix:$T/restd.sock"
 start_daemon --config config.json
@@ -71,6 +70,25 @@ reasons() { for member in $(seq 0 $(($2 - 1))); do api GET "/v1/ensembles/$1/mem
 is "$(reasons "$two" 2)" "lost: the runner was lost: no exit record was left; Slurm: FAILED
 lost: the runner was lost: no exit record was left; Slurm: NODE_FAIL" "why their first jobs ended"
 like "$(reasons "$one" 1)" "^lost: .*; cancelled before it started$" "why its did"
+
+# --- what a QOS refuses that others would let wait for ever: over REST nobody is told of which limit, and all the same it is told at once
+# that the job is refused, as sbatch's is; and the same where a limit on how many jobs there may be has not been reached
+jq '.adapters.slurm = (.adapters.slurmrestd | del(.url)) + {conf: env.SLURM_CONF}' config.json >both.json
+stop_daemon
+start_daemon --config both.json
+long() { # ADAPTER [FILTER]
+	jq -n --arg adapter "$1" '{name: "long", adapter: $adapter, members: {retries: 0, parameters: {grid: {x: [range(4)]}}, command: ["true"],
+		resources: {walltime: "10m", extra: ["--qos=brief"]}}}' | jq "${2:-.}" >spec.json
+}
+for adapter in slurm slurmrestd; do
+	long "$adapter"
+	refused "too long for its QOS, by $adapter" . 'Job violates accounting/QOS policy'
+	long "$adapter" '.members.resources.walltime = "3m"'
+	id=$(submit spec.json)
+	succeeded "$id" 4 "one that is not, by $adapter"
+done
+stop_daemon
+start_daemon --config config.json
 
 # --- accounts that do not answer change nothing, nor do more jobs than this user may have; by hand, with STRETTO_SLURM_LONG=1
 if [ -n "${STRETTO_SLURM_LONG:-}" ]; then

@@ -365,6 +365,59 @@ static void limits_of_partitions_are_read(void **state)
     slurm_times_clear(&times);
 }
 
+static void read_limits(struct slurmrestd_limits *limits, const char *text)
+{
+    json_t *doc = json_loads(text, 0, NULL);
+
+    assert_non_null(doc);
+    slurmrestd_limits_read(limits, "me", doc);
+    json_decref(doc);
+}
+
+/* As v0.0.38 tells them, but for the objects. */
+static void limits_on_how_many_jobs_there_may_be_are_read(void **state)
+{
+    struct slurmrestd_limits limits;
+
+    slurmrestd_limits_init(&limits);
+    read_limits(&limits, "{\"QOS\": [{\"name\": \"normal\", \"flags\": [], \"limits\": {\"max\": {\"jobs\": {\"per\": {\"account\": null,"
+                         " \"user\": 12}, \"active_jobs\": {\"per\": {\"account\": 1, \"user\": 1}}}}}}]}");
+    assert_true(limits.most == 12);
+    assert_false(limits.denies);
+    read_limits(&limits, "{\"qos\": [{\"flags\": [\"NO_RESERVE\", \"DENY_LIMIT\"], \"limits\": {\"max\": {\"jobs\": {\"count\": {\"set\": false,"
+                         " \"number\": 0}, \"per\": {\"user\": {\"set\": true, \"infinite\": false, \"number\": 9}}}}}}]}");
+    assert_true(limits.most == 9);
+    assert_true(limits.denies);
+    read_limits(&limits, "{\"associations\": [{\"user\": \"them\", \"max\": {\"jobs\": {\"total\": 1, \"per\": {\"submitted\": 1}}}},"
+                         " {\"user\": \"me\", \"max\": {\"jobs\": {\"total\": 7, \"active\": 1, \"per\": {\"submitted\": 5, \"count\": 1}}}}]}");
+    assert_true(limits.most == 5);
+    assert_false(limits.is_shared);
+    read_limits(&limits, "{\"associations\": [{\"user\": null, \"max\": {\"jobs\": {\"total\": 4, \"per\": {\"submitted\": 100}}}}]}");
+    assert_true(limits.most == 4);
+    assert_true(limits.is_shared);
+    slurmrestd_limits_init(&limits);
+    read_limits(&limits, "{\"QOS\": [{\"limits\": {\"max\": {\"jobs\": {\"per\": {\"account\": 12}}}}}]}");
+    assert_true(limits.is_shared);
+    assert_true(limits.most == INT64_MAX);
+}
+
+static void jobs_of_a_time_are_counted(void **state)
+{
+    static const char text[] = "{\"jobs\": ["
+                               "{\"job_id\": 1, \"name\": \"a\", \"job_state\": \"RUNNING\", \"user_name\": \"me\", \"end_time\": 50},"
+                               "{\"job_id\": 2, \"name\": \"b\", \"job_state\": \"COMPLETED\", \"user_name\": \"me\", \"end_time\": 99},"
+                               "{\"job_id\": 3, \"name\": \"c\", \"job_state\": \"FAILED\", \"user_name\": \"me\", \"end_time\": 100},"
+                               "{\"job_id\": 4, \"name\": \"d\", \"job_state\": \"PENDING\", \"user_name\": \"them\", \"end_time\": 0},"
+                               "{\"job_id\": 5, \"name\": \"e1+\", \"array_job_id\": 5, \"array_task_id\": null, \"array_task_string\": \"2-4,6\","
+                               " \"job_state\": \"PENDING\", \"user_name\": \"me\", \"end_time\": 0}]}";
+    struct error err;
+
+    rows.user = "me";
+    assert_int_equal(slurmrestd_count(&rows, text, strlen(text), 100, &err), 6);
+    batch_rows_free(&rows);
+    assert_int_equal(slurmrestd_count(&rows, text, strlen(text) - 1, 100, &err), -1);
+}
+
 static void a_token_is_read_from_a_file_of_ours_alone(void **state)
 {
     static const struct {
@@ -414,6 +467,8 @@ int main(void)
         cmocka_unit_test_teardown(tasks_that_wait_are_found_in_a_list_that_is_cut_off, clear),
         cmocka_unit_test(options_without_a_counterpart_are_refused_at_their_place),
         cmocka_unit_test(limits_of_partitions_are_read),
+        cmocka_unit_test(limits_on_how_many_jobs_there_may_be_are_read),
+        cmocka_unit_test_teardown(jobs_of_a_time_are_counted, clear),
         cmocka_unit_test(a_token_is_read_from_a_file_of_ours_alone),
     };
 
