@@ -19,6 +19,10 @@
 
 #include <uthash.h>
 
+/* How often ALPS may refuse what is more than a node has, in its words: that it takes a while to see that nodes are free again may be
+ * told by them, too. */
+#define ALPS_TRIES 5
+
 enum alps_state { ALPS_WAITS, ALPS_RUNS, ALPS_LOOKED_AT, ALPS_OVER }; /* LOOKED_AT: aprun has ended, its output is being read */
 
 enum alps_kind { ALPS_ONE, ALPS_RANKS, ALPS_LAUNCHES };
@@ -51,9 +55,11 @@ struct alps_job {
     uv_poll_t watch;      /* of one that it found: on a pidfd */
     int pidfd;
     bool watched, cancelled, node_lost;
-    bool no_room; /* it could not be placed on its nodes, and has given that up */
-    int lost_nid; /* see alps_files */
-    bool adopted; /* it was started by an earlier daemon */
+    bool no_room;  /* it could not be placed on its nodes, and has given that up */
+    bool placed;   /* its application has begun */
+    int too_large; /* how often in a row that was so since it is more than a node has */
+    int lost_nid;  /* see alps_files */
+    bool adopted;  /* it was started by an earlier daemon */
     char reason[256];
     UT_hash_handle hh;
 };
@@ -66,7 +72,8 @@ struct alps_files {
     long long apid;             /* 0: not known */
     char words[200];            /* in which aprun told of its end */
     char said[160];             /* the last words of a runner that did not come to its end */
-    bool node_lost, no_room;    /* it could not be placed */
+    bool node_lost, no_room;    /* it could not be placed; */
+    bool too_large;             /* and not for want of nodes */
     int lost_nid;               /* the node that was lost; -1: not known */
 };
 

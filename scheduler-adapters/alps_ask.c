@@ -49,9 +49,10 @@ static void tell(const struct alps_job *job, struct adapter_status *status)
     static const enum adapter_state states[] = {[ALPS_WAITS] = ADAPTER_JOB_QUEUED, [ALPS_RUNS] = ADAPTER_JOB_RUNNING,
                                                 [ALPS_LOOKED_AT] = ADAPTER_JOB_RUNNING, [ALPS_OVER] = ADAPTER_JOB_ENDED};
 
-    status->state = states[job->state];
+    status->state = job->state == ALPS_OVER || job->placed ? states[job->state] : ADAPTER_JOB_QUEUED;
     status->started_ms = job->started_ms;
     status->node_lost = job->node_lost;
+    status->never = job->state == ALPS_WAITS && job->too_large >= ALPS_TRIES;
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", job->name);
     snprintf(status->reason, sizeof status->reason, "%s", job->reason);
     alps_nodes_name(job->nids, status->host, sizeof status->host);
@@ -129,6 +130,18 @@ static void read_files(uv_work_t *work)
             alps_files_read(q->asked[i].job.dir, &q->asked[i].files);
 }
 
+static void use_files(struct adapter *a, const struct adapter_job *from, const struct alps_files *files)
+{
+    struct alps_job *job = alps_job_find(a, from->name);
+
+    if (job == NULL && files->pid > 0)
+        job = alps_adopt(a, from, files);
+    else if (job == NULL)
+        alps_nodes_lost(a, files->lost_nid);
+    if (job != NULL && job->state == ALPS_RUNS && (files->claimed || files->apid > 0))
+        job->placed = true;
+}
+
 static void files_read(uv_work_t *work, int status)
 {
     struct question *q = work->data;
@@ -145,10 +158,8 @@ static void files_read(uv_work_t *work, int status)
         return;
     }
     for (size_t i = 0; i < q->n; i++)
-        if (!q->asked[i].known && q->asked[i].files.pid > 0)
-            alps_adopt(a, &q->asked[i].job, &q->asked[i].files);
-        else if (!q->asked[i].known)
-            alps_nodes_lost(a, q->asked[i].files.lost_nid);
+        if (!q->asked[i].known)
+            use_files(a, &q->asked[i].job, &q->asked[i].files);
     if (q->kind == ASK_POLL)
         answer_poll(q);
     else if (q->kind == ASK_CANCEL)
@@ -156,6 +167,12 @@ static void files_read(uv_work_t *work, int status)
     else
         answer_signal(q);
     question_free(q);
+}
+
+/* Of an aprun nobody else tells whether ALPS has placed it. */
+static bool is_known(const struct alps_job *job)
+{
+    return job != NULL && (job->placed || (job->state != ALPS_RUNS && job->state != ALPS_LOOKED_AT));
 }
 
 static struct question *question_new(struct adapter *a, enum kind kind, const struct adapter_job *jobs, size_t n, void *arg)
@@ -173,7 +190,7 @@ static struct question *question_new(struct adapter *a, enum kind kind, const st
         q->asked[i].job.resources.queue = q->asked[i].job.resources.account = NULL;
         q->asked[i].job.resources.extra = NULL;
         q->asked[i].job.resources.launcher = NULL;
-        q->asked[i].known = kind != ASK_SIGNAL && alps_job_find(a, jobs[i].name) != NULL;
+        q->asked[i].known = kind != ASK_SIGNAL && is_known(alps_job_find(a, jobs[i].name));
     }
     alps_busy(a);
     return q;

@@ -27,19 +27,20 @@
 /* The last one found says it: the more telling come later. */
 static const struct {
     const char *words;
-    bool node_lost, no_room;
+    bool node_lost, no_room, too_large;
 } ends[] = {
-    {"resources:", false, false}, /* it ended well */
-    {"exit codes:", false, false},
-    {"exit signals:", false, false},
-    {"initiated application termination", false, false},
-    {"Exiting due to errors", false, false},
-    {"OOM killer", false, false},
-    {"node failed or halted", true, false},
-    {"Received node event", true, false},
-    {"apsched:", false, false},
-    {"claim exceeds reservation", false, true},
-    {"no more claims allowed", false, true},
+    {"resources:", false, false, false}, /* it ended well */
+    {"exit codes:", false, false, false},
+    {"exit signals:", false, false, false},
+    {"initiated application termination", false, false, false},
+    {"Exiting due to errors", false, false, false},
+    {"OOM killer", false, false, false},
+    {"node failed or halted", true, false, false},
+    {"Received node event", true, false, false},
+    {"apsched:", false, false, false},
+    {"claim exceeds reservation", false, true, true},
+    {"claim exceeds reservation's node-count", false, true, false},
+    {"no more claims allowed", false, true, false},
 };
 
 static bool is_there(const char *dir, const char *name)
@@ -95,6 +96,7 @@ static void read_log(const char *dir, const char *name, struct alps_files *files
                 best = i;
                 files->node_lost = ends[i].node_lost;
                 files->no_room = ends[i].no_room;
+                files->too_large = ends[i].too_large;
                 files->lost_nid = nid != NULL ? atoi(nid + 5) : -1;
                 snprintf(files->words, sizeof files->words, "%s", i > 0 ? line : "");
             }

@@ -78,15 +78,19 @@ void alps_job_over(struct alps_job *job, const char *reason)
 }
 
 /* ALPS may take a while to see that an application is gone, and other applications may be in the allocation. */
-static void wait_for_room(struct alps_job *job, const char *words)
+static void wait_for_room(struct alps_job *job, const char *words, bool too_large)
 {
     struct adapter *a = job->a;
 
+    job->too_large = too_large ? job->too_large + 1 : 0;
     job->state = ALPS_WAITS;
+    job->placed = false;
     snprintf(job->reason, sizeof job->reason, "%s", words);
     alps_nodes_leave(job, true);
     if (job->adopted) { /* the daemon, which is told that nobody knows it, has the rest of what it is */
         job_free(job);
+        answers_call(a->answers, poke, a);
+    } else if (job->too_large >= ALPS_TRIES) { /* it is not started again, and the daemon gives it up */
         answers_call(a->answers, poke, a);
     }
     alps_turn(a);
@@ -109,7 +113,7 @@ static void files_read(uv_work_t *work, int status)
     if (a->closing) {
         ;
     } else if (e->files.no_room && !e->files.claimed && !job->cancelled) {
-        wait_for_room(job, e->files.words);
+        wait_for_room(job, e->files.words, e->files.too_large);
     } else {
         job->node_lost = e->files.node_lost;
         snprintf(reason, sizeof reason, "%s%.120s%s%.120s", e->files.words[0] ? "ALPS: " : "", e->files.words,
@@ -200,7 +204,7 @@ static struct alps_job *first_waiting(struct adapter *a)
     struct alps_job *first = NULL;
 
     for (struct alps_job *job = a->jobs; job != NULL; job = job->hh.next)
-        if (job->state == ALPS_WAITS && !job->watched && (first == NULL || job->serial < first->serial) && has_time(a, job))
+        if (job->state == ALPS_WAITS && !job->watched && job->too_large < ALPS_TRIES && (first == NULL || job->serial < first->serial) && has_time(a, job))
             first = job;
     return first;
 }

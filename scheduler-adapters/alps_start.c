@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PILOT_TRIES 4
+#define PILOT_TRIES 4    /* others may do in place of its nodes */
+#define PROGRAM_TRIES 12 /* eight minutes, with a pause of a second to begin with */
 
 /* What it is is written down before it becomes an aprun, so that there is none of which the next daemon does not know. */
 static const char script[] = "read -r stat <\"/proc/$$/stat\" && printf '%s\\n%s\\n' \"$2\" \"$stat\" >\"$1/aprun.new\" && "
@@ -25,20 +26,24 @@ static const char launches[] = "log=\"$1/runner.log\"\n"
                                "shift\n"
                                "exec \"$@\" >>\"$log\" 2>&1\n";
 /* What its runner launches a member by: aprun, and again after a while where ALPS does not have the nodes yet, which it may take a
- * while to see; a pilot only a few times, since others may do in place of its nodes. In the member's directory, where its standard error goes. Signals that are meant for the program are passed on. */
+ * while to see. That goes on for so many times, and fewer where it is not the nodes that are too many: then the program has failed,
+ * with ALPS's words, which aprun.log has for us, too. In the member's directory, where its standard error goes. Signals that are
+ * meant for the program are passed on. */
 static const char launcher[] =
-    "pause=$1 tries=$2 stop= child=; shift 2\n"
+    "pause=$1 tries=$2 other=$3 log=$4 stop= child=; shift 4\n"
     "trap 'kill -s USR1 $child' USR1; trap 'kill -s USR2 $child' USR2; trap stop=1 TERM INT HUP\n"
     "while :; do\n"
     "\"$@\" & child=$!\n"
     "wait $child; status=$?\n"
     "while [ $status -gt 128 ] && kill -0 $child 2>/dev/null; do wait $child; status=$?; done\n"
     "[ $status -ne 0 ] && [ -z \"$stop\" ] || exit $status\n"
-    "case $(tail -n 1 stderr) in\n"
-    "*'apsched: claim exceeds'*|*'apsched: no more claims'*) ;;\n"
+    "said=$(tail -n 1 stderr)\n"
+    "case $said in\n"
+    "*'apsched: claim exceeds'*node-count*|*'apsched: no more claims'*) ;;\n"
+    "*'apsched: claim exceeds'*) : $((other -= 1)) ;;\n"
     "*) exit $status ;;\n"
     "esac\n"
-    "[ $((tries -= 1)) -ne 0 ] || exit $status\n"
+    "if [ $((tries -= 1)) -le 0 ] || [ $other -le 0 ]; then printf '%s\\n' \"$said\" >>\"$log\"; exit $status; fi\n"
     "sleep \"$pause\" & child=$!\n"
     "wait $child\n"
     "[ -z \"$stop\" ] || exit $status\n"
@@ -95,7 +100,9 @@ static void add_launch(struct words *words, const struct alps_job *job)
     words_add(&launch, "%s", launcher);
     words_add(&launch, "stretto-aprun");
     words_add(&launch, "%lld", (long long)(a->pause_ms + 999) / 1000);
-    words_add(&launch, job->shape.pilots ? "%d" : "0", PILOT_TRIES);
+    words_add(&launch, "%d", job->shape.pilots ? PILOT_TRIES : PROGRAM_TRIES);
+    words_add(&launch, "%d", ALPS_TRIES);
+    words_add(&launch, "%s/aprun.log", job->dir);
     words_add(&launch, "%s", a->aprun);
     add_options(&launch, job);
     words_add(words, "/bin/sh");

@@ -136,6 +136,33 @@ ok "members take the places of others that have ended, while one runs on" wait_e
 is "$(jq -c .members.succeeded ensemble.json),$(sort -n "$HOME/ran" | xargs)" "12,$(seq 0 11 | xargs)" "each once"
 is "$(($(grep -c '^aprun ' alps/counts) - before))" 1 "in one aprun"
 
+# --- what a node has not, which is not known before ALPS says so, is not asked for for ever; nor are nodes that others keep
+stop_daemon
+printf '#!/bin/sh\nexec /bin/sleep 0.05\n' >alps/bin/sleep # or it would take minutes
+chmod +x alps/bin/sleep
+alps_config
+start_daemon --config config.json
+apruns() { grep -c '^aprun ' alps/counts; }
+before=$(apruns)
+jq '.pack = 1 | .members.resources.nodes = 1 | .members.parameters.count = 2 | .members.resources.cpus_per_task = 41 | .members.retries = 5' three.json >large.json
+id=$(submit large.json)
+ok "a member that wants too many CPUs" wait_ensemble "$id" 60
+like "$(jq -r '.state + ": " + .reason' ensemble.json)" "^cancelled: the job can never run: apsched: claim exceeds reservation's CPUs" "is given up with its ensemble"
+like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "claim exceeds reservation's CPUs" "with ALPS's words"
+ok "after a few tries" test $(($(apruns) - before)) -le 10
+before=$(apruns)
+launched 'echo never' '.members.resources.cpus_per_task = 41'
+ok "likewise a program" wait_ensemble "$id" 60
+like "$(outcome 0),$(($(apruns) - before))" "^failed: exit status 1: apsched: claim exceeds reservation's CPUs,5$" "has failed, with ALPS's words"
+before=$(apruns)
+aprun -n 4 -N 1 sh -c 'while ! test -e '"$T"'/enough; do sleep 0.05; done' & # all nodes
+ok "somebody else has all nodes" wait_for 20 '[ "$(cat alps/claims/*/nids)" = 3,4,5,6 ]'
+launched 'echo never'
+ok "a program that waits for nodes in vain" wait_ensemble "$id" 60
+like "$(outcome 0),$(($(apruns) - before))" "^failed: exit status 1: apsched: claim exceeds reservation's node-count,13$" "has failed, too"
+touch enough
+wait $!
+
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 ok "nothing is left on the nodes" wait_for 10 '[ -z "$(placed)" ]'
