@@ -184,7 +184,7 @@ endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
-	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0655-slurmrestd.t tests/t/0656-slurmrestd-accounts.t \
+	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0655-slurmrestd.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \
 	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0676-pilots-slurm.t \
 	tests/t/0787-families-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy

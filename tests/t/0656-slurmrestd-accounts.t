@@ -1,5 +1,6 @@
 #!/bin/bash
-# What became of jobs that Slurm has forgotten is asked of its accounts over REST, too: by ids, which it may have used again since.
+# What became of jobs that Slurm has forgotten is asked of its accounts over REST, too: by ids, which it may have used again since. And what
+# its limits and accounts refuse is told, as by sbatch.
 # shellcheck disable=SC2016,SC2034,SC2119,SC2317 # for wait_for; restd_stop needs no word
 TEST_LIMIT=200
 # shellcheck source=tests/t/lib.sh
@@ -83,6 +84,7 @@ long() { # ADAPTER [FILTER]
 for adapter in slurm slurmrestd; do
 	long "$adapter"
 	refused "too long for its QOS, by $adapter" . 'Job violates accounting/QOS policy'
+	refused "no such account, by $adapter" '.members.resources.account = "nobody"' 'Invalid account'
 	long "$adapter" '.members.resources.walltime = "3m"'
 	id=$(submit spec.json)
 	succeeded "$id" 4 "one that is not, by $adapter"
