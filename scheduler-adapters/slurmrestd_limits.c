@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#define OLDEST 38 /* v0.0.38; those before it tell of a QOS how many jobs may run, and not how many there may be */
 #define AGAIN_MS 60000 /* jobs that wait are tried again and again: not each time they are worth three questions */
 #define CLOCKS_S 300   /* that Slurm's clock may be apart from ours */
 
@@ -146,7 +147,7 @@ void slurmrestd_look_for_limit(struct batch_group *group, const char *words)
     *doubt = (struct doubt){.a = a, .group = group, .since = time(NULL) - CLOCKS_S};
     slurmrestd_limits_init(&doubt->limits);
     error_set(&doubt->words, "batch_system_unsure", "%s", words);
-    if (!a->has_accounts || now < a->silence.until || now < a->limits_next)
+    if (a->version < OLDEST || !a->has_accounts || now < a->silence.until || now < a->limits_next)
         decide(doubt, false);
     else
         slurmrestd_ask_accounts(a, "/qos", qos_told, doubt);
