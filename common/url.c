@@ -2,9 +2,31 @@
 
 #include "common/xalloc.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+
+/* HOST, HOST:PORT or [ADDRESS]:PORT, and perhaps a path: curl would only say later, and of the daemon, what is wrong with it. */
+static bool is_authority(const char *rest)
+{
+    size_t host = rest[0] == '[' ? strcspn(rest, "]") + 1 : strcspn(rest, ":/");
+    char *end;
+    long port;
+
+    if (strpbrk(rest, "?# \t\r\n\"<>\\") != NULL || host == 0 || (rest[0] == '[' && (host < 4 || rest[host - 1] != ']')))
+        return false;
+    rest += host;
+    if (rest[0] == ':') {
+        if (rest[1] < '0' || rest[1] > '9')
+            return false;
+        port = strtol(rest + 1, &end, 10);
+        if (port < 1 || port > 65535)
+            return false;
+        rest = end;
+    }
+    return rest[0] == '\0' || rest[0] == '/';
+}
 
 int url_parse(struct url *url, const char *text, struct error *err)
 {
@@ -18,6 +40,9 @@ int url_parse(struct url *url, const char *text, struct error *err)
     /* "http://localhost:x@example.org" looks like one host and is another */
     if (url->socket == NULL && strchr(text, '@') != NULL)
         return error_set(err, URL_BAD, "a daemon's URL has no \"@\": what proves who calls does not belong there");
+    if (url->socket == NULL && !is_authority(strstr(text, "://") + 3))
+        return error_set(err, URL_BAD, "\"%s\" has no host, a wrong port or what does not belong there: http://HOST:PORT is wanted",
+                         text);
     if (url->socket && (url->socket[0] != '/' || strlen(url->socket) >= sizeof((struct sockaddr_un *)0)->sun_path)) {
         error_set(err, URL_BAD, "\"%s\" cannot be a socket's path: it must be absolute and at most %zu bytes long",
                   url->socket, sizeof((struct sockaddr_un *)0)->sun_path - 1);

@@ -37,6 +37,21 @@ static void test_url(void **state)
     assert_int_equal(cli_url_parse(&url, "http://localhost:x@example.org", &err), -1);
     assert_int_equal(cli_url_parse(&url, "https://127.0.0.1@example.org", &err), -1);
 
+    assert_int_equal(cli_url_parse(&url, "https://[::1]:8080/stretto/", &err), 0);
+    assert_string_equal(url.base, "https://[::1]:8080/stretto");
+    url_fini(&url);
+
+    /* no host, no port, or more than these */
+    static const char *const wrong[] = {"http://", "https:///", "http://:80", "http:///path", "http://[]", "http://[::1",
+                                        "http://h:", "http://h:x", "http://h:0", "http://h:99999", "http://h:80x",
+                                        "http://h:99999999999999999999", "http://h?q", "http://h#f", "http://a b"};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(cli_url_parse(&url, wrong[i], &err), -1);
+        assert_string_equal(err.code, URL_BAD);
+        assert_non_null(strstr(err.text, wrong[i]));
+    }
+
     assert_int_equal(cli_url_parse(&url, "unix:relative", &err), -1);
     assert_int_equal(cli_url_parse(&url, "ftp://x", &err), -1);
 
