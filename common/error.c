@@ -7,12 +7,12 @@
 
 static void fill(struct error *err, const char *code, const char *pointer, const char *fmt, va_list ap)
 {
-    char text[sizeof err->text];
+    struct error filled; /* apart, so that an error may quote itself and keep its code and place */
 
-    vsnprintf(text, sizeof text, fmt, ap); /* apart, so that an error may quote itself */
-    snprintf(err->code, sizeof err->code, "%s", code);
-    snprintf(err->pointer, sizeof err->pointer, "%s", pointer);
-    memcpy(err->text, text, sizeof text);
+    snprintf(filled.code, sizeof filled.code, "%s", code);
+    snprintf(filled.pointer, sizeof filled.pointer, "%s", pointer);
+    vsnprintf(filled.text, sizeof filled.text, fmt, ap);
+    *err = filled;
 }
 
 int error_set(struct error *err, const char *code, const char *fmt, ...)

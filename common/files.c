@@ -190,7 +190,10 @@ json_t *file_read_json(const char *path, struct error *err)
         value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
     free(text);
     if (value == NULL || !json_is_object(value)) {
-        error_set(err, "file_json", "%s is not a JSON object: %s", path, value ? "another type" : jerr.text);
+        if (value != NULL)
+            error_set(err, "file_json", "%s is not a JSON object, but %s", path, json_is_array(value) ? "an array" : "something else");
+        else
+            error_set(err, "file_json", "%s:%d:%d: %s", path, jerr.line, jerr.column, jerr.text);
         json_decref(value);
         errno = EBADMSG;
         return NULL;

@@ -49,6 +49,12 @@ static void broken_and_missing_files_are_told_apart(void **state)
     assert_int_equal(file_write_whole(in_dir("half"), "{\"a\":", 5, 0600, &err), 0);
     assert_null(file_read_json(in_dir("half"), &err));
     assert_string_equal(err.code, "file_json");
+    assert_int_equal(file_write_whole(in_dir("half"), "{\"a\": 1,\n \"b\" 2}", 17, 0600, &err), 0);
+    assert_null(file_read_json(in_dir("half"), &err));
+    assert_non_null(strstr(err.text, "/half:2:")); /* where it is wrong */
+    assert_int_equal(file_write_whole(in_dir("half"), "[]", 2, 0600, &err), 0);
+    assert_null(file_read_json(in_dir("half"), &err));
+    assert_non_null(strstr(err.text, "an array"));
 }
 
 static void last_line_is_printable(void **state)
