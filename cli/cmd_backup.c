@@ -1,6 +1,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/watch.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -73,6 +74,20 @@ static int settle(const char *part, const char *file, bool force, struct error *
     return unlink(part) == 0 ? 0 : error_errno(err, "file_write", "%s", part);
 }
 
+/* A name that is taken: never by what is no file, which would go with it. */
+static int check_free(const char *file, bool force, struct error *err)
+{
+    struct stat st;
+
+    if (file[0] == '\0')
+        return error_set(err, "file_exists", "a file without a name cannot be written");
+    if (lstat(file, &st) < 0)
+        return 0;
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, "file_exists", "%s is there already, and is no file: it is not replaced", file);
+    return force ? 0 : error_set(err, "file_exists", "%s is there already; --force replaces it", file);
+}
+
 static int fetch(struct cli *cli, const char *file, bool force, struct error *err)
 {
     char *part = xasprintf("%s.XXXXXX", file);
@@ -84,7 +99,9 @@ static int fetch(struct cli *cli, const char *file, bool force, struct error *er
         free(part);
         return error_errno(err, "file_write", "%s", file);
     }
-    rc = client_get_text(cli->client, "/v1/backup", to, true, &n, err);
+    rc = client_get(cli->client, "/healthz", NULL, NULL, err); /* a backup takes its time, but no daemon that hangs is waited for */
+    if (rc == 0)
+        rc = client_get_text(cli->client, "/v1/backup", to, true, &n, err);
     if (rc == 0)
         rc = flush_checked(to, err);
     if (fclose(to) != 0 && rc == 0)
@@ -107,9 +124,9 @@ int cmd_backup(struct cli *cli, int argc, char **argv)
     if (cli_parse(cli, &argp, argc, argv, &backup, &err) < 0)
         return cli_fail(&err);
     file = backup.file ? xstrdup(backup.file) : default_file();
-    if (!backup.force && access(file, F_OK) == 0)
-        rc = error_set(&err, "file_exists", "%s is there already; --force replaces it", file);
-    else
+    watch_begin(cli); /* Ctrl-C leaves no half of it behind */
+    rc = check_free(file, backup.force, &err);
+    if (rc == 0)
         rc = fetch(cli, file, backup.force, &err);
     if (rc == 0 && cli->json) {
         json_t *json = json_pack("{s:s}", "file", file);
