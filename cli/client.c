@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define RETRY_FOR_MS 20000 /* a daemon that is being restarted is back by then */
+#define SILENCE_S 30 /* without a byte: the daemon hangs */
 #define ANSWER_MAX ((size_t)256 << 20)
 
 struct client {
@@ -152,8 +153,8 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->hurry_ms);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, answer->patient ? 0L : 1L); /* bytes a second, over 30 s: a daemon that hangs */
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, answer->patient ? 0L : 1L); /* bytes a second */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->reason);
     client->reason[0] = '\0';
     return curl_easy_perform(curl);
@@ -192,12 +193,17 @@ static CURLcode perform_surely(struct client *client, const char *url, const cha
 static int no_daemon(const struct client *client, CURLcode rc, struct error *err)
 {
     const char *why = client->reason[0] ? client->reason : curl_easy_strerror(rc);
+    curl_off_t connected = 0;
     long number = 0;
 
     if (is_interrupted(client))
         return error_set(err, CLIENT_INTERRUPTED, "interrupted");
     if (rc == CURLE_WRITE_ERROR)
         return error_set(err, CLIENT_BAD_ANSWER, "the answer could not be written");
+    curl_easy_getinfo(client->curl, CURLINFO_CONNECT_TIME_T, &connected);
+    if (rc == CURLE_OPERATION_TIMEDOUT && (client->url.socket || connected > 0)) /* another one is no help */
+        return error_set(err, CLIENT_NO_DAEMON, "the daemon at %s%s takes connections but has not answered for %d s: is it stopped, or its disk very slow?",
+                         client->url.socket ? "unix:" : "", client->url.socket ? client->url.socket : client->url.base, SILENCE_S);
     if (client->url.socket == NULL)
         return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at %s: %s", client->url.base, why);
     curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number);
