@@ -114,6 +114,7 @@ json_t *body_json(const struct body *body, int *line, int *column, struct error 
         return json;
     *line = where.line > 0 ? where.line : 1;
     *column = where.column > 0 ? where.column : 1;
-    error_set(err, "json_malformed", "line %d, column %d: %s", *line, *column, where.text);
+    error_set(err, "json_malformed", "line %d, column %d: %s", *line, *column,
+              json_error_code(&where) == json_error_null_character ? "a string cannot hold \\u0000" : where.text);
     return NULL;
 }

@@ -45,15 +45,17 @@ static int read_query(struct request *r, int64_t *ensemble, int64_t *member, int
     return 0;
 }
 
-/* Checkpoints lie where the first of a family has them: *ensemble becomes that one. An unknown one stays what it is. */
+/* Checkpoints lie where the first of a family has them: *ensemble becomes that one. */
 static int to_root(struct request *r, int64_t *ensemble, struct error *err)
 {
     struct ensemble_row row;
-    int rc = *ensemble != 0 ? store_ensemble_get(request_store(r), *ensemble, &row, err) : 0;
 
-    if (rc == 1)
-        *ensemble = ensemble_root(&row);
-    return rc < 0 ? -1 : 0;
+    if (*ensemble == 0)
+        return 0;
+    if (find_named_ensemble(r, *ensemble, &row, err) < 0)
+        return -1;
+    *ensemble = ensemble_root(&row);
+    return 0;
 }
 
 void checkpoints_get(struct request *r)

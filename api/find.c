@@ -16,6 +16,13 @@ int find_ensemble(struct request *r, struct ensemble_row *row)
     return -1;
 }
 
+int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row, struct error *err)
+{
+    int rc = store_ensemble_get(request_store(r), id, row, err);
+
+    return rc == 0 ? error_set(err, "ensemble_not_found", "there is no ensemble %" PRId64, id) : rc < 0 ? -1 : 0;
+}
+
 enum member_state find_rowless_state(const struct ensemble_row *ensemble)
 {
     return ensemble->state == ENSEMBLE_CANCELLED ? MEMBER_CANCELLED : MEMBER_PENDING;

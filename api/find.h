@@ -14,6 +14,9 @@ int find_member(struct request *r, struct ensemble_row *ensemble, struct member_
 int find_training(struct request *r, struct training_row *row);
 int find_job(struct request *r, struct job_row *row);
 
+/* The ensemble that a query parameter names. -1 with err, and nothing answered, also where there is none. */
+int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row, struct error *err);
+
 /* State of members without a row. */
 enum member_state find_rowless_state(const struct ensemble_row *ensemble);
 #endif

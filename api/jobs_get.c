@@ -42,11 +42,12 @@ static int is_vain(struct request *r, const struct job_filter *filter, struct er
     struct training_row training;
     int rc;
 
-    if (filter->ensemble == 0 || filter->adapter == NULL)
+    if (filter->ensemble == 0)
         return 0;
-    rc = store_ensemble_get(request_store(r), filter->ensemble, &row, err);
-    if (rc <= 0 || strcmp(row.adapter, filter->adapter) == 0)
-        return rc < 0 ? -1 : 0;
+    if (find_named_ensemble(r, filter->ensemble, &row, err) < 0)
+        return -1;
+    if (filter->adapter == NULL || strcmp(row.adapter, filter->adapter) == 0)
+        return 0;
     rc = store_training_of(request_store(r), filter->ensemble, &training, err);
     return rc < 0 ? -1 : rc == 0 || strcmp(training.adapter, filter->adapter) != 0;
 }

@@ -46,6 +46,10 @@ is "$(api GET "/v1/jobs/$(jq '.jobs[0].id' <(stretto jobs --json))" | jq -c '.at
 is "$(api_status GET /v1/jobs/99) $(jq -r .code api.body)" "404 job_not_found" "one that is not there"
 is "$(api_status GET '/v1/jobs?state=open')" 400 "a wrong state"
 is "$(api_status GET '/v1/jobs?ensemble=0')" 400 "a wrong ensemble"
+for list in jobs checkpoints; do
+	is "$(api_status GET "/v1/$list?ensemble=99") $(jq -r .code api.body)" "404 ensemble_not_found" "$list of one that is not there"
+	status_is 3 "and by the command" stretto $list 99
+done
 name=$(api GET /v1/jobs/1 | jq -r .name)
 is "$(api GET /v1/ensembles/1/members/0 | jq -r '.attempts[0].job')" "$name" "its name is what attempts call it"
 
