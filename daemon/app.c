@@ -13,6 +13,7 @@
 #include "daemon/prune.h"
 #include "daemon/python.h"
 #include "daemon/restore.h"
+#include "daemon/run_claim.h"
 #include "daemon/rundir/rundir.h"
 #include "daemon/store/backup.h"
 #include "daemon/store/checkpoint.h"
@@ -235,6 +236,8 @@ static int start(struct app *app, struct error *err)
         return -1;
     backup_sweep(app->config->state_dir);
     if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
+        return -1;
+    if (run_claim(app->store, app->config->run_dir, app->config->state_dir, err) < 0)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);

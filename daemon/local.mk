@@ -44,6 +44,7 @@ libdaemon_la_SOURCES = \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
 	daemon/restore.c daemon/restore.h \
+	daemon/run_claim.c daemon/run_claim.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \

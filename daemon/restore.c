@@ -3,13 +3,13 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/run_claim.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/backup.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/job.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -93,25 +93,6 @@ static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
     return store_job_update(r->store, job, err);
 }
 
-/* The highest id that an ensemble's directory has. */
-static int64_t highest_directory(const char *run_dir)
-{
-    DIR *dir = opendir(run_dir);
-    struct dirent *entry;
-    int64_t highest = 0;
-
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        long long id;
-        char rest;
-
-        if (sscanf(entry->d_name, "e%lld%c", &id, &rest) == 1 && id > highest)
-            highest = id;
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return highest;
-}
-
 static int take_over(struct restoring *r, struct error *err)
 {
     if (store_job_each_live(r->store, keep_job, r, err) < 0)
@@ -119,7 +100,7 @@ static int take_over(struct restoring *r, struct error *err)
     for (size_t i = 0; i < r->n_jobs; i++)
         if (!is_here(r, &r->jobs[i]) && lose_job(r, &r->jobs[i], err) < 0)
             return -1;
-    return backup_adopt(r->store, highest_directory(r->run_dir), err);
+    return backup_adopt(r->store, run_claim_highest(r->run_dir), err);
 }
 
 int restore_if_copied(struct store *store, const char *run_dir, const char *rows_dir, int64_t now_ms, struct error *err)
@@ -133,6 +114,7 @@ int restore_if_copied(struct store *store, const char *run_dir, const char *rows
     log_info("the database is a backup: it becomes this daemon's own");
     if (dir_make(rows_dir, err) < 0 || backup_restore_rows(store, rows_dir, err) < 0)
         return -1;
+    run_claim_drop(run_dir); /* it may be that of the database which this is a copy of */
     rc = take_over(&r, err);
     if (rc < 0)
         store_doom(store, err);

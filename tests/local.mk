@@ -51,6 +51,7 @@ e2e_tests = \
 	tests/t/0725-resources.t \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
+	tests/t/0732-run-dir-taken.t \
 	tests/t/0740-training.t \
 	tests/t/0751-runners-killed.t \
 	tests/t/0752-two-runners.t \

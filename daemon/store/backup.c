@@ -1,6 +1,7 @@
 #include "daemon/store/backup.h"
 
 #include "common/xalloc.h"
+#include "daemon/store/ensemble.h"
 #include "daemon/store/internal.h"
 #include "daemon/store/parameter_rows.h"
 
@@ -261,11 +262,7 @@ int backup_adopt(struct store *store, int64_t used_id, struct error *err)
     snprintf(store->instance, sizeof store->instance, "%08x", randombytes_random());
     if (store_exec(store, err, "UPDATE meta SET value = ?1 WHERE key = 'instance'", "t", store->instance) < 0 ||
         store_exec(store, err, "DELETE FROM meta WHERE key = 'copied'", "") < 0 ||
-        store_exec(store, err, "UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'ensemble'", "i", used_id) < 0 ||
-        store_exec(store, err,
-                   "INSERT INTO sqlite_sequence (name, seq) SELECT 'ensemble', ?1 WHERE NOT EXISTS (SELECT 1 FROM "
-                   "sqlite_sequence WHERE name = 'ensemble')",
-                   "i", used_id) < 0)
+        store_ensemble_skip(store, used_id, err) < 0)
         return -1;
     return store_exec(store, err, "DROP TABLE backup_file", "");
 }

@@ -197,6 +197,16 @@ int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct 
     return store_exec(store, err, "UPDATE tally SET n = 0 WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
 }
 
+int store_ensemble_skip(struct store *store, int64_t id, struct error *err)
+{
+    if (store_exec(store, err, "UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'ensemble'", "i", id) < 0)
+        return -1;
+    return store_exec(store, err,
+                      "INSERT INTO sqlite_sequence (name, seq) SELECT 'ensemble', ?1 WHERE NOT EXISTS (SELECT 1 FROM "
+                      "sqlite_sequence WHERE name = 'ensemble')",
+                      "i", id);
+}
+
 int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,

@@ -27,6 +27,8 @@ static inline int64_t ensemble_root(const struct ensemble_row *row)
 
 /* Insert; row->id is set. `spec` is the JSON text as accepted. */
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err);
+/* None gets an id up to this one. */
+int store_ensemble_skip(struct store *store, int64_t id, struct error *err);
 int store_ensemble_update(struct store *store, const struct ensemble_row *row, struct error *err);
 /* 1 found, 0 none, -1 error. */
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err);
