@@ -6,7 +6,7 @@
 # --- settings
 refused() { # NAME PATTERN SETTINGS
 	printf '%s' "$3" >settings.json
-	status_is 1 "settings: $1" strettod --state-dir "$STATE" --config settings.json
+	status_is 1 "settings: $1" timeout 60 strettod --state-dir "$STATE" --config settings.json
 	like "$(tail -n 1 err)" "$2" "the place is named"
 }
 refused "a comma is missing" 'settings\.json:2:[0-9]+: ' '{"log_level": "info"
