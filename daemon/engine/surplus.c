@@ -12,6 +12,10 @@
 #include <string.h>
 #include <utlist.h>
 
+/* Of the answers that a job waits, one in so many has its claim looked for: it may have run between two answers, and its scheduler
+ * have come back with an older state, in which it is held for ever. */
+#define LOOK_EVERY 24
+
 struct surplus {
     struct surplus *next;
     int64_t id;
@@ -90,7 +94,7 @@ void surplus_note_queued(struct engine *engine, struct live_job *job, const char
 {
     if (job->claimed || job->sealed || job->open == 0) /* by a runner, by us; or its attempts have all ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
-    else if (job->started || job->row.submissions > 1 || job->looks_left > 0)
+    else if (job->started || job->row.submissions > 1 || job->looks_left > 0 || ++job->told_waiting % LOOK_EVERY == 0)
         job->look = true;
     job->looks_left -= job->looks_left > 0;
 }
