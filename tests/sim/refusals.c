@@ -58,11 +58,13 @@ static json_t *find(json_t *spec, const char *pointer)
     return spec;
 }
 
-static int writes; /* before the call; -1: it will read everything anew first */
+static int writes; /* before the call; -1: it will read everything anew first, or do what was left for the next turn */
 
 void calls_begin(struct sim *sim)
 {
-    writes = sim_engine(sim)->resting ? -1 : sim_writes(sim);
+    const struct engine *engine = sim_engine(sim);
+
+    writes = engine->resting || engine->dirty != NULL ? -1 : sim_writes(sim);
 }
 
 void calls_refused(struct sim *sim, const struct error *err)
