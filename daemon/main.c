@@ -127,6 +127,7 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct config config;
     struct error err;
+    bool elsewhere;
     int rc;
 
     argp_program_version = PACKAGE_STRING;
@@ -148,12 +149,13 @@ int main(int argc, char **argv)
     log_init("strettod", config.log_level);
     if (rc == 0)
         rc = log_open(config.log_to != NULL ? config.log_to : "stderr", config.log_format, &err);
+    elsewhere = rc == 0 && config.log_to != NULL && strcmp(config.log_to, "stderr") != 0;
     if (rc == 0)
         rc = app_run(&config, &err);
     if (rc < 0) {
         log_error("%s (%s)", err.text, err.code);
         log_close();
-        if (config.log_to != NULL && strcmp(config.log_to, "stderr") != 0)
+        if (elsewhere)
             log_error("%s (%s)", err.text, err.code); /* who started it looks at stderr */
     }
     log_close();

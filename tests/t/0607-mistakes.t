@@ -17,6 +17,9 @@ refused "an adapter's section of another type" '\(at /adapters/local\) \(config_
 refused "what the daemon takes out of it" '\(at /adapters/local/max_jobs\) \(config_value\)$' '{"adapters": {"local": {"max_jobs": 0}}}'
 refused "a URL without a host" '"http://" .*\(at /adapters/slurmrestd/url\) \(config_value\)$' '{"adapters": {"slurmrestd": {"url": "http://"}}}'
 
+status_is 1 "a log that cannot be written" timeout 60 strettod --state-dir "$STATE" --log-to "$T/nowhere/log"
+is "$(grep -c "the log $T/nowhere/log cannot be written: No such file" err)" 1 "is told, once"
+
 # --- a URL
 for url in http:// https:/// http://:80 http://localhost:99999 'http://localhost?x' ftp://localhost; do
 	status_is 2 "--url $url" stretto --url "$url" status
