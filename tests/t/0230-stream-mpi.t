@@ -21,8 +21,12 @@ python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
 
 # CC:FC:LAUNCHER that belong together
 mpis=()
+echo '#include <mpi.h>' >"$T/probe.c"
 for mpi in mpich openmpi; do
-	if command -v mpicc.$mpi mpiexec.$mpi >/dev/null; then mpis+=("mpicc.$mpi:mpifort.$mpi:mpiexec.$mpi"); fi
+	# Debian has Open MPI's programs without its headers, where something depends on mpi-default-bin.
+	if command -v mpiexec.$mpi >"$T/out" && mpicc.$mpi -c -o "$T/probe.o" "$T/probe.c" >"$T/out" 2>&1; then
+		mpis+=("mpicc.$mpi:mpifort.$mpi:mpiexec.$mpi")
+	fi
 done
 [ ${#mpis[@]} -gt 0 ] || mpis=("mpicc:mpifort:$STRETTO_MPIEXEC")
 
