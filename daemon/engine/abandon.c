@@ -118,9 +118,11 @@ static void claimed(void *arg, bool taken, const struct error *failed)
 /* What is decided with it goes into the claim: the daemon may die, or its commit fail, before it can write it down elsewhere. */
 static json_t *make_seal(const struct engine *engine, const struct live_job *job)
 {
-    return json_pack("{s:i, s:b, s:f, s:s, s:s, s:b, s:b}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000,
-                     "outcome", attempt_outcome_name(job->abandon_as), "reason", job->abandon_reason, "refused", (int)job->refused,
-                     "waits", (int)job->waits);
+    json_t *reason = json_string(job->abandon_reason);
+
+    return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000,
+                     "outcome", attempt_outcome_name(job->abandon_as), "reason", reason ? reason : json_null() /* not UTF-8 */,
+                     "refused", (int)job->refused, "waits", (int)job->waits);
 }
 
 void job_read_seal(struct live_job *job, const json_t *claim)

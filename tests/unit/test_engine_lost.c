@@ -418,6 +418,23 @@ static void what_was_decided_is_done_where_it_was_not_stored(void **state)
     end();
 }
 
+/* Words of a scheduler that were cut off within a letter, say. */
+static void a_reason_that_is_not_text_is_no_hindrance(void **state)
+{
+    static const struct sim_faults waits = {.queue_ms = LONG_MS};
+    struct live_job *job;
+
+    begin(1, waits);
+    submit(1, 1, NULL);
+    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->row.state != JOB_SUBMITTED || job->business != BUSINESS_NONE)
+        step();
+    job_abandon(sim_engine(sim), job, ATTEMPT_FAILED, "caf\xc3");
+    while (!is_given_up())
+        step();
+    assert_int_equal(sim_number(sim, "SELECT outcome = 'failed' FROM attempt"), 1);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +449,7 @@ int main(void)
         cmocka_unit_test(records_are_found_in_another_order),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
         cmocka_unit_test(what_was_decided_is_done_where_it_was_not_stored),
+        cmocka_unit_test(a_reason_that_is_not_text_is_no_hindrance),
     };
 
     alarm(300); /* what wakes itself never comes back */
