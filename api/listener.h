@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* An address may be in use for a moment: a daemon that was killed while it started a program has left a child that holds its
+ * sockets until it becomes that program. */
+#define LISTENER_TRIES 40
+#define LISTENER_PAUSE_MS 50
+
 struct listener {
     int fd;
     bool tcp;
@@ -18,7 +23,8 @@ struct listener {
     ino_t ino;
 };
 
-/* Bind and listen. Codes: "listen_in_use" where somebody else does already, "listen_unsupported" for a text of neither
+/* Bind and listen. Codes: "listen_in_use" where somebody else does already, and still
+ * after 2 s, "listen_unsupported" for a text of neither
  * form, "listen_needs_tls", "listen_failed".
  *
  * A Unix socket has mode 0600. One on which nobody answers is replaced; one that answers, and anything that is no

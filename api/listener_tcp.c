@@ -99,8 +99,14 @@ int listener_open_tcp(struct listener *listener, const char *rest, bool tls, str
         }
     }
     errno = EADDRNOTAVAIL;
-    for (at = found; at != NULL && listener->fd < 0; at = at->ai_next)
-        listener->fd = open_at(at);
+    for (int tries = 0; tries <= LISTENER_TRIES && listener->fd < 0; tries++) {
+        if (tries > 0)
+            usleep(LISTENER_PAUSE_MS * 1000);
+        for (at = found; at != NULL && listener->fd < 0; at = at->ai_next)
+            listener->fd = open_at(at);
+        if (errno != EADDRINUSE)
+            break;
+    }
     freeaddrinfo(found);
     if (listener->fd < 0)
         return error_errno(err, errno == EADDRINUSE ? "listen_in_use" : "listen_failed", "cannot listen on tcp:%.200s",

@@ -44,6 +44,16 @@ static int clear_stale(const struct sockaddr_un *addr, struct error *err)
     return error_errno(err, "listen_failed", "cannot tell whether anyone answers on %s", addr->sun_path);
 }
 
+static int make_room(const struct sockaddr_un *addr, struct error *err)
+{
+    for (int tries = 0; clear_stale(addr, err) < 0; tries++) {
+        if (strcmp(err->code, "listen_in_use") != 0 || tries == LISTENER_TRIES)
+            return -1;
+        usleep(LISTENER_PAUSE_MS * 1000);
+    }
+    return 0;
+}
+
 int listener_open_unix(struct listener *listener, const char *path, struct error *err)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -57,7 +67,7 @@ int listener_open_unix(struct listener *listener, const char *path, struct error
                          "with --listen unix:PATH",
                          sizeof addr.sun_path - 1, path, strlen(path));
     strcpy(addr.sun_path, path);
-    if (clear_stale(&addr, err) < 0)
+    if (make_room(&addr, err) < 0)
         return -1;
     fd = make_socket(err);
     if (fd < 0)

@@ -47,7 +47,7 @@ id=$(submit spec.json)
 ok "two members run on each of the nodes" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 6 ]'
 is "$(placed | wc -l)" 3 "each node has one application"
 like "$(grep '^aprun ' alps/counts | tail -n 1)" '^aprun -j 1 -cc none -n 2 -N 2 -L [345] -d 4 -m 10m /bin/sh ' "as it was asked for"
-is "$(api GET "/v1/ensembles/$id" | jq -c '[.members.running, .members.submitted]')" "[6,2]" "the others wait"
+ok "the others wait" wait_for 30 '[ "$(api GET "/v1/ensembles/$id" | jq -c "[.members.running, .members.submitted]")" = "[6,2]" ]'
 kill_daemon
 start_daemon --config config.json
 ok "the daemon finds those that run" wait_for 20 '[ "$(api GET "/v1/ensembles/$id" | jq .members.running)" = 6 ]'

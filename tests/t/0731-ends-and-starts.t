@@ -76,8 +76,9 @@ for when in before after; do
 	wait_for 30 is_ready || bail "the daemon does not start"
 	jq -n --arg starts "$T/starts-$when" '{name: "s", members: {command: ["sh", "-c", "echo start >>" + $starts],
 		parameters: {grid: {i: [1]}}, retries: 0}}' >"$T/spec.json"
-	ID=$(submit "$T/spec.json")
+	submit "$T/spec.json" >"$T/out"
 	wait $DAEMON_PID 2>/dev/null
+	ID=$(db "SELECT max(id) FROM ensemble") # the answer may not have left
 	is "$(cut -d ' ' -f 3- "$T/spawn-$when")" "posix_spawn 1 $when" "the daemon is killed $when it starts a runner"
 	start_daemon --config "$T/config.json"
 	ok "the ensemble ends" wait_ensemble "$ID" 60
@@ -103,4 +104,16 @@ for end in stop_daemon kill_daemon; do
 	start_daemon --config "$T/config.json"
 	is "$(db "SELECT count(*) FROM ensemble") $(copies)" "3 0" "and nothing of it is there"
 done
+
+# A child of a daemon that was killed may hold its socket for a moment longer: here until somebody connects.
+kill_daemon
+rm "$SOCKET"
+"${STRETTO_PYTHON:-python3}" -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+s.accept()' "$SOCKET" &
+wait_for 30 '[ -S "$SOCKET" ] && grep -q "^[0-9a-f]*: [0-9]* [0-9]* 00010000 .* $SOCKET\$" /proc/net/unix'
+start_daemon --config "$T/config.json"
+is "$(api_status GET /readyz)" 200 "a socket on which somebody answers once is taken over"
 done_testing
