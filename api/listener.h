@@ -23,9 +23,8 @@ struct listener {
     ino_t ino;
 };
 
-/* Bind and listen. Codes: "listen_in_use" where somebody else does already, and still
- * after 2 s, "listen_unsupported" for a text of neither
- * form, "listen_needs_tls", "listen_failed".
+/* Bind and listen. Codes: "listen_in_use" where somebody else does already, and still after 2 s, for which it blocks;
+ * "listen_unsupported" for a text of neither form, "listen_needs_tls", "listen_failed".
  *
  * A Unix socket has mode 0600. One on which nobody answers is replaced; one that answers, and anything that is no
  * socket, is left alone.

@@ -51,7 +51,7 @@ struct live_job {
     int64_t gone_ms;            /* when it last said so */
     int64_t missing_ms;         /* since when a record is missing, 0: not */
     unsigned told_waiting;      /* answers that it waits, of those after which nothing was looked for */
-    int looks_left;             /* after it said then that the job waits: answers after which its claim is looked for */
+    int looks_left;             /* at its claim, one at each answer that it waits, since it was said to be gone */
     bool sealed;                /* claimed by the daemon itself: nothing can start any more */
     bool claimed;               /* by a runner: nothing can come of one that still waits */
     bool over;                  /* its end is put off until what its nodes or ranks wrote is read, and it is swept: */
