@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define JSON_FILE_MAX ((size_t)64 << 20)
-
 static atomic_bool flush_nothing;
 
 void file_flush_nothing(void)
@@ -183,7 +181,7 @@ json_t *file_read_json(const char *path, struct error *err)
     char *text;
     size_t size;
 
-    if (file_read(path, JSON_FILE_MAX, &text, &size, err) < 0)
+    if (file_read(path, FILE_JSON_MAX, &text, &size, err) < 0)
         return NULL;
     value = json_load_flat(text, size);
     if (value == NULL)

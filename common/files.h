@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#define FILE_JSON_MAX ((size_t)64 << 20) /* bytes of a JSON file that is read */
 #define FILE_UNFLUSHED 0x10000u /* with a mode: not flushed, since nobody needs the file after a crash of this host */
 
 /* Write to a temporary name beside `path`, flush to disk, rename. mode e.g. 0600. */
@@ -21,7 +22,7 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
  * EFBIG beyond max. */
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
-/* Parse a JSON object from a file (at most 64 MiB); NULL on failure, errno ENOENT where there is none. */
+/* Parse a JSON object from a file (at most FILE_JSON_MAX bytes); NULL on failure, errno ENOENT where there is none. */
 json_t *file_read_json(const char *path, struct error *err);
 
 /* From now on this process flushes nothing, as if every mode had FILE_UNFLUSHED. */

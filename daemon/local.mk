@@ -54,6 +54,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/params.c daemon/spec/params.h \
 	daemon/spec/rows.c daemon/spec/rows.h \
 	daemon/spec/rows_writer.c \
+	daemon/spec/sizes.c daemon/spec/sizes.h \
 	daemon/spec/source.c daemon/spec/source.h \
 	daemon/spec/spec.c daemon/spec/spec.h \
 	daemon/spec/spec_allocation.c \

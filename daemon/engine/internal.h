@@ -235,6 +235,11 @@ struct job_plan {
     size_t n_files;
     char *descriptor; /* where the adapter hands it over: no file of it is written */
     bool failed; /* a member's parameters cannot be read: to be dropped */
+    struct job_refusal {
+        size_t slot;
+        char reason[200];
+    } *refused; /* tasks that can never be started; where there are any, to be dropped and made again without them */
+    size_t n_refused;
 };
 void plan_drop(struct job_plan *plan);
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan);

@@ -263,6 +263,17 @@ static void written(void *arg, const struct error *failed)
     engine_settle(engine);
 }
 
+/* Members, or a whole training, whose arguments no program can be given: they fail for good. */
+static void fail_refused(struct engine *engine, struct live_job *job, const struct job_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_refused; i++) {
+        struct outcome out = {.outcome = ATTEMPT_FAILED, .exit_code = -1, .ended_ms = engine_now(engine), .final = true};
+
+        text_copy(out.reason, sizeof out.reason, plan->refused[i].reason);
+        outcome_apply(engine, job, &job->slots[plan->refused[i].slot], &out);
+    }
+}
+
 void job_start(struct engine *engine, struct live_job *job)
 {
     struct job_plan plan;
@@ -291,6 +302,12 @@ void job_start(struct engine *engine, struct live_job *job)
                     "job %s waits: parameters of its members cannot be read", job->row.name);
         plan_drop(&plan);
         job_retry_in(engine, job, FILE_RETRY_MS);
+        return;
+    }
+    if (plan.n_refused > 0) {
+        fail_refused(engine, job, &plan);
+        plan_drop(&plan);
+        job_start(engine, job); /* of those that are left none is refused */
         return;
     }
     if (job->written || plan.n_files == 0) {

@@ -126,6 +126,7 @@ void plan_drop(struct job_plan *plan)
     }
     free(plan->dirs);
     free(plan->files);
+    free(plan->refused);
     free(plan->descriptor);
 }
 
@@ -153,7 +154,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
                                                       .glob = checkpoint->glob, .keep = checkpoint->keep};
     control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
-    plan->failed = plan_tasks(engine, job, &text) < 0;
+    plan->failed = plan_tasks(engine, job, &text, plan) < 0;
     plan->descriptor = jobdesc_end(&text);
     if (training)
         plan_training(engine, job, key, plan);

@@ -1,11 +1,14 @@
 /* What is started of a job: the tasks of its descriptor, each with its arguments and its environment. */
 #include "daemon/engine/plan.h"
 
+#include "common/files.h"
 #include "common/xalloc.h"
+#include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +20,35 @@ struct planner {
     struct text scratch; /* for one argument or value at a time */
     json_t *path;        /* of every task */
     const struct template_word *words; /* of the one at hand; NULL: it has none */
+    size_t bytes;                      /* of its arguments and environment so far, as the kernel counts them */
+    char refused[sizeof ((struct job_refusal *)0)->reason]; /* why it can never be started; "": it can */
 };
+
+/* Whether it has room for one more argument or variable of so many bytes. */
+static bool fits(struct planner *p, size_t size, const char *what)
+{
+    p->bytes += size + 1 + SIZES_POINTER;
+    if (p->refused[0] != '\0')
+        return false;
+    if (size > SIZES_STRING_MAX)
+        snprintf(p->refused, sizeof p->refused, "%s has more than the %zu bytes that a program can be given", what, SIZES_STRING_MAX);
+    else if (p->bytes > SIZES_TOTAL_MAX)
+        snprintf(p->refused, sizeof p->refused, "its arguments and environment have more than the %zu bytes that a program can be given",
+                 SIZES_TOTAL_MAX);
+    return p->refused[0] == '\0';
+}
+
+static void put_arg(struct planner *p, const char *value)
+{
+    if (fits(p, strlen(value), "an argument"))
+        jobdesc_arg(p->out, value);
+}
+
+static void put_variable(struct planner *p, const char *name, const char *value)
+{
+    if (fits(p, strlen(name) + 1 + strlen(value), "a variable of its environment"))
+        jobdesc_env(p->out, name, value);
+}
 
 static void put_env(struct planner *p, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void put_env(struct planner *p, const char *name, const char *fmt, ...)
@@ -36,7 +67,7 @@ static void put_env(struct planner *p, const char *name, const char *fmt, ...)
         va_end(ap);
         text = large;
     }
-    jobdesc_env(p->out, name, text);
+    put_variable(p, name, text);
     free(large);
 }
 
@@ -45,7 +76,14 @@ static void put_env_number(struct planner *p, const char *name, int64_t n)
     char digits[TEXT_DIGITS];
 
     text_digits(digits, n);
-    jobdesc_env(p->out, name, digits);
+    put_variable(p, name, digits);
+}
+
+/* The filled text into p->scratch. */
+static bool fill(struct planner *p, const json_t *template, const json_t *values, const char *what)
+{
+    return template_fill(&p->scratch, json_string_value(template), p->words, values, SIZES_STRING_MAX) == 0 ||
+           fits(p, SIZES_STRING_MAX + 1, what);
 }
 
 static void put_arguments(struct planner *p, const json_t *templates, const json_t *values, const char *program)
@@ -54,8 +92,9 @@ static void put_arguments(struct planner *p, const json_t *templates, const json
     size_t i;
 
     json_array_foreach (templates, i, item) {
-        template_fill(&p->scratch, json_string_value(item), p->words, values);
-        jobdesc_arg(p->out, i == 0 && program != NULL ? program : p->scratch.data);
+        if (!fill(p, item, values, "an argument"))
+            return;
+        put_arg(p, i == 0 && program != NULL ? program : p->scratch.data);
     }
 }
 
@@ -73,12 +112,13 @@ static void put_spec_env(struct planner *p, const json_t *templates, const json_
     json_t *value;
 
     json_object_foreach ((json_t *)templates, name, value) {
-        template_fill(&p->scratch, json_string_value(value), p->words, values);
+        if (!fill(p, value, values, "a variable of its environment"))
+            return;
         if (python && strcmp(name, "PYTHONPATH") == 0) {
             put_python_path(p, p->scratch.data);
             python = false;
         } else {
-            jobdesc_env(p->out, name, p->scratch.data);
+            put_variable(p, name, p->scratch.data);
         }
     }
     if (python)
@@ -92,8 +132,8 @@ static void put_stream_env(struct planner *p)
     char *fields = json_dumps(ens->spec->fields, JSON_COMPACT), *dir = plan_training_dir(p->engine, ens->row.id);
 
     put_env(p, "STRETTO_STREAM", "%s/stream", dir);
-    jobdesc_env(p->out, "STRETTO_STREAM_KEY", ens->row.stream_key);
-    jobdesc_env(p->out, "STRETTO_FIELDS", fields);
+    put_variable(p, "STRETTO_STREAM_KEY", ens->row.stream_key);
+    put_variable(p, "STRETTO_FIELDS", fields);
     free(fields);
     free(dir);
 }
@@ -106,7 +146,8 @@ static json_t *resume_arguments(struct planner *p, const json_t *values)
     size_t i;
 
     json_array_foreach ((json_t *)templates, i, item) {
-        template_fill(&p->scratch, json_string_value(item), p->words, values);
+        if (!fill(p, item, values, "an argument") || !fits(p, p->scratch.size, "an argument"))
+            break;
         json_array_append_new(filled, json_string(p->scratch.data));
     }
     return filled;
@@ -164,13 +205,13 @@ static int put_member(struct planner *p, const struct slot *slot)
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, ens->training != NULL || spec->checkpoint.any);
     p->words = NULL;
-    jobdesc_env(p->out, "STRETTO_ENSEMBLE", whose);
-    jobdesc_env(p->out, "STRETTO_MEMBER", which);
-    jobdesc_env(p->out, "STRETTO_ATTEMPT", attempt);
-    jobdesc_env(p->out, "STRETTO_PARAMS", params.data);
-    jobdesc_env(p->out, "STRETTO_SEED", seed);
+    put_variable(p, "STRETTO_ENSEMBLE", whose);
+    put_variable(p, "STRETTO_MEMBER", which);
+    put_variable(p, "STRETTO_ATTEMPT", attempt);
+    put_variable(p, "STRETTO_PARAMS", params.data);
+    put_variable(p, "STRETTO_SEED", seed);
     checkpoints = engine_checkpoint_dir(p->engine, ens, index);
-    jobdesc_env(p->out, "STRETTO_CHECKPOINT_DIR", checkpoints);
+    put_variable(p, "STRETTO_CHECKPOINT_DIR", checkpoints);
     free(checkpoints);
     if (ens->training != NULL)
         put_stream_env(p);
@@ -219,30 +260,58 @@ static void put_pilot(struct planner *p)
 
     jobdesc_task_begin(p->out, &(const struct jobdesc_task){.id = name, .dir = own,
                                                             .ntasks = p->job->ensemble->spec->allocation.resources.nodes});
-    jobdesc_arg(p->out, p->engine->ports.runner);
-    jobdesc_arg(p->out, "--pilot");
-    jobdesc_arg(p->out, dir);
+    put_arg(p, p->engine->ports.runner);
+    put_arg(p, "--pilot");
+    put_arg(p, dir);
     jobdesc_task_end(p->out);
     free(dir);
     free(name);
     free(own);
 }
 
-int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out)
+static int put_task(struct planner *p, const struct slot *slot)
+{
+    if (p->job->row.kind == JOB_MEMBERS)
+        return put_member(p, slot);
+    if (p->job->row.kind == JOB_TRAINING)
+        put_rank(p, slot);
+    else
+        put_pilot(p);
+    return 0;
+}
+
+static void refuse(struct job_plan *plan, size_t slot, const char *reason)
+{
+    struct job_refusal *refusal;
+
+    plan->refused = xrealloc(plan->refused, plan->n_refused + 1, sizeof *plan->refused);
+    refusal = &plan->refused[plan->n_refused++];
+    refusal->slot = slot;
+    snprintf(refusal->reason, sizeof refusal->reason, "it can never be started: %.170s", reason);
+}
+
+int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out, struct job_plan *plan)
 {
     struct planner p = {.engine = engine, .job = job, .out = out};
     int rc = 0;
 
     p.path = engine->ports.examples_dir[0] ? json_pack("[s]", engine->ports.examples_dir) : json_array();
     for (size_t i = 0; i < job->n_slots && rc == 0; i++) {
+        struct jobdesc_text before = *out;
+
         if (!job->slots[i].open)
             continue;
-        if (job->row.kind == JOB_TRAINING)
-            put_rank(&p, &job->slots[i]);
-        else if (job->row.kind == JOB_PILOT)
-            put_pilot(&p);
-        else
-            rc = put_member(&p, &job->slots[i]);
+        p.bytes = 0;
+        p.refused[0] = '\0';
+        rc = put_task(&p, &job->slots[i]);
+        if (p.refused[0] == '\0' && out->text.size > FILE_JSON_MAX)
+            snprintf(p.refused, sizeof p.refused, "the tasks of its job have more than the %zu bytes that a runner reads: pack fewer",
+                     FILE_JSON_MAX);
+        if (p.refused[0] == '\0')
+            continue;
+        refuse(plan, i, p.refused);
+        out->text.size = before.text.size; /* without it */
+        out->tasks = before.tasks;
     }
     json_decref(p.path);
     free(p.scratch.data);

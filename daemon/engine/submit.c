@@ -2,6 +2,7 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
+#include "daemon/spec/sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ int engine_check_resources(struct engine *engine, const struct spec *spec, struc
 {
     struct known_adapter *adapter = find_adapter(engine, spec->adapter, "/adapter", err), *trains;
 
-    if (adapter == NULL)
+    if (adapter == NULL || spec_check_sizes(spec, err) < 0)
         return -1;
     if ((spec->has_allocation ? check_allocation(adapter, spec, err) : check_task(adapter, &spec->members, "/members", err)) < 0)
         return -1;

@@ -1,9 +1,11 @@
 #include "daemon/spec/params.h"
 
 #include "common/jsonx.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/spec/draw.h"
 #include "daemon/spec/ingest.h"
+#include "daemon/spec/template.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -12,6 +14,7 @@
 
 #define COUNT_MAX INT64_C(1000000000)
 #define SIZE_MAX_PARAMS 256
+#define PARAMS_NUMBER_MAX 24 /* bytes: -1.7976931348623157e+308 */
 
 enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID, METHOD_FILE };
 static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "halton"};
@@ -20,6 +23,7 @@ struct param {
     const char *name;
     double low, high;
     const json_t *values; /* grid */
+    size_t longest, longest_json; /* bytes of a value as text, and as JSON */
 };
 
 struct params {
@@ -63,6 +67,7 @@ static int parse_range(struct param *param, const json_t *value, const char *at,
     jsonx_pointer(place, sizeof place, at, param->name);
     if (!json_is_array(value) || json_array_size(value) != 2 || !json_is_number(low) || !json_is_number(high))
         return error_at(err, "spec_wrong_type", place, "\"%s\" must be a pair of numbers, [low, high]", param->name);
+    param->longest = param->longest_json = PARAMS_NUMBER_MAX;
     param->low = json_number_value(low);
     param->high = json_number_value(high);
     if (!(param->low < param->high))
@@ -74,8 +79,19 @@ static int parse_range(struct param *param, const json_t *value, const char *at,
     return 0;
 }
 
+static void note_longest(struct param *param, const json_t *value, struct text *scratch)
+{
+    scratch->size = 0;
+    template_put_value(scratch, value);
+    param->longest = scratch->size > param->longest ? scratch->size : param->longest;
+    scratch->size = 0;
+    text_json(scratch, value);
+    param->longest_json = scratch->size > param->longest_json ? scratch->size : param->longest_json;
+}
+
 static int parse_values(struct param *param, const json_t *value, const char *at, struct error *err)
 {
+    struct text scratch = {0};
     char place[256];
     const json_t *item;
     size_t i;
@@ -92,6 +108,9 @@ static int parse_values(struct param *param, const json_t *value, const char *at
                             "item %zu of \"%s\" has %zu bytes, and a program's environment takes %zu", i, param->name,
                             json_string_length(item), ROWS_BYTES_MAX);
     }
+    json_array_foreach (value, i, item)
+        note_longest(param, item, &scratch);
+    free(scratch.data);
     param->values = value;
     return 0;
 }
@@ -243,6 +262,20 @@ size_t params_size(const struct params *p)
 const char *params_name(const struct params *p, size_t i)
 {
     return p->rows != NULL ? rows_column(p->rows, i) : p->list[i].name;
+}
+
+size_t params_longest(const struct params *p, size_t i)
+{
+    return p->rows != NULL ? rows_longest(p->rows, i) : p->list[i].longest;
+}
+
+size_t params_longest_json(const struct params *p)
+{
+    size_t size = 2;
+
+    for (size_t i = 0; p->rows == NULL && i < p->n; i++)
+        size += strlen(p->list[i].name) + strlen("\"\":,") + p->list[i].longest_json;
+    return size;
 }
 
 bool params_is_numeric(const struct params *p, size_t i)

@@ -25,6 +25,10 @@ int64_t params_count(const struct params *p);
 /* Names in the spec's order, at most params_size(). */
 size_t params_size(const struct params *p);
 const char *params_name(const struct params *p, size_t i);
+/* Bytes that a parameter's value can have in a command, and all of a member's parameters together as JSON; 0 for those of a file
+ * that was not read just now. */
+size_t params_longest(const struct params *p, size_t i);
+size_t params_longest_json(const struct params *p);
 /* True where every member's value is a number: what a training can learn from. */
 bool params_is_numeric(const struct params *p, size_t i);
 /* The parameters of member `index` as a new JSON object, in the spec's order. NULL (logged) only where they come from a

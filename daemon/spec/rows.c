@@ -18,6 +18,7 @@ struct rows {
     json_t *columns; /* name → true where it is numeric */
     size_t n;
     const char *names[ROWS_COLUMNS_MAX];
+    size_t longest[ROWS_COLUMNS_MAX];
 };
 
 static int open_one(const char *dir, const char *name, const char *suffix, int64_t *size, struct error *err)
@@ -135,6 +136,17 @@ const char *rows_column(const struct rows *rows, size_t i)
 bool rows_is_numeric(const struct rows *rows, size_t i)
 {
     return json_is_true(json_object_get(rows->columns, rows->names[i]));
+}
+
+size_t rows_longest(const struct rows *rows, size_t i)
+{
+    return rows->longest[i];
+}
+
+void rows_note_longest(struct rows *rows, const json_t *longest)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        rows->longest[i] = (size_t)json_integer_value(json_object_get(longest, rows->names[i]));
 }
 
 char *rows_columns_text(const struct rows *rows)

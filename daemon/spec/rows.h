@@ -28,6 +28,9 @@ size_t rows_columns(const struct rows *rows);
 const char *rows_column(const struct rows *rows, size_t i);
 /* True where every row has a number in this column. */
 bool rows_is_numeric(const struct rows *rows, size_t i);
+/* Bytes that a value of this column can have in a command; 0 unless the copy has just been made. */
+size_t rows_longest(const struct rows *rows, size_t i);
+void rows_note_longest(struct rows *rows, const json_t *longest); /* name → bytes */
 char *rows_columns_text(const struct rows *rows); /* new string */
 
 /* A new object; NULL (and a line in the log) where the copy cannot be read. */

@@ -17,8 +17,10 @@ struct rows_writer {
     char *dir, *name;
     FILE *data, *index;
     int64_t count, offset;
-    json_t *columns;
+    json_t *columns, *longest; /* by name: whether it is numeric, and the most bytes of a value */
 };
+
+#define NUMBER_MAX 24 /* bytes of a number or a boolean, as text */
 
 static int failed(const struct rows_writer *w, struct error *err)
 {
@@ -42,6 +44,7 @@ struct rows_writer *rows_writer_create(const char *dir, const char *name, struct
     w->dir = xstrdup(dir);
     w->name = xstrdup(name);
     w->columns = json_object();
+    w->longest = json_object();
     w->data = create_one(w, "jsonl");
     if (w->data != NULL)
         w->index = create_one(w, "index");
@@ -59,15 +62,28 @@ static int add_offset(struct rows_writer *w)
     return fwrite(&offset, sizeof offset, 1, w->index) == 1 ? 0 : -1;
 }
 
+static void note_longest(struct rows_writer *w, const char *name, size_t size)
+{
+    json_t *longest = json_object_get(w->longest, name);
+
+    if ((json_int_t)size > json_integer_value(longest))
+        json_integer_set(longest, (json_int_t)size);
+}
+
 /* A column is numeric until a row says otherwise. */
 static void note_columns(struct rows_writer *w, const json_t *row)
 {
     const char *name;
     json_t *value;
 
-    json_object_foreach ((json_t *)row, name, value)
+    json_object_foreach ((json_t *)row, name, value) {
+        if (w->count == 0)
+            json_object_set_new(w->longest, name, json_integer(NUMBER_MAX));
         if (w->count == 0 || !json_is_number(value))
             json_object_set_new(w->columns, name, json_boolean(json_is_number(value)));
+        if (json_string_length(value) > NUMBER_MAX)
+            note_longest(w, name, json_string_length(value));
+    }
 }
 
 int rows_writer_add(struct rows_writer *w, const json_t *row, int64_t line, struct error *err)
@@ -119,6 +135,7 @@ static void destroy(struct rows_writer *w)
     if (w->index != NULL)
         fclose(w->index);
     json_decref(w->columns);
+    json_decref(w->longest);
     free(w->dir);
     free(w->name);
     free(w);
@@ -133,6 +150,8 @@ struct rows *rows_writer_finish(struct rows_writer *w, struct error *err)
         failed(w, err);
     else
         rows = rows_open(w->dir, w->name, columns, w->count, err);
+    if (rows != NULL)
+        rows_note_longest(rows, w->longest);
     free(columns);
     if (rows == NULL)
         rows_writer_abandon(w);

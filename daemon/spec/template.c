@@ -60,7 +60,7 @@ int template_check(const char *text, bool (*known)(void *arg, const char *name),
     return 0;
 }
 
-static void put_value(struct text *out, const json_t *value)
+void template_put_value(struct text *out, const json_t *value)
 {
     char buf[40];
 
@@ -92,7 +92,7 @@ static const char *find_word(const struct template_word *words, const char *name
     return NULL;
 }
 
-void template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values)
+int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values, size_t max)
 {
     char name[NAME_MAX_LEN + 1];
     const char *start, *word;
@@ -102,7 +102,7 @@ void template_fill(struct text *out, const char *text, const struct template_wor
 
     out->size = 0;
     text_put(out, "", 0);
-    while ((piece = next_piece(&text, &start, &len)) > 0) {
+    while (out->size <= max && (piece = next_piece(&text, &start, &len)) > 0) {
         if (piece == 1) {
             text_put(out, start, len);
             continue;
@@ -114,6 +114,25 @@ void template_fill(struct text *out, const char *text, const struct template_wor
         if (word != NULL)
             text_string(out, word);
         else if (value != NULL)
-            put_value(out, value);
+            template_put_value(out, value);
     }
+    return out->size <= max ? 0 : -1;
+}
+
+size_t template_longest(const char *text, size_t max, size_t (*longest)(void *arg, const char *name), void *arg)
+{
+    char name[NAME_MAX_LEN + 1];
+    const char *start;
+    size_t len, size = 0;
+    int piece;
+
+    while (size <= max && (piece = next_piece(&text, &start, &len)) > 0) {
+        if (piece == 2) {
+            memcpy(name, start, len);
+            name[len] = '\0';
+            len = longest(arg, name);
+        }
+        size += len;
+    }
+    return size;
 }

@@ -3,11 +3,11 @@
 
 #include "api/body.h"
 #include "common/log.h"
-#include "daemon/spec/spec.h"
+#include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
 
 /* What the engine does with a member of an accepted spec. */
-static void draw(const struct spec *spec, int64_t index)
+static void draw(const struct spec *spec, int64_t index, bool fits)
 {
     json_t *values = params_at(spec->params, index), *word;
     struct text filled = {0};
@@ -21,7 +21,9 @@ static void draw(const struct spec *spec, int64_t index)
     json_object_set_new(values, "ensemble", json_integer(7));
     json_object_set_new(values, "attempt", json_integer(1));
     json_array_foreach (spec->members.command, i, word) {
-        template_fill(&filled, json_string_value(word), NULL, values);
+        int rc = template_fill(&filled, json_string_value(word), NULL, values, SIZES_STRING_MAX);
+
+        MUST(rc == 0 || !fits);
     }
     free(filled.data);
     json_decref(values);
@@ -31,6 +33,7 @@ static void parse(const json_t *json)
 {
     struct error err = {.code = "", .text = ""};
     const char *path = NULL;
+    bool fits;
     struct spec *spec, *again;
     json_t *copy;
     char *text;
@@ -43,8 +46,11 @@ static void parse(const json_t *json)
         return;
     }
     MUST(params_count(spec->params) > 0 && spec->width > 0 && spec->pack > 0 && spec->retries >= 0);
-    draw(spec, 0);
-    draw(spec, params_count(spec->params) - 1);
+    fits = spec_check_sizes(spec, &err) == 0;
+    if (!fits)
+        must_tell(&err);
+    draw(spec, 0, fits);
+    draw(spec, params_count(spec->params) - 1, fits);
     /* what was accepted is read again from the database after a restart */
     text = json_dumps(spec->json, JSON_COMPACT);
     MUST(text != NULL);

@@ -137,9 +137,9 @@ static void templates(void **state)
     struct error err;
     struct text text = {0};
 
-    template_fill(&text, "--x={a} {{{s}}} {t}{n}", NULL, values);
+    template_fill(&text, "--x={a} {{{s}}} {t}{n}", NULL, values, 100);
     assert_string_equal(text.data, "--x=0.1 {x y} true123456789012345");
-    template_fill(&text, "", NULL, values);
+    template_fill(&text, "", NULL, values, 0);
     assert_string_equal(text.data, "");
     free(text.data);
     assert_int_equal(template_check("{a}{{}}", knows_a, NULL, "/c/0", &err), 0);
