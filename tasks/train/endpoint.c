@@ -21,6 +21,7 @@
 #define AHEAD_BYTES ((uint64_t)4 << 20)
 #define HELLO_MAX ((uint64_t)1 << 20)
 #define BACKLOG 4096
+#define HANDSHAKE_MS 3000 /* after which a connection without a handshake is closed; a member then connects again */
 #define ENCRYPTION_BYTES 64 /* more than CURVE adds to a message, which ZeroMQ counts */
 
 struct endpoint {
@@ -105,7 +106,7 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
 {
     uint64_t message = largest_message(config), ahead = AHEAD_BYTES / message;
     int64_t max = (int64_t)(message > HELLO_MAX ? message : HELLO_MAX) + ENCRYPTION_BYTES;
-    int linger = 0, backlog = BACKLOG, hwm = ahead < 2 ? 2 : (int)ahead;
+    int linger = 0, backlog = BACKLOG, handshake = HANDSHAKE_MS, hwm = ahead < 2 ? 2 : (int)ahead;
     char *name = xasprintf("ipc://%s", e->path);
     int rc = 0;
 
@@ -113,6 +114,7 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
     if (e->socket == NULL || zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
         zmq_setsockopt(e->socket, ZMQ_RCVHWM, &hwm, sizeof hwm) != 0 ||
         zmq_setsockopt(e->socket, ZMQ_BACKLOG, &backlog, sizeof backlog) != 0 ||
+        zmq_setsockopt(e->socket, ZMQ_HANDSHAKE_IVL, &handshake, sizeof handshake) != 0 ||
         zmq_setsockopt(e->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) != 0 || zmq_bind(e->socket, name) != 0)
         rc = error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
     else
@@ -122,7 +124,7 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
     return rc;
 }
 
-static int publish(const struct endpoint *e, const struct train_config *config, struct error *err)
+int endpoint_publish(const struct endpoint *e, const struct train_config *config, struct error *err)
 {
     char host[HOST_NAME_MAX + 1] = "", *file;
     json_t *value;
@@ -146,7 +148,7 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
 
     e->lock = -1;
     if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_loopback(e, err) == 0 &&
-        (!config->network || network_bind(e->socket, config->interface, e->names, e->key, err) == 0) && publish(e, config, err) == 0)
+        (!config->network || network_bind(e->socket, config->interface, e->names, e->key, err) == 0))
         return e;
     endpoint_destroy(e);
     return NULL;

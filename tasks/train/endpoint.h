@@ -5,9 +5,12 @@
 
 struct endpoint;
 
-/* Bind a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), then
- * tell where in the stream directory. */
+/* Bind a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), and
+ * on the network where members may be elsewhere. */
 struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err);
+
+/* Write the file in the stream directory that tells where the socket is. May be called from any thread. */
+int endpoint_publish(const struct endpoint *endpoint, const struct train_config *config, struct error *err);
 
 /* Closes the socket and removes what was made for it. NULL is taken. */
 void endpoint_destroy(struct endpoint *endpoint);

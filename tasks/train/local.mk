@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libtrain.la
 libtrain_la_SOURCES = \
 	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
 	tasks/train/config.c tasks/train/config.h \
+	tasks/train/descriptors.c tasks/train/descriptors.h \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
 	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
@@ -13,6 +14,7 @@ libtrain_la_SOURCES = \
 	tasks/train/peers.c tasks/train/peers.h \
 	tasks/train/pool.c tasks/train/pool.h \
 	tasks/train/random.c tasks/train/random.h \
+	tasks/train/reception.c tasks/train/reception.h \
 	tasks/train/receiver.c tasks/train/receiver.h \
 	tasks/train/report.c tasks/train/report.h \
 	tasks/train/sample.c tasks/train/sample.h \
@@ -79,6 +81,9 @@ tests_unit_test_shared_CFLAGS = $(stream_cflags)
 tests_unit_test_shared_LDADD = $(stream_libs)
 tests_unit_test_stream_shared_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_shared_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_stream_crowd
+tests_unit_test_stream_crowd_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_crowd_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_varying
 tests_unit_test_stream_varying_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_varying_LDADD = $(stream_libs)

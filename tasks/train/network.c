@@ -1,12 +1,11 @@
 #include "tasks/train/network.h"
 
-#include "common/xalloc.h"
-
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,55 +30,35 @@ static enum rank rank_of(const char *interface)
     return has_prefix(fast, interface) ? RANK_FAST : has_prefix(inner, interface) ? RANK_INNER : RANK_PLAIN;
 }
 
-/* One that other hosts can make use of: link-local addresses mean something else there. */
-static void add_address(json_t *endpoints, const struct sockaddr *address, unsigned port)
+/* The address as ZeroMQ takes it, without a port; NULL for one that other hosts cannot make use of: link-local addresses
+ * mean something else there. */
+static const char *host_of(const struct sockaddr *address, char *text, size_t size)
 {
     const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    char text[INET6_ADDRSTRLEN];
+    char plain[INET6_ADDRSTRLEN];
 
-    if (address->sa_family == AF_INET) {
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, text, sizeof text);
-        json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", text, port));
-    } else if (!IN6_IS_ADDR_LINKLOCAL(ipv6)) {
-        inet_ntop(AF_INET6, ipv6, text, sizeof text);
-        json_array_append_new(endpoints, json_sprintf("tcp://[%s]:%u", text, port));
-    }
+    if (address->sa_family == AF_INET)
+        return inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, text, (socklen_t)size);
+    if (IN6_IS_ADDR_LINKLOCAL(ipv6) || inet_ntop(AF_INET6, ipv6, plain, sizeof plain) == NULL)
+        return NULL;
+    snprintf(text, size, "[%s]", plain);
+    return text;
 }
 
-/* Those that are up, of one rank and family; only the named one, whatever it is, where one is named. */
-static void add_interfaces(json_t *endpoints, const struct ifaddrs *all, const char *named, enum rank rank, int family,
-                           unsigned port)
+static bool is_of(const struct ifaddrs *interface, int family)
 {
-    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
-        if (i->ifa_addr == NULL || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP))
-            continue;
-        if (named != NULL ? strcmp(i->ifa_name, named) == 0
-                          : !(i->ifa_flags & IFF_LOOPBACK) && rank_of(i->ifa_name) == rank)
-            add_address(endpoints, i->ifa_addr, port);
-    }
+    return interface->ifa_addr != NULL && interface->ifa_addr->sa_family == family && (interface->ifa_flags & IFF_UP);
 }
 
-static int add_endpoints(json_t *endpoints, const char *named, bool ipv6, unsigned port, struct error *err)
+/* Those that are up, of one rank and family. */
+static void add_interfaces(json_t *endpoints, const struct ifaddrs *all, enum rank rank, int family, unsigned port)
 {
-    size_t before = json_array_size(endpoints);
-    char host[HOST_NAME_MAX + 1] = "";
-    struct ifaddrs *all;
+    char text[INET6_ADDRSTRLEN + 2];
 
-    if (getifaddrs(&all) != 0)
-        return error_errno(err, "train_endpoint", "cannot list the network interfaces");
-    for (enum rank rank = RANK_FAST; rank < (named != NULL ? RANK_PLAIN : RANKS); rank++) {
-        add_interfaces(endpoints, all, named, rank, AF_INET, port);
-        if (ipv6)
-            add_interfaces(endpoints, all, named, rank, AF_INET6, port);
-    }
-    freeifaddrs(all);
-    if (named != NULL)
-        return json_array_size(endpoints) > before
-                   ? 0
-                   : error_set(err, "train_endpoint", "the interface that is to be streamed to, \"%s\", has no address on this host that others could use", named);
-    if (gethostname(host, sizeof host - 1) == 0 && *host != '\0')
-        json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", host, port));
-    return 0;
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        if (is_of(i, family) && !(i->ifa_flags & IFF_LOOPBACK) && rank_of(i->ifa_name) == rank &&
+            host_of(i->ifa_addr, text, sizeof text) != NULL)
+            json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", text, port));
 }
 
 static int encrypt(void *socket, char public_key[NETWORK_KEY_SIZE], struct error *err)
@@ -97,30 +76,69 @@ static int encrypt(void *socket, char public_key[NETWORK_KEY_SIZE], struct error
     return rc;
 }
 
-/* Every address of this host, or its IPv4 ones, where it has no others. */
-static int bind_all(void *socket, bool *ipv6)
+static int bind_to(void *socket, const char *host, int ipv6, char *bound, size_t size)
 {
-    int on = 1, off = 0;
+    char name[INET6_ADDRSTRLEN + 16];
 
-    *ipv6 = zmq_setsockopt(socket, ZMQ_IPV6, &on, sizeof on) == 0 && zmq_bind(socket, "tcp://[::]:*") == 0;
-    if (*ipv6)
-        return 0;
-    zmq_setsockopt(socket, ZMQ_IPV6, &off, sizeof off);
-    return zmq_bind(socket, "tcp://0.0.0.0:*");
+    snprintf(name, sizeof name, "tcp://%s:*", host);
+    return zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0 && zmq_bind(socket, name) == 0
+               ? zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size)
+               : -1;
+}
+
+/* Its addresses, each with a port of its own. */
+static int bind_interface(void *socket, const struct ifaddrs *all, const char *named, json_t *endpoints, struct error *err)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    size_t before = json_array_size(endpoints);
+    char host[INET6_ADDRSTRLEN + 2], bound[128];
+
+    for (size_t family = 0; family < 2; family++)
+        for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+            if (!is_of(i, families[family]) || strcmp(i->ifa_name, named) != 0 ||
+                host_of(i->ifa_addr, host, sizeof host) == NULL)
+                continue;
+            if (bind_to(socket, host, families[family] == AF_INET6, bound, sizeof bound) < 0)
+                return error_set(err, "train_endpoint", "cannot bind a port of %s, an address of the interface \"%s\": %s",
+                                 host, named, zmq_strerror(zmq_errno()));
+            json_array_append_new(endpoints, json_string(bound));
+        }
+    return json_array_size(endpoints) > before
+               ? 0
+               : error_set(err, "train_endpoint", "the interface that is to be streamed to, \"%s\", has no address on this host that others could use", named);
+}
+
+/* Every address of this host, or its IPv4 ones where it has no others, with one port. */
+static int bind_all(void *socket, const struct ifaddrs *all, json_t *endpoints, struct error *err)
+{
+    char bound[128], host[HOST_NAME_MAX + 1] = "";
+    bool ipv6 = bind_to(socket, "[::]", 1, bound, sizeof bound) == 0;
+    unsigned port;
+
+    if (!ipv6 && bind_to(socket, "0.0.0.0", 0, bound, sizeof bound) < 0)
+        return error_set(err, "train_endpoint", "cannot bind a port on the network: %s", zmq_strerror(zmq_errno()));
+    port = (unsigned)strtoul(strrchr(bound, ':') + 1, NULL, 10);
+    for (enum rank rank = RANK_FAST; rank < RANKS; rank++) {
+        add_interfaces(endpoints, all, rank, AF_INET, port);
+        if (ipv6)
+            add_interfaces(endpoints, all, rank, AF_INET6, port);
+    }
+    if (gethostname(host, sizeof host - 1) == 0 && *host != '\0')
+        json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", host, port));
+    return 0;
 }
 
 int network_bind(void *socket, const char *interface, json_t *endpoints, char public_key[NETWORK_KEY_SIZE],
                  struct error *err)
 {
-    char bound[128];
-    size_t size = sizeof bound;
-    const char *port;
-    bool ipv6;
+    struct ifaddrs *all;
+    int rc;
 
     if (encrypt(socket, public_key, err) < 0)
         return -1;
-    if (bind_all(socket, &ipv6) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0)
-        return error_set(err, "train_endpoint", "cannot bind a port on the network: %s", zmq_strerror(zmq_errno()));
-    port = strrchr(bound, ':');
-    return add_endpoints(endpoints, interface, ipv6, (unsigned)strtoul(port + 1, NULL, 10), err);
+    if (getifaddrs(&all) != 0)
+        return error_errno(err, "train_endpoint", "cannot list the network interfaces");
+    rc = interface != NULL ? bind_interface(socket, all, interface, endpoints, err) : bind_all(socket, all, endpoints, err);
+    freeifaddrs(all);
+    return rc;
 }

@@ -1,12 +1,15 @@
 #include "tasks/train/receiver.h"
 
-#include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/train/descriptors.h"
+#include "tasks/train/endpoint.h"
 #include "tasks/train/intake.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +19,6 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#define LOOK_MS 200 /* for reception.json, and no oftener */
 #define SWEEP_MS 5000
 #define OWE_MS 2    /* for which acknowledgements of a little may wait */
 /* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than taking it. */
@@ -28,18 +30,22 @@
 
 struct receiver {
     const struct train_config *config;
-    void *socket;
+    void *zmq;
+    struct endpoint *endpoint;
+    void *socket; /* the endpoint's */
     struct pool *pool;
     struct intake *intake;
-    char *reception; /* path of reception.json */
-    bool over;
+    bool over; /* the pool was told */
     bool owing; /* acknowledgements, since: */
     int64_t owed;
     bool gather; /* many small frames came in the last turn */
-    int64_t looked, swept;
-    int wake; /* eventfd: readable once the thread shall end */
-    atomic_bool stopping;
+    int64_t swept;
+    int wake; /* eventfd: written to after either of these was set */
+    atomic_bool stopping, reception_over;
+    sem_t started; /* the endpoint is bound, or err says why not */
+    struct error err;
     pthread_t thread;
+    bool running;
 };
 
 static void reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f, const char *payload)
@@ -111,52 +117,51 @@ static bool turn(struct receiver *r)
     return empty;
 }
 
-static bool reception_is_over(struct receiver *r)
-{
-    struct error err;
-    json_t *value;
-    bool over;
-
-    if (access(r->reception, F_OK) != 0)
-        return false;
-    value = file_read_json(r->reception, &err);
-    if (value == NULL)
-        log_warn("%s", err.text);
-    over = json_is_true(json_object_get(value, "over"));
-    json_decref(value);
-    return over;
-}
-
 /* For zmq_poll(): ms until there is something to do unasked; -1 where there is nothing. */
 static long until_due(const struct receiver *r, int64_t now)
 {
-    int64_t due = r->over ? INT64_MAX : r->looked + LOOK_MS;
+    int64_t due = r->swept + SWEEP_MS;
 
     if (r->owing && r->owed + OWE_MS < due)
         due = r->owed + OWE_MS;
-    return due == INT64_MAX ? -1 : due > now ? (long)(due - now) : 0;
+    return due > now ? (long)(due - now) : 0;
 }
 
-static void *run(void *arg)
+static void wake(const struct receiver *r)
 {
-    struct receiver *r = arg;
+    uint64_t one = 1;
+
+    if (write(r->wake, &one, sizeof one) < 0 && errno != EAGAIN)
+        log_error("cannot wake the receiver thread: %s", strerror(errno));
+}
+
+static void wait_for_messages(const struct receiver *r)
+{
+    zmq_pollitem_t items[] = {{.socket = r->socket, .events = ZMQ_POLLIN}, {.fd = r->wake, .events = ZMQ_POLLIN}};
+    uint64_t times;
+
+    if (zmq_poll(items, 2, until_due(r, time_monotonic_ms())) > 0 && items[1].revents != 0 &&
+        read(r->wake, &times, sizeof times) < 0 && errno != EAGAIN)
+        log_error("cannot read the receiver thread's wake-up: %s", strerror(errno));
+}
+
+static void receive(struct receiver *r)
+{
     bool told = false, empty = true;
 
     while (!atomic_load(&r->stopping)) {
-        zmq_pollitem_t items[] = {{.socket = r->socket, .events = ZMQ_POLLIN}, {.fd = r->wake, .events = ZMQ_POLLIN}};
-        int64_t now = time_monotonic_ms();
+        int64_t now;
 
         if (empty && r->gather)
             nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
         else if (empty)
-            zmq_poll(items, 2, until_due(r, now));
+            wait_for_messages(r);
         empty = turn(r);
-        now = time_monotonic_ms();
-        if (!told && now >= r->looked + LOOK_MS) {
-            r->looked = now;
-            told = reception_is_over(r);
-            empty = false; /* what was on its way before the file was seen is still taken in first */
+        if (!told && atomic_load(&r->reception_over)) {
+            told = true;
+            empty = false; /* what was on its way before that was known is still taken in first */
         }
+        now = time_monotonic_ms();
         if (now >= r->swept + SWEEP_MS) {
             r->swept = now;
             intake_sweep(r->intake);
@@ -166,51 +171,96 @@ static void *run(void *arg)
             pool_over(r->pool);
         }
     }
+}
+
+static int open_endpoint(struct receiver *r)
+{
+    r->zmq = zmq_ctx_new();
+    if (r->zmq == NULL)
+        return error_set(&r->err, "train_memory", "no ZeroMQ context");
+    r->endpoint = endpoint_create(r->config, r->zmq, &r->err);
+    if (r->endpoint == NULL)
+        return -1;
+    r->socket = endpoint_socket(r->endpoint);
+    return 0;
+}
+
+/* ZeroMQ's threads are started by the first socket and share this one's descriptors, so all that is done with the
+ * context and the socket, from the first to the last, is done here. */
+static void *run(void *arg)
+{
+    struct receiver *r = arg;
+    int rc;
+
+    if (!descriptors_part(r->wake))
+        log_debug("connections share the program's descriptors: this system does not let a thread have its own");
+    rc = open_endpoint(r);
+    sem_post(&r->started);
+    if (rc == 0)
+        receive(r);
+    endpoint_destroy(r->endpoint);
+    if (r->zmq != NULL)
+        while (zmq_ctx_term(r->zmq) != 0 && zmq_errno() == EINTR)
+            ;
     return NULL;
 }
 
-struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool,
-                                struct sample_store *store, struct error *err)
+static int start(struct receiver *r)
 {
-    struct receiver *r = xcalloc(1, sizeof *r);
     sigset_t all, before;
     int rc;
 
-    r->config = config;
-    r->socket = socket;
-    r->pool = pool;
-    r->intake = intake_create(config, pool, store, reply, r);
-    r->reception = xasprintf("%s/reception.json", config->dir);
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (r->wake < 0)
+        return error_errno(&r->err, "train_thread", "cannot start the receiver thread");
     /* Signals are the program's: they must not land in a thread that it does not know. */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = r->wake < 0 ? -1 : pthread_create(&r->thread, NULL, run, r);
+    rc = pthread_create(&r->thread, NULL, run, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
+    if (rc != 0)
+        return error_set(&r->err, "train_thread", "cannot start the receiver thread: %s", strerror(rc));
+    r->running = true;
+    while (sem_wait(&r->started) < 0)
+        ;
+    return r->endpoint != NULL ? endpoint_publish(r->endpoint, r->config, &r->err) : -1;
+}
+
+struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
+                                struct error *err)
+{
+    struct receiver *r = xcalloc(1, sizeof *r);
+
+    r->config = config;
+    r->pool = pool;
+    r->intake = intake_create(config, pool, store, reply, r);
+    sem_init(&r->started, 0, 0);
+    if (start(r) == 0)
         return r;
-    error_set(err, "train_thread", "cannot start the receiver thread");
-    if (r->wake >= 0)
-        close(r->wake);
-    intake_destroy(r->intake);
-    free(r->reception);
-    free(r);
+    *err = r->err;
+    receiver_stop(r);
     return NULL;
+}
+
+void receiver_over(struct receiver *r)
+{
+    atomic_store(&r->reception_over, true);
+    wake(r);
 }
 
 void receiver_stop(struct receiver *r)
 {
-    uint64_t one = 1;
-
     if (r == NULL)
         return;
-    atomic_store(&r->stopping, true);
-    if (write(r->wake, &one, sizeof one) < 0)
-        log_error("cannot wake the receiver thread");
-    pthread_join(r->thread, NULL);
-    close(r->wake);
+    if (r->running) {
+        atomic_store(&r->stopping, true);
+        wake(r);
+        pthread_join(r->thread, NULL);
+    }
+    if (r->wake >= 0)
+        close(r->wake);
+    sem_destroy(&r->started);
     intake_destroy(r->intake);
-    free(r->reception);
     free(r);
 }
 

@@ -17,9 +17,13 @@ struct receiver_counters {
 
 struct receiver;
 
-/* Starts the thread. `socket` (a bound ROUTER) is its own until receiver_stop(). All arguments outlive the receiver. */
-struct receiver *receiver_start(const struct train_config *config, void *socket, struct pool *pool,
-                                struct sample_store *store, struct error *err);
+/* Starts the thread, which binds the rank's endpoint, and publishes that. The thread and ZeroMQ's have descriptors of
+ * their own, so that connections take none of the program's. All arguments outlive the receiver. */
+struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
+                                struct error *err);
+
+/* No more members will come: what has been sent so far is still taken in, then the pool is told. From any thread. */
+void receiver_over(struct receiver *receiver);
 
 /* The pool must have been stopped, so that the thread does not wait in it. NULL is taken. */
 void receiver_stop(struct receiver *receiver);

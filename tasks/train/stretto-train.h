@@ -47,7 +47,11 @@ struct st_train_stats {
  *
  * The process's malloc is told to keep up to 64 MiB of freed memory at hand (mallopt(3): M_TRIM_THRESHOLD, and
  * M_MMAP_THRESHOLD of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of
- * MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set. */
+ * MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
+ *
+ * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that the program's
+ * cannot be used up by them; /proc/PID/fd does not show those. The process's soft limit on open files is raised to 16,384,
+ * or to the hard limit where that is less. */
 int st_train_open(struct st_train **out);
 
 /* Stop receiving and free everything. Says nothing about success: that is st_train_done(). NULL is taken. */

@@ -4,8 +4,8 @@
 #include "common/xalloc.h"
 #include "tasks/proto/copy.h"
 #include "tasks/train/config.h"
-#include "tasks/train/endpoint.h"
 #include "tasks/train/pool.h"
+#include "tasks/train/reception.h"
 #include "tasks/train/receiver.h"
 #include "tasks/train/report.h"
 
@@ -22,11 +22,10 @@ _Static_assert(POOL_DRAWS == ST_TRAIN_DRAWS, "there is a counter for each bin");
 struct st_train {
     struct error err;
     struct train_config config;
-    void *zmq;
-    struct endpoint *endpoint;
     struct sample_store *store;
     struct pool *pool;
     struct receiver *receiver;
+    struct reception *reception;
     struct report *report;
 };
 
@@ -88,14 +87,11 @@ static int start(struct st_train *t)
     keep_memory();
     t->pool = pool_create(buffer, t->config.buffer.batch);
     t->store = sample_store_create(&t->config.fields);
-    t->zmq = zmq_ctx_new();
-    if (t->zmq == NULL)
-        return error_set(&t->err, "train_memory", "no ZeroMQ context");
-    t->endpoint = endpoint_create(&t->config, t->zmq, &t->err);
-    if (t->endpoint == NULL)
-        return -1;
-    t->receiver = receiver_start(&t->config, endpoint_socket(t->endpoint), t->pool, t->store, &t->err);
+    t->receiver = receiver_start(&t->config, t->pool, t->store, &t->err);
     if (t->receiver == NULL)
+        return -1;
+    t->reception = reception_watch(&t->config, t->receiver, &t->err);
+    if (t->reception == NULL)
         return -1;
     t->report = report_start(&t->config, collect, t, &t->err);
     return t->report != NULL ? 0 : -1;
@@ -106,20 +102,16 @@ static void stop(struct st_train *t)
     report_stop(t->report);
     if (t->pool != NULL)
         pool_stop(t->pool);
+    reception_stop(t->reception);
     receiver_stop(t->receiver);
-    endpoint_destroy(t->endpoint);
     pool_destroy(t->pool);
     sample_store_destroy(t->store);
-    if (t->zmq != NULL)
-        while (zmq_ctx_term(t->zmq) != 0 && zmq_errno() == EINTR)
-            ;
     train_config_fini(&t->config);
     t->report = NULL;
+    t->reception = NULL;
     t->receiver = NULL;
-    t->endpoint = NULL;
     t->pool = NULL;
     t->store = NULL;
-    t->zmq = NULL;
 }
 
 int st_train_open(struct st_train **out)

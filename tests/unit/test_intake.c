@@ -17,6 +17,7 @@ struct rig {
     struct fixture fx;
     struct st_train *t;
     void *zmq, *raw;
+    FILE *log; /* what goes to stderr from the rank's start on; NULL: stderr is as it was */
 };
 
 static int setup(void **state)
@@ -35,6 +36,22 @@ static int setup(void **state)
     return zmq_connect(rig->raw, fixture_endpoint(&rig->fx));
 }
 
+/* The rank's threads keep the stderr with which they were started. */
+static int setup_with_log(void **state)
+{
+    FILE *log = tmpfile();
+    int before = dup(STDERR_FILENO), rc;
+
+    assert_true(log != NULL && before >= 0);
+    fflush(stderr);
+    dup2(fileno(log), STDERR_FILENO);
+    rc = setup(state);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    ((struct rig *)*state)->log = log;
+    return rc;
+}
+
 static int teardown(void **state)
 {
     struct rig *rig = *state;
@@ -43,6 +60,8 @@ static int teardown(void **state)
     zmq_ctx_term(rig->zmq);
     st_train_close(rig->t);
     fixture_fini(&rig->fx);
+    if (rig->log != NULL)
+        fclose(rig->log);
     free(rig);
     return 0;
 }
@@ -302,24 +321,17 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
     struct rig *rig = *state;
     struct st_train_stats s;
     char log[16384] = "";
-    FILE *file = tmpfile();
-    int before = dup(STDERR_FILENO), times[30] = {0};
+    int times[30] = {0};
     struct stretto *member;
 
-    assert_true(file != NULL && before >= 0);
     hello(rig, 0, 0);
     expect(rig, FRAME_WELCOME);
-    fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
     for (int t = 0; t < TIMES; t++)
         for (int i = 0; i < COUNT; i++)
             send_fault(rig, faults[i].name);
     fixture_wait(rejected_so_many, &(struct wanted){rig->t, COUNT * TIMES}, 10000);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    rewind(file);
-    assert_true(fread(log, 1, sizeof log - 1, file) > 0);
-    fclose(file);
+    rewind(rig->log);
+    assert_true(fread(log, 1, sizeof log - 1, rig->log) > 0);
     st_train_stats(rig->t, &s);
     assert_int_equal(s.rejected, COUNT * TIMES);
     for (int i = 0; i < COUNT; i++) {
@@ -530,7 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(corrupt_frames_are_counted_and_dropped, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_name_the_reason, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, setup_with_log, teardown),
         cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_attempt_ends_the_earlier_sessions, setup, teardown),

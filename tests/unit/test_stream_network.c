@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void elsewhere(const struct fixture *fx, json_t *endpoints)
     json_decref(rank);
 }
 
-static unsigned port_of(const struct fixture *fx)
+static unsigned port_at(const struct fixture *fx, const char *prefix)
 {
     json_t *rank = rank_file(fx);
     unsigned port = 0;
@@ -60,12 +61,17 @@ static unsigned port_of(const struct fixture *fx)
     for (size_t i = 0; i < json_array_size(json_object_get(rank, "endpoints")); i++) {
         const char *endpoint = json_string_value(json_array_get(json_object_get(rank, "endpoints"), i));
 
-        if (strncmp(endpoint, "tcp://", 6) == 0)
+        if (strncmp(endpoint, prefix, strlen(prefix)) == 0)
             port = (unsigned)strtoul(strrchr(endpoint, ':') + 1, NULL, 10);
     }
     json_decref(rank);
     assert_true(port > 0);
     return port;
+}
+
+static unsigned port_of(const struct fixture *fx)
+{
+    return port_at(fx, "tcp://127.0.0.1:");
 }
 
 /* One member sends all its steps, and every one is drawn. */
@@ -326,6 +332,29 @@ static void an_interface_that_is_not_there_is_named(void **state)
     fixture_fini(&fx);
 }
 
+/* 127.0.0.2 is an address of this host, but not one of the interface "lo". */
+static void only_the_named_interface_is_listened_on(void **state)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct fixture fx;
+    struct st_train *t;
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    to.sin_port = htons((uint16_t)port_at(&fx, "tcp://127.0.0.1:"));
+    for (uint32_t i = 0; i < 2; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK + i);
+        assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), i == 0 ? 0 : -1);
+        assert_true(i == 0 || errno == ECONNREFUSED);
+        close(fd);
+    }
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 static void a_loopback_address_is_listened_on_where_asked_for(void **state)
 {
     struct fixture fx;
@@ -373,6 +402,7 @@ int main(void)
         cmocka_unit_test(strangers_do_not_get_as_far_as_a_frame),
         cmocka_unit_test(an_endpoint_in_the_clear_is_not_used),
         cmocka_unit_test(an_interface_that_is_not_there_is_named),
+        cmocka_unit_test(only_the_named_interface_is_listened_on),
         cmocka_unit_test(a_loopback_address_is_listened_on_where_asked_for),
         cmocka_unit_test(one_process_is_a_rank),
     };

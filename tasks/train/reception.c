@@ -1,0 +1,118 @@
+#include "tasks/train/reception.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 200
+
+struct reception {
+    char *path;
+    struct receiver *receiver;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stopping;
+    pthread_t thread;
+};
+
+static bool is_over(const char *path)
+{
+    struct error err;
+    json_t *value;
+    bool over;
+
+    if (access(path, F_OK) != 0)
+        return false;
+    value = file_read_json(path, &err);
+    if (value == NULL)
+        log_warn("%s", err.text);
+    over = json_is_true(json_object_get(value, "over"));
+    json_decref(value);
+    return over;
+}
+
+/* Until the next look. Whether there is to be one. */
+static bool wait(struct reception *r)
+{
+    struct timespec until;
+    bool stopping;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&r->lock);
+    while (!r->stopping && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
+        ;
+    stopping = r->stopping;
+    pthread_mutex_unlock(&r->lock);
+    return !stopping;
+}
+
+static void *run(void *arg)
+{
+    struct reception *r = arg;
+
+    do
+        if (is_over(r->path)) {
+            receiver_over(r->receiver);
+            break;
+        }
+    while (wait(r));
+    return NULL;
+}
+
+static void drop(struct reception *r)
+{
+    pthread_cond_destroy(&r->wake);
+    pthread_mutex_destroy(&r->lock);
+    free(r->path);
+    free(r);
+}
+
+struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct error *err)
+{
+    struct reception *r = xcalloc(1, sizeof *r);
+    pthread_condattr_t monotonic;
+    sigset_t all, before;
+    int rc;
+
+    r->path = xasprintf("%s/reception.json", config->dir);
+    r->receiver = receiver;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    /* Signals are the program's: they must not land in a thread that it does not know. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rc = pthread_create(&r->thread, NULL, run, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        return r;
+    error_set(err, "train_thread", "cannot start the thread that watches %s: %s", r->path, strerror(rc));
+    drop(r);
+    return NULL;
+}
+
+void reception_stop(struct reception *r)
+{
+    if (r == NULL)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_signal(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    drop(r);
+}
