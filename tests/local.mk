@@ -39,6 +39,7 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh t
 
 # The daemon as a whole.
 e2e_tests = \
+	tests/t/0608-planted.t \
 	tests/t/0675-pilots.t \
 	tests/t/0678-refill.t \
 	tests/t/0700-main-job.t \
@@ -148,7 +149,11 @@ unit_tests += tests/unit/test_engine_faults
 tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_faults_LDADD = tests/sim/libfaults.la $(sim_libs)
 endif
-EXTRA_DIST += tests/sim/plant.py tests/sim/planted.txt
+
+# Bugs that the tests are known to catch, and the program that plants them.
+EXTRA_DIST += tests/planted/plant.py tests/planted/adapters.txt tests/planted/api.txt tests/planted/cli.txt tests/planted/engine.txt \
+	tests/planted/heat.txt tests/planted/member.txt tests/planted/proto.txt tests/planted/runner.txt tests/planted/spec.txt \
+	tests/planted/store.txt tests/planted/train.txt
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members
