@@ -56,7 +56,8 @@ struct batch_system {
         const char *words[3]; /* before the ids; ended by NULL */
     } deed[BATCH_DEEDS];
     const char *const *gone; /* parts of what orders say of ids that have ended, or are about to; ended by NULL */
-    /* A deed for these ids, where it is no command; cb is not called from inside the call, for which ids are borrowed. NULL: it is one. */
+    /* A deed for these ids, where it is not one command; cb is not called from inside the call, for which ids are borrowed. NULL: it is
+     * one. */
     void (*carry_out)(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
 
     /* Have batch_listing_run(), _read() or _fail() called, now or later. */
@@ -212,6 +213,9 @@ void batch_order_done(struct batch_order *order, enum adapter_answer answer, con
 
 /* batch_deeds.c: ids are borrowed for the call; a deed that hurries does not wait for those before it. */
 void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
+/* The same by one command, also where the system has something else. */
+void batch_carry_out_by_command(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb,
+                                void *arg);
 /* It has ended with nothing but words of ids that are gone. */
 bool batch_only_gone(const struct adapter *a, const struct command_result *result);
 

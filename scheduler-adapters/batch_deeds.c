@@ -37,7 +37,8 @@ static void done(void *arg, struct command_result *result)
     batch_idle(a);
 }
 
-static void run(struct adapter *a, enum batch_deed what, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg)
+void batch_carry_out_by_command(struct adapter *a, enum batch_deed what, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb,
+                                void *arg)
 {
     const char *const *before = a->system->deed[what].words;
     const char **words = xcalloc(n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
@@ -58,5 +59,5 @@ void batch_carry_out(struct adapter *a, enum batch_deed what, bool hurries, cons
     if (a->system->carry_out != NULL)
         a->system->carry_out(a, what, ids, n, cb, arg);
     else
-        run(a, what, hurries, ids, n, cb, arg);
+        batch_carry_out_by_command(a, what, hurries, ids, n, cb, arg);
 }

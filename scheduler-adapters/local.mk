@@ -36,6 +36,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_json.c \
 	scheduler-adapters/pbs_kind.c \
 	scheduler-adapters/pbs_look.c \
+	scheduler-adapters/pbs_orders.c \
 	scheduler-adapters/pbs_rows.c \
 	scheduler-adapters/pbs_submit.c \
 	scheduler-adapters/pbs_xml.c \

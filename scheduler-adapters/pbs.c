@@ -61,6 +61,7 @@ static const struct batch_system system_pbs = {
              [BATCH_USR2] = {PBS_QSIG, {"-s", "USR2", NULL}},
              [BATCH_KILL] = {PBS_QDEL, {NULL}}},
     .gone = gone,
+    .carry_out = pbs_carry_out,
     .list = pbs_list,
     .parse = pbs_parse,
     .status = status,

@@ -9,9 +9,12 @@
 
 #define PBS_LIST_MAX (256 << 20) /* bytes of a listing, in which everybody's jobs are, with all their variables */
 #define PBS_NAME_VARIABLE "STRETTO_RUNNER"
+#define PBS_ID_MAX 80 /* bytes of what names a job, or a range of an array */
 
 enum pbs_program { PBS_QSUB, PBS_QSTAT, PBS_QDEL, PBS_QSIG, PBS_QHOLD, PBS_QRLS };
 enum pbs_kind { PBS_KIND_UNKNOWN, PBS_KIND_OPENPBS, PBS_KIND_TORQUE };
+
+struct pbs_order;
 
 struct pbs {
     struct adapter batch;
@@ -20,7 +23,8 @@ struct pbs {
     enum pbs_kind kind;
     struct error kind_unknown; /* why */
     struct batch_wait *waiting_for_kind;
-    bool no_history; /* the server says that it keeps none */
+    bool no_history;          /* the server says that it keeps none */
+    struct pbs_order *orders; /* pbs_orders.c: commands, the first of which is under way */
 };
 
 static inline struct pbs *pbs_of(struct adapter *a)
@@ -46,7 +50,8 @@ void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_
 int pbs_json_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 
-/* pbs_submit.c, pbs_end.c */
+/* pbs_submit.c, pbs_orders.c, pbs_end.c: what a system does. */
 void pbs_send(struct batch_group *group);
+void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
 void pbs_withdraw(struct batch_order *order, const struct batch_row *row);
 #endif

@@ -353,9 +353,41 @@ def each(pbs, verb, operands, order):
     return status, "".join(out), "".join(err)
 
 
+def subjobs_of_range(pbs, operand):
+    """The jobs that 7[2-5].server names, or [] where it is no range."""
+    found = re.fullmatch(r"([0-9]+)\[([0-9]+)-([0-9]+)\](?:\..*)?", operand)
+    array = find(pbs, f"{found[1]}[]") if found and not pbs.torque else None
+    return [job for job in pbs.subjobs(array) if int(found[2]) <= job.index <= int(found[3])] if array else []
+
+
+def first_range(jobs):
+    """Of subjobs of one array those whose indices follow one another, from the first on."""
+    return [job for i, job in enumerate(jobs) if all(jobs[n].index == jobs[0].index + n for n in range(i + 1))]
+
+
+def delete_together(pbs, operands):
+    """What OpenPBS 23.06 makes of one qdel that names a waiting subjob (seen; it reads freed memory). Beside another array or a plain
+    job: the server deletes the first, and dies. Beside others of its array: the first range alone is deleted. The exit status is 0, and
+    nothing is said. None: it names no waiting subjob, or nothing beside it."""
+    jobs = [job for operand in operands for job in (subjobs_of_range(pbs, operand) or [find(pbs, operand)])]
+    if len(jobs) < 2 or not any(job is not None and job.is_subjob and job.state == "Q" for job in jobs):
+        return None
+    if any(job is None or job.array != jobs[0].array for job in jobs):
+        for job in [job for job in jobs[:1] if job is not None and job.state not in "FC"]:
+            pbs.delete(job)
+        pbs.crashed = True
+    else:
+        for job in [job for job in first_range(jobs) if job.state not in "FC"]:
+            pbs.delete(job)
+    return 0, "", ""
+
+
 def qdel(pbs, question):
     _, operands = getopt.getopt(question["argv"], "W:m:p" if pbs.torque else "W:x")
-    return each(pbs, "qdel", operands, pbs.delete)
+    together = None if pbs.torque else delete_together(pbs, operands)
+    if together is None:
+        together = each(pbs, "qdel", [job.id for operand in operands for job in subjobs_of_range(pbs, operand)] or operands, pbs.delete)
+    return together
 
 
 def qsig(pbs, question):

@@ -72,6 +72,7 @@ class Pbs:
         self.saved, self.counts, self.delays = None, {}, {}
         self.lose, self.refusal, self.cut, self.empty = None, None, False, False
         self.foreign = False
+        self.crashed = False  # by the command that was just answered
         self.user = pwd.getpwuid(os.getuid()).pw_name
         os.makedirs(os.path.join(directory, "spool"), mode=0o700, exist_ok=True)
 

@@ -1,0 +1,195 @@
+/* Orders to PBS, one command after another: the jobs that wait go before the running ones are told to end, which would start them.
+ *
+ * OpenPBS 23.06 is brought down by a qdel that names a waiting job of an array beside anything else, and of several ranges of
+ * one array it deletes the first alone, with exit status 0. So a qdel names one range of one array, or one job. Which
+ * versions do that is not known, so all of OpenPBS and PBS Pro are spared it. Torque takes lists.
+ *
+ * When PBS does not answer a command, the others that wait are not tried: they would hang as long, one after another. */
+#include "scheduler-adapters/pbs.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An order of the daemon's, which may be several commands. */
+struct deed {
+    enum batch_deed what;
+    batch_deed_cb *cb;
+    void *arg;
+    size_t left; /* commands */
+    bool failed;
+    struct error err; /* of the first that failed */
+};
+
+struct pbs_order {
+    struct pbs_order *next;
+    struct pbs *pbs;
+    struct deed *deed;
+    size_t n;
+    char (*ids)[PBS_ID_MAX];
+};
+
+/* "12[3].server"; index -1: "12.server" */
+struct target {
+    long long number, index;
+    const char *id, *rest;
+};
+
+static const char *const no_answer[] = {"annot connect", "Connection refused", "Connection reset", "No route to host", "End of File", NULL};
+
+static struct target target_of(const char *id)
+{
+    struct target target = {.id = id, .index = -1};
+    char *end;
+
+    target.number = strtoll(id, &end, 10);
+    if (end[0] == '[' && end[1] >= '0' && end[1] <= '9') {
+        target.index = strtoll(end + 1, &end, 10);
+        end += *end == ']';
+    }
+    target.rest = end;
+    return target;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct target *x = a, *y = b;
+
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return strcmp(x->id, y->id);
+}
+
+static bool follows(const struct target *x, const struct target *y)
+{
+    return x->index >= 0 && x->number == y->number && y->index == x->index + 1 && strcmp(x->rest, y->rest) == 0;
+}
+
+static struct pbs_order *add(struct pbs *pbs, struct deed *deed, size_t n)
+{
+    struct pbs_order *order = xcalloc(1, sizeof *order), **last = &pbs->orders;
+
+    *order = (struct pbs_order){.pbs = pbs, .deed = deed, .n = n, .ids = xcalloc(n, sizeof *order->ids)};
+    deed->left++;
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = order;
+    return order;
+}
+
+/* One command for each range of an array, and for each job. */
+static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
+{
+    struct target *targets = xcalloc(n, sizeof *targets);
+
+    for (size_t i = 0; i < n; i++)
+        targets[i] = target_of(ids[i]);
+    qsort(targets, n, sizeof *targets, compare);
+    for (size_t i = 0, last; i < n; i = last + 1) {
+        for (last = i; last + 1 < n && follows(&targets[last], &targets[last + 1]); last++)
+            ;
+        if (last > i)
+            snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%lld[%lld-%lld]%s", targets[i].number, targets[i].index, targets[last].index,
+                     targets[i].rest);
+        else
+            snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%s", targets[i].id);
+    }
+    free(targets);
+}
+
+static void add_list(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
+{
+    struct pbs_order *order = add(pbs, deed, n);
+
+    for (size_t i = 0; i < n; i++)
+        snprintf(order->ids[i], PBS_ID_MAX, "%s", ids[i]);
+}
+
+static void order_end(struct pbs_order *order, const struct error *err)
+{
+    struct adapter *a = &order->pbs->batch;
+    struct deed *deed = order->deed;
+
+    if (err != NULL && !deed->failed) {
+        deed->failed = true;
+        deed->err = *err;
+    }
+    if (--deed->left == 0) {
+        deed->cb(deed->arg, deed->failed ? &deed->err : NULL);
+        free(deed);
+        batch_idle(a);
+    }
+    free(order->ids);
+    free(order);
+}
+
+static void run_next(struct pbs *pbs);
+
+static void done(void *arg, struct command_result *result)
+{
+    struct pbs *pbs = arg;
+    struct adapter *a = &pbs->batch;
+    struct pbs_order *order = pbs->orders, *others;
+    struct error err;
+    bool fine = batch_check(result, a->system->programs[a->system->deed[order->deed->what].program], &err) == 0 ||
+                batch_only_gone(a, result);
+    bool is_silent = !fine && (result->end != COMMAND_EXITED || result->status == 255 || batch_says(result->err, no_answer));
+
+    pbs->orders = order->next;
+    order_end(order, fine ? NULL : &err);
+    others = is_silent ? pbs->orders : NULL;
+    if (is_silent)
+        pbs->orders = NULL;
+    while (others != NULL) {
+        order = others;
+        others = order->next;
+        order_end(order, &err);
+    }
+    if (pbs->orders != NULL)
+        run_next(pbs);
+    batch_idle(a);
+}
+
+/* The first, which is taken off the list when it has ended. */
+static void run_next(struct pbs *pbs)
+{
+    struct adapter *a = &pbs->batch;
+    const struct pbs_order *order = pbs->orders;
+    enum batch_deed what = order->deed->what;
+    const char *const *before = a->system->deed[what].words;
+    const char **words = xcalloc(order->n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
+    size_t n = 0;
+
+    for (; before[n] != NULL; n++)
+        words[n] = before[n];
+    for (size_t i = 0; i < order->n; i++)
+        words[n + i] = order->ids[i];
+    batch_busy(a);
+    batch_run(a, a->endings, a->system->deed[what].program, words, NULL, BATCH_WORDS_MAX, done, pbs);
+    free(words);
+}
+
+void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg)
+{
+    struct pbs *pbs = pbs_of(a);
+    bool is_idle = pbs->orders == NULL;
+    struct deed *deed;
+
+    if (what == BATCH_KILL && n == 1) { /* it is overdue, and does not wait for others */
+        batch_carry_out_by_command(a, what, true, ids, n, cb, arg);
+        return;
+    }
+    deed = xcalloc(1, sizeof *deed);
+    *deed = (struct deed){.what = what, .cb = cb, .arg = arg};
+    batch_busy(a);
+    if (pbs->kind != PBS_KIND_TORQUE && a->system->deed[what].program == PBS_QDEL)
+        add_ranges(pbs, deed, ids, n);
+    else
+        add_list(pbs, deed, ids, n);
+    if (is_idle)
+        run_next(pbs);
+}
