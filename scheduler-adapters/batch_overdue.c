@@ -48,18 +48,27 @@ static void killed(void *arg, const struct error *err)
     batch_idle(arg);
 }
 
-/* Those of the name that run; false: none does. */
-static bool kill_all(struct adapter *a, const struct batch_rows *rows, const char *name)
+/* Those of the name that run: how many. */
+static size_t kill_all(struct adapter *a, const struct batch_rows *rows, const char *name)
 {
-    size_t n;
+    size_t n, i;
     const struct batch_row *row = batch_rows_find(rows, name, &n);
 
-    for (size_t i = 0; i < n && row[i].phase == BATCH_RUNS; i++) { /* which come first */
-        a->host.log(a->host.arg, ADAPTER_LOG_WARN, name, "it did not end in time after it was cancelled: killing it");
+    for (i = 0; i < n && row[i].phase == BATCH_RUNS; i++) { /* which come first */
         batch_busy(a);
         batch_carry_out(a, BATCH_KILL, true, &row[i].id, 1, killed, a);
     }
-    return n > 0 && row->phase == BATCH_RUNS;
+    return i;
+}
+
+static void tell(struct adapter *a, size_t n, const char *name)
+{
+    char sentence[120];
+
+    snprintf(sentence, sizeof sentence, "%zu jobs did not end in time after they were cancelled: killing them", n);
+    if (n > 0)
+        a->host.log(a->host.arg, ADAPTER_LOG_WARN, n == 1 ? name : NULL,
+                    n == 1 ? "it did not end in time after it was cancelled: killing it" : sentence);
 }
 
 static void look_at_overdue(void *arg, const struct batch_rows *rows, const struct error *err)
@@ -67,13 +76,21 @@ static void look_at_overdue(void *arg, const struct batch_rows *rows, const stru
     struct adapter *a = arg;
     uint64_t now = uv_now(a->host.loop);
     struct batch_overdue **at = &a->overdue;
+    size_t running, n = 0;
+    char last[64] = "";
 
     while (*at != NULL) {
         struct batch_overdue *overdue = *at;
 
         if (overdue->due > now) {
             at = &overdue->next;
-        } else if (rows == NULL || kill_all(a, rows, overdue->name)) {
+            continue;
+        }
+        running = rows != NULL ? kill_all(a, rows, overdue->name) : 0;
+        n += running;
+        if (running > 0)
+            memcpy(last, overdue->name, sizeof last);
+        if (rows == NULL || running > 0) {
             overdue->due = now + (uint64_t)a->kill_again_ms;
             at = &overdue->next;
         } else {
@@ -81,6 +98,7 @@ static void look_at_overdue(void *arg, const struct batch_rows *rows, const stru
             free(overdue);
         }
     }
+    tell(a, n, last);
     set_timer(a);
     batch_idle(a);
 }

@@ -1,34 +1,65 @@
-/* Orders to end a job: given once they are committed, and given again where they were not taken, or nothing came of them. */
+/* Orders to end a job. An order is given once it is committed. That a scheduler took it proves nothing: the order is given again, after
+ * growing pauses, for as long as the scheduler's answers still have the job, and at once where somebody cancels it once more. */
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
+#include "common/text.h"
 
 #include <stdlib.h>
 
-#define CANCEL_AGAIN_MS 60000 /* beyond its grace, that a scheduler may still have a job that it was told to end; then doubled */
+#define CANCEL_AGAIN_MS 60000   /* beyond its grace, that a scheduler may still have a job that it was told to end; then doubled */
+#define CANCEL_REFUSED_MS 15000 /* after an order that was not taken: it may be what the scheduler died of; then doubled */
 #define CANCEL_AGAIN_MAX 3600000
+#define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that are not taken */
+
+static int64_t doubled(int64_t ms, int times)
+{
+    while (--times > 0 && ms < CANCEL_AGAIN_MAX)
+        ms *= 2;
+    return ms < CANCEL_AGAIN_MAX ? ms : CANCEL_AGAIN_MAX;
+}
+
+/* One line when it begins, one when it is over, and few between: there may be thousands of jobs. */
+static void tell_refused(struct engine *engine, struct known_adapter *adapter, const char *why)
+{
+    int64_t now = engine_now(engine);
+
+    if (adapter->cancels_refused++ == 0)
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s does not take orders to cancel jobs (%s); they are given again after growing "
+                    "pauses", adapter->ops->name, why);
+    else if (now - adapter->cancels_told_ms >= CANCELS_TOLD_MS)
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s has not taken %lld orders to cancel jobs: %s", adapter->ops->name,
+                    (long long)adapter->cancels_refused, why);
+    else
+        return;
+    adapter->cancels_told_ms = now;
+}
+
+static void tell_taken(struct known_adapter *adapter)
+{
+    if (adapter->cancels_refused > 0)
+        log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s takes orders to cancel jobs again, after %lld that it did not take",
+                    adapter->ops->name, (long long)adapter->cancels_refused);
+    adapter->cancels_refused = 0;
+}
 
 static void answered(void *arg, enum adapter_answer answer, const struct error *why)
 {
     int64_t id;
     struct engine *engine = ticket_redeem(arg, &id);
     struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct adapter_job ajob;
 
-    if (job == NULL || answer == ADAPTER_OK)
+    if (job == NULL)
         return;
-    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it could not be cancelled: %s", job->row.name,
-                why->text);
-    job->cancel_sent = false;
-    job_retry_in(engine, job, POLL_MS);
-}
-
-static int64_t patience(const struct live_job *job)
-{
-    int64_t ms = CANCEL_AGAIN_MS;
-
-    for (int i = 1; i < job->cancels && ms < CANCEL_AGAIN_MAX; i++)
-        ms *= 2;
-    return ms < CANCEL_AGAIN_MAX ? ms : CANCEL_AGAIN_MAX;
+    if (answer == ADAPTER_OK) {
+        plan_adapter_job(job, NULL, &ajob);
+        tell_taken(job->adapter);
+        job->cancel_again_ms = engine_now(engine) + ajob.grace_ms + doubled(CANCEL_AGAIN_MS, job->cancels);
+    } else {
+        tell_refused(engine, job->adapter, why->text);
+        job->cancel_again_ms = engine_now(engine) + doubled(CANCEL_REFUSED_MS, job->cancels);
+    }
 }
 
 void job_send_cancel(struct engine *engine, struct live_job *job)
@@ -37,9 +68,8 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
 
     plan_adapter_job(job, dir, &ajob);
-    job->cancel_sent = true;
+    job->cancel_again_ms = INT64_MAX;
     job->cancels++;
-    job->cancel_again_ms = engine_now(engine) + ajob.grace_ms + patience(job);
     if (job_is_inside(job))
         pilot_order_cancel(engine, job);
     else
@@ -47,14 +77,16 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
     free(dir);
 }
 
-bool job_cancel_was_lost(struct engine *engine, struct live_job *job)
+bool job_cancel_is_due(const struct engine *engine, const struct live_job *job)
 {
-    if (!job->cancel_sent || job->over || engine_now(engine) < job->cancel_again_ms)
-        return false;
-    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: its scheduler has taken the order to cancel it, and has it still: "
-                "it is told again", job->row.name);
-    job->cancel_sent = false;
-    return true;
+    return job->row.cancel && !job->over && !job->gone && engine_now(engine) >= job->cancel_again_ms;
+}
+
+void cancel_tell_repeated(struct known_adapter *adapter, int n)
+{
+    if (n > 0)
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s still has %d jobs that were cancelled: they are cancelled again",
+                    adapter->ops->name, n);
 }
 
 static void committed(void *arg, const struct error *failed)
@@ -73,8 +105,14 @@ void job_cancel(struct engine *engine, struct live_job *job)
 {
     struct error err;
 
-    if (job->row.cancel)
+    if (job->row.cancel) {
+        if (job->cancels == 0 || job->cancel_again_ms == INT64_MAX) /* the order has not gone yet, or is on its way */
+            return;
+        job->cancels = 0;
+        job->cancel_again_ms = 0;
+        job_advance(engine, job);
         return;
+    }
     job->row.cancel = true;
     store_job_update(engine->store, &job->row, &err);
     turn_after_commit(engine->turn, committed, ticket_new(engine, job->row.id));

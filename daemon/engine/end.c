@@ -63,6 +63,10 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         return -1;
     ens = engine_find_ensemble(engine, id);
     if (ens != NULL) {
+        if (ens->row.state == ENSEMBLE_CANCELLED && ens->to_cancel == NULL) { /* once more: what is left of it is told so at once */
+            ens->to_cancel = ens->jobs;
+            engine_touch(engine, ens);
+        }
         engine_end_ensemble(engine, ens, "");
         engine_settle(engine);
         return 0;

@@ -47,10 +47,12 @@ struct known_adapter {
     int64_t answered_at, failing_since; /* 0: never, or not now */
     char failing_for[256];
     int64_t doubts, doubts_told_ms; /* submissions in a row that were not answered; when that was last told */
+    int64_t cancels_refused, cancels_told_ms; /* orders to cancel in a row that it did not take; when that was last told */
     struct live_job *unasked, *polled; /* to look up by name; to poll */
     size_t n_unasked, n_polled;
     int64_t answers;
     struct surplus *surplus; /* told of, until the answer comes */
+    int withdrawn;           /* jobs taken out of its queue since its last answer */
     int needless;            /* of which the last answer told, and of which nothing can come */
     int64_t lingers_until;   /* it is asked on when there is nothing to ask about; 0: it has had no job */
     int idle;                /* such polls in a row */
@@ -125,7 +127,7 @@ struct engine {
     bool again;     /* that was not enough: the adapters are dealt again then */
     int64_t dealt;  /* jobs, ever */
     uint64_t follow_ups; /* made and committed, ever */
-    int withdrawals; /* of surplus jobs, under way */
+    int withdrawals, withdrawals_failed; /* of surplus jobs: under way; in a row */
     int slice;       /* members, or jobs, changed in one turn where there may be many */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;

@@ -378,7 +378,7 @@ void job_advance(struct engine *engine, struct live_job *job)
         job_start(engine, job);
         return;
     }
-    if (job->row.cancel && !job->cancel_sent && !job->gone)
+    if (job_cancel_is_due(engine, job))
         job_send_cancel(engine, job);
     if (job->look || job->gone)
         job_collect(engine, job);

@@ -57,9 +57,8 @@ struct live_job {
     bool over;                  /* its end is put off until what its nodes or ranks wrote is read, and it is swept: */
     bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
     int64_t told_in;            /* the last answer of its adapter that was about it */
-    bool cancel_sent;
-    int cancels;                /* how often */
-    int64_t cancel_again_ms;    /* where the scheduler has it still by then */
+    int cancels;                /* orders to cancel it that were given, since somebody last asked for that */
+    int64_t cancel_again_ms;    /* the next one is due, where the scheduler has it still; INT64_MAX: one is on its way */
     int doubts;                 /* submissions of it in a row that were not answered */
     bool told_queued;           /* the scheduler last said that it waits */
     char *waits_for;            /* … and for what; NULL: it did not say, or does not wait. Not in the row */
@@ -114,10 +113,11 @@ void job_saved(struct engine *engine, struct live_job *job); /* its row was writ
 void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
 
 /* cancel.c */
-void job_cancel(struct engine *engine, struct live_job *job); /* it is to end, as soon as that is on disk */
+/* It is to end, as soon as that is on disk. Of one that was told so before, the scheduler is told again at once. May end and free it. */
+void job_cancel(struct engine *engine, struct live_job *job);
 void job_send_cancel(struct engine *engine, struct live_job *job);
-/* Its scheduler has just said that it has the job: is the order to cancel it to be given again? */
-bool job_cancel_was_lost(struct engine *engine, struct live_job *job);
+bool job_cancel_is_due(const struct engine *engine, const struct live_job *job); /* the first order, or another one */
+void cancel_tell_repeated(struct known_adapter *adapter, int n); /* in the log: after one answer of the scheduler's */
 
 /* waiting.c */
 void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */

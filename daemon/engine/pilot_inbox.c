@@ -46,9 +46,9 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
 static void cancel_again(struct engine *engine, const struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {
-        if (job->node != node || !job->cancel_sent || job->gone)
+        if (job->node != node || job->cancels == 0 || job->gone)
             continue;
-        job->cancel_sent = false;
+        job->cancel_again_ms = 0;
         job_retry_in(engine, job, FILE_RETRY_MS);
     }
 }

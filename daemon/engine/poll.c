@@ -78,8 +78,15 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         break;
     }
     job_file(engine, job);
-    if (found || job->gone || job->look || job_cancel_was_lost(engine, job))
+    if (found || job->gone || job->look || job_cancel_is_due(engine, job))
         job_advance(engine, job);
+}
+
+/* It is told once for all of an answer. */
+static bool is_cancelled_again(const struct engine *engine, const struct live_job *job, const struct adapter_status *status)
+{
+    return job->cancels > 0 && job_cancel_is_due(engine, job) &&
+           (status->state == ADAPTER_JOB_QUEUED || status->state == ADAPTER_JOB_RUNNING);
 }
 
 /* Nothing else would tell what has become of jobs of which it was said that it is not known whether they were submitted. */
@@ -163,7 +170,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     struct question *q = arg;
     struct engine *engine = q->engine;
     struct known_adapter *adapter = NULL;
-    int needless;
+    int needless, again = 0;
     bool was_silent;
 
     if (q->epoch == engine->epoch)
@@ -188,9 +195,12 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
             /* one that came into doubt since it was asked about is looked up first: of its last submission this knows nothing */
-            if (job != NULL && (q->find || job->asked))
-                apply_status(engine, job, &statuses[i], q->find);
+            if (job == NULL || !(q->find || job->asked))
+                continue;
+            again += is_cancelled_again(engine, job, &statuses[i]);
+            apply_status(engine, job, &statuses[i], q->find);
         }
+        cancel_tell_repeated(adapter, again);
     } else {
         snprintf(adapter->failing_for, sizeof adapter->failing_for, "%.255s", why->text);
         if (adapter->failures == 0) {

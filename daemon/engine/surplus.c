@@ -45,17 +45,21 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
     if (engine == NULL)
         return;
     engine->withdrawals--;
-    if (answer != ADAPTER_OK)
+    if (answer != ADAPTER_OK && engine->withdrawals_failed++ == 0) /* there may be thousands, and they are tried again with each answer */
         log_warn("job %lld: a surplus one of its name could not be taken out of the queue: %s", (long long)id, why->text);
+    else if (answer == ADAPTER_OK && engine->withdrawals_failed > 0)
+        log_info("surplus jobs are taken out of the queue again, after %d times that they could not be", engine->withdrawals_failed);
+    engine->withdrawals_failed = answer == ADAPTER_OK ? 0 : engine->withdrawals_failed;
 }
 
-static void withdraw(struct engine *engine, const struct known_adapter *adapter, int64_t id, const char *name,
+static void withdraw(struct engine *engine, struct known_adapter *adapter, int64_t id, const char *name,
                      const char *scheduler_id)
 {
     if (adapter->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
         return;
-    log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: job %s has run, or is there twice; %s is taken out of the queue",
-                adapter->ops->name, name, scheduler_id);
+    if (adapter->withdrawn++ == 0) /* the others of this answer are counted */
+        log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: job %s has run, or is there twice; %s is taken out of the queue",
+                    adapter->ops->name, name, scheduler_id);
     engine->withdrawals++;
     adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
 }
@@ -88,6 +92,10 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
         free(surplus);
     }
     adapter->surplus = NULL;
+    if (adapter->withdrawn > 1)
+        log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: %d more jobs are taken out of the queue for the same reason",
+                    adapter->ops->name, adapter->withdrawn - 1);
+    adapter->withdrawn = 0;
 }
 
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)

@@ -45,7 +45,7 @@ struct cluster {
     int live; /* queued or running */
     int64_t live_ms; /* when one was, last */
     uint64_t answers;
-    int polls_in_silence;
+    int polls_in_silence, cancels;
     int polls_open, polls_failed; /* questions that were not answered yet; in vain, one after the other: since it was loaded */
     uint64_t polls_epoch;
     int64_t poll_failed_ms;

@@ -197,6 +197,11 @@ static bool is_silent(const struct cluster *c)
     return sim_now(c->sim) >= weather->silent_from && sim_now(c->sim) < weather->silent_until;
 }
 
+int cluster_cancels(const struct cluster *c)
+{
+    return c->cancels;
+}
+
 int cluster_polls_in_silence(const struct cluster *c)
 {
     return c->polls_in_silence;
@@ -335,8 +340,10 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
     struct question *q = question_new(c, arg);
     bool lost = sim_chance(c->sim, sim_faults_of(c->sim)->cancel_lost);
 
+    c->cancels++;
     q->done = cb;
-    q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure);
+    q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure) ||
+                sim_chance(c->sim, sim_faults_of(c->sim)->cancel_refused);
     for (struct cjob *job = cluster_named(c, ajob->name); job != NULL && !q->unsure && !lost; job = job->next) {
         if (sim_now(c->sim) < job->visible_ms)
             continue;

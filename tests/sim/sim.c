@@ -129,6 +129,15 @@ int sim_live_jobs(const struct sim *sim)
     return n;
 }
 
+int sim_cancels(const struct sim *sim)
+{
+    int n = 0;
+
+    for (int i = 0; i < SIM_ADAPTERS; i++)
+        n += cluster_cancels(sim->clusters[i]);
+    return n;
+}
+
 int sim_polls_in_silence(const struct sim *sim)
 {
     int n = 0;

@@ -21,6 +21,7 @@ struct sim_faults {
     int ranks_fail;      /* after they have said that they are done */
     int records_lost;    /* that a runner hands back: all of a job, or a third as often one */
     int cancel_lost;     /* the scheduler takes an order to cancel, and does nothing */
+    int cancel_refused;  /* … does not take it */
     int write_fails;     /* of the run directory */
     int read_fails;
     int nudge_lost;      /* a control message, or an adapter's poke */
@@ -79,6 +80,7 @@ void sim_roll_back(struct sim *sim);
 /* No job is left behind in a queue. */
 void sim_check_queues(struct sim *sim);
 
+int sim_cancels(const struct sim *sim); /* orders to cancel a job, taken or not */
 int sim_polls_in_silence(const struct sim *sim); /* how often it was asked in vain, from silent_from on */
 
 /* A follow-up of an ensemble, such as a user might ask for at any time, or of all: 0 and *made, 0 where there is none, or -1. To
@@ -114,6 +116,7 @@ extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
 void cluster_check_queue(struct cluster *cluster); /* no job is left in it of which nothing can come */
 void cluster_roll_back(struct cluster *cluster);
+int cluster_cancels(const struct cluster *cluster);
 int cluster_polls_in_silence(const struct cluster *cluster);
 void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
 

@@ -154,7 +154,9 @@ ok "which Slurm has written down" wait_for 30 saved
 slurm save
 stretto cancel "$id" >/dev/null
 ok "they are cancelled" wait_for 30 '[ "$(waiting)" = 0 ] && [ "$(api GET "/v1/jobs?ensemble=$id&state=ended" | jq ".jobs | length")" = 2 ]'
-taken_out() { grep -c "is taken out of the queue" "$DAEMON_LOG"; }
+taken_out() { # the first of an answer is named, the others are counted
+	sed -n 's/.* is taken out of the queue.*/1/p; s/.* \([0-9]*\) more jobs are taken out of the queue.*/\1/p' "$DAEMON_LOG" | awk '{ n += $1 } END { print n + 0 }'
+}
 before=$(taken_out)
 slurm kill
 slurm rollback

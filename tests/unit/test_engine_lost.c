@@ -249,6 +249,59 @@ static void an_order_to_cancel_of_which_nothing_comes_is_given_again(void **stat
     end();
 }
 
+/* Jobs that wait for weeks, of a cancelled ensemble. */
+static void cancel_waiting_ones(int n, struct sim_faults with)
+{
+    static const struct sim_faults calm = {.queue_ms = 2000000000};
+
+    begin(1, calm);
+    submit(n, 1, json_object());
+    while (sim_number(sim, "SELECT count(*) FROM job WHERE state = 'submitted'") < n)
+        step();
+    set_faults(with);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(sim_turn(sim), 0);
+    run_for(10000);
+    assert_int_equal(sim_live_jobs(sim), n);
+}
+
+static void who_cancels_once_more_is_not_put_off(void **state)
+{
+    static const struct sim_faults lost = {.cancel_lost = 1000};
+
+    cancel_waiting_ones(20, lost);
+    assert_int_equal(sim_cancels(sim), 20);
+    sim_set_faults(sim, &faults);
+    assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+    assert_int_equal(sim_turn(sim), 0);
+    run_for(2000);
+    assert_int_equal(sim_live_jobs(sim), 0);
+    assert_int_equal(sim_cancels(sim), 40);
+    end();
+}
+
+/* The scheduler may have died of the order, and jobs that it still has must not be forgotten. */
+static void orders_to_cancel_are_given_again_after_growing_pauses(void **state)
+{
+    static const struct sim_faults refused = {.cancel_refused = 1000}, lost = {.cancel_lost = 1000};
+    int before;
+
+    for (int taken = 0; taken < 2; taken++) {
+        cancel_waiting_ones(20, taken ? lost : refused);
+        assert_int_equal(sim_cancels(sim), 20);
+        run_for(6 * 3600000);
+        assert_in_range(sim_cancels(sim), 20 * 8, 20 * 16);
+        before = sim_cancels(sim);
+        run_for(6 * 3600000);
+        assert_in_range(sim_cancels(sim) - before, 20 * 3, 20 * 6); /* one an hour in the end; a job or two may run by then */
+        sim_set_faults(sim, &faults);
+        run_for(2 * 3600000);
+        assert_int_equal(sim_live_jobs(sim), 0);
+        until_over();
+        end();
+    }
+}
+
 /* Once the scheduler said of them that they had ended, while they waited. They run and end while it does not answer, and wait
  * again, for ever, as it comes back with an older state. */
 static void what_waits_again_is_looked_at(void **state)
@@ -444,6 +497,8 @@ int main(void)
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
+        cmocka_unit_test(who_cancels_once_more_is_not_put_off),
+        cmocka_unit_test(orders_to_cancel_are_given_again_after_growing_pauses),
         cmocka_unit_test(what_waits_again_is_looked_at),
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),

@@ -1,0 +1,104 @@
+#!/bin/bash
+# Cancelling jobs of PBS: what one qdel may name, an order that PBS takes and does not carry out, and a PBS that takes none.
+# shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
+TEST_LIMIT=200
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+# shellcheck source=tests/t/pbs.sh
+. "$srcdir/tests/t/pbs.sh"
+
+# Writes down what each order names. While "lame" is there it says that it did it, and does nothing; while "deaf" is there nobody answers.
+cat >noted <<END
+#!/bin/bash
+verb=\$(basename "\$0")
+echo "\$*" >>$T/\$verb.noted
+[ ! -e $T/lame ] || exit 0
+[ ! -e $T/deaf ] || { echo "\$verb: cannot connect to server testpbs (errno=15010)" >&2; exit 255; }
+exec "$T/\$(cat $T/kind)/bin/\$verb" "\$@"
+END
+chmod +x noted
+mkdir orders
+ln noted orders/qdel
+ln noted orders/qsig
+members() { # COUNT
+	jq -n --arg home "$HOME" --argjson n "$1" '{name: "orders", adapter: "pbs", width: $n, members: {retries: 0, resources: {walltime: "10m", cpus_per_task: 4},
+		parameters: {grid: {x: [range($n)]}}, command: ["sh", "-c", "echo {x} >>\($home)/ran; while :; do sleep 0.1; done"]}}' >spec.json
+	rm -f "$HOME/ran"
+	: >"$HOME/ran"
+}
+in_state() { pbs_jobs | grep -c " $1\$"; }
+begin() { # KIND GATHER [KEY=VALUE]...
+	kind=$1
+	echo "$kind" >kind
+	rm -rf "${T:?}/$kind" # jobs of one before
+	pbs_start "$kind" "${@:3}"
+	pbs_config qdel "\"$T/orders/qdel\"" qsig "\"$T/orders/qsig\"" gather "\"$2\""
+	start_daemon --config config.json
+	: >qdel.noted
+	: >qsig.noted
+}
+end() {
+	stop_daemon
+	is "$DAEMON_STATUS" 0 "$kind: the daemon ends well"
+	pbs_stop
+}
+waiting_ones() { # COUNT: two run, the others wait, which the daemon knows
+	members "$1"
+	id=$(submit spec.json)
+	ok "$kind: two run, the others wait" wait_for 40 '[ "$(wc -l <"$HOME/ran") $(in_state R) $(in_state Q)" = "2 2 '$(($1 - 2))'" ]'
+	ok "$kind: the daemon knows" wait_for 40 '[ "$(api GET "/v1/ensembles/$id" | jq -c "[.members.submitted, .members.running]")" = "['$(($1 - 2))',2]" ]'
+}
+all_cancelled() { # COUNT WHAT
+	ok "$kind: $2: the members are cancelled" wait_for 60 'stretto members '"$id"' --state cancelled --json | jq -e ".members | length == '"$1"'"'
+	ok "$kind: $2: in PBS, too" wait_for 20 '! pbs_jobs | grep -v " [FC]$"'
+	is "$(wc -l <"$HOME/ran")" 2 "$kind: $2: none of those that waited has started"
+}
+
+# --- several arrays and single jobs at once; of one array, a job in the middle is gone
+for kind in openpbs torque; do
+	begin $kind 200ms array_max=6
+	waiting_ones 16
+	# somebody qdel.noted one in the middle of an array: what is left of that is two ranges, and it goes again, alone
+	deleted=$(pbs_jobs | awk '$3 == "Q" && $2 ~ /\[[23]\]/ { print $2 }' | sort -V | tail -n 1)
+	"$PBS_DIR/bin/qdel" "$deleted"
+	ok "$kind: it is submitted again" wait_for 40 '[ "$(in_state Q)" = 14 ] && api GET "/v1/jobs?ensemble=$id&state=submitted&limit=100" | jq -e ".jobs | length == 14"'
+	stretto cancel "$id" >/dev/null
+	all_cancelled 16 "of several arrays"
+	if [ $kind = openpbs ]; then
+		is "$(grep -c ' ' qdel.noted)" 0 "openpbs: each qdel names one thing"
+		ok "openpbs: of an array a range" grep -q '\[[0-9]*-[0-9]*\]' qdel.noted
+	else
+		is "$(wc -l <qdel.noted)" 1 "torque: one qdel names them all"
+	fi
+	is "$(pbs jobs | wc -l)" 17 "$kind: PBS has had no others"
+	end
+done
+
+# --- PBS says that it does it, and does nothing; who cancels once more is not put off
+begin openpbs 200ms
+waiting_ones 12
+touch lame
+stretto cancel "$id" >/dev/null
+ok "the jobs are cancelled, of which nothing comes" wait_for 30 '[ -s qdel.noted ] && [ -s qsig.noted ]'
+is "$(in_state R) $(in_state Q)" "2 10" "PBS has them still"
+is "$(api GET "/v1/ensembles/$id" | jq -c '[.members.submitted, .members.running]')" "[10,2]" "and the ensemble is not over"
+rm lame
+stretto cancel "$id" >/dev/null
+all_cancelled 12 "cancelled once more"
+end
+
+# --- nobody answers an order: the others are not tried, one after another, and one line tells of it
+begin openpbs 0s
+waiting_ones 8
+touch deaf
+stretto cancel "$id" >/dev/null
+ok "orders that are not taken are told" wait_for 30 'grep -q "adapter pbs does not take orders to cancel jobs (qdel: cannot connect" "$DAEMON_LOG"'
+is "$(wc -l <qdel.noted) $(wc -l <qsig.noted)" "1 0" "where the first is not answered, the others are not given"
+rm deaf
+stretto cancel "$id" >/dev/null
+all_cancelled 8 "taken again"
+is "$(wc -l <qdel.noted) $(wc -l <qsig.noted)" "7 1" "each single job by a qdel of its own"
+is "$(grep -c "orders to cancel jobs (" "$DAEMON_LOG")" 1 "one line for all jobs"
+ok "and one when it is over" grep -q "adapter pbs takes orders to cancel jobs again, after 8 that it did not take" "$DAEMON_LOG"
+end
+done_testing
