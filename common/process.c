@@ -80,6 +80,14 @@ static char *environ_get(int dirfd, const char *pid, const char *name)
     return value;
 }
 
+char *process_environment(pid_t pid, const char *name)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return environ_get(AT_FDCWD, path, name);
+}
+
 static int environ_has(int dirfd, const char *pid, const char *name, const char *value)
 {
     char *there = environ_get(dirfd, pid, name);

@@ -21,6 +21,9 @@ int process_signal_marked(const char *name, const char *value, int sig);
 /* The same but for the processes of one process group, which kill(-group) reaches better. 0: no group. */
 int process_signal_marked_outside(const char *name, const char *value, int sig, pid_t group);
 
+/* The value of a variable in the environment that a process was started with, to be freed; NULL where there is none. */
+char *process_environment(pid_t pid, const char *name);
+
 /* Call each(arg, value) for every process of this user that carries NAME with a value. */
 void process_each_marked(const char *name, void (*each)(void *arg, const char *value), void *arg);
 #endif

@@ -26,8 +26,8 @@ stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) -lpthread
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
-TESTS += tests/t/0400-runner.t
-dist_check_SCRIPTS += tests/t/0400-runner.t
+TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t
+dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_cpus

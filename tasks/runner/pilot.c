@@ -7,6 +7,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/cpus.h"
+#include "tasks/runner/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -290,6 +291,7 @@ static int fly(struct pilot *p)
     log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
     pilot_say_ready(p);
     loop(p);
+    tree_signal_below(SIGKILL); /* a runner that was killed may have left processes without their environment */
     control_sender_destroy(p->control);
     pilot_forget(p);
     for (int64_t i = 0; i < p->n_gpus; i++)

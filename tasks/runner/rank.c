@@ -67,7 +67,7 @@ static void stay(int signal_fd, pid_t runner)
         log_error("the runner was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) != 0)
         log_warn("the runner ended with status %d", WEXITSTATUS(status));
-    while (tree_signal_children(SIGKILL) > 0) { /* what a runner that was killed had started */
+    while (tree_signal_below(SIGKILL) > 0) { /* what a runner that was killed had started */
         poll(&fd, 1, LOOK_AGAIN_MS);
         pass_on(signal_fd, runner);
         reap(runner, 0);

@@ -9,7 +9,6 @@
 #include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
 #include "tasks/runner/runlog.h"
-#include "tasks/runner/tree.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -47,8 +46,13 @@ struct run {
     bool news;        /* exit records were written of which nobody was told */
     struct leftovers leftovers;
     int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
-    bool all_told;    /* the children that are left when the last task has ended were told to end */
+    bool all_told;    /* what is left when the last task has ended was told to end */
 };
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 static void record_written(void *arg)
 {
@@ -171,8 +175,8 @@ static int64_t release_held(struct run *r, int64_t now)
 
 /* Wait for whatever has ended. Returns whether children are left.
  *
- * What a task leaves behind is a child of ours from before the moment that its first process can be waited for. So where
- * there are no more children than tasks that run, nothing was left, and all of /proc need not be looked through. */
+ * A process that a task leaves behind is a child of the runner from before the moment that the task's first process can be waited
+ * for. So where there are no more children than tasks that run, nothing was left, and all of /proc need not be looked through. */
 static bool reap(struct run *r, int64_t now)
 {
     size_t first = r->ntasks, last = 0; /* of the tasks that ended */
@@ -200,9 +204,7 @@ static bool reap(struct run *r, int64_t now)
         }
     }
     if (first < r->ntasks && r->stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
-        for (size_t i = first; i <= last; i++)
-            if (r->tasks[i].new_end)
-                leftovers_end(&r->leftovers, &r->tasks[i], now);
+        leftovers_end(&r->leftovers, now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
         r->tasks[i].new_end = false;
     return pid == 0;
@@ -236,7 +238,7 @@ static void end_tasks(struct run *r)
     r->term_at = INT64_MAX;
     for (size_t i = 0; i < r->ntasks; i++)
         if (r->tasks[i].pid > 0)
-            tree_signal_task(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
+            tree_signal_running(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
 }
 
 /* Half of the grace is for those that are warned only now: whoever ended the job has no time for more. */
@@ -264,19 +266,20 @@ static void kill_now(struct run *r, int64_t now)
             kill(-r->tasks[i].pid, SIGKILL);
     process_signal_marked("STRETTO_JOB", r->job->desc->job, SIGKILL);
     if (r->left == 0)
-        tree_signal_children(SIGKILL);
+        tree_signal_below(SIGKILL);
     r->sweep_ms = r->sweep_ms * 2 < SWEEP_MAX_MS ? r->sweep_ms * 2 : SWEEP_MAX_MS;
     r->kill_at = now + r->sweep_ms;
 }
 
-/* Children that are left when every task has ended and no mark leads to them: they gave up their environment. */
+/* Processes are left when every task has ended. Those that belong to a task were told to end with it. From now on there is always a
+ * time at which what is left is killed, so that the runner waits for none of them for ever. */
 static void end_children(struct run *r, int64_t now)
 {
-    if (r->stop != STOP_NONE || r->all_told || r->leftovers.count > 0)
+    if (r->all_told)
         return;
     r->all_told = true;
-    tree_signal_children(SIGTERM);
-    r->kill_at = now + r->job->desc->grace_ms;
+    leftovers_end_unowned(&r->leftovers);
+    r->kill_at = earlier(r->kill_at, now + r->job->desc->grace_ms);
 }
 
 static void take_signals(struct run *r, int64_t now)
@@ -293,11 +296,6 @@ static void take_signals(struct run *r, int64_t now)
         default: break; /* SIGCHLD: reap() looks every time */
         }
     }
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void wait_for_events(struct run *r, int64_t until)
@@ -417,6 +415,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         rc = finish(&r, jobdir, give_up_after);
     records_destroy(r.records);
     looks_fini(&r.looks);
+    leftovers_fini(&r.leftovers);
     for (size_t i = 0; i < r.ntasks; i++)
         task_fini(&r.tasks[i]);
     free(r.tasks);

@@ -143,7 +143,14 @@ bool task_leaves_checkpoints(const struct task *t)
 
 bool task_is_gone(const struct task *t)
 {
-    return tree_signal_task(0, t->mark, 0) == 0;
+    struct tree_task task = {t->mark, t->session};
+    struct tree tree;
+    bool gone;
+
+    tree_look(&tree, &task, 1);
+    gone = tree_signal(&tree, 0, 0) == 0;
+    tree_free(&tree);
+    return gone;
 }
 
 void task_conclude(struct task *t)

@@ -37,6 +37,7 @@ struct task {
     const struct jobdesc_task *desc;
     char mark[2 * JOB_NAME_MAX + 2]; /* STRETTO_TASK: "JOB/ID" */
     pid_t pid;                       /* 0 where it does not run */
+    pid_t session;                   /* that its first process leads, or has led; 0: it was never started */
     bool ended;
     bool new_end; /* and what it left has not been looked for */
     int64_t kill_at; /* monotonic ms when what it left behind is killed; INT64_MAX: it left nothing */

@@ -168,7 +168,7 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
             ;
         return failed;
     }
-    t->pid = pid;
+    t->pid = t->session = pid;
     return 0;
 }
 
