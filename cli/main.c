@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/complete.h"
+#include "common/output.h"
 #include "common/xalloc.h"
 
 #include <locale.h>
@@ -106,18 +107,15 @@ int main(int argc, char **argv)
 {
     struct cli cli = {.url = getenv("STRETTO_URL")};
     struct line line = {.cli = &cli};
-    char name[] = "stretto";
+    static char name[] = "stretto";
     int status;
 
+    output_check_at_exit(name, CLI_NOT_SO);
     setlocale(LC_CTYPE, "");
     argp_err_exit_status = CLI_USAGE;
     argv[0] = name;
     argp_parse(&line_argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
     status = run_command(&cli, argc - line.command_at, argv + line.command_at);
     client_destroy(cli.client);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "stretto: standard output cannot be written\n");
-        return CLI_NOT_SO;
-    }
     return status;
 }

@@ -1,4 +1,5 @@
 /* strettod: options, then the daemon. */
+#include "common/output.h"
 #include "common/timefmt.h"
 #include <config.h>
 #include "daemon/app.h"
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
     int rc;
 
     argp_program_version = PACKAGE_STRING;
+    output_check_at_exit("strettod", 1); /* --help and --version */
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return 2;
     umask(077);

@@ -1,0 +1,29 @@
+#include "api/rate.h"
+
+/* The rate is taken over two waves of a full width, so that members which begin and end together do not make it jump, but over
+ * no less than LEAST members, and over a second at least: so short a time says little, and its beginning and end are rounded. */
+#define LEAST 20
+#define MOST 1000
+#define SECOND_MS 1000
+#define LOOKED_AT_MOST 16000 /* members: each of them costs the look-up time */
+
+int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, void *arg, double *rate,
+            struct error *err)
+{
+    int64_t n = 2 * width < LEAST ? LEAST : 2 * width > MOST ? MOST : 2 * width, since;
+
+    for (;; n *= 4) {
+        int rc = lookup(arg, n, &since, err);
+
+        if (rc < 0)
+            return -1;
+        if (rc == 0) {
+            n = succeeded;
+            since = created_ms;
+        }
+        if (rc == 0 || now_ms - since >= SECOND_MS || n >= LOOKED_AT_MOST)
+            break;
+    }
+    *rate = (double)n * 1000 / (double)(now_ms > since ? now_ms - since : 1);
+    return 0;
+}
