@@ -5,7 +5,6 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +13,11 @@
 
 #define PLAIN_EVERY_MS 5000
 #define BAR_MAX 40
-#define RATE_OVER_S 3.0 /* the rate shown is smoothed over about this long */
 
 struct progress {
     FILE *to;
     bool terminal, drawn;
     int64_t told_at; /* plain lines: when the last one was printed; -1: none yet */
-    int64_t looked_at, received;
-    double rate; /* samples received a second, -1: not known yet */
 };
 
 struct progress *progress_create(FILE *to)
@@ -31,30 +27,13 @@ struct progress *progress_create(FILE *to)
 
     progress->to = to;
     progress->terminal = isatty(fileno(to)) && term && strcmp(term, "dumb") != 0;
-    progress->told_at = progress->looked_at = -1;
-    progress->rate = -1;
+    progress->told_at = -1;
     return progress;
 }
 
 void progress_destroy(struct progress *progress)
 {
     free(progress);
-}
-
-static void measure_rate(struct progress *progress, const json_t *ensemble, int64_t now)
-{
-    int64_t received = get_int(ensemble_training(ensemble), "received");
-    double seconds = (double)(now - progress->looked_at) / 1000, rate, weight;
-
-    if (progress->looked_at >= 0 && seconds < 0.5)
-        return;
-    if (progress->looked_at >= 0 && received >= progress->received) {
-        rate = (double)(received - progress->received) / seconds;
-        weight = progress->rate < 0 ? 1 : 1 - exp(-seconds / RATE_OVER_S);
-        progress->rate = progress->rate < 0 ? rate : progress->rate + weight * (rate - progress->rate);
-    }
-    progress->looked_at = now;
-    progress->received = received;
 }
 
 static void put_bar(FILE *out, int64_t done, int64_t count, int cells)
@@ -68,7 +47,7 @@ static void put_bar(FILE *out, int64_t done, int64_t count, int cells)
 }
 
 /* The figures after the bar. */
-static void put_figures(FILE *out, const json_t *ensemble, double rate)
+static void put_figures(FILE *out, const json_t *ensemble)
 {
     char text[RENDER_SIZE];
     const json_t *training = ensemble_training(ensemble), *loss;
@@ -84,28 +63,26 @@ static void put_figures(FILE *out, const json_t *ensemble, double rate)
     if (training && ensemble_finished(ensemble) == count && get_int(training, "drawn") < get_int(training, "unique"))
         fprintf(out, ", %lld samples left to train on",
                 (long long)(get_int(training, "unique") - get_int(training, "drawn")));
-    else if (training && rate >= 0)
-        fprintf(out, ", %.*f samples/s", rate < 10 ? 1 : 0, rate);
     else if (training)
-        fputs(", - samples/s", out);
+        fprintf(out, ", %s samples/s", render_number(text, json_object_get(training, "samples_per_second")));
     loss = ensemble_metric(ensemble, "train_loss");
     if (loss)
-        fprintf(out, ", loss %s", render_number(text, loss));
+        fprintf(out, ", loss %s", render_metric(text, loss));
     loss = ensemble_metric(ensemble, "validation_loss");
     if (loss)
-        fprintf(out, ", validation %s", render_number(text, loss));
+        fprintf(out, ", validation %s", render_metric(text, loss));
     if (eta >= 0)
         fprintf(out, ", eta %s", render_duration(text, eta));
 }
 
-char *progress_line(const json_t *ensemble, double rate, int columns)
+char *progress_line(const json_t *ensemble, int columns)
 {
     char *figures = NULL, *line = NULL, *name = render_text(get_string(ensemble, "name"));
     size_t size;
     int cells;
     FILE *out = open_memstream(&figures, &size);
 
-    put_figures(out, ensemble, rate);
+    put_figures(out, ensemble);
     fclose(out);
     if (columns == 0) {
         line = xasprintf("%lld %s: %s", (long long)get_int(ensemble, "id"), name, figures);
@@ -131,17 +108,16 @@ void progress_show(void *arg, const json_t *ensemble)
     int64_t now = time_monotonic_ms();
     char *line;
 
-    measure_rate(progress, ensemble, now);
     if (!progress->terminal) {
         if (progress->told_at >= 0 && now - progress->told_at < PLAIN_EVERY_MS)
             return;
         progress->told_at = now;
-        line = progress_line(ensemble, progress->rate, 0);
+        line = progress_line(ensemble, 0);
         fprintf(progress->to, "%s\n", line);
     } else {
         if (ioctl(fileno(progress->to), TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
             size.ws_col = 80;
-        line = progress_line(ensemble, progress->rate, size.ws_col);
+        line = progress_line(ensemble, size.ws_col);
         fprintf(progress->to, "\r%s\033[K", line);
         progress->drawn = true;
     }

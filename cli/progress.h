@@ -13,7 +13,6 @@ void progress_destroy(struct progress *progress);
 void progress_show(void *progress, const json_t *ensemble);
 void progress_hide(void *progress);
 
-/* The line itself for a terminal `columns` wide, or with 0 the plain form; to be freed. `rate` in samples received a
- * second, negative where unknown. */
-char *progress_line(const json_t *ensemble, double rate, int columns);
+/* The line itself for a terminal `columns` wide, or with 0 the plain form; to be freed. */
+char *progress_line(const json_t *ensemble, int columns);
 #endif

@@ -165,6 +165,14 @@ char *render_number(char buf[RENDER_SIZE], const json_t *value)
     return buf;
 }
 
+char *render_metric(char buf[RENDER_SIZE], const json_t *value)
+{
+    if (!json_is_null(value))
+        return render_number(buf, value);
+    snprintf(buf, RENDER_SIZE, "NaN");
+    return buf;
+}
+
 void render_document(const char *text)
 {
     size_t n = strlen(text);

@@ -28,6 +28,9 @@ double render_time_parse(const char *iso);
 /* A number as short as it makes sense: "0.0131", "83.1", "12034". Returns buf. "-" for null or missing. */
 char *render_number(char buf[RENDER_SIZE], const json_t *value);
 
+/* The same for the value of a metric, where null means that it is not finite: "NaN". */
+char *render_metric(char buf[RENDER_SIZE], const json_t *value);
+
 /* A document of the API to stdout, unchanged, ended by a newline. */
 void render_document(const char *text);
 

@@ -103,7 +103,7 @@ void report_status(const json_t *ensemble, FILE *to)
         json_object_foreach(json_object_get(training, "metrics"), name, value) {
             char *shown = render_text(name);
 
-            fprintf(to, "%-10s %s\n", shown, render_number(text, value));
+            fprintf(to, "%-10s %s\n", shown, render_metric(text, value));
             free(shown);
         }
     }
@@ -163,8 +163,8 @@ static void add_series(struct table *table, const char *name, const json_t *poin
     if (json_array_size(points) == 0)
         return;
     table_cell(table, name);
-    table_cell(table, render_number(text, first));
-    table_cell(table, render_number(text, last));
+    table_cell(table, render_metric(text, first));
+    table_cell(table, render_metric(text, last));
     if (json_number_value(first) > 0 && json_number_value(last) > 0)
         table_cellf(table, "%.3g", json_number_value(first) / json_number_value(last));
     else

@@ -6,6 +6,7 @@
 #include "cli/ensemble.h"
 #include "cli/progress.h"
 #include "cli/render.h"
+#include "cli/report.h"
 #include "cli/spec_file.h"
 #include "cli/url.h"
 
@@ -155,13 +156,69 @@ static void test_progress_fits(void **state)
     json_t *ensemble = ensemble_of("running", 5, 1, "running");
     char *line;
 
+    json_object_set_new(json_object_get(ensemble, "training"), "samples_per_second", json_real(123.4));
+
     for (int columns = 20; columns < 200; columns++) {
-        line = progress_line(ensemble, 123.4, columns);
+        line = progress_line(ensemble, columns);
         assert_true((int)strlen(line) < columns);
         free(line);
     }
-    line = progress_line(ensemble, 123.4, 0);
+    line = progress_line(ensemble, 0);
     assert_string_equal(line, "7 heat: 6/10 members, 4 running, 1 failed, 123 samples/s");
+    free(line);
+    json_decref(ensemble);
+}
+
+static void test_progress_draws_what_is_done(void **state)
+{
+    json_t *ensemble = ensemble_of("paused", 3, 2, NULL);
+    char *line = progress_line(ensemble, 200);
+
+    assert_memory_equal(line, "[####################....................] 5/10 members", 55);
+    assert_non_null(strstr(line, ", paused"));
+    free(line);
+    json_decref(ensemble);
+}
+
+static json_t *training_with_nan(void)
+{
+    json_t *ensemble = ensemble_of("running", 5, 1, "running"), *training = json_object_get(ensemble, "training");
+
+    json_object_set_new(training, "samples_per_second", json_real(850));
+    json_object_set_new(training, "metrics", json_pack("{s:n, s:f}", "train_loss", "validation_loss", 0.25));
+    return ensemble;
+}
+
+/* JSON has no NaN: a metric that is not finite is null there, and not "-", which means that there is no value yet. */
+static void test_metric_that_is_not_finite(void **state)
+{
+    json_t *ensemble = training_with_nan();
+    char *line = progress_line(ensemble, 0), *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(strstr(line, ", loss NaN, validation 0.25"));
+    report_status(ensemble, out);
+    fclose(out);
+    assert_non_null(strstr(text, "train_loss NaN\n"));
+    free(text);
+    free(line);
+    json_decref(ensemble);
+}
+
+/* `wait` and `status` tell the same figure in the same words. */
+static void test_one_rate(void **state)
+{
+    json_t *ensemble = training_with_nan();
+    char *line = progress_line(ensemble, 0), *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(strstr(line, " 850 samples/s"));
+    report_status(ensemble, out);
+    fclose(out);
+    assert_non_null(strstr(text, " 850 samples/s"));
+    free(text);
     free(line);
     json_decref(ensemble);
 }
@@ -224,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
+        cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_spec_file),
     };
 
