@@ -1,39 +1,35 @@
 #include "api/ensemble_json.h"
 
+#include "api/rate.h"
 #include "api/value.h"
 #include "daemon/store/family.h"
 
 #include <stdlib.h>
 
-#define RATE_LEAST 20
-#define RATE_MOST 1000
+struct successes {
+    struct store *store;
+    int64_t ensemble;
+};
 
-/* Over how many successes the rate is taken: two waves of a full width, so that members which begin and end together do
- * not make it jump. */
-static int64_t rate_over(const struct ensemble_row *row)
+static int look_up(void *arg, int64_t nth, int64_t *ms, struct error *err)
 {
-    int64_t n = 2 * row->width;
+    const struct successes *successes = arg;
 
-    return n < RATE_LEAST ? RATE_LEAST : n > RATE_MOST ? RATE_MOST : n;
+    return store_ensemble_success(successes->store, successes->ensemble, nth, ms, err);
 }
 
-/* Members that succeed a second, and when the last would be done at that rate. It falls while nothing succeeds. */
+/* Members that succeed a second, and when the last would be done at that rate. */
 static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
                     struct error *err)
 {
-    int64_t now = request_now_ms(r), since = row->created_ms, done = rate_over(row);
-    int64_t left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
+    int64_t now = request_now_ms(r), left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
+    struct successes successes = {request_store(r), row->id};
     double rate = 0;
     json_t *eta = NULL;
-    int rc;
 
     if (row->ended_ms == 0 && n[MEMBER_SUCCEEDED] > 0) {
-        rc = store_ensemble_success(request_store(r), row->id, done, &since, err);
-        if (rc < 0)
+        if (rate_of(now, row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, &rate, err) < 0)
             return -1;
-        if (rc == 0)
-            done = n[MEMBER_SUCCEEDED]; /* all of them, since the beginning */
-        rate = (double)done * 1000 / (double)(now - since > 1000 ? now - since : 1000);
         /* beyond a century it is no estimate */
         if (row->state == ENSEMBLE_RUNNING && left > 0 && (double)left / rate < 3e9)
             eta = value_time(now + (int64_t)((double)left / rate * 1000));

@@ -76,6 +76,7 @@ libapi_la_SOURCES = \
 	api/training_metrics_get.c \
 	api/training_output_get.c \
 	api/training_ranks_get.c \
+	api/rate.c api/rate.h \
 	api/value.c api/value.h
 libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
 libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)

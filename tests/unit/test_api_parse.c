@@ -1,8 +1,9 @@
-/* What comes from clients and from programs' output: ranges, and bytes that are no UTF-8. */
+/* What comes from clients and from programs' output: ranges, and bytes that are no UTF-8; and the rate of an ensemble. */
 #include "tests/unit/unit.h"
 
 #include "api/problem.h"
 #include "api/range.h"
+#include "api/rate.h"
 #include "api/value.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ static void ranges(void **state)
         {"bytes=-3", 10, RANGE_PART, 7, 10},
         {"bytes=-30", 10, RANGE_PART, 0, 10},
         {"bytes=9-9", 10, RANGE_PART, 9, 10},
+        {"bytes=0-10", 10, RANGE_PART, 0, 10},
         {"bytes=9-99999999999999999999999999", 10, RANGE_PART, 9, 10},
         {"BYTES=0-0", 10, RANGE_PART, 0, 1},
         {"bytes=10-", 10, RANGE_UNSATISFIABLE, 0, 10},
@@ -147,6 +149,53 @@ static void problems(void **state)
     json_decref(json);
 }
 
+/* Successes that came one every `every_ms` until `last_ms`. */
+struct steady {
+    int64_t n, last_ms;
+    double every_ms;
+};
+
+static int nth_success(void *arg, int64_t nth, int64_t *ms, struct error *err)
+{
+    const struct steady *steady = arg;
+
+    if (nth > steady->n)
+        return 0;
+    *ms = steady->last_ms - (int64_t)((double)(nth - 1) * steady->every_ms);
+    return 1;
+}
+
+/* Members that take a millisecond are as many a second, and not the least number that is looked at. */
+static void the_rate_of_short_members(void **state)
+{
+    static const struct {
+        int64_t width, n;
+        double every_ms;
+    } cases[] = {{1, 5000, 1000.0 / 850}, {10, 100000, 0.25}, {500, 4000, 1000.0 / 850}, {10, 400, 1000}, {10, 30, 60000}, {10, 12, 1}, {1, 1, 5}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct steady steady = {cases[i].n, 1000000000, cases[i].every_ms};
+        int64_t created = steady.last_ms - (int64_t)((double)steady.n * steady.every_ms);
+        struct error err;
+        double rate, wanted = 1000 / cases[i].every_ms;
+
+        assert_int_equal(rate_of(steady.last_ms, created, cases[i].width, steady.n, nth_success, &steady, &rate, &err), 0);
+        if (rate < 0.9 * wanted || rate > 1.1 * wanted)
+            fail_msg("one every %g ms, width %d: %g a second", cases[i].every_ms, (int)cases[i].width, rate);
+    }
+}
+
+static void the_rate_falls_while_nothing_succeeds(void **state)
+{
+    struct steady steady = {1000, 1000000000, 10};
+    double rate = 0, before;
+    struct error err;
+
+    assert_int_equal(rate_of(steady.last_ms, 1, 10, steady.n, nth_success, &steady, &before, &err), 0);
+    assert_int_equal(rate_of(steady.last_ms + 100000, 1, 10, steady.n, nth_success, &steady, &rate, &err), 0);
+    assert_true(rate < before / 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +204,8 @@ int main(void)
         cmocka_unit_test(numbers_and_times),
         cmocka_unit_test(reals_are_exact_and_short),
         cmocka_unit_test(problems),
+        cmocka_unit_test(the_rate_of_short_members),
+        cmocka_unit_test(the_rate_falls_while_nothing_succeeds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
