@@ -2,6 +2,7 @@
 
 #include "common/units.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,6 +216,47 @@ int jsonx_strings(const json_t *obj, const char *at, const char *key, enum jsonx
     return 0;
 }
 
+/* How many characters must be put in, left out, replaced or swapped with their neighbour to make `b` of `a`; both are short. */
+static int distance(const char *a, const char *b)
+{
+    enum { MOST = 40 };
+    int d[MOST + 1][MOST + 1], n = (int)strlen(a), m = (int)strlen(b);
+
+    if (n > MOST || m > MOST)
+        return INT_MAX;
+    for (int i = 0; i <= n; i++) {
+        for (int j = 0; j <= m; j++) {
+            int least = i == 0 ? j : j == 0 ? i : d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (i > 0 && j > 0) {
+                least = d[i - 1][j] + 1 < least ? d[i - 1][j] + 1 : least;
+                least = d[i][j - 1] + 1 < least ? d[i][j - 1] + 1 : least;
+            }
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < least)
+                least = d[i - 2][j - 2] + 1;
+            d[i][j] = least;
+        }
+    }
+    return d[n][m];
+}
+
+/* Which of them somebody who wrote `key` may have meant, or NULL: a third of its characters may be wrong. */
+static const char *meant(const char *key, const char *const *known)
+{
+    int least = (int)(strlen(key) + 2) / 3;
+    const char *closest = NULL;
+
+    for (; *known != NULL; known++) {
+        int d = distance(key, *known);
+
+        if (d <= least && (closest == NULL || d < least)) {
+            least = d;
+            closest = *known;
+        }
+    }
+    return closest;
+}
+
 int jsonx_only(const json_t *obj, const char *at, const char *const *known, struct error *err)
 {
     const char *key;
@@ -230,6 +272,9 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
             continue;
         for (i = 0; known[i] != NULL; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", known[i]);
+        if (meant(key, known) != NULL)
+            return error_at(err, "spec_unknown_key", POINTER(at, key), "unknown key \"%.100s\": did you mean \"%s\"? Known here: %s",
+                            key, meant(key, known), list);
         return error_at(err, "spec_unknown_key", POINTER(at, key), "unknown key \"%.100s\"; known here: %s", key, list);
     }
     return 0;

@@ -8,13 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The place of a refusal: how many of them share a job (`key` in the spec), where one alone could run. */
+static int too_many(struct known_adapter *adapter, const struct adapter_resources *r, const char *key, int64_t n, struct error *err)
+{
+    struct adapter_resources one = *r;
+    char text[sizeof err->text];
+    struct error ignored;
+
+    one.copies = 1;
+    if (n < 2 || adapter->ops->check(adapter->adapter, &one, &ignored) < 0)
+        return 0;
+    snprintf(text, sizeof text, "\"%s\" is %lld: %.400s", strrchr(key, '/') + 1, (long long)n, err->text);
+    error_at(err, "resources_impossible", key, "%s", text);
+    return 1;
+}
+
 /* An impossible job is refused before anything is stored, with the place in the spec. */
 static int check_task(struct known_adapter *adapter, const struct spec_task *task, const char *at, struct error *err)
 {
+    const char *key = strcmp(at, "/training") == 0 ? "/training/ranks" : "/pack";
     char pointer[sizeof err->pointer];
 
     if (adapter->ops->check(adapter->adapter, &task->resources, err) == 0)
         return 0;
+    if (too_many(adapter, &task->resources, key, task->resources.copies, err))
+        return -1;
     snprintf(pointer, sizeof pointer, "%s/resources%.200s", at, err->pointer);
     memcpy(err->pointer, pointer, sizeof pointer);
     return -1;
@@ -29,6 +47,9 @@ static int check_allocation(struct known_adapter *adapter, const struct spec *sp
 
     if (adapter->ops->check(adapter->adapter, &r, err) == 0)
         return 0;
+    if (spec->refill &&
+        too_many(adapter, &spec->members.resources, "/pack", json_integer_value(json_object_get(spec->json, "pack")), err))
+        return -1;
     cpus = strcmp(err->pointer, "/tasks") == 0 || strcmp(err->pointer, "/cpus_per_task") == 0;
     if (spec->refill)
         snprintf(pointer, sizeof pointer, "/members/resources%.200s", err->pointer);
@@ -77,6 +98,17 @@ static int check_sum(struct known_adapter *adapter, const struct adapter_resourc
     return error_at(err, "resources_impossible", pointer, "%s", text);
 }
 
+/* What in the spec asks for more CPUs than are left beside the training. */
+static const char *cpus_key(const struct spec *spec, int slots)
+{
+    struct adapter_resources one = spec->members.resources;
+
+    one.copies = 1;
+    if (spec->has_allocation)
+        return "/allocation/cpus";
+    return spec->pack > 1 && (int64_t)cpus(&spec->training.resources) + cpus(&one) <= slots ? "/pack" : "/members/resources/tasks";
+}
+
 /* A training holds its slots while its members run: both must fit at once, or nothing ever ends. */
 static int check_together(struct known_adapter *adapter, const struct spec *spec, struct error *err)
 {
@@ -89,8 +121,7 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
     if (wanted <= slots)
         return check_sum(adapter, &spec->training.resources, &members, spec->has_allocation ? "/allocation" : "/members/resources",
                          err);
-    return error_at(err, "resources_impossible", spec->has_allocation ? "/allocation/cpus" : "/members/resources/tasks",
-                    "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
+    return error_at(err, "resources_impossible", cpus_key(spec, slots), "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
                     cpus(&members), cpus(&spec->training.resources), spec->adapter, slots);
 }
 

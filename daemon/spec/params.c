@@ -195,6 +195,7 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
     static const char *const grid_keys[] = {"grid", "seed", NULL};
+    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "file", NULL};
     const json_t *space = json_object_get(obj, "grid");
     bool grid = space != NULL;
     const char *key = grid ? "grid" : "space";
@@ -203,6 +204,8 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
     const char *path;
     int64_t seed = 0;
 
+    if (jsonx_only(obj, at, all_keys, err) < 0)
+        return NULL;
     switch (params_file(obj, at, &path, err)) {
     case 1:
         return parse_file(obj, at, rows, err);

@@ -23,15 +23,15 @@ static int check_members(const struct spec *spec, struct error *err)
         return error_at(err, "spec_unsupported", "/members/resources/nodes",
                         "members of an allocation run on one node each, and %d are wanted", members->nodes);
     if (alloc->cpus > 0 && cpus > alloc->cpus)
-        return error_at(err, "resources_impossible", "/members/resources/tasks",
+        return error_at(err, "resources_impossible", cpus / members->copies <= alloc->cpus ? "/pack" : "/members/resources/tasks",
                         "%lld CPUs are wanted for one job of members, and a node of the allocation has %lld", (long long)cpus,
                         (long long)alloc->cpus);
     if (gpus > alloc->gpus)
-        return error_at(err, "resources_impossible", "/members/resources/gpus",
+        return error_at(err, "resources_impossible", members->gpus <= alloc->gpus ? "/pack" : "/members/resources/gpus",
                         "%lld GPUs are wanted for one job of members, and a node of the allocation has %lld (\"gpus\")",
                         (long long)gpus, (long long)alloc->gpus);
     if (alloc->memory > 0 && members->memory > alloc->memory / members->copies)
-        return error_at(err, "resources_impossible", "/members/resources/memory",
+        return error_at(err, "resources_impossible", members->memory <= alloc->memory ? "/pack" : "/members/resources/memory",
                         "%d × %lld bytes are wanted for one job of members, and a node of the allocation has %lld",
                         members->copies, (long long)members->memory, (long long)alloc->memory);
     if (alloc->resources.walltime_ms == 0)

@@ -9,6 +9,7 @@
 #define SAMPLE_BYTES_MAX (INT64_C(1) << 31)
 #define DIMENSIONS_MAX 4
 #define FIELDS_MAX 64
+#define BATCH 10 /* samples, where nothing is said */
 
 static int64_t dtype_size(const char *name)
 {
@@ -108,7 +109,7 @@ static int complete_buffer(json_t *training, struct error *err)
 {
     static const char *const keys[] = {"policy", "capacity", "threshold", "batch", "seed", NULL};
     static const char at[] = "/training/buffer";
-    int64_t capacity = 1000, threshold = -1, batch = 10, seed = 0;
+    int64_t capacity = 1000, threshold = -1, batch = -1, seed = 0;
     const char *policy = "reservoir";
     const json_t *given = NULL;
     json_t *buffer;
@@ -125,6 +126,11 @@ static int complete_buffer(json_t *training, struct error *err)
     if (strcmp(policy, "reservoir") != 0 && strcmp(policy, "fifo") != 0 && strcmp(policy, "firo") != 0)
         return error_at(err, "spec_impossible_value", "/training/buffer/policy",
                         "unknown policy \"%.60s\"; known: reservoir, fifo, firo", policy);
+    if (batch < 0)
+        batch = capacity < BATCH ? capacity : BATCH;
+    if (batch > capacity)
+        return error_at(err, "spec_impossible_value", "/training/buffer/batch",
+                        "a batch of %lld samples is above the capacity of the buffer (%lld)", (long long)batch, (long long)capacity);
     if (threshold < 0)
         threshold = capacity / 6; /* the proportion that the Reservoir was published with */
     if (threshold > capacity)

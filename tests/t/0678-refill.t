@@ -23,7 +23,7 @@ refused '.allocation = {}' spec_impossible_value /refill "not with an allocation
 refused '.members.resources.nodes = 2' spec_unsupported /refill "nor where members want two nodes"
 refused '.training = {command: ["true"], fields: {t: {dtype: "float32", shape: [1]}}}' spec_unsupported /refill "nor with a training"
 refused '.members.resources.walltime = "1m"' spec_missing_key /members/checkpoint/before "nor where less than the walltime is of no use"
-refused '.pack = 11' resources_impossible /members/resources/cpus_per_task "nor where the job would be too large"
+refused '.pack = 11' resources_impossible /pack "nor where the job would be too large"
 
 # --- ten at once, which wait for each other, each with parameters of its own; the eleventh and those after it as places become free
 mkdir now

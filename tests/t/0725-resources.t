@@ -49,9 +49,17 @@ refused() { # EXPRESSION POINTER NAME
 }
 refused '.members.resources.gpus = 5' /members/resources/gpus "more GPUs than there are"
 refused '.members.resources.memory = "3GiB"' /members/resources/memory "more memory than there is"
-refused '.pack = 4 | .members.resources.memory = "1GiB"' /members/resources/memory "more memory than there is, for all members of a job"
+refused '.pack = 4 | .members.resources.memory = "1GiB"' /pack "more members in a job than the memory is for"
+like "$(jq -r .detail api.body)" '^"pack" is 4: 4 × 1073741824 bytes of memory are wanted' "which is named, with what they want"
+refused '.pack = 33' /pack "more members in a job than there are slots"
+refused '.pack = 33 | .members.resources.tasks = 33' /members/resources/tasks "not where one of them alone has none"
+refused '.pack = 5' /pack "nor GPUs"
+refused '.pack = 33 | .refill = true' /pack "the same of those that are followed by others"
+refused '.pack = 4 | .allocation = {cpus: 2}' /pack "and of those in an allocation"
 training='.training = {command: ["true"], ranks: 1, fields: {f: {dtype: "float32", shape: [1]}},
 	buffer: {policy: "fifo", capacity: 10, batch: 1}, resources: {gpus: 2, memory: "1GiB"}}'
+refused "$training | .training.ranks = 3 | .training.buffer.capacity = 100" /training/ranks "more ranks than there are GPUs for"
+refused "$training | .members.resources.gpus = 0 | .pack = 32" /pack "more members in a job than slots are left by the training"
 refused "$training | .members.resources.gpus = 3" /members/resources/gpus "more GPUs than a training leaves"
 refused "$training | .members.resources.memory = \"1500MiB\"" /members/resources/memory "more memory than a training leaves"
 

@@ -114,6 +114,7 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"training/fields/temperature/shape", "[9999999, 9999999]", "spec_impossible_value",
          "/training/fields/temperature/shape"},
         {"training/buffer/threshold", "601", "spec_impossible_value", "/training/buffer/threshold"},
+        {"training/buffer/batch", "601", "spec_impossible_value", "/training/buffer/batch"},
         {"training/buffer/policy", "\"lifo\"", "spec_impossible_value", "/training/buffer/policy"},
         {"training/command", "[\"{t0}\"]", "spec_unfilled_placeholder", "/training/command/0"},
         {"training/ranks", "-1", "spec_impossible_value", "/training/ranks"},
@@ -131,6 +132,47 @@ static void each_mistake_is_named_with_its_place(void **state)
                      err.code, err.pointer, err.text, cases[i].code, cases[i].pointer);
         json_decref(json);
     }
+}
+
+static void a_key_that_is_nearly_right_is_guessed(void **state)
+{
+    static const struct {
+        const char *path, *guess;
+    } cases[] = {
+        {"members/parameters/gird", "did you mean \"grid\"? Known here: method, count, seed, space, grid, file"},
+        {"members/parameters/fiel", "did you mean \"file\"?"},
+        {"members/parameters/sed", "did you mean \"seed\"?"},
+        {"members/parameters/rows", "unknown key \"rows\"; known here: method, count, seed, space, grid, file"},
+        {"traning", "did you mean \"training\"?"},
+        {"members/resources/cpu_per_task", "did you mean \"cpus_per_task\"?"},
+        {"x", "unknown key \"x\"; known here: "},
+        {"members/resources/a_key_that_is_longer_than_any_that_is_known_anywhere_in_a_spec", "; known here: "},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *json = changed(cases[i].path, "1");
+        struct error err;
+
+        assert_null(spec_parse(json, NULL, &err));
+        if (strstr(err.text, cases[i].guess) == NULL)
+            fail_msg("%s: \"%s\", without \"%s\"", cases[i].path, err.text, cases[i].guess);
+        json_decref(json);
+    }
+}
+
+/* A small buffer needs no "batch" to be valid. */
+static void a_batch_is_no_larger_than_the_buffer(void **state)
+{
+    json_t *json = changed("training/buffer", "{\"capacity\": 4}");
+    struct error err;
+    struct spec *spec;
+
+    json_object_set_new(json_object_get(json, "training"), "ranks", json_integer(1));
+    spec = spec_parse(json, NULL, &err);
+    assert_non_null(spec);
+    assert_int_equal(json_integer_value(json_object_get(spec->buffer, "batch")), 4);
+    spec_destroy(spec);
+    json_decref(json);
 }
 
 /* With less than the whole walltime a member is started only where it is warned before the end, and has some time until then. */
@@ -180,6 +222,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_spec_is_understood),
         cmocka_unit_test(each_mistake_is_named_with_its_place),
+        cmocka_unit_test(a_key_that_is_nearly_right_is_guessed),
+        cmocka_unit_test(a_batch_is_no_larger_than_the_buffer),
         cmocka_unit_test(the_least_time_is_between_the_warning_and_the_walltime),
         cmocka_unit_test(refilled_jobs_are_allocations),
     };
