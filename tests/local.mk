@@ -55,6 +55,7 @@ e2e_tests = \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0732-run-dir-taken.t \
 	tests/t/0740-training.t \
+	tests/t/0741-held.t \
 	tests/t/0751-runners-killed.t \
 	tests/t/0752-two-runners.t \
 	tests/t/0753-cancelled-anyway.t \

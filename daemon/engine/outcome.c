@@ -122,7 +122,11 @@ struct member_row slot_member(const struct live_job *job, const struct slot *slo
 
 struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot)
 {
-    return (struct ckpt_chain){.ensemble = slot->since_in > 0 ? slot->since_in : job->row.ensemble, .since = slot->since};
+    const struct training *training = job->ensemble->training;
+
+    return (struct ckpt_chain){.ensemble = slot->since_in > 0 ? slot->since_in : job->row.ensemble,
+                               .since = slot->since,
+                               .generation = training != NULL ? training->row.generation : 0};
 }
 
 /* Whatever became of the attempt: the ranks to which it sent are gone. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -15,7 +16,7 @@ struct flusher {
     void *arg;
     pthread_t thread;
     bool started;
-    bool armed; /* something was held when last looked */
+    int due_ms; /* when to look, from when that was said; 0: not */
     bool stopping;
 };
 
@@ -34,19 +35,22 @@ struct flusher *flusher_create(flusher_look *look, void *arg)
     return f;
 }
 
-static void sleep_a_tick(struct flusher *f)
+/* Whether the time to look has come; not where somebody wants it sooner, or not at all. */
+static bool sleep_until_due(struct flusher *f)
 {
     struct timespec until;
-    int rc = 0;
+    int ms = f->due_ms, rc = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += FLUSHER_MS * 1000000L;
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000L;
     if (until.tv_nsec >= 1000000000L) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000L;
     }
-    while (!f->stopping && rc != ETIMEDOUT)
+    while (!f->stopping && f->due_ms == ms && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&f->wake, &f->lock, &until);
+    return !f->stopping && f->due_ms == ms;
 }
 
 static void *run(void *arg)
@@ -55,13 +59,10 @@ static void *run(void *arg)
 
     pthread_mutex_lock(&f->lock);
     while (!f->stopping) {
-        if (!f->armed) {
+        if (f->due_ms == 0)
             pthread_cond_wait(&f->wake, &f->lock);
-            continue;
-        }
-        sleep_a_tick(f);
-        if (!f->stopping)
-            f->armed = f->look(f->arg);
+        else if (sleep_until_due(f))
+            f->due_ms = f->look(f->arg);
     }
     pthread_mutex_unlock(&f->lock);
     return NULL;
@@ -99,12 +100,12 @@ void flusher_lock(struct flusher *f)
     pthread_mutex_lock(&f->lock);
 }
 
-int flusher_unlock(struct flusher *f, bool held)
+int flusher_unlock(struct flusher *f, int ms)
 {
-    if (held && !f->armed) {
+    if (ms > 0 && (f->due_ms == 0 || ms < f->due_ms)) {
         if (!f->started && !start(f))
             return -1;
-        f->armed = true;
+        f->due_ms = ms;
         pthread_cond_signal(&f->wake);
     }
     pthread_mutex_unlock(&f->lock);

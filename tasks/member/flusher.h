@@ -1,17 +1,12 @@
-/* A lock around what a stream holds back for a moment, and the thread that sends it on where the program does not: it
- * may compute for an hour before it sends again. The thread starts with the first that is held, and sleeps while
- * nothing is. */
+/* A lock around a stream, and the thread that does for it what cannot wait until the program calls the library again, which may
+ * compute for an hour: it sends on what was held back for a moment, and takes acknowledgements. It starts when there is something
+ * to do for the first time, and sleeps while there is nothing. */
 #ifndef TASKS_MEMBER_FLUSHER_H
 #define TASKS_MEMBER_FLUSHER_H
-#include <stdbool.h>
-
 struct flusher;
 
-/* Called with the lock, every FLUSHER_MS while anything is held: send what was there at the call before. Returns
- * whether anything is still held. */
-typedef bool flusher_look(void *arg);
-
-#define FLUSHER_MS 1
+/* Called with the lock. Returns after how many ms it is to be called again, 0: not before the next flusher_unlock(). */
+typedef int flusher_look(void *arg);
 
 struct flusher *flusher_create(flusher_look *look, void *arg);
 
@@ -20,6 +15,7 @@ void flusher_destroy(struct flusher *f);
 
 void flusher_lock(struct flusher *f);
 
-/* `held`: look after it. -1, still locked, where there can be no thread for that: then nothing may be held. */
-int flusher_unlock(struct flusher *f, bool held);
+/* `ms`: look after so long at the latest, 0: there is nothing to look after. -1, still locked, where there can be no thread for
+ * that. */
+int flusher_unlock(struct flusher *f, int ms);
 #endif

@@ -242,6 +242,11 @@ int link_finalize(struct link *link, struct error *err)
     return 0;
 }
 
+uint64_t link_oldest(const struct link *link)
+{
+    return window_oldest(&link->window);
+}
+
 bool link_settled(const struct link *link)
 {
     return window_is_empty(&link->window) && (!link->finalizing || link->finalized);

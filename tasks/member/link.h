@@ -24,6 +24,7 @@ struct link_config {
     size_t window_frames;
     struct sendbuf_pool *pool;
     struct slots *slots; /* offered to a rank on this host; NULL where there are none */
+    uint64_t *sent; /* frames of samples that the stream has sent, by all of its links */
 };
 
 /* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on
@@ -59,6 +60,10 @@ bool link_gathers(const struct link *link, size_t size);
 
 /* Tell the rank that nothing more comes, as soon as all has been acknowledged. What is held goes first. */
 int link_finalize(struct link *link, struct error *err);
+
+/* The place of its first frame that is not acknowledged, in the order of all that the stream has sent; UINT64_MAX where all
+ * are. */
+uint64_t link_oldest(const struct link *link);
 
 /* All acknowledged, and after link_finalize(), that noted by the rank. */
 bool link_settled(const struct link *link);

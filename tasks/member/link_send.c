@@ -51,7 +51,7 @@ static void number(struct link *link, struct frame *f)
     f->attempt = env->attempt;
     f->session = link->config.session;
     f->generation = link->config.generation;
-    f->sequence = window_number(&link->window);
+    f->sequence = window_number(&link->window, ++*link->config.sent);
 }
 
 int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err)

@@ -4,14 +4,20 @@
 #include "common/xalloc.h"
 #include "tasks/member/flusher.h"
 #include "tasks/member/stretto.h"
+#include "tasks/proto/ckptdir.h"
 #include "tasks/proto/shared.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define WINDOW_FRAMES 1024              /* for each rank */
+#define HELD_BACK_MS 1
+/* How often acknowledgements are looked for while the program does not call: less and less where none come. */
+#define ACKS_FIRST_MS 2
+#define ACKS_MAX_MS 128
 
 struct links {
     const struct environment *env;
@@ -23,13 +29,55 @@ struct links {
     struct flusher *flusher;
     bool late; /* what was held could not be sent: late_err */
     struct error late_err;
+    uint64_t sent; /* frames of samples */
+    /* The account of them, where the member leaves checkpoints; else NULL. */
+    struct held_file *account;
+    uint64_t begun, whole, held; /* whole: those before the oldest step that lacks fields */
+    int acks_ms; /* until acknowledgements are looked for by the flusher */
 };
 
+/* What the ranks hold is known anew. */
+static void note_held(struct links *l)
+{
+    uint64_t oldest = l->whole + 1;
+
+    if (l->account == NULL)
+        return;
+    for (int i = 0; i < l->count; i++)
+        if (link_oldest(l->link[i]) < oldest)
+            oldest = link_oldest(l->link[i]);
+    if (oldest - 1 != l->held)
+        l->acks_ms = ACKS_FIRST_MS;
+    l->held = oldest - 1;
+    held_note(l->account, l->begun, l->held);
+}
+
+static int service_all(struct links *l, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < l->count; i++)
+        rc = link_service(l->link[i], err);
+    note_held(l);
+    return rc;
+}
+
+/* After how many ms the flusher is to look for acknowledgements, where somebody wants to know of them; 0: not. */
+static int acks_due(const struct links *l)
+{
+    return l->account != NULL && l->held < l->sent ? l->acks_ms : 0;
+}
+
 /* By the flusher. A failure is told by the next call. */
-static bool look(void *arg)
+static int look(void *arg)
 {
     struct links *l = arg;
     bool held = false;
+
+    if (acks_due(l) > 0 && !l->late) {
+        l->acks_ms = 2 * l->acks_ms < ACKS_MAX_MS ? 2 * l->acks_ms : ACKS_MAX_MS;
+        l->late = service_all(l, &l->late_err) < 0;
+    }
 
     for (int i = 0; i < l->count; i++) {
         int rc = link_look(l->link[i], &l->late_err);
@@ -37,7 +85,7 @@ static bool look(void *arg)
         l->late = l->late || rc < 0;
         held = held || rc > 0;
     }
-    return held;
+    return held ? HELD_BACK_MS : l->late ? 0 : acks_due(l);
 }
 
 static bool some_here(const struct discovery *ranks)
@@ -48,15 +96,35 @@ static bool some_here(const struct discovery *ranks)
     return false;
 }
 
+/* Where the runner keeps records of this member's checkpoints, they need to know what was held. */
+static int open_account(struct links *l, const struct link_config *config, struct error *err)
+{
+    const char *dir = getenv("STRETTO_CHECKPOINT_DIR");
+    char *records;
+
+    if (dir == NULL || *dir == '\0')
+        return 0;
+    records = ckptdir_records(dir);
+    if (access(records, F_OK) == 0)
+        l->account = held_create(records, (int64_t)l->env->ensemble, l->env->attempt, config->session, config->generation, err);
+    else
+        dir = NULL;
+    free(records);
+    return dir == NULL || l->account != NULL ? 0 : -1;
+}
+
 static int connect_all(struct links *l, const struct discovery *ranks, struct error *err)
 {
     struct link_config config = {.env = l->env,
                                  .generation = ranks->generation,
                                  .window_bytes = FRAME_WINDOW_BYTES / (size_t)ranks->ranks,
-                                 .window_frames = WINDOW_FRAMES};
+                                 .window_frames = WINDOW_FRAMES,
+                                 .sent = &l->sent};
 
     if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
         return error_errno(err, "stream_random", "cannot draw a session number");
+    if (open_account(l, &config, err) < 0)
+        return -1;
     l->zmq = zmq_ctx_new();
     l->pool = sendbuf_pool_create();
     if (l->zmq == NULL || l->pool == NULL)
@@ -83,6 +151,7 @@ struct links *links_create(const struct environment *env, const struct discovery
 
     l->env = env;
     l->link = xcalloc((size_t)ranks->ranks, sizeof(struct link *));
+    l->acks_ms = ACKS_FIRST_MS;
     if (connect_all(l, ranks, err) < 0) {
         links_destroy(l);
         return NULL;
@@ -102,6 +171,7 @@ void links_destroy(struct links *l)
     if (l->zmq != NULL)
         while (zmq_ctx_term(l->zmq) != 0 && zmq_errno() == EINTR)
             ;
+    held_destroy(l->account);
     sendbuf_pool_destroy(l->pool);
     slots_destroy(l->slots);
     free(l);
@@ -140,12 +210,30 @@ int links_leave(struct links *l, int rc, struct error *err)
 
     for (int i = 0; !held && i < l->count; i++)
         held = link_holds(l->link[i]);
-    if (flusher_unlock(l->flusher, held) < 0) {
+    if (flusher_unlock(l->flusher, held ? HELD_BACK_MS : acks_due(l)) < 0) {
         if (flush(l, err) < 0)
             rc = -1;
-        flusher_unlock(l->flusher, false);
+        flusher_unlock(l->flusher, 0);
     }
     return rc;
+}
+
+void links_begin_frame(struct links *l)
+{
+    l->begun = l->sent + 1;
+    l->acks_ms = ACKS_FIRST_MS;
+    if (l->account != NULL)
+        held_note(l->account, l->begun, l->held);
+}
+
+void links_note_whole(struct links *l, uint64_t frames)
+{
+    l->whole = frames;
+}
+
+uint64_t links_sent(const struct links *l)
+{
+    return l->sent;
 }
 
 /* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
@@ -156,15 +244,11 @@ struct link *links_of_step(const struct links *l, int64_t step)
 
 static int service(struct links *l, struct error *err)
 {
-    int rc = 0;
-
     if (l->late) {
         *err = l->late_err;
         return -1;
     }
-    for (int i = 0; rc == 0 && i < l->count; i++)
-        rc = link_service(l->link[i], err);
-    return rc;
+    return service_all(l, err);
 }
 
 /* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
@@ -218,18 +302,32 @@ static bool settled(const struct links *l)
     return true;
 }
 
+static int wait_until_settled(struct links *l, int64_t until, const char *what, struct error *err)
+{
+    int rc = service(l, err);
+
+    while (rc == 0 && !settled(l)) {
+        rc = wait_for_ranks(l, until, what, err);
+        if (rc == 0)
+            rc = service(l, err);
+    }
+    return rc;
+}
+
+int links_wait_held(struct links *l, int64_t until, struct error *err)
+{
+    int rc = wait_until_settled(l, until, "for the ranks to hold what was sent before the checkpoint", err);
+
+    if (rc == 0 && l->account != NULL)
+        held_flush(l->account);
+    return rc;
+}
+
 int links_finish(struct links *l, int64_t until, struct error *err)
 {
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < l->count; i++)
         rc = link_finalize(l->link[i], err);
-    if (rc == 0)
-        rc = service(l, err);
-    while (rc == 0 && !settled(l)) {
-        rc = wait_for_ranks(l, until, "for the ranks to acknowledge", err);
-        if (rc == 0)
-            rc = service(l, err);
-    }
-    return rc;
+    return rc == 0 ? wait_until_settled(l, until, "for the ranks to acknowledge", err) : rc;
 }

@@ -31,6 +31,17 @@ struct link *links_of_step(const struct links *l, int64_t step);
  * where the member's walltime ends, or a rank refuses it. */
 int links_wait_for_room(struct links *l, struct link *link, size_t size, int64_t until, struct error *err);
 
+/* Wait until the ranks hold everything that was sent; as above. */
+int links_wait_held(struct links *l, int64_t until, struct error *err);
+
+/* Where the stream keeps account of what is held (tasks/proto/held.h): a frame of a sample is about to be sent; and so many have
+ * been sent before the oldest step that lacks fields. */
+void links_begin_frame(struct links *l);
+void links_note_whole(struct links *l, uint64_t frames);
+
+/* How many have been sent. */
+uint64_t links_sent(const struct links *l);
+
 /* Wait until the ranks hold everything, and know that it was all; as above. */
 int links_finish(struct links *l, int64_t until, struct error *err);
 #endif

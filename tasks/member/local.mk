@@ -33,6 +33,9 @@ include tasks/member/fortran/local.mk
 check_PROGRAMS += tests/t/checkpoint-member
 tests_t_checkpoint_member_SOURCES = tests/t/checkpoint-member.c
 tests_t_checkpoint_member_LDADD = libmember.la
+check_PROGRAMS += tests/t/held-member
+tests_t_held_member_SOURCES = tests/t/held-member.c
+tests_t_held_member_LDADD = libmember.la
 
 # Part of the Python package, which tasks/train/local.mk puts together.
 member_python = tasks/member/python/stretto/member.py

@@ -7,6 +7,7 @@
 struct open_step {
     int64_t step;
     uint64_t have; /* bit f: field f was sent */
+    uint64_t place; /* of its first frame */
 };
 
 struct steps {
@@ -33,7 +34,7 @@ void steps_destroy(struct steps *steps)
     free(steps);
 }
 
-void steps_note(struct steps *steps, int64_t step, int field)
+void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
 {
     uint64_t bit = (uint64_t)1 << field;
     size_t i;
@@ -47,13 +48,18 @@ void steps_note(struct steps *steps, int64_t step, int field)
             steps->room = steps->room ? 2 * steps->room : 8;
             steps->open = xrealloc(steps->open, steps->room, sizeof *steps->open);
         }
-        steps->open[steps->count++] = (struct open_step){.step = step};
+        steps->open[steps->count++] = (struct open_step){.step = step, .place = place};
     }
     steps->open[i].have |= bit;
     if (steps->open[i].have != steps->all)
         return;
     for (steps->count--; i < steps->count; i++)
         steps->open[i] = steps->open[i + 1];
+}
+
+uint64_t steps_oldest(const struct steps *steps)
+{
+    return steps->count > 0 ? steps->open[0].place : UINT64_MAX;
 }
 
 bool steps_may_begin(const struct steps *steps, int64_t step, int max)

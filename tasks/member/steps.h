@@ -11,7 +11,11 @@ struct steps;
 struct steps *steps_create(int fields);
 void steps_destroy(struct steps *steps);
 
-void steps_note(struct steps *steps, int64_t step, int field);
+/* `place`: of the frame in the order of all that the stream has sent. */
+void steps_note(struct steps *steps, int64_t step, int field, uint64_t place);
+
+/* The place of the first frame of the oldest incomplete step; UINT64_MAX where all are complete. */
+uint64_t steps_oldest(const struct steps *steps);
 
 /* Whether the step may be sent: it has been begun, or fewer than `max` others lack fields. */
 bool steps_may_begin(const struct steps *steps, int64_t step, int max);

@@ -160,6 +160,7 @@ static int wait_for_room(struct stretto *s, struct sending *to)
     if (!steps_may_begin(s->steps, to->step, FIELDS_OPEN_STEPS_MAX))
         return incomplete(s);
     to->link = links_of_step(s->links, to->step);
+    links_begin_frame(s->links);
     if (link_gathers(to->link, size))
         return 0;
     be_patient(s);
@@ -177,13 +178,22 @@ static int leave(struct stretto *s, int rc)
     return left;
 }
 
+static void note_whole(struct stretto *s, const struct sending *to)
+{
+    uint64_t sent = links_sent(s->links), oldest;
+
+    steps_note(s->steps, to->step, to->field, sent);
+    oldest = steps_oldest(s->steps);
+    links_note_whole(s->links, oldest <= sent ? oldest - 1 : sent);
+}
+
 /* Done with a message that was handed to a link. */
 static int note_sent(struct stretto *s, const struct sending *to, int rc)
 {
     if (rc < 0)
         s->failed = true;
     else
-        steps_note(s->steps, to->step, to->field);
+        note_whole(s, to);
     return rc;
 }
 
@@ -307,9 +317,27 @@ int stretto_checkpoint_due(const struct stretto *s, double seconds)
     return checkpoint_due(&s->env, seconds);
 }
 
+/* An attempt that goes on from a checkpoint does not send again what was sent before it. */
+static int wait_for_held(struct stretto *s)
+{
+    int rc;
+
+    if (s->links == NULL || s->finished)
+        return 0;
+    if (s->failed)
+        return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
+    be_patient(s);
+    links_enter(s->links);
+    rc = leave(s, links_wait_held(s->links, s->until, &s->err));
+    s->failed = rc == -1;
+    return rc;
+}
+
 int stretto_checkpointed(struct stretto *s, const char *path, int64_t step)
 {
-    return checkpoint_record(path, step, &s->err);
+    int rc = wait_for_held(s);
+
+    return rc == 0 ? checkpoint_record(path, step, &s->err) : rc;
 }
 
 int stretto_finish(struct stretto *s)

@@ -37,9 +37,8 @@ enum stretto_dtype {
 int stretto_open(struct stretto **out);
 
 /* For callers that must look at something else while they wait, such as an interpreter at its signals. As
- * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent(), stretto_finish() or
- * stretto_close() on the stream, has
- * waited for `patience_ms`, it returns STRETTO_AGAIN, has done nothing, and is to be called again with the same
+ * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent(), stretto_checkpointed(),
+ * stretto_finish() or stretto_close() on the stream, has waited for `patience_ms`, it returns STRETTO_AGAIN, has done nothing, and is to be called again with the same
  * arguments. *out is NULL at the first call. */
 int stretto_open_patiently(struct stretto **out, int patience_ms);
 
@@ -90,7 +89,11 @@ int stretto_checkpoint_due(const struct stretto *s, double seconds);
 /* The file `path` is a whole checkpoint of step `step` (>= 0), closed, in the directory STRETTO_CHECKPOINT_DIR, and will not be
  * written to again. It is flushed to the disk, read once, and recorded with its size and digest: from then on another attempt
  * may go on from it, whose STRETTO_RESUME is its path. Older ones may be removed then (the spec's checkpoint.keep). Where the
- * program is no ensemble member, nothing is done, and that is said once on stderr. */
+ * program is no ensemble member, nothing is done, and that is said once on stderr.
+ *
+ * On an active stream, send the steps that the checkpoint covers before it: the call waits until the ranks hold everything that was
+ * sent, since the next attempt would not send it again. It fails where the member's walltime ends first: the next attempt then goes on
+ * from an older checkpoint, or begins at the start. */
 int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
 
 /* Wait until the ranks hold everything that was sent, tell them that this member has finished, and free the stream.

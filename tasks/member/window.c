@@ -8,6 +8,7 @@ void window_init(struct window *w, size_t bytes_max, size_t frames_max)
 {
     *w = (struct window){.bytes_max = bytes_max, .frames_max = frames_max};
     w->kept = xcalloc(frames_max, sizeof *w->kept);
+    w->place = xcalloc(frames_max, sizeof *w->place);
 }
 
 void window_fini(struct window *w)
@@ -15,6 +16,7 @@ void window_fini(struct window *w)
     for (uint64_t n = w->first; n < w->next; n++)
         zmq_msg_close(window_message(w, n));
     free(w->kept);
+    free(w->place);
 }
 
 bool window_has_room(const struct window *w, size_t bytes)
@@ -26,9 +28,16 @@ bool window_has_room(const struct window *w, size_t bytes)
     return frames < 2 || w->bytes + bytes <= w->bytes_max;
 }
 
-uint64_t window_number(struct window *w)
+uint64_t window_number(struct window *w, uint64_t place)
 {
-    return ++w->numbered;
+    w->numbered++;
+    w->place[w->numbered % w->frames_max] = place;
+    return w->numbered;
+}
+
+uint64_t window_oldest(const struct window *w)
+{
+    return window_is_empty(w) ? UINT64_MAX : w->place[(w->acked + 1) % w->frames_max];
 }
 
 void window_reserve(struct window *w, size_t bytes)

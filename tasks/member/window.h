@@ -15,6 +15,7 @@ struct kept {
 
 struct window {
     size_t bytes_max, frames_max;
+    uint64_t *place; /* ring: of frame n in the order of all that the stream has sent, at n % frames_max */
     struct kept *kept;    /* ring: message n is at n % frames_max */
     uint64_t first, next; /* messages from first, and before next, are kept */
     size_t bytes;         /* of memory: the messages', and what was reserved */
@@ -29,8 +30,11 @@ void window_fini(struct window *w);
 /* Whether one more frame may be numbered that needs so much memory; two may in any case. */
 bool window_has_room(const struct window *w, size_t bytes);
 
-/* The number of the next frame. */
-uint64_t window_number(struct window *w);
+/* The number of the next frame, which has that place in the order of the whole stream. */
+uint64_t window_number(struct window *w, uint64_t place);
+
+/* The place of the first frame that is not acknowledged; UINT64_MAX where all are. */
+uint64_t window_oldest(const struct window *w);
 
 /* Memory is filled that will come as a message. */
 void window_reserve(struct window *w, size_t bytes);

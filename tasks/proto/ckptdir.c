@@ -22,6 +22,8 @@ void ckpt_fini(struct ckpt *ckpt)
 {
     free(ckpt->path);
     ckpt->path = NULL;
+    json_decref(ckpt->sent);
+    ckpt->sent = NULL;
 }
 
 void ckptdir_free(struct ckpt_list *list)
@@ -29,6 +31,7 @@ void ckptdir_free(struct ckpt_list *list)
     for (size_t i = 0; i < list->n; i++)
         ckpt_fini(&list->items[i]);
     free(list->items);
+    held_free(&list->streams);
     *list = (struct ckpt_list){0};
 }
 
@@ -81,6 +84,7 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
 {
     const char *path = json_string_value(json_object_get(json, "path"));
     const char *digest = json_string_value(json_object_get(json, "digest"));
+    json_t *sent = json_object_get(json, "sent");
 
     *ckpt = (struct ckpt){
         .number = integer(json, "number", -1),
@@ -98,6 +102,7 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
         return false;
     memcpy(ckpt->digest, digest, CKPT_DIGEST_SIZE);
     ckpt->path = xstrdup(path);
+    ckpt->sent = json_is_object(sent) ? json_incref(sent) : NULL;
     return true;
 }
 
@@ -132,8 +137,9 @@ static int64_t number_of(const char *name)
     return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
 }
 
-/* The highest number that a record has by its name, 0 where there is none. Into the list, where one is given, go the records. */
-static int look_through(const char *dir, struct ckpt_list *list, int64_t *highest, struct error *err)
+/* The highest number that a record has by its name, 0 where there is none. Into the list go the streams and, where they are
+ * wanted, the records. */
+static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);
     DIR *records = opendir(path);
@@ -151,7 +157,9 @@ static int look_through(const char *dir, struct ckpt_list *list, int64_t *highes
 
         if (number > *highest)
             *highest = number;
-        if (list != NULL && number >= 0)
+        if (number < 0)
+            held_read(path, entry->d_name, &list->streams);
+        else if (records_too)
             read_record(dir, number, list);
     }
     if (errno != 0)
@@ -167,7 +175,7 @@ int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err)
     int rc;
 
     *list = (struct ckpt_list){0};
-    rc = look_through(dir, list, &highest, err);
+    rc = look_through(dir, list, true, &highest, err);
     if (rc < 0)
         ckptdir_free(list);
     else if (list->n > 1)
@@ -235,27 +243,59 @@ int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
     return rc;
 }
 
-int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
+/* As it is stored. */
+static json_t *record_json(const struct ckpt *ckpt)
 {
-    int64_t highest;
+    json_t *json = ckpt_json(ckpt);
+
+    json_object_set_new(json, "mtime_ns", json_integer(ckpt->mtime_ns));
+    json_object_set_new(json, "inode", json_integer(ckpt->inode));
+    if (ckpt->sent != NULL)
+        json_object_set(json, "sent", ckpt->sent);
+    return json;
+}
+
+/* Under the next number that is free: another process may record one at the same time. */
+static int store_record(const char *dir, struct ckpt *ckpt, struct error *err)
+{
     char *path;
     int rc;
 
-    if (ckptdir_make(dir, err) < 0 || look_through(dir, NULL, &highest, err) < 0)
-        return -1;
-    ckpt->number = highest + 1;
-    ckpt->time = (double)time_now_ms() / 1000;
-    do { /* another process may record one at the same time */
-        json_t *json = ckpt_json(ckpt);
+    do {
+        json_t *json = record_json(ckpt);
 
-        json_object_set_new(json, "mtime_ns", json_integer(ckpt->mtime_ns));
-        json_object_set_new(json, "inode", json_integer(ckpt->inode));
         path = record_path(dir, ckpt->number);
         rc = json != NULL ? file_create_json(path, json, 0600, err)
                           : error_set(err, "checkpoint", "the name of a checkpoint is not UTF-8");
         json_decref(json);
         free(path);
     } while (rc < 0 && errno == EEXIST && strcmp(err->code, "file_exists") == 0 && ckpt->number++ < INT64_MAX);
+    return rc;
+}
+
+/* The file is whole by now: what it covers was sent before. */
+int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
+{
+    struct ckpt_list list = {0};
+    int64_t highest;
+    bool told;
+    int rc;
+
+    if (ckptdir_make(dir, err) < 0)
+        return -1;
+    rc = look_through(dir, &list, false, &highest, err);
+    if (rc == 0) {
+        told = held_sent(&list.streams, ckpt->ensemble, ckpt->attempt, &ckpt->sent);
+        ckpt->number = highest + 1;
+        ckpt->time = (double)time_now_ms() / 1000;
+        rc = told ? store_record(dir, ckpt, err)
+                  : error_set(err, "checkpoint",
+                              "%s: a stream of this attempt is not closed, and was opened on another host, so that nobody can "
+                              "tell what it had sent before", ckpt->path);
+        json_decref(ckpt->sent);
+        ckpt->sent = NULL;
+    }
+    ckptdir_free(&list);
     return rc;
 }
 
@@ -301,10 +341,21 @@ static bool superseded(const struct ckpt_list *list, size_t i)
     return false;
 }
 
+static bool is_held(const struct ckpt_list *list, const struct ckpt *ckpt, const struct ckpt_chain *chain)
+{
+    return held_covers(&list->streams, ckpt->ensemble, ckpt->attempt, ckpt->sent, chain->generation);
+}
+
+/* May another attempt go on from it, as far as the books say? */
+static bool may_be_offered(const struct ckpt_list *list, size_t i, const struct ckpt_chain *chain)
+{
+    return in_chain(&list->items[i], chain) && !superseded(list, i) && is_held(list, &list->items[i], chain);
+}
+
 const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain)
 {
     for (size_t i = list->n; i-- > 0;)
-        if (in_chain(&list->items[i], chain) && !superseded(list, i) && ckpt_fits(dir, &list->items[i], true))
+        if (may_be_offered(list, i, chain) && ckpt_fits(dir, &list->items[i], true))
             return &list->items[i];
     return NULL;
 }
@@ -335,8 +386,23 @@ static bool is_there(const char *dir, const struct ckpt *ckpt)
     return there;
 }
 
-void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep)
+/* The account of an attempt's streams is of no use once neither that attempt nor an earlier one has a record. */
+static void forget_streams(const char *dir, const struct ckpt_list *list, int64_t first_ensemble, int64_t first_attempt)
 {
+    char *records = ckptdir_records(dir);
+
+    for (size_t i = 0; i < list->streams.n; i++) {
+        const struct held_stream *s = &list->streams.items[i];
+
+        if (s->ensemble < first_ensemble || (s->ensemble == first_ensemble && s->attempt < first_attempt))
+            held_remove(records, s);
+    }
+    free(records);
+}
+
+void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep, const struct ckpt_chain *chain)
+{
+    const struct ckpt *oldest = NULL; /* that stays */
     int64_t kept = 0;
 
     for (size_t i = list->n; i-- > 0;) {
@@ -346,12 +412,17 @@ void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep)
         if (!gone && kept >= keep && untouched(dir, ckpt, &same_size)) {
             remove_below(dir, ckpt->path);
             gone = true;
-        } else if (!gone && kept < keep && ckpt_fits(dir, ckpt, false)) {
+        } else if (!gone && kept < keep && is_held(list, ckpt, chain) && ckpt_fits(dir, ckpt, false)) {
             kept++;
         }
         if (gone && i + 1 < list->n) /* the highest number stays, so that none is given twice */
             remove_record(dir, ckpt);
+        else if (oldest == NULL || ckpt->ensemble < oldest->ensemble ||
+                 (ckpt->ensemble == oldest->ensemble && ckpt->attempt < oldest->attempt))
+            oldest = ckpt;
     }
+    if (oldest != NULL)
+        forget_streams(dir, list, oldest->ensemble, oldest->attempt);
 }
 
 json_t *ckptdir_json(const char *dir, const struct ckpt_chain *chain, struct error *err)
@@ -363,7 +434,7 @@ json_t *ckptdir_json(const char *dir, const struct ckpt_chain *chain, struct err
         return NULL;
     json = json_array();
     for (size_t i = list.n; i-- > 0;)
-        if (in_chain(&list.items[i], chain) && !superseded(&list, i) && ckpt_fits(dir, &list.items[i], false))
+        if (may_be_offered(&list, i, chain) && ckpt_fits(dir, &list.items[i], false))
             json_array_append_new(json, ckpt_json(&list.items[i]));
     ckptdir_free(&list);
     return json;

@@ -2,10 +2,14 @@
  * directory itself (`.stretto/NUMBER.json`), so that runner, library and daemon read the same books, whoever died meanwhile.
  *
  * A record is written after its file and never changed. It has the file's size and digest: a file that no longer fits is not
- * taken, and the one before is. Numbers grow; the one with the highest is the newest. */
+ * taken, and the one before is. Numbers grow; the one with the highest is the newest.
+ *
+ * A record of an attempt that streams also tells how much had been sent when it was made. It counts once the ranks hold that
+ * (tasks/proto/held.h): an attempt that went on from it earlier would leave steps out. */
 #ifndef TASKS_PROTO_CKPTDIR_H
 #define TASKS_PROTO_CKPTDIR_H
 #include "common/error.h"
+#include "tasks/proto/held.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -25,17 +29,20 @@ struct ckpt {
     double time; /* Unix seconds, when it was recorded */
     int64_t ensemble, attempt; /* that made it */
     int64_t mtime_ns, inode;   /* of the file then: where they are the same, nobody need read it again */
+    json_t *sent; /* how much its attempt's streams had sent by then: held_sent(); NULL: it had none */
 };
 
 struct ckpt_list {
     struct ckpt *items; /* the oldest first */
     size_t n;
+    struct held_list streams; /* of all attempts */
 };
 
 /* Those that count for a member: all, or where it was told to start afresh only what attempts of that ensemble from `since` on
- * have made, and those of later ensembles, which follow it up (their numbers are higher). since 0: all. */
+ * have made, and those of later ensembles, which follow it up (their numbers are higher). since 0: all. Of those that were made
+ * while samples were sent, only those whose samples are held by the ranks of that generation; 0: of any. */
 struct ckpt_chain {
-    int64_t ensemble, since;
+    int64_t ensemble, since, generation;
 };
 bool ckpt_counts(const struct ckpt_chain *chain, int64_t ensemble, int64_t attempt);
 
@@ -53,7 +60,8 @@ int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
  * meanwhile, or is no regular file. */
 int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err);
 
-/* Record it; its number and time are filled in. The directory `.stretto` is made. */
+/* Record it; its number, time and `sent` are filled in. The directory `.stretto` is made. Fails where a stream of its attempt is
+ * open on another host: how much that has sent cannot be told from here. */
 int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err);
 
 int64_t ckpt_mtime_ns(const struct stat *st);
@@ -61,19 +69,20 @@ int64_t ckpt_mtime_ns(const struct stat *st);
 /* Is its file as it was recorded? By size, and by content unless nobody has touched it; `read` true: by content anyway. */
 bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read);
 
-/* The newest of the chain whose content fits, NULL where there is none; borrowed from the list. */
+/* The newest of the chain whose content fits and whose samples are held, NULL where there is none; borrowed from the list. */
 const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain);
 
-/* Remove files and records but for the `keep` newest that fit. Only files that are still as they were recorded; the record of
- * one that no longer is stays, so that it is never taken for a new one. The list is not changed. */
-void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep);
+/* Remove files and records but for the `keep` newest that fit and whose samples are held, and those that are newer than these.
+ * Only files that are still as they were recorded; the record of one that no longer is stays, so that it is never taken for a new
+ * one. The list is not changed. */
+void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep, const struct ckpt_chain *chain);
 
 /* As records and replies have it: number, path, step (or null), reported, size, digest, time, ensemble, attempt. A new reference. */
 json_t *ckpt_json(const struct ckpt *ckpt);
 /* From such an object; false where it is none. Its path is copied. */
 bool ckpt_parse(const json_t *json, struct ckpt *ckpt);
 
-/* Those of the chain that fit, the newest first, as an array. */
+/* Those of the chain that fit and whose samples are held, the newest first, as an array. */
 json_t *ckptdir_json(const char *dir, const struct ckpt_chain *chain, struct error *err);
 
 #endif

@@ -29,7 +29,8 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
     c->dir = json_string_value(json_object_get(task->env, "STRETTO_CHECKPOINT_DIR"));
     if (!job->checkpoint.any || c->dir == NULL || c->dir[0] != '/')
         return 0;
-    c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble, .since = task->since};
+    c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble, .since = task->since,
+                                   .generation = env_number(task, "STRETTO_STREAM_GENERATION")};
     c->ensemble = job->ensemble;
     c->attempt = env_number(task, "STRETTO_ATTEMPT");
     if (ckptdir_make(c->dir, err) < 0)
@@ -239,7 +240,7 @@ void look_run(struct look *look)
     struct error err;
 
     if (find(look, &err) == 0 && ckptdir_read(c->dir, &list, &err) == 0) {
-        ckptdir_retain(c->dir, &list, c->desc->keep);
+        ckptdir_retain(c->dir, &list, c->desc->keep, &c->chain);
         ckptdir_free(&list);
         look->whole = ckptdir_json(c->dir, &c->chain, &err);
     }

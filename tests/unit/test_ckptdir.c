@@ -72,7 +72,7 @@ static void retain(int64_t keep)
     struct ckpt_list list;
 
     assert_int_equal(ckptdir_read(dir, &list, &err), 0);
-    ckptdir_retain(dir, &list, keep);
+    ckptdir_retain(dir, &list, keep, &all);
     ckptdir_free(&list);
 }
 
@@ -202,6 +202,133 @@ static void a_fresh_start_does_not_count_what_was_before(void **state)
     assert_string_equal(newest(&all), "a-2");
 }
 
+static struct held_file *open_stream(int64_t attempt, uint64_t session, int64_t generation)
+{
+    struct held_file *stream;
+
+    assert_int_equal(ckptdir_make(dir, &err), 0);
+    stream = held_create(in_dir(".stretto"), 7, attempt, session, generation, &err);
+    assert_non_null(stream);
+    return stream;
+}
+
+static void what_was_sent_before_is_held(void **state)
+{
+    struct held_file *stream = open_stream(1, 0xf00f, 1);
+
+    held_note(stream, 10, 8);
+    write_file("a-1", "one");
+    record("a-1", 1);
+    assert_string_equal(newest(&all), "");
+    assert_int_equal(whole(), 0);
+    held_note(stream, 10, 9);
+    assert_string_equal(newest(&all), "");
+    held_note(stream, 10, 10);
+    assert_string_equal(newest(&all), "a-1");
+    assert_int_equal(whole(), 1);
+    held_note(stream, 11, 10); /* a step that it may cover is on its way */
+    assert_string_equal(newest(&all), "");
+    held_note(stream, 12, 11);
+    assert_string_equal(newest(&all), "a-1");
+    held_destroy(stream);
+    assert_string_equal(newest(&all), "a-1");
+}
+
+static void the_one_before_is_kept_until_the_next_is_held(void **state)
+{
+    struct held_file *stream = open_stream(1, 1, 1);
+
+    write_file("a-1", "one");
+    record("a-1", 1);
+    held_note(stream, 5, 5);
+    write_file("a-2", "two");
+    record("a-2", 1);
+    held_note(stream, 9, 7);
+    write_file("a-3", "three");
+    record("a-3", 1);
+    write_file("a-4", "four");
+    record("a-4", 1);
+    assert_string_equal(newest(&all), "a-2");
+    retain(1);
+    assert_false(there("a-1"));
+    assert_true(there("a-2") && there("a-3") && there("a-4"));
+    held_note(stream, 9, 9);
+    assert_string_equal(newest(&all), "a-4");
+    retain(1);
+    assert_false(there("a-2"));
+    assert_string_equal(newest(&all), "a-4");
+    held_destroy(stream);
+}
+
+static void every_stream_of_an_attempt_counts_and_no_other(void **state)
+{
+    struct held_file *one = open_stream(1, 1, 1), *two = open_stream(1, 2, 1), *later = open_stream(2, 3, 1);
+
+    held_note(one, 4, 4);
+    held_note(two, 3, 2);
+    held_note(later, 9, 0);
+    write_file("a-1", "one");
+    record("a-1", 1);
+    assert_string_equal(newest(&all), "");
+    held_note(two, 3, 3);
+    assert_string_equal(newest(&all), "a-1");
+    assert_int_equal(unlink(in_dir(".stretto/stream-7-1-0000000000000002")), 0); /* a crash of the host */
+    assert_string_equal(newest(&all), "");
+    held_destroy(one);
+    held_destroy(two);
+    held_destroy(later);
+}
+
+static void what_other_ranks_held_does_not_count(void **state)
+{
+    struct ckpt_chain first = {.ensemble = 7, .generation = 1}, second = {.ensemble = 7, .generation = 2};
+    struct held_file *stream = open_stream(1, 1, 1);
+
+    held_note(stream, 3, 3);
+    write_file("a-1", "one");
+    record("a-1", 1);
+    assert_string_equal(newest(&first), "a-1");
+    assert_string_equal(newest(&second), "");
+    held_destroy(stream);
+}
+
+static void accounts_go_with_the_records(void **state)
+{
+    struct held_file *one = open_stream(1, 1, 1), *two = open_stream(2, 2, 1);
+
+    write_file("a-1", "one");
+    record("a-1", 1);
+    write_file("a-2", "two");
+    record("a-2", 2);
+    held_destroy(one);
+    held_destroy(two);
+    retain(2);
+    assert_true(there(".stretto/stream-7-1-0000000000000001"));
+    retain(1);
+    assert_false(there(".stretto/stream-7-1-0000000000000001"));
+    assert_string_equal(newest(&all), "a-2");
+}
+
+/* How much was sent cannot be told on this host while the stream is open there. */
+static void a_stream_of_another_host_is_believed_when_it_is_closed(void **state)
+{
+    struct held_file *stream = open_stream(1, 1, 1);
+    struct ckpt ckpt = {.path = (char *)"a-1", .ensemble = 7, .attempt = 1};
+    FILE *file = fopen(in_dir(".stretto/stream-7-1-0000000000000001"), "r+");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 40, SEEK_SET), 0);
+    assert_int_equal(fwrite("elsewhere", 10, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    held_note(stream, 3, 3);
+    write_file("a-1", "one");
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), 0);
+    assert_int_equal(ckptdir_add(dir, &ckpt, &err), -1);
+    held_destroy(stream);
+    record("a-1", 1);
+    assert_string_equal(newest(&all), "a-1");
+}
+
 static void broken_records_are_passed_over(void **state)
 {
     write_file("a-1", "one");
@@ -278,6 +405,12 @@ int main(void)
         TEST(no_number_is_given_twice),
         TEST(a_name_may_be_used_again),
         TEST(a_fresh_start_does_not_count_what_was_before),
+        TEST(what_was_sent_before_is_held),
+        TEST(the_one_before_is_kept_until_the_next_is_held),
+        TEST(every_stream_of_an_attempt_counts_and_no_other),
+        TEST(what_other_ranks_held_does_not_count),
+        TEST(accounts_go_with_the_records),
+        TEST(a_stream_of_another_host_is_believed_when_it_is_closed),
         TEST(broken_records_are_passed_over),
         TEST(files_are_found_by_name),
         TEST(writers_do_not_disturb_each_other),

@@ -238,7 +238,8 @@ class Member:
     def checkpointed(self, path, step):
         """Tell that the file is a whole checkpoint, closed and in checkpoint_dir, that will not be written to again.
 
-        From then on another attempt may go on from it, whose `resume` is its path. Older ones may be removed then.
+        From then on another attempt may go on from it, whose `resume` is its path. Older ones may be removed then. Send the steps
+        that it covers before: this waits until the training holds everything that was sent.
         """
         with self._lock:
             self._patiently(self._calls.checkpointed, self._open_handle(), os.fsencode(path), operator.index(step))

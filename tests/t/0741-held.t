@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# A member that streams into a full buffer is killed behind its checkpoint: what was sent before the checkpoint and had not come
+# to the training is sent again by the next attempt, and so every step is used.
+TEST_LIMIT=120
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
+echo detect_leaks=1 >"$T/asan.held-member"
+jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+
+# A training that draws DRAWN samples, and then nothing until it is told to.
+cat >"$T/rank.py" <<'EOF2'
+import os, sys, time, stretto.train
+drawn, go = int(sys.argv[1]), sys.argv[2] + os.environ["STRETTO_ENSEMBLE"]
+with stretto.train.open() as rx:
+    batches = rx.batches()
+    while drawn > 0:
+        drawn -= len(next(batches).step)
+    while not os.path.exists(go):
+        time.sleep(0.02)
+    for batch in batches:
+        pass
+    rx.done()
+EOF2
+
+# The same as held-member, by the Python package: what is reported waits in several calls, so that signals are looked at.
+cat >"$T/member.py" <<'EOF2'
+import os, signal, sys, numpy, stretto
+steps, at, size = map(int, sys.argv[2:])
+with stretto.open() as member:
+    step = 0
+    if member.resume:
+        with open(member.resume, encoding="ascii") as file:
+            step = int(file.read())
+    for step in range(step, steps):
+        if member.attempt == 1 and step == at:
+            path = os.path.join(member.checkpoint_dir, "count")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(str(step))
+            open("left", "x").close()
+            signal.alarm(1)
+            member.checkpointed(path, step - 1)
+            signal.pause()
+        member.send(step, data=numpy.zeros(size, dtype=numpy.uint8))
+        open("sent", "w").close()
+EOF2
+
+ids=() names=() steps=() member="[\"$builddir/tests/t/held-member\"]"
+begin() { # NAME HOW STEPS AT BYTES DRAWN
+	jq -n --arg t "$T" --arg how "$2" --arg steps "$3" --arg at "$4" --argjson bytes "$5" --arg drawn "$6" \
+		--argjson member "$member" '{name: $how,
+		members: {command: ($member + [$how, $steps, $at, ($bytes | tostring)]), parameters: {grid: {i: [1]}}, retries: 3,
+			checkpoint: {glob: "*.ckpt"}},
+		training: {command: ["python3", ($t + "/rank.py"), $drawn, ($t + "/go")], fields: {data: {dtype: "uint8", shape: [$bytes]}},
+			buffer: {policy: "fifo", capacity: 10, threshold: 0, batch: 5}}}' >"$T/spec.json"
+	ids+=("$(submit "$T/spec.json")") names+=("$1") steps+=("$3")
+}
+begin "a checkpoint that is reported" reported 200 150 20000 0
+begin "one that is found by its name" found 200 150 20000 0
+begin "with large fields" reported 30 14 4000000 0
+member="[\"{python}\", \"-B\", \"$T/member.py\"]"
+begin "one that a Python program reports" reported 200 150 20000 0
+for i in "${!ids[@]}"; do
+	dir=$STATE/run/e${ids[i]}/members/0/0
+	wait_for 30 "[ -e $dir/a2/sent ]" || bail "${names[i]}: nobody was killed"
+	ok "${names[i]}: it was there when the member was killed" test -e "$dir/a1/left"
+	: >"$T/go${ids[i]}"
+done
+for i in "${!ids[@]}"; do
+	wait_ensemble "${ids[i]}" 60
+	is "$(jq -c '[.state, .members.succeeded, .training.unique, .training.drawn]' "$T/ensemble.json")" \
+		"[\"complete\",1,${steps[i]},${steps[i]}]" "${names[i]}: every step is used"
+done
+done_testing
