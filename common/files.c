@@ -227,9 +227,9 @@ int dir_make(const char *path, struct error *err)
     return 0;
 }
 
-void file_last_line(const char *path, char *out, size_t size)
+void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size)
 {
-    char tail[4096];
+    char tail[4096 + 1];
     ssize_t n = 0;
     off_t end;
     size_t stop, start;
@@ -240,18 +240,20 @@ void file_last_line(const char *path, char *out, size_t size)
         return;
     end = lseek(fd, 0, SEEK_END);
     if (end > 0)
-        n = pread(fd, tail, sizeof tail, end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0);
+        n = pread(fd, tail, sizeof tail - 1, end > (off_t)sizeof tail - 1 ? end - (off_t)sizeof tail + 1 : 0);
     close(fd);
     if (n <= 0)
         return;
-    for (stop = (size_t)n; stop > 0 && (unsigned char)tail[stop - 1] <= ' '; stop--)
-        ;
-    for (start = stop; start > 0 && tail[start - 1] != '\n'; start--)
-        ;
-    if (stop - start > size - 1)
-        stop = start + size - 1;
-    memcpy(out, tail + start, stop - start);
-    out[stop - start] = '\0';
+    for (stop = (size_t)n;; stop = start) {
+        for (; stop > 0 && (unsigned char)tail[stop - 1] <= ' '; stop--)
+            ;
+        for (start = stop; start > 0 && tail[start - 1] != '\n'; start--)
+            ;
+        tail[stop] = '\0';
+        if (stop == 0 || skip == NULL || !skip(tail + start))
+            break;
+    }
+    snprintf(out, size, "%s", tail + start);
     for (char *p = out; *p; p++)
         if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
             *p = '?'; /* it goes into JSON and terminals: no control bytes, no broken UTF-8 */

@@ -4,6 +4,7 @@
 #include "common/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define FILE_JSON_MAX ((size_t)64 << 20) /* bytes of a JSON file that is read */
@@ -31,6 +32,7 @@ void file_flush_nothing(void);
 /* mkdir -p with mode 0700 for what is made. */
 int dir_make(const char *path, struct error *err);
 
-/* The file's last non-blank line, printable, at most size-1 bytes, into out; "" where there is none. */
-void file_last_line(const char *path, char *out, size_t size);
+/* The file's last non-blank line, printable, at most size-1 bytes, into out; "" where there is none. Lines for which `skip` (may be
+ * NULL) is true do not count. */
+void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size);
 #endif

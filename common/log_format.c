@@ -137,6 +137,15 @@ static void put_frame(struct out *o, const struct log_record *record, enum log_f
     }
 }
 
+bool log_is_notice(const char *line)
+{
+    int at = 0;
+
+    if (sscanf(line, "%*4d-%*2d-%*2dT%*2d:%*2d:%*fZ %*[^[ ][%*d] %n", &at) < 0 || at == 0)
+        return false;
+    return strncmp(line + at, "info: ", 6) == 0 || strncmp(line + at, "debug: ", 7) == 0;
+}
+
 size_t log_format(char out[LOG_LINE_MAX], const struct log_record *record, enum log_format format, enum log_frame frame)
 {
     struct out o = {out, 0};

@@ -29,4 +29,7 @@ enum log_frame {
  * would not be one line or not UTF-8 is replaced. */
 size_t log_format(char out[LOG_LINE_MAX], const struct log_record *record, enum log_format format,
                   enum log_frame frame);
+
+/* Whether it is a line of LOG_TEXT and LOG_PLAIN, of any program, that tells of no trouble (info or debug). */
+bool log_is_notice(const char *line);
 #endif

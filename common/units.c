@@ -104,3 +104,13 @@ int size_parse(const char *text, int64_t *bytes)
             return __builtin_mul_overflow(n, units[i].scale, bytes) ? -1 : 0;
     return -1;
 }
+
+int umask_parse(const char *text, unsigned *mask)
+{
+    size_t len = strlen(text);
+
+    if (len < 3 || len > 4 || strspn(text, "01234567") < len)
+        return -1;
+    *mask = (unsigned)strtoul(text, NULL, 8);
+    return (*mask & ~077u) == 0 ? 0 : -1;
+}

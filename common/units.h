@@ -10,4 +10,7 @@ int duration_parse(const char *text, int64_t *ms);
 
 /* Bytes into *bytes. KiB MiB GiB TiB are powers of 1024, kB MB GB TB of 1000, B or nothing is bytes. 0 or -1. */
 int size_parse(const char *text, int64_t *bytes);
+
+/* A file mode creation mask, three octal digits or four of which the first is 0, that takes nothing from the owner. 0 or -1. */
+int umask_parse(const char *text, unsigned *mask);
 #endif

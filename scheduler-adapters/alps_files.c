@@ -107,7 +107,7 @@ static void read_last_words(const char *dir, struct alps_files *files)
 {
     char *path = xasprintf("%s/runner.log", dir);
 
-    file_last_line(path, files->said, sizeof files->said);
+    file_last_line(path, NULL, files->said, sizeof files->said);
     free(path);
     if (strstr(files->said, "] info: ") != NULL || strstr(files->said, "] warning: ") != NULL)
         files->said[0] = '\0';

@@ -71,7 +71,7 @@ static void add_last_words(const struct asked *asked, struct adapter_status *sta
     char *path = xasprintf("%s/runner.log", asked->dir), line[160];
     size_t n = strlen(status->reason);
 
-    file_last_line(path, line, sizeof line);
+    file_last_line(path, NULL, line, sizeof line);
     free(path);
     if (line[0] != '\0' && strstr(line, "] info: ") == NULL && strstr(line, "] warning: ") == NULL)
         snprintf(status->reason + n, sizeof status->reason - n, ": %s", line);

@@ -69,7 +69,7 @@ void local_look(const char *dir, const char *name, const atomic_bool *stop, stru
         job_tmpdir_remove(out->claim.tmpdir); /* its runner may have been killed when all but this was done */
     if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_NOTHING) {
         log_path = xasprintf("%s/runner.log", dir);
-        file_last_line(log_path, out->log_line, sizeof out->log_line);
+        file_last_line(log_path, NULL, out->log_line, sizeof out->log_line);
         free(log_path);
     }
 }

@@ -41,6 +41,7 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh t
 e2e_tests = \
 	tests/t/0608-planted.t \
 	tests/t/0609-full-output.t \
+	tests/t/0611-reasons.t \
 	tests/t/0675-pilots.t \
 	tests/t/0678-refill.t \
 	tests/t/0700-main-job.t \

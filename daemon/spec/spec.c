@@ -50,7 +50,7 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint",
-                                       "success", "retries", NULL};
+                                       "success", "retries", "umask",      NULL};
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||

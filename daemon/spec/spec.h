@@ -13,6 +13,7 @@ struct spec_task {
     struct adapter_resources resources;
     int64_t grace_ms;
     bool tmpdir; /* its jobs have a temporary directory */
+    const char *umask; /* that it is started with; NULL: 0077 */
 };
 
 /* Of members that leave checkpoints. */

@@ -2,6 +2,7 @@
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
+#include "common/units.h"
 #include "daemon/spec/template.h"
 
 #include <stdio.h>
@@ -84,6 +85,7 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
 {
     char place[256], item_place[256];
     const json_t *item;
+    unsigned mask;
     size_t i;
 
     if (jsonx_strings(obj, at, "command", JSONX_REQUIRED, 1, &task->command, err) < 0 ||
@@ -97,8 +99,14 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
         if (template_check(json_string_value(item), spec_known_placeholder, (void *)params, item_place, err) < 0)
             return -1;
     }
-    if (task->env == NULL)
-        return 0;
     jsonx_pointer(place, sizeof place, at, "env");
-    return check_env(task->env, place, params, err);
+    if (task->env != NULL && check_env(task->env, place, params, err) < 0)
+        return -1;
+    if (jsonx_string(obj, at, "umask", JSONX_OPTIONAL, &task->umask, err) < 0)
+        return -1;
+    if (task->umask != NULL && umask_parse(task->umask, &mask) < 0)
+        return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "umask"),
+                        "\"%.40s\" is no umask; write \"0027\", \"0022\" or the like: octal digits, which take nothing from the owner",
+                        task->umask);
+    return 0;
 }

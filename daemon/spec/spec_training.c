@@ -161,7 +161,7 @@ static int check_balance(const struct spec *spec, const json_t *buffer, struct e
 
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
-    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries",
+    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries", "umask",
                                        NULL};
 
     spec->ranks = 1;

@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/jsonx.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 #include "tasks/proto/control.h"
 
@@ -194,6 +195,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
     const char *kind = NULL;
     const json_t *tasks = NULL;
     int64_t version = 0;
+    unsigned mask;
 
     desc->root = json_incref(root);
     if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) < 0 ||
@@ -205,8 +207,13 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         read_seconds(root, "", "walltime", &desc->walltime_ms, err) < 0 ||
         read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 || parse_checkpoint(root, &desc->checkpoint, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
+        jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)
         goto fail;
+    if (desc->umask != NULL && umask_parse(desc->umask, &mask) < 0) {
+        error_at(err, BAD, "/umask", "\"umask\" must be a mask such as \"0027\"");
+        goto fail;
+    }
     if (!job_name_valid(desc->job)) {
         error_at(err, BAD, "/job", "a job's name is 1 to %d of [A-Za-z0-9._-]", JOB_NAME_MAX);
         goto fail;

@@ -46,6 +46,7 @@ struct jobdesc {
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
     bool tmpdir; /* its tasks have a temporary directory */
+    const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */
     struct jobdesc_checkpoint checkpoint;
     size_t ntasks;
     struct jobdesc_task *tasks;

@@ -48,6 +48,7 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
         string(t, ",\"glob\":", desc->checkpoint.glob);
         text_add(&t->text, ",\"keep\":%" PRId64 "}", desc->checkpoint.keep);
     }
+    string(t, ",\"umask\":", desc->umask);
     raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");
 }
 

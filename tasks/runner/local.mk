@@ -9,6 +9,7 @@ stretto_run_SOURCES = \
 	tasks/runner/looker.c tasks/runner/looker.h \
 	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/main.c \
+	tasks/runner/oom.c tasks/runner/oom.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
 	tasks/runner/pilot_launch.c \
 	tasks/runner/program.c tasks/runner/program.h \
@@ -34,6 +35,10 @@ unit_tests += tests/unit/test_cpus
 tests_unit_test_cpus_SOURCES = tests/unit/test_cpus.c tasks/runner/cpus.c tasks/runner/cpus.h
 tests_unit_test_cpus_CFLAGS = $(unit_cflags)
 tests_unit_test_cpus_LDADD = libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_oom
+tests_unit_test_oom_SOURCES = tests/unit/test_oom.c tasks/runner/oom.c tasks/runner/oom.h
+tests_unit_test_oom_CFLAGS = $(unit_cflags)
+tests_unit_test_oom_LDADD = $(unit_libs)
 unit_tests += tests/unit/test_records
 tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records.c tasks/runner/records.h
 tests_unit_test_records_CFLAGS = $(unit_cflags)

@@ -8,6 +8,7 @@
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
 #include "tasks/runner/deadline.h"
+#include "tasks/runner/oom.h"
 #include "tasks/runner/pilot.h"
 #include "tasks/runner/rank.h"
 #include "tasks/runner/run.h"
@@ -109,6 +110,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     struct job job = {.desc = desc, .watched = options->local, .daemon = options->daemon, .letter = options->letter,
                       .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank, .launch = options->launch};
     struct error err;
+    struct oom oom;
     int rc;
 
     if (tmpdir != NULL && job_tmpdir_make(tmpdir, &err) < 0) {
@@ -116,6 +118,8 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
         control_sender_destroy(control);
         return EX_IOERR;
     }
+    oom_init(&oom, "");
+    job.oom = &oom;
     gethostname(job.host, sizeof job.host - 1);
     deadline_set(&job, started_ms, options->until_ms);
     if (!options->local && desc->ntasks > 1)
@@ -129,6 +133,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     if (tmpdir != NULL)
         job_tmpdir_remove(tmpdir);
     control_sender_destroy(control);
+    oom_fini(&oom);
     cpus_fini(&job.cpus);
     return rc == 0 ? 0 : EX_IOERR;
 }

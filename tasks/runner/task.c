@@ -1,8 +1,10 @@
 #include "tasks/runner/task.h"
 
 #include "common/files.h"
+#include "common/log_format.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/runner/oom.h"
 #include "tasks/runner/tree.h"
 
 #include <signal.h>
@@ -52,13 +54,13 @@ static bool success_file_there(const struct task *t)
     return there;
 }
 
-/* The program's own last words go after ours. */
+/* The program's own last words go after ours; what our library merely notes there is no reason. */
 static void add_last_line(struct task *t)
 {
     char line[300], *path = xasprintf("%s/stderr", t->desc->dir);
     size_t len = strlen(t->rec.reason);
 
-    file_last_line(path, line, sizeof line);
+    file_last_line(path, log_is_notice, line, sizeof line);
     free(path);
     if (line[0] != '\0')
         snprintf(t->rec.reason + len, sizeof t->rec.reason - len, ": %s", line);
@@ -79,12 +81,33 @@ static void explain_stop(struct task *t)
         snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status %d", when, rec->exit_code);
 }
 
+/* It was killed, or is a launcher or a shell that tells so of its child, while the kernel ended something for want of memory. */
+static bool is_out_of_memory(const struct task *t)
+{
+    bool killed = t->rec.signal == SIGKILL || t->rec.exit_code == SIGKILL || t->rec.exit_code == 128 + SIGKILL;
+
+    return killed && t->why == STOP_NONE && t->job->oom != NULL && oom_struck(t->job->oom);
+}
+
+static void explain_want_of_memory(struct exitrec *rec)
+{
+    long long mib = rec->max_rss >> 20;
+
+    if (rec->signal != 0)
+        snprintf(rec->reason, sizeof rec->reason, "out of memory: killed by the kernel, with %lld MiB in use", mib);
+    else
+        snprintf(rec->reason, sizeof rec->reason, "out of memory: exit status %d, after the kernel killed a process; the largest had %lld MiB in use",
+                 rec->exit_code, mib);
+}
+
 static void explain(struct task *t, enum stop why)
 {
     struct exitrec *rec = &t->rec;
     size_t size = sizeof rec->reason;
 
-    if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
+    if (is_out_of_memory(t))
+        explain_want_of_memory(rec);
+    else if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
     else if (rec->outcome == EXITREC_TIMEOUT && t->job->late)
         snprintf(rec->reason, size, "ended with what was left of its allocation's time");

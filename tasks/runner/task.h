@@ -24,6 +24,7 @@ struct job {
     bool shared; /* other runners have the rest of its tasks: that it has ended is not ours to tell */
     const char *const *launch; /* the command that starts tasks with a launcher, in place of it; NULL: as they say */
     const char *tmpdir; /* NULL: it asked for none */
+    struct oom *oom; /* tells of ends for want of memory; NULL: none */
     struct watch *watch; /* of directories with checkpoints; NULL: none */
     int64_t deadline; /* Unix seconds; 0: none */
     bool cut_short; /* that is before the walltime's end, since its scheduler would end it, */

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"
+#include "common/units.h"
 #include "common/xalloc.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,7 +111,7 @@ static int open_output(const char *dir, const char *name, struct error *err)
 /* In the new process, which shares the memory of the runner until it becomes the program: it may call nothing but
  * system calls, and change nothing. */
 static void become(const struct program *program, const char *dir, char **env, const int fds[3], const cpu_set_t *cpus,
-                   pid_t runner)
+                   unsigned mask, pid_t runner)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -126,6 +128,7 @@ static void become(const struct program *program, const char *dir, char **env, c
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (cpus != NULL)
         sched_setaffinity(0, sizeof *cpus, cpus); /* where that is refused, it runs on any */
+    umask(mask);
     if (chdir(dir) < 0)
         return;
     for (int i = 0; i < 3; i++)
@@ -154,10 +157,13 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
     const cpu_set_t *cpus = cpus_of(t, &set);
     volatile int failed = 0; /* written by the new process */
     pid_t runner = getpid(), pid;
+    unsigned mask = 077; /* what it writes is for the user alone, unless the spec says otherwise */
 
+    if (t->job->desc->umask != NULL)
+        umask_parse(t->job->desc->umask, &mask);
     pid = vfork(); /* comes back when the new process has become the program, or has ended */
     if (pid == 0) {
-        become(program, dir, env, fds, cpus, runner);
+        become(program, dir, env, fds, cpus, mask, runner);
         failed = errno;
         _exit(127);
     }

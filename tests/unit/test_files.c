@@ -63,9 +63,27 @@ static void last_line_is_printable(void **state)
     char line[16];
 
     assert_int_equal(file_write_whole(in_dir("log"), "one\ntw\001o\xff\n\n \n", 14, 0600, &err), 0);
-    file_last_line(in_dir("log"), line, sizeof line);
+    file_last_line(in_dir("log"), NULL, line, sizeof line);
     assert_string_equal(line, "tw?o?");
-    file_last_line(in_dir("nowhere"), line, sizeof line);
+    file_last_line(in_dir("nowhere"), NULL, line, sizeof line);
+    assert_string_equal(line, "");
+}
+
+static bool begins_with_x(const char *line)
+{
+    return line[0] == 'x';
+}
+
+static void last_line_leaves_out_what_is_skipped(void **state)
+{
+    struct error err;
+    char line[16];
+
+    assert_int_equal(file_write_whole(in_dir("log"), "one\nx\ntwo\nx 1\n\nx 2\n", 20, 0600, &err), 0);
+    file_last_line(in_dir("log"), begins_with_x, line, sizeof line);
+    assert_string_equal(line, "two");
+    assert_int_equal(file_write_whole(in_dir("log"), "x 1\nx 2", 7, 0600, &err), 0);
+    file_last_line(in_dir("log"), begins_with_x, line, sizeof line);
     assert_string_equal(line, "");
 }
 
@@ -122,6 +140,7 @@ int main(void)
         cmocka_unit_test(creating_twice_keeps_the_first),
         cmocka_unit_test(broken_and_missing_files_are_told_apart),
         cmocka_unit_test(last_line_is_printable),
+        cmocka_unit_test(last_line_leaves_out_what_is_skipped),
         cmocka_unit_test(directories_are_made_with_their_parents),
         cmocka_unit_test(marked_processes_are_found_in_other_sessions),
     };

@@ -108,6 +108,8 @@ static void broken_descriptors_are_refused_with_the_place(void **state)
     refuse(NULL, "walltime", "\"1h\"", "/walltime");
     refuse(NULL, "control_key", "\"0123\"", "/control_key");
     refuse(NULL, "grace", NULL, "/grace");
+    refuse(NULL, "umask", "23", "/umask");
+    refuse(NULL, "umask", "\"0777\"", "/umask");
     refuse(NULL, "tasks", "[]", "/tasks");
     refuse(NULL, "tasks", "[3]", "/tasks/0");
     refuse("id", NULL, "\"7/123\"", "/tasks/0/id");

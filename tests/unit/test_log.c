@@ -55,6 +55,26 @@ static size_t format(char *out, const char *message, const struct log_ids *ids, 
     return n;
 }
 
+static void notices_are_told_apart(void **state)
+{
+    static const struct {
+        enum log_level level;
+        bool notice;
+    } cases[] = {{LOG_LEVEL_ERROR, false}, {LOG_LEVEL_WARN, false}, {LOG_LEVEL_INFO, true}, {LOG_LEVEL_DEBUG, true}};
+    static const char *const others[] = {"", "info: done", "2026-01-31 12:00:00 solver[3] info: done", "2026-01-31T12:00:00.000Z info: done",
+                                         "2026-01-31T12:00:00.000Z solver[3]: info: done"};
+    char line[LOG_LINE_MAX + 1];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct log_record record = {cases[i].level, 1769860800123, "stretto", 42, NULL, "error: it waits"};
+
+        line[log_format(line, &record, LOG_TEXT, LOG_PLAIN)] = '\0';
+        assert_int_equal(log_is_notice(line), cases[i].notice);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(log_is_notice(others[i]));
+}
+
 static json_t *parsed(const char *message, const struct log_ids *ids)
 {
     char line[LOG_LINE_MAX + 1];
@@ -355,6 +375,7 @@ static void what_was_left_out_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(notices_are_told_apart),
         cmocka_unit_test(text_has_time_program_and_level),
         cmocka_unit_test(json_has_ids_as_fields),
         cmocka_unit_test(json_is_json_whatever_was_said),

@@ -42,12 +42,29 @@ static void sizes(void **state)
     assert_int_equal(size_parse("99999999TiB", &n), -1);
 }
 
+static void masks(void **state)
+{
+    static const char *const bad[] = {"", "7", "27", "00027", "0700", "100", "1027", "028", "0x1", "-27", " 027", "u=rwx"};
+    unsigned mask;
+
+    assert_int_equal(umask_parse("0027", &mask), 0);
+    assert_int_equal(mask, 027);
+    assert_int_equal(umask_parse("077", &mask), 0);
+    assert_int_equal(mask, 077);
+    assert_int_equal(umask_parse("000", &mask), 0);
+    assert_int_equal(mask, 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (umask_parse(bad[i], &mask) == 0)
+            fail_msg("accepted \"%s\"", bad[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_what_people_write),
         cmocka_unit_test(refuses_what_is_ambiguous_or_absurd),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(masks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,72 @@
+#include "tasks/runner/oom.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "oom_kill N" is a line of both memory.events (version 2 of control groups) and memory.oom_control (version 1). */
+static int64_t count(const char *file)
+{
+    FILE *f = fopen(file, "re");
+    long long n = -1;
+    char line[256];
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "oom_kill %lld", &n) == 1)
+            break;
+    if (f != NULL)
+        fclose(f);
+    return n;
+}
+
+/* The file of one line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", to be freed; NULL where memory is not counted there. */
+static char *file_of(const char *root, char *line)
+{
+    char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, *file;
+
+    if (path == NULL)
+        return NULL;
+    *path++ = '\0';
+    path[strcspn(path, "\n")] = '\0';
+    if (controllers[1] == '\0')
+        file = xasprintf("%s/sys/fs/cgroup%s/memory.events", root, path);
+    else if (strstr(controllers, "memory") != NULL)
+        file = xasprintf("%s/sys/fs/cgroup/memory%s/memory.oom_control", root, path);
+    else
+        return NULL;
+    if (count(file) >= 0)
+        return file;
+    free(file);
+    return NULL;
+}
+
+void oom_init(struct oom *oom, const char *root)
+{
+    char *groups = xasprintf("%s/proc/self/cgroup", root), line[4096];
+    FILE *f = fopen(groups, "re");
+
+    *oom = (struct oom){0};
+    while (f != NULL && oom->file == NULL && fgets(line, sizeof line, f) != NULL)
+        oom->file = file_of(root, line);
+    if (f != NULL)
+        fclose(f);
+    free(groups);
+    if (oom->file != NULL)
+        oom->seen = count(oom->file);
+}
+
+void oom_fini(struct oom *oom)
+{
+    free(oom->file);
+    oom->file = NULL;
+}
+
+bool oom_struck(struct oom *oom)
+{
+    if (oom->file == NULL || count(oom->file) <= oom->seen)
+        return false;
+    oom->seen++;
+    return true;
+}
