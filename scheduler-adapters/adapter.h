@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 10
+#define ADAPTER_ABI 11
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -53,6 +53,7 @@ enum adapter_answer {
     ADAPTER_OK,
     ADAPTER_REFUSED, /* for good: the scheduler's own words are in the error */
     ADAPTER_UNSURE,  /* could not find out: nothing is known, ask again */
+    ADAPTER_LATER,   /* of a submission: refused, with the reason, as things are now; nothing was accepted, submit it again later */
 };
 
 enum adapter_state {

@@ -197,7 +197,8 @@ struct batch_group {
 };
 void batch_gather_init(struct adapter *a);
 void batch_gather_stop(struct adapter *a); /* what waits is not submitted */
-/* Takes the group over. is_definite: it is sure that nothing of it was accepted. */
+/* Takes the group over. is_definite: it is sure that nothing of it was accepted; with ADAPTER_UNSURE the jobs are submitted again
+ * later. */
 void batch_group_answered(struct batch_group *group, enum adapter_answer answer, bool is_definite, const char *id,
                           const struct error *err);
 void batch_group_name(const struct batch_group *group, char *out, size_t size); /* the job's, or the array's */

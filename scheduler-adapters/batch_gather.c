@@ -277,11 +277,13 @@ void batch_group_answered(struct batch_group *group, enum adapter_answer what, b
     }
     if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX) /* it may be allowed more again */
         a->array_most *= 2;
+    if (what == ADAPTER_UNSURE && is_definite)
+        what = ADAPTER_LATER;
     answer_all(group, what, id, err);
     if (rest != NULL && what == ADAPTER_OK && !a->closing)
         divide(rest, &rest->why);
     else if (rest != NULL)
-        answer_all(rest, what == ADAPTER_OK ? ADAPTER_UNSURE : what, id, what == ADAPTER_OK ? &rest->why : err);
+        answer_all(rest, what == ADAPTER_OK ? ADAPTER_LATER : what, id, what == ADAPTER_OK ? &rest->why : err);
 }
 
 void batch_gather_init(struct adapter *a)

@@ -344,6 +344,29 @@ void commands_run(struct commands *all, const struct command *what, command_cb *
     look_what_is_next(all);
 }
 
+/* "a; b" of the lines that have something. */
+static void join_lines(const char *text, char *out, size_t size)
+{
+    const char *separator = "";
+    size_t n = 0;
+
+    out[0] = '\0';
+    while (*text != '\0' && n + 1 < size) {
+        const char *line = text + strspn(text, " \t\r\n");
+        size_t length = strcspn(line, "\n");
+
+        text = line + length + (line[length] == '\n');
+        while (length > 0 && (unsigned char)line[length - 1] <= ' ')
+            length--;
+        if (length == 0)
+            continue;
+        n += (size_t)snprintf(out + n, size - n, "%s%.*s", separator, (int)length, line);
+        separator = "; ";
+    }
+    for (char *c = out; *c != '\0'; c++)
+        *c = (unsigned char)*c < ' ' ? ' ' : *c;
+}
+
 void command_explain(const struct command_result *result, const char *program, char *out, size_t size)
 {
     static const char *const ends[] = {[COMMAND_NOT_STARTED] = "it could not be started",
@@ -354,11 +377,8 @@ void command_explain(const struct command_result *result, const char *program, c
     char said[400];
     size_t n = 0;
 
-    for (const char *c = result->err; *c != '\0' && n + 1 < sizeof said; c++) /* on one line */
-        said[n++] = (unsigned char)*c < ' ' ? ' ' : *c;
-    while (n > 0 && said[n - 1] == ' ')
-        n--;
-    said[n] = '\0';
+    join_lines(result->err, said, sizeof said);
+    n = strlen(said);
     if (result->end == COMMAND_NOT_STARTED)
         snprintf(out, size, "%s", said);
     else if (result->end != COMMAND_EXITED)

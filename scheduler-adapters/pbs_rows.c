@@ -9,7 +9,9 @@
 #include <strings.h>
 #include <time.h>
 
-/* Exit_status below 0, where PBS itself ended the job, or could not begin it. */
+#define SIGNAL_MAX 64
+
+/* Exit_status where PBS itself ended the job, or could not begin it. */
 static const struct {
     enum pbs_kind kind;
     int status;
@@ -32,6 +34,7 @@ static const struct {
     {PBS_KIND_OPENPBS, -27, "it used more memory than it had asked for", false},
     {PBS_KIND_OPENPBS, -28, "it used more CPU time than it had asked for", false},
     {PBS_KIND_OPENPBS, -29, "its walltime was over", false},
+    {PBS_KIND_OPENPBS, 254, "its shell could not be started", false},
     {PBS_KIND_TORQUE, -1, "it could not be started", false},
     {PBS_KIND_TORQUE, -2, "it could not be started", false},
     {PBS_KIND_TORQUE, -3, "it could not be started, for now", true},
@@ -75,10 +78,11 @@ static void take_array(struct batch_rows *rows, struct batch_row *row)
     batch_rows_expand(rows);
 }
 
-/* One that is over and has no host is known by the array's attributes, all but its state and its comment. */
+/* One that is over and has no host is known by the array's attributes, all but its state and its comment. One whose node was lost
+ * has none either, but an Exit_status of its own: an array's is never below 0. */
 static void forget_array(struct batch_row *row)
 {
-    if (row->state[0] != 'X' || row->host[0] != '\0')
+    if (row->phase != BATCH_OVER || row->host[0] != '\0' || (row->has_exit_status && row->exit_status < 0))
         return;
     row->has_exit_status = false;
     row->started = 0;
@@ -186,8 +190,10 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
 {
     int code = row->exit_status;
 
-    if (row->state[0] == 'X' && !row->has_exit_status) {
-        if (strncmp(row->reason, "Subjob ", 7) == 0 && strcmp(row->reason, "Subjob finished") != 0)
+    if (!row->has_exit_status && is_subjob(row) && strncmp(row->reason, "Subjob ", 7) == 0) { /* all that is known of it */
+        if (strcmp(row->reason, "Subjob terminated") == 0)
+            snprintf(status->reason, sizeof status->reason, "PBS: deleted (%s)", row->reason);
+        else if (strcmp(row->reason, "Subjob finished") != 0)
             snprintf(status->reason, sizeof status->reason, "PBS: %s", row->reason);
         return;
     }
@@ -210,7 +216,7 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
         snprintf(status->reason, sizeof status->reason, "PBS: deleted (Exit_status %d)", code);
     else if (code > 256)
         snprintf(status->reason, sizeof status->reason, "PBS: its shell was ended by signal %d (Exit_status %d)", code - 256, code);
-    else if (code > 128)
+    else if (code > 128 && code <= 128 + SIGNAL_MAX)
         snprintf(status->reason, sizeof status->reason, "PBS: FAILED, by signal %d (Exit_status %d)", code - 128, code);
     else if (code != 0)
         snprintf(status->reason, sizeof status->reason, "PBS: FAILED (Exit_status %d)", code);

@@ -18,14 +18,14 @@ static const char *const for_now[] = {
     "Communication failure", "communication failure", "End of File", "timed out", "Batch protocol error", "Bad DIS",
     "No free connections", "connection table full", "Server shutting down", "shutting down", "System error", "system error",
     "internal error", "Internal error", "Invalid credential", "Expired credential", "munge", "Munge", "pbs_iff", "trqauthd",
-    "already in queue", "already in complex", "would exceed", "Queue is not enabled", "Resource temporarily unavailable",
+    "already in queue", "already in complex", "would exceed", "ueue is not enabled", "Resource temporarily unavailable",
     "temporarily", "Cannot allocate memory", "annot resolve", "Unknown Host", "could not find", "license", "No space left",
     "try again", "Try again", "Job with requested ID already exists", "Unable to authenticate", "unable to authenticate",
     "unable to obtain", "Failed to get", "pbs_conf", NULL,
 };
 
-/* There are too many jobs of this user: nothing of it has been accepted. */
-static const char *const limits[] = {"would exceed", "already in queue", "already in complex", NULL};
+/* There are too many jobs of this user, or the queue takes none: nothing of it has been accepted. */
+static const char *const limits[] = {"would exceed", "already in queue", "already in complex", "ueue is not enabled", NULL};
 
 /* More time than a queue allows: the walltime alone may be fine. */
 static const char *const too_long[] = {"violates queue and/or server resource limits", "exceeds queue resource limits",
@@ -208,14 +208,24 @@ static bool find_id(char *out, char *id, size_t size)
     return found;
 }
 
+/* OpenPBS does not say which queue it does not know. */
+static void name_queue(const char *queue, struct error *err)
+{
+    size_t n = strlen(err->text);
+
+    if (queue != NULL && strstr(err->text, "Unknown queue") != NULL && strstr(err->text, queue) == NULL)
+        snprintf(err->text + n, sizeof err->text - n, " \"%.100s\"", queue);
+}
+
 /* Only PBS's own "no" is a refusal. 255: there was no server to say it. */
-static enum adapter_answer verdict(struct command_result *result, char *id, size_t size, struct error *err)
+static enum adapter_answer verdict(struct command_result *result, const char *queue, char *id, size_t size, struct error *err)
 {
     if (batch_check(result, "qsub", err) < 0) {
         if (result->end != COMMAND_EXITED || result->status == 255 || result->err[0] == '\0' ||
             batch_says(result->err, for_now))
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
+        name_queue(queue, err);
         return ADAPTER_REFUSED;
     }
     if (!find_id(result->out, id, size)) {
@@ -232,7 +242,7 @@ static void submitted(void *arg, struct command_result *result)
     struct attempt *t = arg;
     struct error err = {0};
     char id[64] = "";
-    enum adapter_answer answer = verdict(result, id, sizeof id, &err);
+    enum adapter_answer answer = verdict(result, t->s->job.resources.queue, id, sizeof id, &err);
     bool is_definite;
 
     if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {

@@ -238,9 +238,13 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
         job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* doubled each time, up to a limit */
         return;
     }
-    snprintf(reason, sizeof reason, "%s: no exit record was left%s%s",
-             ran ? "the runner was lost" : "the job was lost before it started", job->gone_reason[0] ? "; " : "",
-             job->gone_reason);
+    if (ran)
+        snprintf(reason, sizeof reason, "the runner was lost: no exit record was left%s%s", job->gone_reason[0] ? "; " : "",
+                 job->gone_reason);
+    else if (job->gone_reason[0])
+        snprintf(reason, sizeof reason, "the job ended before it started: %s", job->gone_reason);
+    else
+        snprintf(reason, sizeof reason, "the job was lost before it started");
     job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
 }
 

@@ -26,6 +26,7 @@
 #define REST_MAX_MS 10000
 #define DOUBTS_TOLD 5            /* of submissions in a row that were not answered, one by one; */
 #define DOUBTS_EVERY_MS 60000    /* … and then all together */
+#define PUT_OFF_EVERY_MS 600000  /* between lines of the log about jobs that a scheduler does not accept for now */
 #define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
 #define SLICE_MAX 512 /* members, or jobs, changed by one call or taken over by a follow-up, likewise */
@@ -47,6 +48,7 @@ struct known_adapter {
     int64_t answered_at, failing_since; /* 0: never, or not now */
     char failing_for[256];
     int64_t doubts, doubts_told_ms; /* submissions in a row that were not answered; when that was last told */
+    int64_t put_off, put_off_told_ms; /* submissions that it did not accept for now, since that was last told, 0: never */
     int64_t cancels_refused, cancels_told_ms; /* orders to cancel in a row that it did not take; when that was last told */
     struct live_job *unasked, *polled; /* to look up by name; to poll */
     size_t n_unasked, n_polled;

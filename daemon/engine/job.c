@@ -178,6 +178,28 @@ struct live_job *job_answered(void *ticket, struct engine **engine)
     return job;
 }
 
+/* Its scheduler has said why not, and that nothing was accepted: the job is looked up only where an earlier submission may have been. */
+static void put_off(struct engine *engine, struct live_job *job, const char *why)
+{
+    struct known_adapter *adapter = job->adapter;
+    int64_t now = engine_now(engine);
+
+    adapter->put_off++;
+    if (adapter->put_off_told_ms == 0 || now - adapter->put_off_told_ms >= PUT_OFF_EVERY_MS) {
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: %lld submissions were not accepted for now, and are tried again: %s",
+                    adapter->ops->name, (long long)adapter->put_off, why);
+        adapter->put_off = 0;
+        adapter->put_off_told_ms = now;
+    }
+    job->maybe_submitted = job->doubtful;
+    job->row.submissions--;
+    job->asked = !job->doubtful;
+    job->unsure = job->doubtful;
+    job_file(engine, job);
+    job_note_waits_for(job, why);
+    job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
+}
+
 /* A few are told of one by one: where Slurm is down, or has a limit on jobs, there may be thousands. */
 static void tell_doubt(struct engine *engine, const struct live_job *job, const char *why)
 {
@@ -206,6 +228,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     switch (answer) {
     case ADAPTER_OK:
         job->adapter->doubts = job->doubts = 0;
+        job_note_waits_for(job, "");
         job_note_submitted(engine, job, scheduler_id);
         job_advance(engine, job);
         break;
@@ -213,6 +236,9 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
         job->maybe_submitted = job->doubtful;
         job_refuse(engine, job, why->text);
+        break;
+    case ADAPTER_LATER:
+        put_off(engine, job, why->text);
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
         tell_doubt(engine, job, why->text);

@@ -16,10 +16,10 @@ void job_note_waits_for(struct live_job *job, const char *words)
     job->waits_for = words[0] != '\0' ? xstrdup(words) : NULL;
 }
 
-/* One that runs may have told us so before its scheduler did. */
+/* One that runs may have told us so before its scheduler did. One that is not submitted yet may wait to be accepted. */
 static const char *words_of(const struct live_job *job)
 {
-    return job != NULL && job->row.state == JOB_SUBMITTED && job->waits_for != NULL ? job->waits_for : "";
+    return job != NULL && (job->row.state == JOB_INTENT || job->row.state == JOB_SUBMITTED) && job->waits_for != NULL ? job->waits_for : "";
 }
 
 const char *engine_job_waits_for(struct engine *engine, int64_t id)

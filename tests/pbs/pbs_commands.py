@@ -18,6 +18,7 @@ QSUB_OPTIONS = {False: "a:A:c:C:e:fhIj:J:k:l:m:M:N:o:p:P:q:r:R:S:u:v:VW:XzG:",
 QSTAT_OPTIONS = {False: "aeinpqrstwxu:fGHJMQEBW:T1F:D:", True: "acCeE:filn1pqrstu:xGMQRBW:"}
 MESSAGES = {"unknown-id": {False: (15001, "Unknown Job Id"), True: (15001, "Unknown Job Id Error")},
             "unknown-queue": {False: (15018, "Unknown queue"), True: (15020, "Unknown queue MSG=cannot locate queue")},
+            "disabled": {False: (15022, "Queue is not enabled"), True: (15024, "Queue is not enabled")},
             "unknown-resource": {False: (15035, "Unknown resource"), True: (15037, "Unknown resource type ")},
             "state": {False: (15016, "Request invalid for state of job"), True: (15018, "Request invalid for state of job")},
             "limits": {False: (15036, "Job violates queue and/or server resource limits"),
@@ -128,6 +129,8 @@ def qsub(pbs, question):
     queue = options.get("-q", "main")
     if queue not in QUEUES:
         raise refusal(pbs, "unknown-queue", f" {queue}" if pbs.torque else "")
+    if queue in pbs.disabled:
+        raise refusal(pbs, "disabled")
     walltime = seconds(resources.get("walltime", "0"))
     if walltime > pbs.walltime_max:
         raise refusal(pbs, "limits")
@@ -206,7 +209,7 @@ def attributes(pbs, job):
     if job.is_subjob:
         found.update({"job_array_id": job.index} if pbs.torque else {"array_id": job.array, "array_index": job.index})
         found["Variable_List"] = dict(r["variables"], **({"PBS_ARRAYID": job.index} if pbs.torque else {}))
-        if openpbs and job.state == "F":
+        if openpbs and job.state == "F" and pbs.jobs[job.array].state != "F":  # seen: F once the array is over
             found["job_state"] = "X"
     if job.is_array and openpbs:
         waiting = [each.index for each in pbs.subjobs(job) if each.state == "Q"]
@@ -231,13 +234,14 @@ def ranges(numbers):
 
 
 def listed_as(pbs, job):
-    """A subjob of which the server keeps no record is known by its array's attributes (documented: stat_job.c of OpenPBS)."""
-    if pbs.torque or not job.is_subjob or job.state != "F" or pbs.history:
+    """A subjob of which the server keeps no record, as of one that never ran, is known by its array's attributes (documented:
+    stat_job.c of OpenPBS)."""
+    if pbs.torque or not job.is_subjob or job.state != "F" or (pbs.history and job.started):
         return attributes(pbs, job)
     found = attributes(pbs, pbs.jobs[job.array])
     for name in ("array", "array_indices_submitted", "array_indices_remaining"):
         found.pop(name)
-    found.update(job_state="X", substate=92, comment="Subjob " + ("terminated" if job.exit_status is None else "failed" if job.exit_status
+    found.update(job_state="X" if pbs.jobs[job.array].state != "F" else "F", substate=92, comment="Subjob " + ("terminated" if job.exit_status is None else "failed" if job.exit_status
                                                                   else "finished"), Exit_status=2)
     return found
 
@@ -245,7 +249,7 @@ def listed_as(pbs, job):
 def is_listed(pbs, job, options, history):
     """Without being asked for by its id."""
     if job.is_subjob:
-        return "-t" in options and (pbs.torque or (job.state != "Q" and (history or pbs.jobs[job.array].state != "F")))
+        return "-t" in options and (pbs.torque or history or pbs.jobs[job.array].state != "F")  # those that wait, too: seen
     return (history or job.state != "F") and not (pbs.torque and job.is_array and "-t" in options)
 
 
@@ -410,6 +414,9 @@ def qrerun(pbs, question):
     def order(job):
         if job.state != "R":
             raise refusal(pbs, "state")
+        if job.is_subjob and not pbs.torque:  # seen: exit status 0, and it does not run again
+            pbs.fault_of_job("rerun", job)
+            return
         pbs.fault_of_job("requeue", job)
         if not pbs.torque:  # seen: it says so, and does it
             raise Refused(163, "Response timed out")

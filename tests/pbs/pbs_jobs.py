@@ -20,6 +20,7 @@ QUEUES = {"main": ["n1", "n2"], "slots3": ["s3"], "slots1": ["s1"]}
 SERVER = "testpbs"
 WALLTIME_OVER = {True: -11, False: -29}  # Torque, OpenPBS: seen
 NODE_LOST = -20  # OpenPBS: seen
+NO_SHELL = 254  # OpenPBS: seen
 
 
 def seconds(text):
@@ -70,7 +71,7 @@ class Pbs:
         self.jobs, self.next_id, self.up = {}, 0, True
         self.running = {}  # pid: the job, whatever the server knows of it
         self.saved, self.counts, self.delays = None, {}, {}
-        self.lose, self.refusal, self.cut, self.empty = None, None, False, False
+        self.lose, self.refusal, self.cut, self.empty, self.disabled = None, None, False, False, set()
         self.foreign = False
         self.crashed = False  # by the command that was just answered
         self.user = pwd.getpwuid(os.getuid()).pw_name
@@ -171,10 +172,14 @@ class Pbs:
                 process = subprocess.Popen(["-" + os.path.basename(shell)], executable=shell, env=env, cwd=env["HOME"],
                                            stdin=subprocess.PIPE, stdout=out, stderr=out if job.request["join"] else err,
                                            start_new_session=True)
-            except OSError as error:  # documented: the job is held after some attempts
-                job.state, job.hold = "H", "s"
-                job.comment = "job held, too many failed attempts to run"
+            except OSError as error:
                 print(error, flush=True)
+                if self.torque:  # documented: the job is held after some attempts
+                    job.state, job.hold = "H", "s"
+                    job.comment = "job held, too many failed attempts to run"
+                else:  # seen
+                    job.started, job.nodes_last = time.time(), nodes
+                    self.finish(job, NO_SHELL, 92)
                 return
         try:
             process.stdin.write(self.spool(job, ".SC").encode() + b"\n")
@@ -270,7 +275,11 @@ class Pbs:
         elif job.why == "walltime":
             self.finish(job, WALLTIME_OVER[self.torque], 93)
         elif job.why == "node":
+            if job.is_subjob:  # seen: it is listed without exec_host
+                job.nodes_last = []
             self.finish(job, NODE_LOST, 93)
+        elif job.why == "rerun":  # seen of a subjob: it is over, with status 0
+            self.finish(job, 0, 92)
         else:  # seen: 256+N where the shell was signalled
             self.finish(job, 256 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), 92)
 
@@ -321,6 +330,8 @@ class Pbs:
             self.lose = words[0]
         elif verb == "refuse":
             self.refusal = (int(words[0]), " ".join(words[1:]))
+        elif verb in ("disable", "enable"):
+            (self.disabled.add if verb == "disable" else self.disabled.discard)(words[0])
         elif verb in ("cut", "empty", "foreign"):
             setattr(self, verb, True)
         elif verb == "purge":
@@ -336,8 +347,8 @@ class Pbs:
         return ""
 
     def fault_of_job(self, verb, job):
-        if verb in ("requeue", "lose-node"):
-            job.why = "requeue" if verb == "requeue" else "node"
+        if verb in ("requeue", "lose-node", "rerun"):
+            job.why = "node" if verb == "lose-node" else verb
             self.signal(job, signal.SIGKILL)
         elif verb == "hold-failed":
             job.state, job.hold, job.comment = "H", "s", "job held, too many failed attempts to run"

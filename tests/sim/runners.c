@@ -322,9 +322,11 @@ void runner_start(struct sim *sim, void *arg)
         sim_violate(sim, "job %s was submitted before its descriptor was on disk", job->name);
         return;
     }
+    json_incref(desc); /* the daemon may hand it over once more meanwhile */
     cluster_poke(c);
     if (cluster_get(c, job->dir, "claim.json") != NULL) { /* another runner has it */
         cluster_over(c, job);
+        json_decref(desc);
         return;
     }
     cluster_put(c, job->dir, "claim.json",
@@ -350,6 +352,7 @@ void runner_start(struct sim *sim, void *arg)
         }
         end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
     }
+    json_decref(desc);
     if (sim_chance(sim, sim_faults_of(sim)->runner_killed)) {
         struct task_end *end = xcalloc(1, sizeof *end);
 

@@ -12,7 +12,7 @@
 struct question {
     struct question *prev, *next;
     struct cluster *cluster;
-    bool dropped, unsure, refused;
+    bool dropped, unsure, refused, later;
     adapter_submit_cb *submitted;
     adapter_poll_cb *polled;
     adapter_done_cb *done;
@@ -156,7 +156,7 @@ static void answer(struct sim *sim, void *arg)
         note_answer(q);
         sim_enter(sim);
         if (q->submitted != NULL)
-            q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
+            q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->later ? ADAPTER_LATER : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
         if (q->done != NULL)
             q->done(q->arg, q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, &err);
         if (q->polled != NULL && q->unsure)
@@ -213,7 +213,7 @@ static void answer_later(struct cluster *c, struct question *q)
 
     if (is_silent(c)) {
         q->unsure = true;
-        q->refused = false;
+        q->refused = q->later = false;
         c->polls_in_silence += q->polled != NULL;
         sim_at(c->sim, sim_now(c->sim) + HANGING_MS, answer, q);
         return;
@@ -311,9 +311,10 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
     q->refused = !is_silent(c) && sim_chance(c->sim, faults->submit_refused);
     for (struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
         twin->told_ended = twin->told_ended || q->refused; /* it may be given up for that, over a crash that forgets why */
-    q->unsure = is_silent(c) || (!q->refused && sim_chance(c->sim, faults->submit_unsure));
+    q->later = !is_silent(c) && !q->refused && sim_chance(c->sim, faults->submit_later);
+    q->unsure = is_silent(c) || (!q->refused && !q->later && sim_chance(c->sim, faults->submit_unsure));
     take_descriptor(c, job);
-    if (!q->refused && (!q->unsure || sim_chance(c->sim, 500)))
+    if (!q->refused && !q->later && (!q->unsure || sim_chance(c->sim, 500)))
         cluster_enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));
     answer_later(c, q);
 }

@@ -11,6 +11,7 @@
 struct sim_faults {
     int submit_unsure;   /* no answer to a submission, which was accepted or not, evenly */
     int submit_refused;
+    int submit_later;    /* refused for now */
     int poll_unsure;
     int queue_lost;      /* a queued job vanishes */
     int runner_killed;   /* a runner dies with its tasks, leaving no record: alone, or with its node, or to be queued again */

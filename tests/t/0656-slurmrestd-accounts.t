@@ -70,7 +70,7 @@ succeeded "$one" 1 "of one"
 reasons() { for member in $(seq 0 $(($2 - 1))); do api GET "/v1/ensembles/$1/members/$member" | jq -r '.attempts[0] | .outcome + ": " + .reason'; done | sort; }
 is "$(reasons "$two" 2)" "lost: the runner was lost: no exit record was left; Slurm: FAILED
 lost: the runner was lost: no exit record was left; Slurm: NODE_FAIL" "why their first jobs ended"
-like "$(reasons "$one" 1)" "^lost: .*; cancelled before it started$" "why its did"
+like "$(reasons "$one" 1)" "^lost: the job ended before it started: cancelled before it started$" "why its did"
 
 # --- what a QOS refuses that others would let wait for ever: over REST nobody is told of which limit, and all the same it is told at once
 # that the job is refused, as sbatch's is; and the same where a limit on how many jobs there may be has not been reached
@@ -97,7 +97,7 @@ if [ -n "${STRETTO_SLURM_LONG:-}" ]; then
 	limit 1
 	limited=$(members 3)
 	ok "one runs" wait_for 30 '[ -s "$HOME/ran" ]'
-	ok "others are too many" wait_for 60 'grep -q "not known whether it was submitted: .*accounting/QOS policy" "$DAEMON_LOG"'
+	ok "others are too many" wait_for 60 'grep -q "submissions were not accepted for now, and are tried again: .*accounting/QOS policy" "$DAEMON_LOG"'
 	is "$(api GET "/v1/ensembles/$limited" | jq -c '[.state, .members.failed, .members.cancelled]')" '["running",0,0]' "and wait"
 	ok "its id is known" wait_for 30 'api GET "/v1/jobs?ensemble=$limited" | jq -e "any(.jobs[]; .state == \"running\" and .scheduler_id != null)"'
 	limit 20

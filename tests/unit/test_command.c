@@ -94,6 +94,9 @@ static void output_and_status_are_told(void **state)
     assert_string_equal(a.out, "out\n");
     assert_string_equal(a.err, "err\n");
     assert_string_equal(a.explained, "err");
+    run("printf 'one \\n\\n two\\tx\\n' >&2; exit 3", 10000, no_env, &a);
+    until(&a);
+    assert_string_equal(a.explained, "one; two x");
     run("exit 4", 10000, no_env, &a);
     until(&a);
     assert_string_equal(a.explained, "it ended with status 4");

@@ -100,6 +100,10 @@ static void ends_of_openpbs_are_read(void **state)
         {"265", "PBS: its shell was ended by signal 9 (Exit_status 265)", false},
         {"-29", "PBS: its walltime was over (Exit_status -29)", false},
         {"-20", "PBS: its node was lost (Exit_status -20)", true},
+        {"254", "PBS: its shell could not be started (Exit_status 254)", false},
+        {"192", "PBS: FAILED, by signal 64 (Exit_status 192)", false},
+        {"193", "PBS: FAILED (Exit_status 193)", false},
+        {"255", "PBS: FAILED (Exit_status 255)", false},
         {"-11", "PBS: put back into the queue (Exit_status -11)", true},
     };
 
@@ -117,6 +121,35 @@ static void ends_of_openpbs_are_read(void **state)
     one("a", "F", ",\"substate\":91,\"stime\":\"Sun Nov 22 04:58:35 2026\",\"run_count\":1");
     assert_string_equal(status_of("a").reason, "PBS: put back into the queue, and taken out of it");
     assert_true(status_of("a").node_lost);
+}
+
+static void ends_of_torque_are_read(void **state)
+{
+    static const struct {
+        int status;
+        const char *reason;
+        bool node_lost;
+    } cases[] = {
+        {0, "", false},
+        {254, "PBS: FAILED (Exit_status 254)", false},
+        {271, "PBS: deleted (Exit_status 271)", false},
+        {-11, "PBS: its walltime was over (Exit_status -11)", false},
+        {-3, "PBS: it could not be started, for now (Exit_status -3)", true},
+        {-20, "PBS: FAILED (Exit_status -20)", false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[300];
+
+        snprintf(text, sizeof text,
+                 "<Data><Job><Job_Id>6.t</Job_Id><job_state>C</job_state><exec_host>n1/0</exec_host><start_time>5</start_time>"
+                 "<exit_status>%d</exit_status><Variable_List>STRETTO_RUNNER=a</Variable_List></Job></Data>",
+                 cases[i].status);
+        assert_int_equal(parse(PBS_KIND_TORQUE, text), 0);
+        assert_int_equal(status_of("a").state, ADAPTER_JOB_ENDED);
+        assert_string_equal(status_of("a").reason, cases[i].reason);
+        assert_int_equal(status_of("a").node_lost, cases[i].node_lost);
+    }
 }
 
 static void xml_of_torque_is_read(void **state)
@@ -262,6 +295,10 @@ static void arrays_of_openpbs_are_read(void **state)
         "\"stime\":\"Sun Nov 22 04:58:35 2026\",\"comment\":\"Subjob finished\"},\n"
         "\"7[3].p\":{\"job_state\":\"X\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"Exit_status\":0,"
         "\"comment\":\"Subjob terminated\"},\n"
+        "\"7[9].p\":{\"job_state\":\"X\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"Exit_status\":-20,"
+        "\"stime\":\"Sun Nov 22 04:58:35 2026\"},\n"
+        "\"7[10].p\":{\"job_state\":\"F\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"Exit_status\":2,"
+        "\"stime\":\"Sun Nov 22 04:58:35 2026\",\"comment\":\"Subjob failed\"},\n"
         "\"7[4].p\":{\"job_state\":\"Q\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"}},\n"
         "\"8[].p\":{\"job_state\":\"F\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-30+\"},\"array_indices_remaining\":\"-\"},\n"
         "\"9[].p\":{\"job_state\":\"Q\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-40+\"},\"array_indices_remaining\":"
@@ -269,7 +306,7 @@ static void arrays_of_openpbs_are_read(void **state)
         "\"12.p\":{\"job_state\":\"Q\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-5\"}}\n}\n}\n";
 
     assert_int_equal(parse(PBS_KIND_OPENPBS, text), 0);
-    assert_int_equal(rows.n, 8);
+    assert_int_equal(rows.n, 10);
     is_row("st-10", "7[0].p", ADAPTER_JOB_RUNNING);
     is_row("st-11", "7[1].p", ADAPTER_JOB_ENDED);
     assert_string_equal(status_of("st-11").reason, "PBS: FAILED (Exit_status 3)");
@@ -277,7 +314,13 @@ static void arrays_of_openpbs_are_read(void **state)
     assert_string_equal(status_of("st-12").reason, "");
     assert_true(status_of("st-12").started_ms == 0);
     is_row("st-13", "7[3].p", ADAPTER_JOB_ENDED);
-    assert_string_equal(status_of("st-13").reason, "PBS: Subjob terminated");
+    assert_string_equal(status_of("st-13").reason, "PBS: deleted (Subjob terminated)");
+    is_row("st-19", "7[9].p", ADAPTER_JOB_ENDED);
+    assert_string_equal(status_of("st-19").reason, "PBS: its node was lost (Exit_status -20)");
+    assert_true(status_of("st-19").node_lost);
+    is_row("st-20", "7[10].p", ADAPTER_JOB_ENDED);
+    assert_string_equal(status_of("st-20").reason, "PBS: Subjob failed");
+    assert_true(status_of("st-20").started_ms == 0);
     is_row("st-14", "7[4].p", ADAPTER_JOB_QUEUED);
     assert_string_equal(status_of("st-14").reason, "Not Running: x");
     is_row("st-16", "7[6].p", ADAPTER_JOB_QUEUED);
@@ -307,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(states_of_openpbs_are_read),
         CASE(ends_of_openpbs_are_read),
+        CASE(ends_of_torque_are_read),
         CASE(xml_of_torque_is_read),
         CASE(a_list_that_is_not_whole_is_none),
         CASE(bytes_that_no_format_allows_harm_nothing),
