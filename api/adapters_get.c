@@ -14,11 +14,13 @@ static json_t *describe(struct request *r, const char *name, const char *path, s
     json_object_set_new(json, "name", value_text(name));
     json_object_set_new(json, "plugin", value_text_or_null(path));
     json_object_set_new(json, "slots", adapter.slots > 0 ? json_integer(adapter.slots) : json_null());
-    json_object_set_new(json, "answers", json_boolean(adapter.failing_since_ms == 0));
+    json_object_set_new(json, "state", value_text(engine_adapter_state_name(adapter.state)));
+    json_object_set_new(json, "sentence", value_text(adapter.sentence));
     json_object_set_new(json, "answered", value_time(adapter.answered_ms));
     json_object_set_new(json, "failing_since", value_time(adapter.failing_since_ms));
-    json_object_set_new(json, "reason", value_text_or_null(adapter.failing_since_ms != 0 ? adapter.reason : NULL));
+    json_object_set_new(json, "reason", value_text_or_null(adapter.reason));
     json_object_set_new(json, "asked_next", value_time(adapter.next_ms));
+    json_object_set_new(json, "ensembles", json_integer(adapter.ensembles));
     json_object_set_new(json, "jobs", jobs);
     if (store_job_count_live(request_store(r), name, n, err) < 0) {
         json_decref(json);

@@ -101,6 +101,16 @@ static json_t *allocation_json(const struct request *r, int64_t id)
                      (json_int_t)alloc.running);
 }
 
+/* Why it does not go on. */
+static json_t *notice(const struct request *r, const struct ensemble_row *row)
+{
+    struct engine_notice notice;
+
+    if (!engine_notice(request_config(r)->engine, row, &notice))
+        return json_null();
+    return json_pack("{s:s, s:o}", "code", notice.code, "text", value_text(notice.text));
+}
+
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT] = {0};
@@ -114,7 +124,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "name", value_text(row->name));
     json_object_set_new(json, "state", value_text(ensemble_state_name(row->state)));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
-    json_object_set_new(json, "waits_for", value_text_or_null(engine_members_wait_for(request_config(r)->engine, row->id)));
+    json_object_set_new(json, "notice", notice(r, row));
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));

@@ -20,7 +20,9 @@ static json_t *name_of_pilot(const struct job_row *row)
 json_t *job_json(const struct request *r, const struct job_row *row)
 {
     json_t *json = json_object();
+    char waits_for[400];
 
+    engine_job_waits_for(request_config(r)->engine, row->id, waits_for, sizeof waits_for);
     json_object_set_new(json, "id", json_integer(row->id));
     json_object_set_new(json, "name", value_text(row->name));
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
@@ -33,7 +35,7 @@ json_t *job_json(const struct request *r, const struct job_row *row)
     json_object_set_new(json, "submissions", json_integer(row->submissions));
     json_object_set_new(json, "cancel", json_boolean(row->cancel));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
-    json_object_set_new(json, "waits_for", value_text_or_null(engine_job_waits_for(request_config(r)->engine, row->id)));
+    json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "created", value_time(row->created_ms));
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));

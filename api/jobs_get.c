@@ -20,6 +20,25 @@ static int add(void *arg, const struct job_row *row)
     return 0;
 }
 
+/* One that is loaded now, or was when ensembles were run on it. */
+static int check_adapter(struct request *r, const char *name, struct error *err)
+{
+    const struct adapters *all = request_config(r)->adapters;
+    struct engine_adapter adapter;
+    char names[200] = "";
+    int rc;
+
+    if (name == NULL || engine_adapter(request_config(r)->engine, name, &adapter))
+        return 0;
+    rc = store_ensemble_any_of(request_store(r), name, err);
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    for (size_t i = 0; i < adapters_count(all); i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i == 0 ? "" : i + 1 < adapters_count(all) ? ", " : " or ",
+                 adapters_name(all, i));
+    return error_set(err, "query_wrong_value", "query parameter \"adapter\" must be %s, not \"%.60s\"", names, name);
+}
+
 static int read_query(struct request *r, struct job_filter *filter, int64_t *limit, int64_t *before, struct error *err)
 {
     const char *state = request_query(r, "state");
@@ -29,7 +48,8 @@ static int read_query(struct request *r, struct job_filter *filter, int64_t *lim
     if (state != NULL && job_state_parse(state, &filter->state) < 0)
         return error_set(err, "query_wrong_value",
                          "query parameter \"state\" must be intent, submitted, running or ended, not \"%.60s\"", state);
-    if (request_query_int(r, "ensemble", 1, INT64_MAX, &filter->ensemble, err) < 0 ||
+    if (check_adapter(r, filter->adapter, err) < 0 ||
+        request_query_int(r, "ensemble", 1, INT64_MAX, &filter->ensemble, err) < 0 ||
         request_query_int(r, "limit", 1, 1000, limit, err) < 0)
         return -1;
     return request_query_int(r, "cursor", 1, INT64_MAX, before, err);

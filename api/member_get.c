@@ -19,7 +19,10 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     const struct list *attempts = arg;
     json_t *json = json_object();
     const char *outcome = attempt_outcome_name(row->outcome);
+    char waits_for[400] = "";
 
+    if (outcome == NULL)
+        engine_job_waits_for(request_config(attempts->r)->engine, row->job, waits_for, sizeof waits_for);
     json_object_set_new(json, "number", json_integer(row->number));
     json_object_set_new(json, "job", value_text(row->job_name));
     json_object_set_new(json, "state",
@@ -28,8 +31,7 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "exit_code", row->exit_code >= 0 ? json_integer(row->exit_code) : json_null());
     json_object_set_new(json, "signal", row->signal > 0 ? json_integer(row->signal) : json_null());
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
-    json_object_set_new(json, "waits_for", outcome != NULL ? json_null() :
-                        value_text_or_null(engine_job_waits_for(request_config(attempts->r)->engine, row->job)));
+    json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "host", value_text_or_null(row->host));
     json_object_set_new(json, "resumed", value_text_or_null(row->resumed));
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));

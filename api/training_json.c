@@ -14,6 +14,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
 {
     json_t *metrics = json_object();
     struct rank_row sum;
+    char waits_for[400];
     json_t *json;
     char *dir;
 
@@ -27,8 +28,8 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "state", value_text(training_state_name(row->state)));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
-    json_object_set_new(json, "waits_for",
-                        value_text_or_null(engine_training_waits_for(request_config(r)->engine, row->ensemble)));
+    engine_training_waits_for(request_config(r)->engine, row->ensemble, waits_for, sizeof waits_for);
+    json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "ranks", json_integer(row->ranks));
     json_object_set_new(json, "generation", json_integer(row->generation));

@@ -4,16 +4,23 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct argp argp = {
     NULL, NULL, "",
-    "The batch systems that a spec can name, whether they answer, and the plugins that were refused. The exit status is 0 "
-    "only if all of them answer and none was refused.",
+    "The batch systems that a spec can name, how they are doing, and the plugins that were refused. The exit status is 0 only if each "
+    "that was asked answers, each that an ensemble under way needs is set up, and no plugin was refused.",
     0, 0, 0};
+
+static const char *state_word(const char *state)
+{
+    return strcmp(state, "not_asked") == 0 ? "not asked yet" : strcmp(state, "not_set_up") == 0 ? "not set up"
+           : strcmp(state, "silent") == 0 ? "no answer" : state;
+}
 
 static void print_adapters(const json_t *adapters)
 {
-    const char *headers[] = {"name", "answers", ">slots", ">submitted", ">running", "last answer", "from", "reason", NULL};
+    const char *headers[] = {"name", "state", ">slots", ">submitted", ">running", "last answer", "from", "reason", NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *adapter;
@@ -22,10 +29,9 @@ static void print_adapters(const json_t *adapters)
     json_array_foreach (adapters, i, adapter) {
         const json_t *jobs = json_object_get(adapter, "jobs");
         const char *answered = get_string(adapter, "answered"), *plugin = get_string(adapter, "plugin");
-        bool answers = json_is_true(json_object_get(adapter, "answers"));
 
         table_cell(table, get_string(adapter, "name"));
-        table_cell(table, answers ? "yes" : "no");
+        table_cell(table, state_word(get_string(adapter, "state")));
         table_cell(table, render_number(number, json_object_get(adapter, "slots")));
         table_cellf(table, "%lld", (long long)(get_int(jobs, "intent") + get_int(jobs, "submitted")));
         table_cellf(table, "%lld", (long long)get_int(jobs, "running"));
@@ -50,14 +56,18 @@ static void print_refused(const json_t *refused)
     }
 }
 
-static bool all_answer(const json_t *adapters)
+/* One that is not set up does no harm where nobody wants it: most machines have one batch system. */
+static bool all_are_well(const json_t *adapters)
 {
     json_t *adapter;
     size_t i;
 
-    json_array_foreach (adapters, i, adapter)
-        if (!json_is_true(json_object_get(adapter, "answers")))
+    json_array_foreach (adapters, i, adapter) {
+        const char *state = get_string(adapter, "state");
+
+        if (strcmp(state, "silent") == 0 || (strcmp(state, "not_set_up") == 0 && get_int(adapter, "ensembles") > 0))
             return false;
+    }
     return true;
 }
 
@@ -74,7 +84,7 @@ int cmd_adapters(struct cli *cli, int argc, char **argv)
         return cli_fail(&err);
     adapters = json_object_get(reply, "adapters");
     refused = json_object_get(reply, "refused");
-    holds = all_answer(adapters) && json_array_size(refused) == 0;
+    holds = all_are_well(adapters) && json_array_size(refused) == 0;
     if (cli->json) {
         render_document(text);
     } else {

@@ -1,12 +1,14 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/ensemble.h"
 #include "cli/render.h"
 #include "cli/spec_file.h"
 #include "cli/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct submit {
     const char *spec;
@@ -33,6 +35,15 @@ static const struct argp_option options[] = {
     {"wait", 'w', NULL, 0, "show progress until the ensemble has ended, then report", 0}, {0}};
 static const struct argp argp = {options, parse, "SPEC", "Run the ensemble that the file SPEC describes.", 0, 0, 0};
 
+/* It is accepted, and nothing of it can start as things are. */
+static void warn(const json_t *ensemble)
+{
+    char *text = render_text(ensemble_notice(ensemble));
+
+    fprintf(stderr, "stretto: warning: %s; ensemble %lld waits until that has changed\n", text, (long long)get_int(ensemble, "id"));
+    free(text);
+}
+
 int cmd_submit(struct cli *cli, int argc, char **argv)
 {
     struct submit submit = {0};
@@ -58,6 +69,8 @@ int cmd_submit(struct cli *cli, int argc, char **argv)
         fflush(stdout);
         free(name);
     }
+    if (!submit.wait && strncmp(get_string(json_object_get(ensemble, "notice"), "code"), "adapter_", 8) == 0)
+        warn(ensemble);
     status = submit.wait ? watch_and_report(cli, id) : CLI_HOLDS;
     json_decref(ensemble);
     free(text);

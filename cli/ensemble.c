@@ -39,6 +39,11 @@ int64_t ensemble_finished(const json_t *ensemble)
            ensemble_members(ensemble, "unfinished") + ensemble_members(ensemble, "cancelled");
 }
 
+const char *ensemble_notice(const json_t *ensemble)
+{
+    return get_string(json_object_get(ensemble, "notice"), "text");
+}
+
 const json_t *ensemble_training(const json_t *ensemble)
 {
     const json_t *training = json_object_get(ensemble, "training");

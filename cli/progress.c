@@ -18,6 +18,7 @@ struct progress {
     FILE *to;
     bool terminal, drawn;
     int64_t told_at; /* plain lines: when the last one was printed; -1: none yet */
+    char notice[64]; /* the code of the last one that was shown; "": none */
 };
 
 struct progress *progress_create(FILE *to)
@@ -101,6 +102,23 @@ char *progress_line(const json_t *ensemble, int columns)
     return line;
 }
 
+/* On a line of its own, when its cause changes: the text alone may change often. */
+static void show_notice(struct progress *progress, const json_t *ensemble)
+{
+    const char *code = get_string(json_object_get(ensemble, "notice"), "code");
+    char *text;
+
+    if (strcmp(code, progress->notice) == 0)
+        return;
+    snprintf(progress->notice, sizeof progress->notice, "%s", code);
+    if (code[0] == '\0')
+        return;
+    text = render_text(ensemble_notice(ensemble));
+    progress_hide(progress);
+    fprintf(progress->to, "ensemble %lld waits: %s\n", (long long)get_int(ensemble, "id"), text);
+    free(text);
+}
+
 void progress_show(void *arg, const json_t *ensemble)
 {
     struct progress *progress = arg;
@@ -108,6 +126,7 @@ void progress_show(void *arg, const json_t *ensemble)
     int64_t now = time_monotonic_ms();
     char *line;
 
+    show_notice(progress, ensemble);
     if (!progress->terminal) {
         if (progress->told_at >= 0 && now - progress->told_at < PLAIN_EVERY_MS)
             return;

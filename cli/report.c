@@ -61,12 +61,12 @@ static void print_lineage(const json_t *ensemble, FILE *to)
     print_states(json_object_get(family, "members"), to);
 }
 
-/* Nothing of it runs. */
-static void print_waiting(const json_t *ensemble, FILE *to)
+static void print_notice(const json_t *ensemble, FILE *to)
 {
-    char *words = render_text(get_string(ensemble, "waits_for"));
+    char *words = render_text(ensemble_notice(ensemble));
 
-    fprintf(to, "waiting    %s: %s\n", get_string(ensemble, "adapter"), words);
+    if (words[0])
+        fprintf(to, "waiting    %s\n", words);
     free(words);
 }
 
@@ -82,8 +82,7 @@ void report_status(const json_t *ensemble, FILE *to)
     print_states(json_object_get(ensemble, "members"), to);
     print_lineage(ensemble, to);
     fprintf(to, "width      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
-    if (get_string(ensemble, "waits_for")[0])
-        print_waiting(ensemble, to);
+    print_notice(ensemble, to);
     if (!ensemble_ended(ensemble) && json_number_value(rate) > 0) {
         fprintf(to, "rate       %s members/s", render_number(text, rate));
         fprintf(to, eta >= 0 ? ", %s to go\n" : "\n", render_duration(text, eta));

@@ -35,6 +35,8 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
+	daemon/engine/adapter_state.c \
+	daemon/engine/notice.c \
 	daemon/engine/waiting.c \
 	daemon/flusher.c daemon/flusher.h \
 	daemon/laps.c daemon/laps.h \

@@ -17,7 +17,7 @@
 #include <uv.h>
 
 /* Grows with every change of what follows: an adapter and a daemon of different numbers do not fit. */
-#define ADAPTER_ABI 11
+#define ADAPTER_ABI 12
 
 /* What a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several tasks. */
 struct adapter_resources {
@@ -53,7 +53,9 @@ enum adapter_answer {
     ADAPTER_OK,
     ADAPTER_REFUSED, /* for good: the scheduler's own words are in the error */
     ADAPTER_UNSURE,  /* could not find out: nothing is known, ask again */
-    ADAPTER_LATER,   /* of a submission: refused, with the reason, as things are now; nothing was accepted, submit it again later */
+    /* Of a submission: certainly nothing was accepted, since the batch system refused it as things are now, or its command could not be
+     * started. The job is submitted again later, and is over at once when it is cancelled; after ADAPTER_UNSURE it is looked up first. */
+    ADAPTER_LATER,
 };
 
 enum adapter_state {
@@ -128,6 +130,11 @@ struct adapter_ops {
     /* End it; jobs go on, and no poke follows. Calls under way are answered with ADAPTER_UNSURE before done(arg) is
      * called, once. */
     void (*destroy)(struct adapter *a, void (*done)(void *arg), void *arg);
+
+    /* Is everything here that the adapter needs on this machine: programs, settings? 0, or -1 with what was looked for and not found,
+     * e.g. "sbatch is not on the daemon's PATH". Immediate. Asked before the first job, and again while the batch system does not
+     * answer; no job is submitted as long as it fails. NULL: nothing is needed. */
+    int (*ready)(struct adapter *a, struct error *err);
 
     /* Could a job like this ever run here? Immediate, from what is known; -1 with code "resources_impossible" and the
      * limits in the text. err->pointer is relative to the resources object, e.g. "/tasks". */

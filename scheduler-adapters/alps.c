@@ -163,6 +163,11 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     alps_forget_all(a);
 }
 
+static int ready(struct adapter *a, struct error *err)
+{
+    return command_find(a->aprun, err) < 0 ? -1 : alps_check_nodes(a, err);
+}
+
 static int slots(struct adapter *a)
 {
     return a->cpus > 0 ? (int)a->cpus * (int)a->n_nodes : 0;
@@ -201,6 +206,7 @@ const struct adapter_ops adapter_alps = {
     .settings = settings,
     .create = create,
     .destroy = destroy,
+    .ready = ready,
     .check = alps_check,
     .slots = slots,
     .node_slots = node_slots,

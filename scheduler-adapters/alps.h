@@ -120,6 +120,7 @@ void alps_nodes_name(const char *nids, char *host, size_t size); /* the first on
 /* alps_shape.c */
 void alps_shape(const struct adapter *a, const struct adapter_resources *want, struct alps_shape *shape);
 int alps_check_options(const json_t *extra, const char *code, struct error *err); /* none that the adapter itself gives */
+int alps_check_nodes(const struct adapter *a, struct error *err); /* are any known? */
 int alps_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 /* The same of a job of what was accepted: of the last one of an ensemble, which may have fewer members. */
 int alps_check_room(const struct adapter *a, const struct adapter_resources *want, struct error *err);

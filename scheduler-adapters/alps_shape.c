@@ -53,15 +53,22 @@ int alps_check_options(const json_t *extra, const char *code, struct error *err)
     return 0;
 }
 
+int alps_check_nodes(const struct adapter *a, struct error *err)
+{
+    if (a->n_nodes > 0)
+        return 0;
+    return error_at(err, "resources_impossible", "",
+                    "no nodes are known: the daemon runs in no allocation of Cobalt, Slurm or PBS that names them, and the "
+                    "setting adapters.alps.nids does not");
+}
+
 int alps_check_room(const struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     struct alps_shape shape;
 
     alps_shape(a, want, &shape);
-    if (a->n_nodes == 0)
-        return error_at(err, "resources_impossible", "",
-                        "no nodes are known: the daemon runs in no allocation of Cobalt, Slurm or PBS that names them, and the "
-                        "setting adapters.alps.nids does not");
+    if (alps_check_nodes(a, err) < 0)
+        return -1;
     if (want->nodes > (int64_t)a->n_nodes)
         return error_at(err, "resources_impossible", "/nodes", "%d nodes are wanted: the allocation has %zu", want->nodes, a->n_nodes);
     if (a->cpus > 0 && want->cpus_per_task > a->cpus)

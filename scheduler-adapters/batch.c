@@ -201,6 +201,11 @@ int batch_check(const struct command_result *result, const char *program, struct
     return error_set(err, "batch_system_unsure", "%s", why);
 }
 
+enum adapter_answer batch_no_answer(const struct command_result *result)
+{
+    return result->end == COMMAND_NOT_STARTED ? ADAPTER_LATER : ADAPTER_UNSURE;
+}
+
 bool batch_says(const char *said, const char *const *words)
 {
     for (; *words != NULL; words++)
@@ -258,6 +263,14 @@ void batch_waited(struct batch_wait **waiting)
         list->go(list->arg);
         free(list);
     }
+}
+
+int batch_ready(struct adapter *a, struct error *err)
+{
+    for (size_t i = 0; i < a->system->programs_needed; i++)
+        if (command_find(a->program[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 /* What a site has is its batch system's to know, and may change at any time. */

@@ -43,6 +43,7 @@ typedef void batch_deed_cb(void *arg, const struct error *err);
 struct batch_system {
     const char *word;            /* "PBS": what it is called in reasons and in the log */
     const char *const *programs; /* ended by NULL; a setting of its own name may name another, or a path */
+    size_t programs_needed;      /* the first so many: the others are used only where they are there */
     /* Variables of the daemon's that they see, ended by NULL. Never everything: there are tokens in it. */
     const char *const *for_commands, *const *for_jobs;
     bool jobs_inherit;      /* jobs see what the command that submits them does, which is for_jobs */
@@ -136,6 +137,8 @@ void batch_run(struct adapter *a, struct commands *commands, int program, const 
                command_cb *cb, void *arg);
 /* -1 with the reason where it did not exit with status 0. */
 int batch_check(const struct command_result *result, const char *program, struct error *err);
+/* To a submission whose command did not exit by itself. */
+enum adapter_answer batch_no_answer(const struct command_result *result);
 bool batch_says(const char *said, const char *const *words); /* one of them, which are ended by NULL */
 int64_t batch_divide_up(int64_t a, int64_t b);
 /* Of each of its nodes. */
@@ -227,6 +230,7 @@ void batch_overdue_stop(struct adapter *a); /* nothing is overdue any more */
 
 /* Methods of the adapter. */
 void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
+int batch_ready(struct adapter *a, struct error *err); /* are the programs there that it needs? */
 int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 int batch_no_slots(struct adapter *a);
 int64_t batch_interval_ms(struct adapter *a);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TERM_TO_KILL_MS 2000
@@ -365,6 +366,36 @@ static void join_lines(const char *text, char *out, size_t size)
     }
     for (char *c = out; *c != '\0'; c++)
         *c = (unsigned char)*c < ' ' ? ' ' : *c;
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+int command_find(const char *program, struct error *err)
+{
+    const char *dir = getenv("PATH");
+
+    if (strchr(program, '/') != NULL) {
+        if (is_program(program))
+            return 0;
+        return error_set(err, "program_missing", "%.300s is not there, or is not a program", program);
+    }
+    for (size_t size; dir != NULL && *dir != '\0'; dir += size + (dir[size] == ':')) {
+        char *path;
+        bool found;
+
+        size = strcspn(dir, ":");
+        path = xasprintf("%.*s/%s", (int)size, dir, program);
+        found = is_program(path);
+        free(path);
+        if (found)
+            return 0;
+    }
+    return error_set(err, "program_missing", "%.300s is not on the daemon's PATH", program);
 }
 
 void command_explain(const struct command_result *result, const char *program, char *out, size_t size)

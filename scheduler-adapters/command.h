@@ -45,6 +45,9 @@ void commands_destroy(struct commands *commands, void (*done)(void *arg), void *
 /* argv, env and in are copied. The callback is called once, never from inside this call. */
 void commands_run(struct commands *commands, const struct command *what, command_cb *cb, void *arg);
 
+/* Is there such a program: a path, or a name on this process's PATH? 0, or -1 with a sentence. */
+int command_find(const char *program, struct error *err);
+
 /* Why it did not exit with status 0, in one sentence: its own last words where it has any. */
 void command_explain(const struct command_result *result, const char *program, char *out, size_t size);
 

@@ -48,6 +48,7 @@ static void fini(struct adapter *a)
 static const struct batch_system system_pbs = {
     .word = "PBS",
     .programs = programs,
+    .programs_needed = 4,
     .for_commands = for_commands,
     .for_jobs = for_jobs,
     .timeout_ms = 60000,
@@ -120,6 +121,7 @@ const struct adapter_ops adapter_pbs = {
     .settings = settings,
     .create = create,
     .destroy = batch_destroy,
+    .ready = batch_ready,
     .check = batch_no_check,
     BATCH_METHODS,
 };

@@ -221,8 +221,9 @@ static void name_queue(const char *queue, struct error *err)
 static enum adapter_answer verdict(struct command_result *result, const char *queue, char *id, size_t size, struct error *err)
 {
     if (batch_check(result, "qsub", err) < 0) {
-        if (result->end != COMMAND_EXITED || result->status == 255 || result->err[0] == '\0' ||
-            batch_says(result->err, for_now))
+        if (result->end != COMMAND_EXITED)
+            return batch_no_answer(result);
+        if (result->status == 255 || result->err[0] == '\0' || batch_says(result->err, for_now))
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
         name_queue(queue, err);
@@ -276,7 +277,7 @@ void pbs_send(struct batch_group *group)
     struct attempt *t;
 
     if (pbs->kind == PBS_KIND_UNKNOWN) {
-        batch_group_answered(group, ADAPTER_UNSURE, false, NULL, &pbs->kind_unknown);
+        batch_group_answered(group, ADAPTER_LATER, false, NULL, &pbs->kind_unknown);
         return;
     }
     t = xcalloc(1, sizeof *t);

@@ -55,7 +55,7 @@ static int check_ops(const char *path, const struct adapter_ops *ops, struct err
                          path);
     if (ops->create == NULL || ops->destroy == NULL || ops->check == NULL || ops->slots == NULL || ops->submit == NULL ||
         ops->poll == NULL || ops->find == NULL || ops->cancel == NULL || ops->signal == NULL)
-        return error_set(err, "plugin_unusable", "%s (adapter %s) lacks a method: all but withdraw are needed", path, ops->name);
+        return error_set(err, "plugin_unusable", "%s (adapter %s) lacks a method: all but ready, interval_ms, node_slots, take_records and withdraw are needed", path, ops->name);
     return 0;
 }
 

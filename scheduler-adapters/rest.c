@@ -6,7 +6,6 @@
 
 #include <curl/curl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ struct request {
     unsigned late; /* turns of the loop since it rang */
     size_t read;   /* by the turn before */
     struct text text;
-    bool too_long;
+    bool too_long, unconnected;
     char reason[CURL_ERROR_SIZE];
 };
 
@@ -88,6 +87,7 @@ static void answer(struct request *r, const char *why)
     struct rest_result result = {.body = r->text.data != NULL ? r->text.data : nothing, .size = r->text.size};
 
     nothing[0] = '\0';
+    result.not_sent = why != NULL && (r->curl == NULL || r->unconnected);
     if (why != NULL)
         snprintf(result.why, sizeof result.why, "%s", why);
     else
@@ -134,6 +134,7 @@ static void transferred(struct request *r, CURLcode rc)
     long number = 0;
 
     curl_easy_getinfo(r->curl, CURLINFO_OS_ERRNO, &number);
+    r->unconnected = rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST;
     if (r->too_long)
         what = "its answer is too long";
     else if (rc == CURLE_COULDNT_CONNECT && r->rest->url.socket != NULL && number != 0)

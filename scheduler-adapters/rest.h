@@ -5,6 +5,7 @@
 #define SCHEDULER_ADAPTERS_REST_H
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
@@ -29,6 +30,7 @@ struct rest_result {
     char *body;  /* ended by NUL, never NULL; the callback may change it in place, and frees nothing */
     size_t size;
     char why[400]; /* with status 0 */
+    bool not_sent; /* with status 0: nothing of the request has left */
 };
 
 typedef void rest_cb(void *arg, struct rest_result *result);

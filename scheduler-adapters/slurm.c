@@ -65,6 +65,7 @@ static void fini(struct adapter *a)
 static const struct batch_system system_slurm = {
     .word = "Slurm",
     .programs = programs,
+    .programs_needed = 4,
     .for_commands = slurm_environment,
     .for_jobs = slurm_environment,
     .jobs_inherit = true,
@@ -138,6 +139,7 @@ const struct adapter_ops adapter_slurm = {
     .settings = settings,
     .create = create,
     .destroy = batch_destroy,
+    .ready = batch_ready,
     .check = batch_no_check,
     BATCH_METHODS,
 };

@@ -173,7 +173,9 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
     size_t n;
 
     if (batch_check(result, "sbatch", err) < 0) {
-        if (result->end != COMMAND_EXITED || slurm_is_for_now(result->err) || result->err[0] == '\0')
+        if (result->end != COMMAND_EXITED)
+            return batch_no_answer(result);
+        if (slurm_is_for_now(result->err) || result->err[0] == '\0')
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
         return ADAPTER_REFUSED;

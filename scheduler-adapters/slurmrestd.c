@@ -172,10 +172,17 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     rest_destroy(slurmrestd_of(a)->rest, batch_part_gone, a);
 }
 
+static int ready(struct adapter *a, struct error *err)
+{
+    if (slurmrestd_of(a)->rest == NULL)
+        return error_set(err, "url_missing", "the setting adapters.slurmrestd.url does not say where slurmrestd is");
+    return 0;
+}
+
 /* What the site has is Slurm's to know; which options can be said this way is known here. */
 static int check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
-    if (slurmrestd_of(a)->rest == NULL)
+    if (ready(a, err) < 0)
         return error_set(err, "resources_impossible", "the setting adapters.slurmrestd.url does not say where slurmrestd is");
     return slurmrestd_options(want->extra, "/extra", 0, NULL, err);
 }
@@ -202,6 +209,7 @@ const struct adapter_ops adapter_slurmrestd = {
     .settings = settings,
     .create = create,
     .destroy = destroy,
+    .ready = ready,
     .check = check_job,
     BATCH_METHODS,
 };

@@ -120,7 +120,7 @@ static void not_asked(void *arg)
 {
     struct ask *ask = arg;
     char nothing[1] = "";
-    struct rest_result result = {.body = nothing};
+    struct rest_result result = {.body = nothing, .not_sent = true};
 
     snprintf(result.why, sizeof result.why, "%.390s", ask->a->batch.closing ? "the daemon ends" : ask->a->unknown.text);
     answered(ask, &result);

@@ -150,7 +150,7 @@ static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest
     }
     if (slurmrestd_check(a, result, err) == 0)
         error_set(err, "batch_system_unsure", "slurmrestd told no job id");
-    return ADAPTER_UNSURE;
+    return result->not_sent ? ADAPTER_LATER : ADAPTER_UNSURE;
 }
 
 static void submitted(void *arg, struct rest_result *result)

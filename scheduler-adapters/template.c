@@ -14,6 +14,7 @@
  * Exit status 0: done; 1: refused, and standard error says why; anything else: not known. */
 #include <stretto/adapter.h>
 #include <stretto/answers.h>
+#include <stretto/command.h>
 #include <stretto/jsonx.h>
 #include <stretto/xalloc.h>
 
@@ -25,14 +26,14 @@
 #define OUTPUT_MAX (64 << 20) /* of a list */
 #define ARGS_MAX 32
 
-struct command;
+struct run;
 
 struct adapter {
     struct adapter_host host;
     struct answers *answers; /* callbacks leave on the next turn of the loop */
     const json_t *program;
     int64_t timeout_ms;
-    struct command *commands; /* under way */
+    struct run *commands; /* under way */
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
@@ -45,15 +46,16 @@ struct output {
 };
 
 /* One run of the program. It never blocks the loop: a process with two pipes and a time limit. */
-struct command {
+struct run {
     struct adapter *adapter;
-    struct command *next, **prev;
+    struct run *next, **prev;
     uv_process_t process;
     uv_timer_t limit;
     struct output out, err;
     int open_handles;
     int64_t status; /* of its exit; -1: not known */
-    void (*done)(struct command *c);
+    bool not_started;
+    void (*done)(struct run *c);
     /* who asked: one of the three */
     adapter_submit_cb *submit;
     adapter_poll_cb *poll;
@@ -65,7 +67,7 @@ struct command {
 
 static void give_up(struct adapter *a);
 
-static void command_free(struct command *c)
+static void command_free(struct run *c)
 {
     for (size_t i = 0; i < c->n; i++)
         free(c->names[i]);
@@ -77,7 +79,7 @@ static void command_free(struct command *c)
 
 static void on_limit_closed(uv_handle_t *handle)
 {
-    struct command *c = handle->data;
+    struct run *c = handle->data;
     struct adapter *a = c->adapter;
 
     c->done(c);
@@ -92,13 +94,13 @@ static void on_limit_closed(uv_handle_t *handle)
 /* Exited and both pipes at their end: only now is its output whole. */
 static void on_closed(uv_handle_t *handle)
 {
-    struct command *c = handle->data;
+    struct run *c = handle->data;
 
     if (--c->open_handles == 0)
         uv_close((uv_handle_t *)&c->limit, on_limit_closed);
 }
 
-static void close_pipes(struct command *c)
+static void close_pipes(struct run *c)
 {
     if (!uv_is_closing((uv_handle_t *)&c->out.pipe))
         uv_close((uv_handle_t *)&c->out.pipe, on_closed);
@@ -108,7 +110,7 @@ static void close_pipes(struct command *c)
 
 static void on_exited(uv_process_t *process, int64_t status, int sig)
 {
-    struct command *c = process->data;
+    struct run *c = process->data;
 
     if (c->status == 0)
         c->status = sig == 0 ? status : -1;
@@ -116,7 +118,7 @@ static void on_exited(uv_process_t *process, int64_t status, int sig)
 }
 
 /* Out of time. A program of its own that it left behind may hold the pipes. */
-static void command_end(struct command *c)
+static void command_end(struct run *c)
 {
     c->status = -1;
     if (!uv_is_closing((uv_handle_t *)&c->process))
@@ -131,7 +133,7 @@ static void on_limit(uv_timer_t *timer)
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct command *c = handle->data;
+    struct run *c = handle->data;
     struct output *o = (uv_pipe_t *)handle == &c->out.pipe ? &c->out : &c->err;
 
     o->text = xrealloc(o->text, o->n + suggested + 1, 1);
@@ -140,7 +142,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct command *c = stream->data;
+    struct run *c = stream->data;
     struct output *o = (uv_pipe_t *)stream == &c->out.pipe ? &c->out : &c->err;
 
     if (n >= 0)
@@ -153,15 +155,15 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         uv_close((uv_handle_t *)stream, on_closed);
 }
 
-static struct command *command_new(struct adapter *a, void (*done)(struct command *c), void *arg)
+static struct run *command_new(struct adapter *a, void (*done)(struct run *c), void *arg)
 {
-    struct command *c = xcalloc(1, sizeof *c);
+    struct run *c = xcalloc(1, sizeof *c);
 
-    *c = (struct command){.adapter = a, .done = done, .arg = arg};
+    *c = (struct run){.adapter = a, .done = done, .arg = arg};
     return c;
 }
 
-static void command_name(struct command *c, const struct adapter_job *jobs, size_t n)
+static void command_name(struct run *c, const struct adapter_job *jobs, size_t n)
 {
     c->names = xcalloc(n, sizeof *c->names);
     for (c->n = 0; c->n < n; c->n++)
@@ -199,7 +201,7 @@ static char **environment_with(char *variable)
 }
 
 /* Start it; `args` ends with NULL. What it does not live to say is answered by done(), later. */
-static void command_start(struct command *c, const char *const *args, char *variable)
+static void command_start(struct run *c, const char *const *args, char *variable)
 {
     struct adapter *a = c->adapter;
     uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
@@ -233,8 +235,9 @@ static void command_start(struct command *c, const char *const *args, char *vari
     free(variable);
     if (rc < 0) { /* every handle is closed all the same, and done() called then */
         c->err.text = xasprintf("%s: %s", argv[0], uv_strerror(rc));
+        c->not_started = true;
         close_pipes(c);
-        on_exited(&c->process, 1, 0);
+        on_exited(&c->process, -1, 0);
         return;
     }
     uv_timer_start(&c->limit, on_limit, (uint64_t)a->timeout_ms, 0);
@@ -244,7 +247,7 @@ static void command_start(struct command *c, const char *const *args, char *vari
 
 /* A command that ran out of its time, or of which nothing is known, may have done its work all the same: that is
  * ADAPTER_UNSURE, and the engine asks find(). Only the batch system's own "no" is ADAPTER_REFUSED. */
-static enum adapter_answer verdict(const struct command *c, struct error *err)
+static enum adapter_answer verdict(const struct run *c, struct error *err)
 {
     if (c->status == 0)
         return ADAPTER_OK;
@@ -305,10 +308,16 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     a->destroyed = done;
     a->destroyed_arg = arg;
-    for (struct command *c = a->commands; c != NULL; c = c->next)
+    for (struct run *c = a->commands; c != NULL; c = c->next)
         command_end(c);
     if (a->commands == NULL)
         give_up(a);
+}
+
+/* Is there such a program? Where this fails no job is submitted, and the user is told what is missing. */
+static int ready(struct adapter *a, struct error *err)
+{
+    return command_find(json_string_value(json_array_get(a->program, 0)), err);
 }
 
 /* Refuse only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
@@ -323,11 +332,13 @@ static int slots(struct adapter *a)
     return 0; /* not known */
 }
 
-static void submitted(struct command *c)
+static void submitted(struct run *c)
 {
     struct error err;
     enum adapter_answer answer = verdict(c, &err);
 
+    if (c->not_started) /* so nothing was submitted, and no look-up is needed before it is tried again */
+        answer = ADAPTER_LATER;
     if (answer == ADAPTER_OK && c->out.n == 0)
         answer = ADAPTER_UNSURE, error_set(&err, "batch_system_unsure", "it printed no id");
     if (answer == ADAPTER_OK)
@@ -337,7 +348,7 @@ static void submitted(struct command *c)
 
 static void submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
-    struct command *c = command_new(a, submitted, arg);
+    struct run *c = command_new(a, submitted, arg);
 
     c->submit = cb;
     command_start(c, (const char *const[]){"submit", job->name, a->host.runner, job->dir, NULL}, resources_variable(job));
@@ -430,7 +441,7 @@ static void fill_status(struct adapter_status *status, const struct line *line)
 
 /* One command for all jobs. Its failure, or output that does not reach to the end, is ADAPTER_UNSURE for all of them.
  * ADAPTER_JOB_UNKNOWN is only for a batch system that answered, completely, without the job. */
-static void listed(struct command *c)
+static void listed(struct run *c)
 {
     struct adapter_status *statuses = NULL;
     struct line *lines = NULL;
@@ -463,14 +474,14 @@ static void listed(struct command *c)
 
 static void list(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
-    struct command *c = command_new(a, listed, arg);
+    struct run *c = command_new(a, listed, arg);
 
     c->poll = cb;
     command_name(c, jobs, n);
     command_start(c, (const char *const[]){"list", NULL}, NULL);
 }
 
-static void called(struct command *c)
+static void called(struct run *c)
 {
     struct error err;
     enum adapter_answer answer = verdict(c, &err);
@@ -482,7 +493,7 @@ static void called(struct command *c)
 
 static void call(struct adapter *a, const char *const *args, adapter_done_cb *cb, void *arg)
 {
-    struct command *c = command_new(a, called, arg);
+    struct run *c = command_new(a, called, arg);
 
     c->call = cb;
     command_start(c, args, NULL);
@@ -525,6 +536,7 @@ const struct adapter_ops stretto_adapter = {
     .settings = settings,
     .create = create,
     .destroy = destroy,
+    .ready = ready,
     .check = check,
     .slots = slots,
     .submit = submit,

@@ -111,13 +111,13 @@ static int64_t places_ahead(const struct known_adapter *adapter, int64_t slots)
     return ahead < 1 ? 1 : ahead > most ? most : ahead;
 }
 
-static bool has_place(const struct known_adapter *adapter)
+static bool has_place(struct engine *engine, struct known_adapter *adapter)
 {
     int64_t slots = adapter->ops->slots(adapter->adapter);
 
     /* the last job may go over: it waits at the head of the queue, and so is not passed by smaller ones for ever */
     return (slots == 0 || adapter->cpus < slots + places_ahead(adapter, slots)) &&
-           (adapter->max_jobs == 0 || adapter->jobs < adapter->max_jobs);
+           (adapter->max_jobs == 0 || adapter->jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
 }
 
 /* The ensemble whose training is the next to start on the adapter, in the order in which they came. */
@@ -146,6 +146,8 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
     if (next_to_train(adapter) != ens)
         return false;
     if (!members_fit_elsewhere(ens))
+        return false;
+    if (!adapter_takes_jobs(engine, ens->training->adapter) || !adapter_takes_jobs(engine, ens->adapter))
         return false;
     add(adapter, &trainings, &ens->spec->training.resources, 1);
     if (!idle && !fits(adapter, &trainings))
@@ -237,7 +239,7 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
 {
     struct heap_node *first;
 
-    while ((first = heap_first(&adapter->hungry)) != NULL && has_place(adapter)) {
+    while ((first = heap_first(&adapter->hungry)) != NULL && has_place(engine, adapter)) {
         struct live_ensemble *ens = heap_entry(first, struct live_ensemble, hungry);
         int64_t n;
 

@@ -48,24 +48,8 @@ void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, st
     known->adapter = adapter;
     known->max_jobs = max_jobs;
     poll_init(known);
+    adapter_state_init(known);
     HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
-}
-
-bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out)
-{
-    const struct known_adapter *known;
-
-    HASH_FIND_STR(engine->adapters, name, known);
-    if (known == NULL)
-        return false;
-    *out = (struct engine_adapter){
-        .slots = known->ops->slots(known->adapter),
-        .answered_ms = known->answered_at,
-        .failing_since_ms = known->failing_since,
-        .next_ms = heap_holds(&known->poll.node) ? known->poll.node.key : 0,
-        .reason = known->failing_for,
-    };
-    return true;
 }
 
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs)

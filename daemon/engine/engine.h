@@ -106,15 +106,26 @@ void engine_poke(struct engine *engine, const struct adapter *adapter);
 void engine_surplus(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
 
 /* How an adapter is doing. */
+enum engine_adapter_state {
+    ENGINE_ADAPTER_NOT_ASKED,  /* it has had nothing to do since the daemon began */
+    ENGINE_ADAPTER_NOT_SET_UP, /* what it needs on this machine is missing: no job is submitted to it */
+    ENGINE_ADAPTER_ANSWERS,
+    ENGINE_ADAPTER_SILENT, /* its last question was not answered */
+};
+const char *engine_adapter_state_name(enum engine_adapter_state state);
+
 struct engine_adapter {
+    enum engine_adapter_state state;
     int slots;                /* 0: not known, or unlimited */
-    int64_t answered_ms;      /* its last answer about jobs; 0: none yet */
-    int64_t failing_since_ms; /* 0: it answers */
+    int64_t answered_ms;      /* its last answer; 0: none yet */
+    int64_t failing_since_ms; /* 0: it answers, or has not been asked */
     int64_t next_ms;          /* when it is asked again; 0: nothing to ask */
-    const char *reason;       /* why it does not answer; valid until the engine is called again */
+    const char *reason;       /* what is missing, or why it does not answer; NULL: neither. Valid until the engine is called again */
+    int64_t ensembles;        /* under way that name it, for their members or their training */
+    char sentence[400];       /* all of that for people: "slurm is not set up: sbatch is not on the daemon's PATH" */
 };
 /* false where there is none of that name. */
-bool engine_adapter(const struct engine *engine, const char *name, struct engine_adapter *out);
+bool engine_adapter(struct engine *engine, const char *name, struct engine_adapter *out);
 
 /* The allocations of a live ensemble: how many there may be, wait for their turn, run. */
 struct engine_allocation {
@@ -123,12 +134,18 @@ struct engine_allocation {
 /* false where there is none of that id under way, or its members are jobs of their own. */
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
 
-/* What waits in a batch system waits for, in its words, as it last told: "" where nothing waits, or it did not tell. Valid until
- * the engine is called again. Kept in memory alone: after a restart it is known again with the first answer. */
-const char *engine_job_waits_for(struct engine *engine, int64_t job);
-/* Of the jobs of an ensemble's members, or its allocations, the first that waits; "" where one runs. */
-const char *engine_members_wait_for(struct engine *engine, int64_t ensemble);
-const char *engine_training_waits_for(struct engine *engine, int64_t ensemble);
+/* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" where it does not wait, or
+ * nothing was told. Kept in memory alone: after a restart it is known again with the first answer. */
+void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);
+void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size);
+
+/* Why an ensemble does not go on. */
+struct engine_notice {
+    const char *code; /* for programs: "adapter_not_set_up", "held", ...: openapi.yaml lists them */
+    char text[640];   /* one sentence for people */
+};
+/* false: it goes on, or it is over. */
+bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out);
 
 /* How much is under way. */
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);

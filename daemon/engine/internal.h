@@ -47,6 +47,9 @@ struct known_adapter {
     int failures;     /* polls in a row without an answer */
     int64_t answered_at, failing_since; /* 0: never, or not now */
     char failing_for[256];
+    int64_t looked_at; /* for what it needs on this machine; 0: never */
+    char missing[256]; /* of that, in a sentence; "": nothing */
+    struct alarm look; /* while somebody waits for it */
     int64_t doubts, doubts_told_ms; /* submissions in a row that were not answered; when that was last told */
     int64_t put_off, put_off_told_ms; /* submissions that it did not accept for now, since that was last told, 0: never */
     int64_t cancels_refused, cancels_told_ms; /* orders to cancel in a row that it did not take; when that was last told */
@@ -252,6 +255,16 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
 /* save.c: what was put off (job_save_later()) and is due by then */
 void save_all(struct engine *engine, int64_t due_ms);
 void save_due(struct engine *engine, struct alarm *alarm);
+
+/* adapter_state.c */
+void adapter_state_init(struct known_adapter *adapter);
+enum engine_adapter_state adapter_state(struct engine *engine, struct known_adapter *adapter);
+void adapter_describe(struct engine *engine, struct known_adapter *adapter, char *out, size_t size);
+/* May jobs be made for it? Where it is not set up, who asked is looked at again once it is. */
+bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter);
+void adapter_check(struct engine *engine, struct known_adapter *adapter); /* a submission came to nothing: is something missing now? */
+void adapter_note_answer(struct engine *engine, struct known_adapter *adapter);
+void adapter_note_failure(struct engine *engine, struct known_adapter *adapter, const char *why);
 
 /* surplus.c */
 /* What was told of before the answer that has just been applied; `answered` false: there was none. */

@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -155,6 +156,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
 
 void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
+    job_note_waits_for(job, "");
     job->row.state = JOB_SUBMITTED;
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
@@ -184,6 +186,7 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
     struct known_adapter *adapter = job->adapter;
     int64_t now = engine_now(engine);
 
+    adapter_check(engine, adapter);
     adapter->put_off++;
     if (adapter->put_off_told_ms == 0 || now - adapter->put_off_told_ms >= PUT_OFF_EVERY_MS) {
         log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: %lld submissions were not accepted for now, and are tried again: %s",
@@ -221,14 +224,16 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, &engine);
+    char words[400];
     struct error err;
 
     if (job == NULL)
         return;
+    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->failures == 0) /* else its polls tell */
+        adapter_note_answer(engine, job->adapter);
     switch (answer) {
     case ADAPTER_OK:
         job->adapter->doubts = job->doubts = 0;
-        job_note_waits_for(job, "");
         job_note_submitted(engine, job, scheduler_id);
         job_advance(engine, job);
         break;
@@ -242,6 +247,8 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         break;
     case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
         tell_doubt(engine, job, why->text);
+        snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
+        job_note_waits_for(job, words);
         job->asked = false;
         job->unsure = job->doubtful = true;
         store_job_update(engine->store, &job->row, &err);

@@ -121,6 +121,9 @@ void cancel_tell_repeated(struct known_adapter *adapter, int n); /* in the log: 
 
 /* waiting.c */
 void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */
+const char *job_words(const struct live_job *job); /* what it waits for, or why it is not submitted; "": nothing was told */
+/* Of the jobs of members, or the allocations, the first that waits and of which that is told; NULL where one runs. */
+const struct live_job *waiting_job(const struct live_ensemble *ens);
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);

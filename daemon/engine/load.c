@@ -42,6 +42,7 @@ void engine_forget(struct engine *engine)
         adapter->polling = adapter->poked = false;
         surplus_settle(engine, adapter, false);
         alarm_set(engine, &adapter->poll, INT64_MAX);
+        alarm_set(engine, &adapter->look, INT64_MAX);
     }
 }
 

@@ -215,7 +215,7 @@ void pilot_dispatch(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     give_work(engine, ens, now);
-    if (dispatch_wants(ens, now) && deal_fits_beside_trainings(ens))
+    if (dispatch_wants(ens, now) && deal_fits_beside_trainings(ens) && adapter_takes_jobs(engine, ens->adapter))
         see_to_successors(engine, ens, now);
     if (was_due && ens->due > now)
         engine_touch(engine, ens); /* it is to be looked at again when they are */

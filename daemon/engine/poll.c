@@ -35,11 +35,12 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     job->asked = true;
     job->unsure = false;
     job->told_in = job->adapter->answers;
-    job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
     else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0') /* of two, it may be the other one */
         memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id); /* stored with the next change */
+    if (status->state != ADAPTER_JOB_UNKNOWN || job->row.state != JOB_INTENT) /* else it keeps what its last submission came to */
+        job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         if (job->gone)
@@ -186,8 +187,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         if (adapter->failures > 0)
             log_info_of(LOG_ADAPTER(q->adapter), "adapter %s answers again", q->adapter);
         adapter->failures = 0;
-        adapter->answered_at = engine_now(engine);
-        adapter->failing_since = 0;
+        adapter_note_answer(engine, adapter);
         adapter->answers++;
         if (q->find)
             tell_doubts_are_over(engine, q, statuses);
@@ -202,13 +202,11 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         }
         cancel_tell_repeated(adapter, again);
     } else {
-        snprintf(adapter->failing_for, sizeof adapter->failing_for, "%.255s", why->text);
-        if (adapter->failures == 0) {
-            adapter->failing_since = engine_now(engine);
+        adapter_note_failure(engine, adapter, why->text);
+        if (adapter->failures == 0)
             log_warn_of(LOG_ADAPTER(q->adapter),
                         "adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter,
                         why->text);
-        }
         adapter->failures++;
     }
     surplus_settle(engine, adapter, answer == ADAPTER_OK);

@@ -1,8 +1,10 @@
 /* Why jobs do not run yet: what their schedulers say with each answer, for those who ask. */
 #include "daemon/engine/internal.h"
 
+#include "common/text.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,39 +18,44 @@ void job_note_waits_for(struct live_job *job, const char *words)
     job->waits_for = words[0] != '\0' ? xstrdup(words) : NULL;
 }
 
-/* One that runs may have told us so before its scheduler did. One that is not submitted yet may wait to be accepted. */
-static const char *words_of(const struct live_job *job)
+const char *job_words(const struct live_job *job)
 {
-    return job != NULL && (job->row.state == JOB_INTENT || job->row.state == JOB_SUBMITTED) && job->waits_for != NULL ? job->waits_for : "";
+    return job->row.state < JOB_RUNNING && job->waits_for != NULL ? job->waits_for : ""; /* files may tell before the scheduler does */
 }
 
-const char *engine_job_waits_for(struct engine *engine, int64_t id)
+void engine_job_waits_for(struct engine *engine, int64_t id, char *out, size_t size)
 {
-    return words_of(engine_find_job(engine, id));
+    const struct live_job *job = engine_find_job(engine, id);
+    char sentence[400];
+
+    text_copy(out, size, job != NULL ? job_words(job) : "");
+    if (job == NULL || out[0] != '\0' || job->row.state != JOB_INTENT || job->asked || job_is_inside(job))
+        return;
+    adapter_describe(engine, job->adapter, sentence, sizeof sentence);
+    snprintf(out, size, "it is not known whether it was submitted: %s", sentence);
 }
 
-const char *engine_members_wait_for(struct engine *engine, int64_t id)
+const struct live_job *waiting_job(const struct live_ensemble *ens)
 {
-    const struct live_ensemble *ens = engine_find_ensemble(engine, id);
-    const char *first = "";
+    const struct live_job *first = NULL;
     int looked_at = 0;
 
-    if (ens == NULL)
-        return "";
     for (const struct live_job *job = ens->jobs; job != NULL && looked_at < JOBS_MAX; job = job->ens_next, looked_at++) {
         if (job->row.kind == JOB_TRAINING)
             continue;
         if (job->row.state == JOB_RUNNING)
-            return "";
-        if (first[0] == '\0')
-            first = words_of(job);
+            return NULL;
+        if (first == NULL && job_words(job)[0] != '\0')
+            first = job;
     }
     return first;
 }
 
-const char *engine_training_waits_for(struct engine *engine, int64_t id)
+void engine_training_waits_for(struct engine *engine, int64_t id, char *out, size_t size)
 {
     const struct live_ensemble *ens = engine_find_ensemble(engine, id);
 
-    return ens != NULL && ens->training != NULL ? words_of(ens->training->job) : "";
+    out[0] = '\0';
+    if (ens != NULL && ens->training != NULL && ens->training->job != NULL)
+        engine_job_waits_for(engine, ens->training->job->row.id, out, size);
 }

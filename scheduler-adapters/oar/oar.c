@@ -70,6 +70,7 @@ static void fini(struct adapter *a)
 static const struct batch_system system_oar = {
     .word = "OAR",
     .programs = programs,
+    .programs_needed = 4,
     .for_commands = for_commands,
     .for_jobs = for_jobs,
     .timeout_ms = 60000,
@@ -162,6 +163,7 @@ const struct adapter_ops stretto_adapter = {
     .settings = settings,
     .create = create,
     .destroy = destroy,
+    .ready = batch_ready,
     .check = batch_no_check,
     .slots = batch_no_slots,
     .interval_ms = batch_interval_ms,

@@ -203,7 +203,9 @@ static enum adapter_answer verdict(const struct attempt *t, struct command_resul
 
     *ids = NULL;
     if (batch_check(result, "oarsub", err) < 0) {
-        if (result->end != COMMAND_EXITED || result->err[0] == '\0' || batch_says(result->err, limits) ||
+        if (result->end != COMMAND_EXITED)
+            return batch_no_answer(result);
+        if (result->err[0] == '\0' || batch_says(result->err, limits) ||
             (batch_says(result->err, for_now) && !batch_says(result->err, for_good)))
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");

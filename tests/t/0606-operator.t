@@ -14,9 +14,9 @@ wait_for 20 'stretto members 2 --state running --json | jq -e ".members | length
 
 # --- adapters
 status_is 0 "adapters" stretto adapters
-like "$(cat out)" 'local +yes +[0-9]+ +0 +1 ' "the table: answers, slots, jobs"
-is "$(stretto adapters --json | jq -c '.adapters[0] | [.name, .plugin, .answers, .failing_since, .reason, .jobs.running]')" \
-	'["local",null,true,null,null,1]' "--json"
+like "$(cat out)" 'local +answers +[0-9]+ +0 +1 ' "the table: state, slots, jobs"
+is "$(stretto adapters --json | jq -c '.adapters[0] | [.name, .plugin, .state, .sentence, .failing_since, .reason, .ensembles, .jobs.running]')" \
+	'["local",null,"answers","local answers",null,null,1,1]' "--json"
 ok "when it answered last" jq -n -e --argjson now "$(date +%s)" \
 	--arg at "$(stretto adapters --json | jq -r '.adapters[0].answered')" \
 	'($at | sub("\\.[0-9]+Z"; "Z") | fromdate) as $t | $now - $t < 100'
@@ -28,7 +28,7 @@ is "$(stretto jobs --state running --json | jq -c '[.jobs[] | [.ensemble, .adapt
 	'[[2,"local","running",1,null]]' "in a state"
 is "$(stretto jobs --state ended --json | jq -c '[.jobs[].ensemble] | unique')" '[1]' "that ended"
 is "$(stretto jobs --adapter local --json | jq '.jobs | length')" 3 "of an adapter"
-is "$(stretto jobs 1 --adapter other --json | jq -c .jobs) $(stretto jobs --adapter other --json | jq -c .jobs)" "[] []" "of none"
+is "$(stretto jobs 1 --adapter pbs --json | jq -c .jobs) $(stretto jobs --adapter pbs --json | jq -c .jobs)" "[] []" "of one that has none"
 is "$(stretto jobs | awk 'NR > 1 { print $2, $3, $4, $5, $6 }' | head -n 1)" "2 members 1 local running" "the table"
 status_is 3 "an unknown state" stretto jobs --state lost
 status_is 2 "no id" stretto jobs seven

@@ -52,7 +52,7 @@ id=$(submit silent.json)
 ok "members run" wait_for 60 '[ "$(wc -l <"$HOME/ran")" = 2 ]'
 oar freeze
 touch "$HOME/go"
-ok "that OAR does not answer is told" wait_for 90 'api GET /v1/adapters | jq -e "[.adapters[] | select(.name == \"oar\") | .answers] == [false]"'
+ok "that OAR does not answer is told" wait_for 90 'api GET /v1/adapters | jq -e "[.adapters[] | select(.name == \"oar\") | .state] == [\"silent\"]"'
 is "$(api GET "/v1/ensembles/$id" | jq -c .members.failed)" 0 "and costs nothing"
 oar thaw
 ok "then all goes on" wait_ensemble "$id" 90

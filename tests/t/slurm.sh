@@ -35,20 +35,20 @@ tells_why() {
 		resources: {walltime: "10m", extra: ["--hold"]}}}' >waits.json
 	jq '.members.resources.extra = [] | .training = {command: ["true"], fields: {f: {dtype: "float32", shape: [1]}},
 		resources: {walltime: "10m", extra: ["--hold"]}}' waits.json >waits-training.json
-	local id training
+	local batch=$1 id training
 	id=$(submit waits.json)
 	training=$(submit waits-training.json)
-	ok "an ensemble tells what it waits for" wait_for 20 '[ "$(api GET "/v1/ensembles/$id" | jq -r .waits_for)" = JobHeldUser ]'
+	ok "an ensemble tells what it waits for" wait_for 20 '[ "$(api GET "/v1/ensembles/$id" | jq -r .notice.text)" = "its jobs wait in the queue of $batch: JobHeldUser" ]'
 	is "$(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[] | .state, .waits_for, .reason]')" '["submitted","JobHeldUser",null]' "so does its job"
 	is "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[].waits_for')" JobHeldUser "and a member's attempt"
-	like "$(stretto status "$id")" "waiting +$1: JobHeldUser" "people are told, of the ensemble,"
+	like "$(stretto status "$id")" "waiting +its jobs wait in the queue of $1: JobHeldUser" "people are told, of the ensemble,"
 	like "$(stretto jobs "$id")" " JobHeldUser" "of the job"
 	like "$(stretto members "$id.0")" " JobHeldUser" "and of the attempt"
-	ok "a training tells it, too" wait_for 20 '[ "$(api GET "/v1/ensembles/$training" | jq -c "[.training.waits_for, .waits_for]")" = "[\"JobHeldUser\",null]" ]'
+	ok "a training tells it, too" wait_for 20 '[ "$(api GET "/v1/ensembles/$training" | jq -c "[.training.waits_for, .notice.text]")" = "[\"JobHeldUser\",\"its training waits in the queue of $batch: JobHeldUser\"]" ]'
 	stretto cancel "$training" >/dev/null
 	scontrol release "$(api GET "/v1/jobs?ensemble=$id" | jq -r '.jobs[].scheduler_id')"
 	ok "once it is let go it runs" wait_ensemble "$id" 30
-	is "$(jq -c .waits_for ensemble.json) $(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[].waits_for]')" "null [null]" "and waits for nothing"
+	is "$(jq -c .notice ensemble.json) $(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[].waits_for]')" "null [null]" "and waits for nothing"
 	ok "the training is cancelled" wait_ensemble "$training" 30
 }
 # cancels_all: of members like those of spec.json two run, which fill the nodes, and others wait.
