@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +21,10 @@ struct making {
     struct request *r;
     struct backup_source source;
     char *path;
+    char *file; /* where the caller writes it, NULL where that was not said */
     int fd;
     int64_t size;
-    bool failed;
+    bool failed, unnoted;
     struct error err;
 };
 
@@ -49,6 +51,7 @@ static void on_worker(uv_work_t *work)
     struct making *m = work->data;
 
     m->failed = make(m) < 0;
+    m->unnoted = !m->failed && m->file != NULL && backup_note(&m->source, m->file, &m->err) < 0;
     unlink(m->path);
     if (m->failed && m->fd >= 0)
         close(m->fd);
@@ -60,6 +63,8 @@ static void reply(struct making *m)
         log_error("%s (%s)", m->err.text, m->err.code);
         request_reply_problem(m->r, &m->err);
     } else {
+        if (m->unnoted) /* the backup itself is good */
+            log_warn("%s", m->err.text);
         log_info("a backup of %lld bytes is sent", (long long)m->size);
         request_add_header(m->r, "Content-Disposition", "attachment; filename=\"stretto-backup.db\"");
         request_reply_response(m->r, 200, "application/vnd.sqlite3",
@@ -67,6 +72,7 @@ static void reply(struct making *m)
     }
     backup_source_fini(&m->source);
     free(m->path);
+    free(m->file);
     free(m);
 }
 
@@ -89,11 +95,16 @@ static void after_work(uv_work_t *work, int status)
 
 void backup_get(struct request *r)
 {
+    const char *file = request_query(r, "file");
     struct making *m;
     struct error err;
 
     if (under_way) {
         request_reply_error(r, "busy", "a backup is being made already");
+        return;
+    }
+    if (file != NULL && (file[0] != '/' || strlen(file) > BACKUP_FILE_MAX)) {
+        request_reply_error(r, "query_wrong_value", "\"file\" must be an absolute path of at most %d bytes", BACKUP_FILE_MAX);
         return;
     }
     m = xcalloc(1, sizeof *m);
@@ -106,6 +117,7 @@ void backup_get(struct request *r)
     m->source.abandoned = &abandoned;
     m->work.data = m;
     m->r = r;
+    m->file = file != NULL ? xstrdup(file) : NULL;
     m->path = backup_temporary(request_config(r)->state_dir);
     request_hold(r);
     uv_queue_work(request_config(r)->loop, &m->work, on_worker, after_work);

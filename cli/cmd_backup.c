@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FILE_MAX 400 /* bytes of the path that the daemon is told */
+
 struct backup {
     const char *file;
     bool force;
@@ -88,9 +90,26 @@ static int check_free(const char *file, bool force, struct error *err)
     return force ? 0 : error_set(err, "file_exists", "%s is there already; --force replaces it", file);
 }
 
+/* The request, which names the file where its directory can be found: the daemon tells it, should its database be damaged one day. */
+static char *backup_path(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char *folder = slash == NULL ? xstrdup(".") : slash == file ? xstrdup("/") : xasprintf("%.*s", (int)(slash - file), file);
+    char *whole = realpath(folder, NULL);
+    char *path = whole != NULL ? xasprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, slash != NULL ? slash + 1 : file) : NULL;
+    char *escaped = path != NULL && strlen(path) <= FILE_MAX ? client_escape(path) : NULL;
+    char *request = escaped != NULL ? xasprintf("/v1/backup?file=%s", escaped) : xstrdup("/v1/backup");
+
+    free(folder);
+    free(whole);
+    free(path);
+    free(escaped);
+    return request;
+}
+
 static int fetch(struct cli *cli, const char *file, bool force, struct error *err)
 {
-    char *part = xasprintf("%s.XXXXXX", file);
+    char *part = xasprintf("%s.XXXXXX", file), *path;
     int fd = mkstemp(part), rc; /* mode 0600: it has all that the daemon knows */
     int64_t n;
     FILE *to = fd >= 0 ? fdopen(fd, "w+b") : NULL;
@@ -99,9 +118,11 @@ static int fetch(struct cli *cli, const char *file, bool force, struct error *er
         free(part);
         return error_errno(err, "file_write", "%s", file);
     }
+    path = backup_path(file);
     rc = client_get(cli->client, "/healthz", NULL, NULL, err); /* a backup takes its time, but no daemon that hangs is waited for */
     if (rc == 0)
-        rc = client_get_text(cli->client, "/v1/backup", to, true, &n, err);
+        rc = client_get_text(cli->client, path, to, true, &n, err);
+    free(path);
     if (rc == 0)
         rc = flush_checked(to, err);
     if (fclose(to) != 0 && rc == 0)

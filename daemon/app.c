@@ -15,6 +15,7 @@
 #include "daemon/restore.h"
 #include "daemon/run_claim.h"
 #include "daemon/rundir/rundir.h"
+#include "daemon/state_watch.h"
 #include "daemon/store/backup.h"
 #include "daemon/store/checkpoint.h"
 #include "daemon/store/memory.h"
@@ -34,6 +35,7 @@ struct app {
     uv_loop_t loop;
     struct store *store, *reader; /* the latter NULL where there can be but one */
     struct turn *turn;
+    struct state_watch *state_watch;
     struct engine *engine;
     struct adapters *adapters;
     struct control *control;
@@ -247,6 +249,7 @@ static int start(struct app *app, struct error *err)
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
     turn_pause(app->turn, COMMIT_PAUSE);
     turn_flush_apart(app->turn, not_flushed, NULL);
+    app->state_watch = state_watch_create(&app->loop, app->store, app->turn);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
@@ -271,6 +274,7 @@ static void finish(struct app *app)
         engine_stop(app->engine);
     adapters_destroy(app->adapters);
     control_close(app->control);
+    state_watch_destroy(app->state_watch);
     turn_destroy(app->turn);
     laps_destroy(app->laps);
     checkpoint_destroy(app->checkpoint);

@@ -70,6 +70,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/chore.c daemon/store/chore.h \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
+	daemon/store/damage.c \
 	daemon/store/event.c daemon/store/event.h \
 	daemon/store/family.c daemon/store/family.h \
 	daemon/store/gather.c daemon/store/gather.h \
@@ -83,6 +84,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/place.c daemon/store/place.h \
+	daemon/store/presence.c \
 	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/statement.c \
 	daemon/store/store.c daemon/store/store.h \
@@ -90,6 +92,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
 	daemon/store/transaction.c \
+	daemon/state_watch.c daemon/state_watch.h \
 	daemon/sweep.c daemon/sweep.h \
 	daemon/turn.c daemon/turn.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c

@@ -81,13 +81,18 @@ static void note_wanted(struct turn *turn)
     turn->wanted_ns = (7 * turn->wanted_ns + after) / 8;
 }
 
+static void end_trouble(struct turn *turn)
+{
+    if (turn->troubled)
+        log_info("changes can be stored again");
+    turn->troubled = false;
+}
+
 /* What was committed is on disk. */
 static void conclude(struct turn *turn, bool wrote, struct waiters *those)
 {
-    if (wrote && turn->troubled)
-        log_info("changes can be stored again");
     if (wrote)
-        turn->troubled = false;
+        end_trouble(turn);
     if (wrote && turn->on_commit != NULL)
         turn->on_commit(turn->on_commit_arg);
     tell(those, NULL);
@@ -246,6 +251,12 @@ void turn_on_commit(struct turn *turn, void (*cb)(void *arg), void *arg)
 {
     turn->on_commit = cb;
     turn->on_commit_arg = arg;
+}
+
+void turn_trouble_over(struct turn *turn, const char *code)
+{
+    if (turn->troubled && strcmp(turn->trouble.code, code) == 0)
+        end_trouble(turn);
 }
 
 const struct error *turn_trouble(const struct turn *turn)

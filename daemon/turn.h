@@ -34,4 +34,5 @@ void turn_on_commit(struct turn *turn, void (*cb)(void *arg), void *arg);
 
 /* NULL while the last commit went well, else why it did not: for /readyz. */
 const struct error *turn_trouble(const struct turn *turn);
+void turn_trouble_over(struct turn *turn, const char *code); /* what it told with this code is no more */
 #endif

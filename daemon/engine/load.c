@@ -278,7 +278,9 @@ int engine_load(struct engine *engine, struct error *err)
 
     engine_forget(engine);
     engine->resting = false;
-    rc = store_ensemble_each_live(engine->store, keep_ensemble, &loading, err);
+    rc = store_check_present(engine->store, err);
+    if (rc == 0)
+        rc = store_ensemble_each_live(engine->store, keep_ensemble, &loading, err);
     if (rc == 0)
         rc = store_job_each_live(engine->store, keep_job, &loading, err);
     if (rc == 0) {

@@ -1,5 +1,6 @@
 #include "daemon/store/backup.h"
 
+#include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/internal.h"
@@ -185,6 +186,16 @@ int backup_write(const struct backup_source *source, const char *path, struct er
     if (rc == 0)
         rc = check(db, err);
     sqlite3_close(db);
+    return rc;
+}
+
+int backup_note(const struct backup_source *source, const char *file, struct error *err)
+{
+    char *path = store_backup_note(source->database), *line = xasprintf("%s\n", file);
+    int rc = file_write_whole(path, line, strlen(line), 0600, err);
+
+    free(path);
+    free(line);
     return rc;
 }
 

@@ -25,6 +25,10 @@ char *backup_temporary(const char *state_dir);
  * store_io, or not_ready where it is abandoned; what is left at `path` then is of no use. */
 int backup_write(const struct backup_source *source, const char *path, struct error *err);
 
+/* Remember that the caller writes the backup to `file`, an absolute path, for the day on which the database is damaged. Blocks. */
+#define BACKUP_FILE_MAX 400
+int backup_note(const struct backup_source *source, const char *file, struct error *err);
+
 /* Remove what a daemon that was killed while it made a backup has left in the state directory. */
 void backup_sweep(const char *state_dir);
 

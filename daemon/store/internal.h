@@ -3,10 +3,20 @@
 #define DAEMON_STORE_INTERNAL_H
 #include "daemon/store/member.h"
 
+#include <sys/types.h>
+
 #define STORE_STATEMENTS 256 /* slots of the table; a power of two, far above the number of statements */
 
 struct store_events;
 struct store_tallies;
+
+#define STORE_FILES 2 /* the database and its log */
+
+struct store_file {
+    bool known;
+    dev_t device;
+    ino_t inode;
+};
 
 struct store {
     sqlite3 *db;
@@ -26,6 +36,7 @@ struct store {
     struct store_events *events; /* of this transaction, that are not written yet; NULL: there never were any */
     struct store_tallies *tallies; /* likewise; NULL: it only reads */
     int64_t last_job;            /* the highest id that a job was ever given; 0: not known */
+    struct store_file files[STORE_FILES]; /* as they were when they were opened */
     int64_t failures;
     char last_failure[256];
     struct {
@@ -71,6 +82,17 @@ int store_write_all(struct store *store, struct error *err);
 /* Make good at once what flush is owed: for a checkpoint, which would else not get beyond what the reader holds. */
 int store_flush_owed(struct store *store, struct error *err);
 
-/* err from SQLite's last failure; code store_full or store_io. Returns -1. */
+/* presence.c: remember which files these are, once they are there. */
+void store_note_files(struct store *store);
+
+/* damage.c: the path of the file that names the newest backup, beside a database; to be freed. */
+char *store_backup_note(const char *database);
+/* Code "store_damaged", with what to do; returns -1. */
+int store_damaged(const struct store *store, const char *what, struct error *err);
+bool store_is_unclean(const struct store *store); /* before it is opened: whoever had it before was killed, or its host crashed */
+/* SQLite's quick check, for a limited time; code "store_damaged". A million members take 2 s. */
+int store_check_whole(struct store *store, struct error *err);
+
+/* err from SQLite's last failure; code store_full, store_damaged or store_io. Returns -1. */
 int store_error(struct store *store, const char *doing, struct error *err);
 #endif

@@ -18,10 +18,14 @@
 
 int store_error(struct store *store, const char *doing, struct error *err)
 {
-    int rc = sqlite3_errcode(store->db);
+    int rc = sqlite3_errcode(store->db) & 0xff;
 
     store->failures++;
     snprintf(store->last_failure, sizeof store->last_failure, "%s", sqlite3_errmsg(store->db));
+    if (rc == SQLITE_READONLY && store_check_present(store, err) < 0) /* SQLite has noticed it first */
+        return -1;
+    if (rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB)
+        return store_damaged(store, store->last_failure, err);
     return error_set(err, rc == SQLITE_FULL ? "store_full" : "store_io", "%s: %s (%s)", doing,
                      sqlite3_errmsg(store->db), store->path);
 }
@@ -131,12 +135,14 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
 {
     struct store *store = xcalloc(1, sizeof *store);
     enum store_journal journal;
+    bool unclean;
 
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks, and it takes a lock each time; only the first can */
     store->lock_fd = -1;
     store->path = xasprintf("%s/stretto.db", state_dir);
     if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
         goto fail;
+    unclean = store_is_unclean(store);
     if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         gather_vfs()) != SQLITE_OK) {
         store_error(store, "cannot open the database", err);
@@ -144,7 +150,8 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     }
     sqlite3_extended_result_codes(store->db, 0);
     sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
-    if (set_journal(store, journal, err) < 0 || pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
+    if (set_journal(store, journal, err) < 0 || (unclean && store_check_whole(store, err) < 0) ||
+        pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_migrate(store, err) < 0 ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
@@ -153,6 +160,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     if (store_event_bounds(store, &(int64_t){0}, &store->newest_event, err) < 0)
         goto fail;
     store->exclusive = journal == STORE_JOURNAL_ROLLBACK;
+    store_note_files(store);
     *out = store;
     return 0;
 fail:

@@ -16,7 +16,7 @@
 struct store;
 
 /* Open STATE_DIR/stretto.db (made where missing), take the directory's lock, migrate. Codes: "store_locked" (another
- * daemon runs there), "store_newer" (made by a later version), "store_foreign" (made by another program), "store_io". */
+ * daemon runs there), "store_newer" (made by a later version), "store_foreign" (made by another program), "store_damaged", "store_io". */
 int store_open(struct store **out, const char *state_dir, struct error *err);
 
 /* The same, with what can be chosen. "store_network": the directory is on a network file system and allow_network is not
@@ -31,7 +31,7 @@ void store_close(struct store *store);
 bool store_dirty(const struct store *store); /* something waits for a commit */
 
 /* Commit what is open. 0 also where nothing was. -1: all of the turn's changes are rolled back; code "store_full"
- * (no room on the disk) or "store_io". */
+ * (no room on the disk), "store_gone" (store_check_present()), "store_damaged" or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
 /* With `defer`, a commit leaves its flush to the disk to store_flush(), where the log allows it: it is then owed, and nothing that
@@ -47,6 +47,9 @@ void store_flushed(struct store *store); /* by the loop's thread, after it */
  * asked while changes are open, or on their way to the disk. *out is NULL where the database can have but one. One at most, to be
  * closed before the store. */
 int store_open_reader(struct store **out, struct store *store, struct error *err);
+
+/* Whether the database is still in the state directory; -1 with code "store_gone" where it was removed, renamed or replaced. */
+int store_check_present(const struct store *store, struct error *err);
 
 /* Something that the turn's changes depend on could not be read: nothing of this turn may be kept, and its commit will
  * say why. Returns -1. */

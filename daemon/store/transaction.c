@@ -148,7 +148,7 @@ int store_commit(struct store *store, struct error *err)
 
     if (!store->in_transaction)
         return 0;
-    if (!store->doomed && store_write_all(store, &rest) == 0 && commit(store, &store->why) == 0) {
+    if (!store->doomed && store_check_present(store, &store->why) == 0 && store_write_all(store, &rest) == 0 && commit(store, &store->why) == 0) {
         store->in_transaction = false;
         if (store->event_made != 0)
             *(store_owes_flush(store) ? &store->event_owed : &store->newest_event) = store->event_made;

@@ -219,7 +219,7 @@ static void what_is_none_of_ours_is_left_alone(void **state)
     snprintf(path, sizeof path, "%s/stretto.db", dir);
     assert_int_equal(file_write_whole(path, "Dear diary, today I was no database, though I am as long as the head of one. I like "
                                             "it here; nobody asks me for anything.", 120, 0600, &err), 0);
-    is_refused("store_io");
+    is_refused("store_damaged");
 }
 
 /* As somebody else than root, who may write everything. */

@@ -1,0 +1,83 @@
+/* A database that is damaged: found after an unclean end, and told with what to do. */
+#include "daemon/store/internal.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK_SECONDS 30
+#define CHECK_STEPS 100000 /* of SQLite's machine, between two looks at the clock */
+
+char *store_backup_note(const char *database)
+{
+    return xasprintf("%.*s/last-backup", (int)(strrchr(database, '/') - database), database);
+}
+
+int store_damaged(const struct store *store, const char *what, struct error *err)
+{
+    char *note = store_backup_note(store->path), backup[320];
+
+    file_last_line(note, NULL, backup, sizeof backup);
+    free(note);
+    return error_set(err, "store_damaged",
+                     "the database %.200s is damaged (%.60s). To restore it: stop the daemon; move this file, and those with -wal and "
+                     "-shm after its name, away; copy the newest backup, %s, there as stretto.db; start the daemon (strettod(8), BACKUPS)",
+                     store->path, what, backup[0] != '\0' ? backup : "of which this daemon knows none,");
+}
+
+bool store_is_unclean(const struct store *store)
+{
+    static const char *const suffixes[] = {"-wal", "-journal"};
+    bool left = false;
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *path = xasprintf("%s%s", store->path, suffixes[i]);
+
+        left = left || access(path, F_OK) == 0;
+        free(path);
+    }
+    return left;
+}
+
+static int64_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static int is_late(void *until)
+{
+    return seconds() >= *(int64_t *)until;
+}
+
+int store_check_whole(struct store *store, struct error *err)
+{
+    int64_t until = seconds() + CHECK_SECONDS;
+    char what[200] = "";
+    sqlite3_stmt *stmt;
+    int rc;
+
+    sqlite3_progress_handler(store->db, CHECK_STEPS, is_late, &until);
+    rc = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(stmt);
+        if (rc == SQLITE_ROW)
+            store_text(stmt, 0, what, sizeof what);
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    if (rc == SQLITE_INTERRUPT) {
+        log_warn("%s was not checked whole after an unclean end: that takes longer than %d s", store->path, CHECK_SECONDS);
+        return 0;
+    }
+    if (rc != SQLITE_ROW)
+        return store_error(store, "cannot check the database", err);
+    return strcmp(what, "ok") == 0 ? 0 : store_damaged(store, what, err);
+}
