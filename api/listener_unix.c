@@ -1,5 +1,7 @@
 #include "api/listener.h"
 
+#include "common/safe_path.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +69,7 @@ int listener_open_unix(struct listener *listener, const char *path, struct error
                          "with --listen unix:PATH",
                          sizeof addr.sun_path - 1, path, strlen(path));
     strcpy(addr.sun_path, path);
-    if (make_room(&addr, err) < 0)
+    if (safe_path_parent(path, err) < 0 || make_room(&addr, err) < 0)
         return -1;
     fd = make_socket(err);
     if (fd < 0)

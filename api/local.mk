@@ -119,6 +119,7 @@ api_tests = \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
 	tests/t/0583-strangers.t \
+	tests/t/0584-strict.t \
 	tests/t/0585-migration.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)

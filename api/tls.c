@@ -1,6 +1,7 @@
 #include "api/tls.h"
 
 #include "common/files.h"
+#include "common/safe_path.h"
 #include "common/xalloc.h"
 
 #include <gnutls/abstract.h>
@@ -15,6 +16,14 @@
 #define PEM_MAX (1u << 20)
 #define CHAIN_MAX 16 /* certificates */
 
+/* Others who can replace the file could pretend to be this daemon. */
+static int check_place(const char *path, const char *setting, struct error *err)
+{
+    struct error why;
+
+    return safe_path(path, &why) == 0 ? 0 : error_set(err, "tls_unusable", "%s: %s", setting, why.text);
+}
+
 static int check_key_file(const char *path, struct error *err)
 {
     struct stat st;
@@ -26,7 +35,7 @@ static int check_key_file(const char *path, struct error *err)
     if ((st.st_mode & 077) != 0)
         return error_set(err, "tls_unusable", "tls_key %s is open to others (mode %04o): chmod 600 it", path,
                          (unsigned)st.st_mode & 07777);
-    return 0;
+    return check_place(path, "tls_key", err);
 }
 
 /* One certificate chain and its key. Handshakes under way may use a pair that has been replaced, so that each is kept
@@ -108,7 +117,7 @@ int tls_reload(struct tls *tls, struct error *err)
 
     if (tls->certificate_file == NULL)
         return 0;
-    if (check_key_file(tls->key_file, err) < 0)
+    if (check_key_file(tls->key_file, err) < 0 || check_place(tls->certificate_file, "tls_certificate", err) < 0)
         return -1;
     pair = xcalloc(1, sizeof *pair);
     if (file_read(tls->certificate_file, PEM_MAX, &certificate, &size, &why) < 0 ||

@@ -1,5 +1,6 @@
 #include "cli/client.h"
 
+#include "cli/peer.h"
 #include "cli/url.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define RETRY_FOR_MS 20000 /* a daemon that is being restarted is back by then */
@@ -23,6 +25,8 @@ struct client {
     const volatile int *interrupt;
     long hurry_ms; /* 0: there is time */
     char reason[CURL_ERROR_SIZE];
+    int fd;              /* the Unix socket that curl opened last */
+    struct error refused; /* why nothing was sent over it; no code where something was */
 };
 
 struct answer {
@@ -122,6 +126,21 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
     return is_interrupted(arg);
 }
 
+static curl_socket_t on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct client *client = arg;
+
+    return client->fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* The socket is connected, and nothing has been sent over it. */
+static int on_connected(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port)
+{
+    struct client *client = arg;
+
+    return peer_check(client->fd, client->url.socket, &client->refused) < 0 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
 static CURLcode perform(struct client *client, const char *url, const char *body, struct curl_slist *headers,
                         struct answer *answer)
 {
@@ -131,6 +150,10 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_URL, url);
     if (client->url.socket) {
         curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->url.socket);
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, on_open);
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, client);
+        curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, on_connected);
+        curl_easy_setopt(curl, CURLOPT_PREREQDATA, client);
     }
     if (url_is_local(&client->url))
         curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network, and must not see a token */
@@ -157,6 +180,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->reason);
     client->reason[0] = '\0';
+    client->refused.code[0] = '\0';
     return curl_easy_perform(curl);
 }
 
@@ -198,6 +222,10 @@ static int no_daemon(const struct client *client, CURLcode rc, struct error *err
 
     if (is_interrupted(client))
         return error_set(err, CLIENT_INTERRUPTED, "interrupted");
+    if (client->refused.code[0] != '\0') {
+        *err = client->refused;
+        return -1;
+    }
     if (rc == CURLE_WRITE_ERROR)
         return error_set(err, CLIENT_BAD_ANSWER, "the answer could not be written");
     curl_easy_getinfo(client->curl, CURLINFO_CONNECT_TIME_T, &connected);

@@ -10,6 +10,7 @@
 
 /* Codes of this side; every other code came from the daemon. */
 #define CLIENT_NO_DAEMON "no_daemon"     /* nothing answers there, or it went away */
+#define CLIENT_STRANGER "listener_not_trusted" /* another user's program answers there; it was sent nothing */
 #define CLIENT_BAD_URL URL_BAD           /* the URL given cannot be used */
 #define CLIENT_BAD_ANSWER "bad_answer"   /* what answers there does not speak like strettod */
 #define CLIENT_INTERRUPTED "interrupted" /* *interrupt was set during the call */

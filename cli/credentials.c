@@ -1,5 +1,6 @@
 #include "cli/credentials.h"
 
+#include "common/safe_path.h"
 #include "common/xalloc.h"
 
 #include <fcntl.h>
@@ -25,6 +26,8 @@ static int read_private(const char *path, char text[TOKEN_MAX], struct error *er
         rc = error_set(err, "token_file", "STRETTO_TOKEN_FILE %s belongs to another user", path);
     else if ((st.st_mode & 077) != 0)
         rc = error_set(err, "token_file", "STRETTO_TOKEN_FILE %s is open to others: chmod 600 it", path);
+    else if (safe_path(path, err) < 0)
+        rc = -1;
     else if ((n = read(fd, text, TOKEN_MAX - 1)) < 0)
         rc = error_errno(err, "token_file", "STRETTO_TOKEN_FILE %s", path);
     text[n > 0 ? n : 0] = '\0';

@@ -27,6 +27,7 @@ libcli_la_SOURCES = \
 	cli/lock.c cli/lock.h \
 	cli/pages.c cli/pages.h \
 	cli/parse.c \
+	cli/peer.c cli/peer.h \
 	cli/problem.c \
 	cli/progress.c cli/progress.h \
 	cli/render.c cli/render.h \

@@ -127,12 +127,12 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
     return rc;
 }
 
-int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err)
+static int read_whole(const char *path, bool own, size_t max, char **out, size_t *size, struct error *err)
 {
     struct stat st;
     size_t len = 0;
     char *buf;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
 
     if (fd < 0)
         return error_errno(err, "file_read", "cannot open %s", path);
@@ -140,6 +140,12 @@ int file_read(const char *path, size_t max, char **out, size_t *size, struct err
         close(fd);
         errno = EINVAL;
         return error_errno(err, "file_read", "%s is not a regular file", path);
+    }
+    if (own && st.st_uid != geteuid()) {
+        close(fd);
+        error_set(err, "file_read", "%s belongs to another user (uid %u)", path, (unsigned)st.st_uid);
+        errno = EPERM;
+        return -1;
     }
     if ((uintmax_t)st.st_size > max) {
         close(fd);
@@ -172,6 +178,16 @@ int file_read(const char *path, size_t max, char **out, size_t *size, struct err
     *out = buf;
     *size = len;
     return 0;
+}
+
+int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err)
+{
+    return read_whole(path, false, max, out, size, err);
+}
+
+int file_read_own(const char *path, size_t max, char **out, size_t *size, struct error *err)
+{
+    return read_whole(path, true, max, out, size, err);
 }
 
 json_t *file_read_json(const char *path, struct error *err)

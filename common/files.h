@@ -23,6 +23,10 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
  * EFBIG beyond max. */
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
+/* The same, of a file that belongs to this user and is no symbolic link: errno EPERM where it belongs to someone else, ELOOP where
+ * it is a link. For files that tell this process what to run. */
+int file_read_own(const char *path, size_t max, char **out, size_t *size, struct error *err);
+
 /* Parse a JSON object from a file (at most FILE_JSON_MAX bytes); NULL on failure, errno ENOENT where there is none. */
 json_t *file_read_json(const char *path, struct error *err);
 

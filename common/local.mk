@@ -13,6 +13,7 @@ libcommon_la_SOURCES = \
 	common/log_sink.c common/log_sink.h \
 	common/output.c common/output.h \
 	common/process.c common/process.h \
+	common/safe_path.c common/safe_path.h \
 	common/text.c common/text.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
@@ -22,7 +23,9 @@ libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libcommon_la_LIBADD = $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log tests/unit/test_text
+unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log tests/unit/test_safe_path tests/unit/test_text
+tests_unit_test_safe_path_CFLAGS = $(unit_cflags)
+tests_unit_test_safe_path_LDADD = $(unit_libs)
 tests_unit_test_heap_CFLAGS = $(unit_cflags)
 tests_unit_test_heap_LDADD = $(unit_libs)
 tests_unit_test_text_CFLAGS = $(unit_cflags)

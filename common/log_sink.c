@@ -1,5 +1,7 @@
 #include "common/log_sink.h"
 
+#include "common/safe_path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,13 +16,19 @@
 #define SYSLOG_SOCKET "/dev/log"
 #define LOOK_MS 1000 /* between looks whether the file is still there, and between tries to reach syslog */
 
-/* A file of ours, closed to others. Devices such as /dev/null are nobody's. */
+/* A file of ours, closed to others, in a directory where nobody else can replace it. Devices such as /dev/null belong to root. A
+ * symbolic link is refused: in a directory such as /tmp, another user's link would lead to any file of ours. */
 static int open_file(const char *path, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     struct stat st;
+    int fd;
 
-    if (fd < 0 || fstat(fd, &st) < 0) {
+    if (safe_path_parent(path, err) < 0)
+        return -1;
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == ELOOP) {
+        error_set(err, "log_unusable", "the log %s is a symbolic link, which is not followed: name the file that it leads to", path);
+    } else if (fd < 0 || fstat(fd, &st) < 0) {
         error_errno(err, "log_unusable", "the log %s cannot be written", path);
     } else if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) {
         error_set(err, "log_unusable", "the log %s is no file", path);

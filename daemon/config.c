@@ -2,10 +2,12 @@
 
 #include "common/files.h"
 #include "common/jsonx.h"
+#include "common/safe_path.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "scheduler-adapters/registry.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -51,7 +53,7 @@ static const struct {
                              "any but a loopback address"},
     [KEY_TLS_KEY] = {"tls_key", "none", "PEM file of its private key, closed to all other users"},
     [KEY_HOST_NAMES] = {"host_names", "[]",
-                        "names by which clients may call a TCP listener, besides localhost and its own address"},
+                        "names by which clients may call any listener (their Host header), besides localhost and its own address"},
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
@@ -273,7 +275,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
 
 int config_read(struct config *config, const char *path, struct error *err)
 {
-    json_t *json = file_read_json(path, err);
+    json_t *json = safe_path(path, err) == 0 ? file_read_json(path, err) : NULL;
     int rc;
 
     if (json == NULL)
@@ -295,32 +297,58 @@ static char *default_state_dir(void)
     return home != NULL && home[0] == '/' ? xasprintf("%s/.local/state/stretto", home) : NULL;
 }
 
-/* An existing directory's absolute path, made where it is missing. */
-static int make_absolute(char **dir, struct error *err)
+static bool is_empty(const char *path)
 {
-    char *absolute;
+    DIR *dir = opendir(path);
+    const struct dirent *entry = NULL;
+    size_t n = 0;
 
-    if (dir_make(*dir, err) < 0)
-        return -1;
-    absolute = realpath(*dir, NULL);
-    if (absolute == NULL)
-        return error_errno(err, "config_value", "%s", *dir);
-    free(*dir);
-    *dir = absolute;
-    return 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (dir != NULL)
+        closedir(dir);
+    return dir != NULL && n == 0;
 }
 
-/* A directory that others can enter would give away names, output and keys. */
+/* A directory that others can enter would give away names, output and keys. One that they could write to may hold what they have
+ * put there, so that closing it is not enough. */
 static int keep_private(const char *dir, struct error *err)
 {
     struct stat st;
 
     if (stat(dir, &st) < 0)
         return error_errno(err, "config_value", "%s", dir);
-    if (st.st_uid != geteuid())
-        return error_set(err, "config_value", "%s belongs to another user", dir);
-    if ((st.st_mode & 077) != 0 && chmod(dir, 0700) < 0)
+    if (st.st_uid != geteuid() || (st.st_mode & 077) == 0)
+        return 0;
+    if ((st.st_mode & 022) != 0 && !is_empty(dir))
+        return error_set(err, "path_not_safe",
+                         "%.200s is not empty, and other users can write to it (mode %04o): see whose files are in it, then chmod 700 it",
+                         dir, (unsigned)st.st_mode & 07777);
+    if (chmod(dir, 0700) < 0)
         return error_errno(err, "config_value", "%s is open to others, and cannot be closed", dir);
+    return 0;
+}
+
+/* Make the directory where it is missing, closed to others, and its path absolute. Nobody else may be able to replace it. */
+static int make_private(char **dir, struct error *err)
+{
+    struct stat st;
+    char *absolute;
+    size_t n = strlen(*dir);
+
+    while (n > 1 && (*dir)[n - 1] == '/')
+        (*dir)[--n] = '\0';
+    if (safe_path_parent(*dir, err) < 0 || dir_make(*dir, err) < 0 || keep_private(*dir, err) < 0 || safe_path(*dir, err) < 0)
+        return -1;
+    absolute = realpath(*dir, NULL);
+    if (absolute == NULL || stat(absolute, &st) < 0) {
+        free(absolute);
+        return error_errno(err, "config_value", "%s", *dir);
+    }
+    free(*dir);
+    *dir = absolute;
+    if (st.st_uid != geteuid())
+        return error_set(err, "path_not_safe", "%s belongs to another user, root: choose a directory of your own", *dir);
     return 0;
 }
 
@@ -367,11 +395,11 @@ int config_complete(struct config *config, struct error *err)
         config->state_dir = default_state_dir();
     if (config->state_dir == NULL)
         return error_set(err, "config_value", "neither XDG_STATE_HOME nor HOME is set: give --state-dir");
-    if (make_absolute(&config->state_dir, err) < 0 || keep_private(config->state_dir, err) < 0)
+    if (make_private(&config->state_dir, err) < 0)
         return -1;
     if (config->run_dir == NULL)
         config->run_dir = xasprintf("%s/run", config->state_dir);
-    if (make_absolute(&config->run_dir, err) < 0 || keep_private(config->run_dir, err) < 0)
+    if (make_private(&config->run_dir, err) < 0)
         return -1;
     listen_on_a_socket(config);
     if (config->plugin_dir == NULL)

@@ -1,45 +1,23 @@
 #include "scheduler-adapters/plugin.h"
 
+#include "common/safe_path.h"
 #include "common/xalloc.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SYMBOL "stretto_adapter"
 
 /* What is loaded runs with all that the daemon may do: nobody but root and this user may have a hand in it. */
-static int check_owner(const char *path, struct error *err)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0)
-        return error_errno(err, "plugin_unusable", "%s", path);
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return error_set(err, "plugin_not_safe", "%s belongs to another user (uid %u)", path, (unsigned)st.st_uid);
-    if ((st.st_mode & 022) != 0)
-        return error_set(err, "plugin_not_safe", "%s can be written by others (mode %04o): chmod go-w", path,
-                         (unsigned)st.st_mode & 07777);
-    return 0;
-}
-
-/* Where links lead, the file and its directory. */
 static int check_safe(const char *path, struct error *err)
 {
-    char real[PATH_MAX], *slash;
+    struct error why;
 
-    if (realpath(path, real) == NULL)
-        return error_errno(err, "plugin_unusable", "%s", path);
-    if (check_owner(real, err) < 0)
-        return -1;
-    slash = strrchr(real, '/');
-    slash[slash == real] = '\0';
-    return check_owner(real, err);
+    if (safe_path(path, &why) == 0)
+        return 0;
+    return error_set(err, strcmp(why.code, "path_not_safe") == 0 ? "plugin_not_safe" : "plugin_unusable", "%s", why.text);
 }
 
 /* The version first: what follows it may be laid out in another way. */
@@ -93,7 +71,7 @@ char **plugin_list(const char *dir, struct error *err)
     char **paths;
     int n;
 
-    if (check_owner(dir, err) < 0)
+    if (check_safe(dir, err) < 0)
         return NULL;
     n = scandir(dir, &entries, is_object, alphasort);
     if (n < 0) {

@@ -1,5 +1,6 @@
 #include "scheduler-adapters/rest.h"
 
+#include "common/safe_path.h"
 #include "common/xalloc.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ static int check(const char *path, const struct stat *st, struct error *err)
     if ((st->st_mode & 077) != 0)
         return error_set(err, "token_file", "%.300s can be used by others (mode %04o): a token's file is to have mode 0600", path,
                          (unsigned)st->st_mode & 07777);
-    return 0;
+    return safe_path(path, err);
 }
 
 /* "SLURM_JWT=eyJ…\n", as what makes them prints them, or the token alone. */

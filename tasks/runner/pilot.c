@@ -142,8 +142,12 @@ static void take_batch(struct pilot *p, const char *name)
     struct error err;
     size_t size;
 
-    if (file_read(path, BATCH_MAX, &text, &size, &err) < 0) {
-        log_error("%s", err.text); /* it stays, and is tried again at the next look */
+    if (file_read_own(path, BATCH_MAX, &text, &size, &err) < 0) {
+        bool foreign = errno == EPERM || errno == ELOOP;
+
+        log_error("%s%s", err.text, foreign ? ": it is removed, since its commands would run as this user" : "");
+        if (foreign)
+            unlink(path); /* anything else stays, and is tried again at the next look */
     } else {
         for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
             pilot_take(p, line);

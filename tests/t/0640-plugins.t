@@ -132,10 +132,10 @@ like "$(refused hole)" '^plugin_unusable: .*lacks a method' "a method is missing
 like "$(refused unset)" '^plugin_configuration: .*/adapters/unset/program' "settings are missing"
 like "$(refused none)" '^plugin_unusable: .*no "stretto_adapter"' "no adapter at all"
 like "$(refused text)" '^plugin_unusable: .*text.so' "no shared object"
-like "$(refused open)" '^plugin_not_safe: .*can be written by others' "open to others"
-like "$(refused linked)" '^plugin_not_safe: .*can be written by others' "in a directory open to others, by a link"
+like "$(refused open)" '^plugin_not_safe: .*can be written by other users' "open to others"
+like "$(refused linked)" '^plugin_not_safe: .*/open can be written by other users' "in a directory open to others, by a link"
 if [ "$(id -u)" = 0 ]; then
-	like "$(refused other)" '^plugin_not_safe: .*belongs to another user' "another user's"
+	like "$(refused other)" '^plugin_not_safe: .*belongs to uid 12345' "another user's"
 else
 	skip "only root can give a file away"
 fi
