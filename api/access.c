@@ -1,6 +1,7 @@
 #include "api/access.h"
 
 #include "api/host.h"
+#include "api/origin.h"
 #include "api/token.h"
 #include "common/log.h"
 #include "common/timefmt.h"
@@ -42,7 +43,9 @@ static const struct sockaddr *peer_of(struct MHD_Connection *connection, char *t
     socklen_t peer_size = peer != NULL && peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                                                       : sizeof(struct sockaddr_in);
 
-    if (peer == NULL || getnameinfo(peer, peer_size, text, (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0)
+    if (peer != NULL && peer->sa_family == AF_UNIX)
+        snprintf(text, size, "a client of the Unix socket");
+    else if (peer == NULL || getnameinfo(peer, peer_size, text, (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0)
         snprintf(text, size, "an unknown address");
     return peer;
 }
@@ -102,21 +105,33 @@ static int check_token(struct access *access, const char *token, struct caller *
     return 0;
 }
 
-int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
+/* Whether the Host header names this daemon. On the Unix socket it may call it "stretto", or be left out, as HTTP/1.0 allows. */
+static bool names_us(struct access *access, const struct listener *listener, struct MHD_Connection *connection)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+
+    if (!listener->tcp && host == NULL)
+        return true;
+    return host_allowed(host, listener->tcp ? listener->host : "stretto", fd_of(connection), access->config->host_names);
+}
+
+int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection, const char *method,
                  struct caller *caller, struct error *err)
 {
-    const char *host;
-    bool failed;
+    bool failed, tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL;
 
     *caller = (struct caller){.role = TOKEN_ADMIN};
-    if (!listener->tcp)
-        return check_peer(connection, err);
-    host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    if (!host_allowed(host, listener->host, fd_of(connection), access->config->host_names)) {
-        error_set(err, "host_not_allowed", "the Host header does not name this daemon; host_names lists further names");
+    if (!listener->tcp && check_peer(connection, err) < 0)
+        return -1;
+    if (!names_us(access, listener, connection)) {
+        error_set(err, "host_not_allowed",
+                  "the Host header does not name this daemon: say localhost%s; host_names lists further names",
+                  listener->tcp ? "" : " or stretto, as in http://stretto/v1/ensembles");
         return refuse(access, connection, err);
     }
-    if (check_token(access, bearer(connection), caller, &failed, err) == 0)
+    if (origin_check(connection, method, tls, err) < 0)
+        return refuse(access, connection, err);
+    if (!listener->tcp || check_token(access, bearer(connection), caller, &failed, err) == 0)
         return 0;
     return failed ? refuse(access, connection, err) : -1;
 }

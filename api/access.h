@@ -1,5 +1,5 @@
-/* Who calls, and what they may do. On the Unix socket the peer's uid is the check, and it may do all; over TCP the Host
- * header must name this daemon, and a bearer token says who it is. */
+/* Who calls, and what they may do. On the Unix socket the peer's uid is the check, and it may do all; over TCP a bearer token says who
+ * it is. On both, the Host header must name this daemon, and web browsers may do less (api/origin.h). */
 #ifndef API_ACCESS_H
 #define API_ACCESS_H
 #include "api/api.h"
@@ -27,9 +27,10 @@ struct caller {
     bool revoked;
 };
 
-/* Fill *caller, or -1 with one of peer_not_allowed, host_not_allowed, token_missing, token_invalid, too_many_tries.
+/* Fill *caller, or -1 with one of peer_not_allowed, host_not_allowed, origin_not_allowed, session_missing, token_missing,
+ * token_invalid, too_many_tries.
  * Failed tries are logged, without what was sent. */
-int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
+int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection, const char *method,
                  struct caller *caller, struct error *err);
 
 /* May the caller use this route? -1 with role_insufficient, which is logged as failed tries are. */

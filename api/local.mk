@@ -48,6 +48,7 @@ libapi_la_SOURCES = \
 	api/metrics_get.c \
 	api/openapi.c \
 	api/openapi_get.c \
+	api/origin.c api/origin.h \
 	api/output.c api/output.h \
 	api/parameter_file.c api/parameter_file.h \
 	api/piece.c api/piece.h \
@@ -121,6 +122,7 @@ api_tests = \
 	tests/t/0583-strangers.t \
 	tests/t/0584-strict.t \
 	tests/t/0585-migration.t \
+	tests/t/0586-browser.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
@@ -131,7 +133,7 @@ tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
 check_PROGRAMS += tests/bench/stream-reader
 tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
-EXTRA_DIST += tests/bench/api_load.py
+EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)

@@ -35,7 +35,7 @@ void request_judge(struct request *r, const char *path)
         request_reply_problem(r, &err);
         return;
     }
-    if (access_check(r->host->access, r->host->listener, r->connection, &r->caller, &err) < 0) {
+    if (access_check(r->host->access, r->host->listener, r->connection, r->method, &r->caller, &err) < 0) {
         refuse_access(r, &err);
         return;
     }

@@ -14,7 +14,7 @@
 #define READ_MAX (256u << 10)
 #define TRIES 1200
 
-static const char request[] = "GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n";
+static const char request[] = "GET /v1/events HTTP/1.1\r\nHost: stretto\r\nAccept: text/event-stream\r\n\r\n";
 
 struct reader {
     int fd;

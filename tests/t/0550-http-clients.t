@@ -64,7 +64,7 @@ def answer(data):
             break
         got += more
     return got.split(b"\r\n")[0]
-post = b"POST /v1/ensembles HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+post = b"POST /v1/ensembles HTTP/1.1\r\nHost: stretto\r\nContent-Type: application/json\r\n"
 what = sys.argv[2]
 if what == "hang":  # half a request, then nothing, until this process is ended
     kept = []
@@ -84,10 +84,13 @@ elif what == "large":  # sends all before it looks for an answer
     print(answer(post + b"Content-Length: 17000000\r\n\r\n" + b" " * 17000000).decode())
 elif what == "pipeline":
     got = connect()
-    got.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 200)
+    got.sendall(b"GET /healthz HTTP/1.1\r\nHost: stretto\r\n\r\n" * 200)
     data = b""
     while data.count(b"HTTP/1.1 200 OK") < 200 or not data.endswith(b"}\n"):
-        data += got.recv(65536)
+        more = got.recv(65536)
+        if not more:
+            break
+        data += more
     print(data.count(b'{"status":"ok"}'))
 X
 rude() { python3 "$T/rude.py" "$SOCKET" "$@"; }

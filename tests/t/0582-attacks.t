@@ -37,7 +37,7 @@ if [ "$(id -u)" != 0 ]; then
 	skip "another user can be played only by root"
 else
 	cat >"$T/other.sh" <<EOF
-out=\$(curl -s -m 5 --unix-socket '$SOCKET' http://x/readyz -o /dev/null -w '%{http_code}' 2>&1); echo "socket \$out"
+out=\$(curl -s -m 5 --unix-socket '$SOCKET' http://stretto/readyz -o /dev/null -w '%{http_code}' 2>&1); echo "socket \$out"
 for f in '$STATE' '$STATE/run' '$STATE/stretto.db' '$STATE/listen.json' '$STATE/run/e$ID' '$STATE/run/e$ID/members/0/0/a1/stdout'; do
 	ls "\$f" >/dev/null 2>&1 && echo "list \$f"
 	cat "\$f" >/dev/null 2>&1 && echo "read \$f"
@@ -56,7 +56,7 @@ done" "another user reaches no socket, reads no file, and signals nobody"
 	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups bash "$T/other.sh")" "socket 000
 done" "not even where the directory is open: each file is closed"
 	chmod 777 "$SOCKET"
-	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 5 --unix-socket "$SOCKET" http://x/v1/ensembles -w ' %{http_code}' |
+	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 5 --unix-socket "$SOCKET" http://stretto/v1/ensembles -w ' %{http_code}' |
 		jq -r .code 2>/dev/null | head -n 1)" peer_not_allowed "nor the socket: the peer's uid is the check"
 	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 5 -o /dev/null -w '%{http_code}' "$URL/v1/ensembles")" 401 \
 		"and TCP wants a token"

@@ -18,7 +18,7 @@ def connect(query="", last=None, target="/v1/events"):
     s.settimeout(60)
     s.connect(path)
     seen = f"Last-Event-ID: {last}\r\n" if last is not None else ""
-    s.sendall(f"GET {target}{query} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n{seen}\r\n".encode())
+    s.sendall(f"GET {target}{query} HTTP/1.1\r\nHost: stretto\r\nAccept: text/event-stream\r\n{seen}\r\n".encode())
     return s
 
 class Stream:

@@ -2,10 +2,12 @@
 #include "tests/unit/unit.h"
 
 #include "api/host.h"
+#include "api/origin.h"
 #include "api/refusals.h"
 #include "api/token.h"
 
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -117,12 +119,36 @@ static void many_addresses_do_not_flood_the_log(void **state)
     assert_int_equal(logged, REFUSALS_SLOTS + REFUSALS_LOGGED);
 }
 
+static void origins(void **state)
+{
+    static const struct {
+        const char *url, *host;
+        bool tls, same;
+    } cases[] = {
+        {"http://localhost:8080", "localhost:8080", false, true}, {"HTTP://LocalHost:8080/a?b", "localhost:8080", false, true},
+        {"http://localhost", "localhost", false, true},           {"http://localhost:80", "localhost", false, true},
+        {"http://localhost", "localhost:80", false, true},        {"https://a.example", "a.example:443", true, true},
+        {"https://a.example", "a.example", false, true},          {"http://[::1]:7", "[::1]:7", false, true},
+        {"http://a.example", "a.example", true, false},           {"http://localhost:8081", "localhost:8080", false, false},
+        {"http://localhost:8080", "localhost", false, false},     {"http://localhost.evil.example", "localhost", false, false},
+        {"http://localhost@evil.example", "localhost", false, false}, {"http://evil.example/localhost", "localhost", false, false},
+        {"null", "localhost", false, false},                      {"", "localhost", false, false},
+        {"localhost", "localhost", false, false},                 {"file://localhost", "localhost", false, false},
+        {"http://", "localhost", false, false},                   {"http://:80", "localhost", false, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (origin_is_same(cases[i].url, cases[i].host, cases[i].tls) != cases[i].same)
+            fail_msg("%s and %s", cases[i].url, cases[i].host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_are_spelt_and_read),
         cmocka_unit_test(what_is_no_token_is_not_read),
         cmocka_unit_test(hosts),
+        cmocka_unit_test(origins),
         cmocka_unit_test(failed_tries_are_counted_by_address),
         cmocka_unit_test(many_addresses_do_not_flood_the_log),
     };
