@@ -39,6 +39,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "drawn", json_integer(sum.drawn));
     json_object_set_new(json, "batches", json_integer(sum.batches));
     json_object_set_new(json, "repeats", json_integer(sum.repeats));
+    json_object_set_new(json, "missing", row->missing[0] ? json_loads(row->missing, 0, NULL) : json_null());
     json_object_set_new(json, "samples_per_second", value_real(sum.samples_per_second));
     json_object_set_new(json, "created", value_time(row->created_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));

@@ -17,6 +17,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/internal.h \
 	daemon/engine/job.c daemon/engine/job.h \
 	daemon/engine/load.c \
+	daemon/engine/missing.c \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \
 	daemon/engine/pause.c \
@@ -47,6 +48,7 @@ libdaemon_la_SOURCES = \
 	daemon/python.c daemon/python.h \
 	daemon/restore.c daemon/restore.h \
 	daemon/run_claim.c daemon/run_claim.h \
+	daemon/rundir/missing.c daemon/rundir/missing.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \

@@ -57,6 +57,8 @@ e2e_tests = \
 	tests/t/0732-run-dir-taken.t \
 	tests/t/0740-training.t \
 	tests/t/0741-held.t \
+	tests/t/0742-held-killed.t \
+	tests/t/0743-missing-steps.t \
 	tests/t/0751-runners-killed.t \
 	tests/t/0752-two-runners.t \
 	tests/t/0753-cancelled-anyway.t \

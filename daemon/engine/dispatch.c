@@ -123,9 +123,35 @@ bool dispatch_all_final(const int64_t n[MEMBER_STATE_COUNT])
     return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0;
 }
 
+/* A training that lacks steps is no success of the ensemble, whatever its members say. */
+static bool fail_for_missing(struct engine *engine, struct live_ensemble *ens)
+{
+    json_t *detail;
+    struct error err;
+
+    if (ens->training == NULL)
+        return false;
+    if (missing_steps(&ens->training->row, &detail) == 0) {
+        json_decref(detail);
+        return false;
+    }
+    ens->row.state = ENSEMBLE_FAILED;
+    ens->row.ended_ms = engine_now(engine);
+    missing_tell(detail, ens->row.reason, sizeof ens->row.reason);
+    store_ensemble_update(engine->store, &ens->row, &err);
+    log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id, ens->row.reason);
+    engine_event(engine, "ensemble.failed", ens->row.id, -1,
+                 json_pack("{s:s, s:o}", "reason", ens->row.reason, "missing", detail));
+    ens->to_cancel = ens->jobs;
+    return true;
+}
+
 static void complete(struct engine *engine, struct live_ensemble *ens)
 {
     struct error err;
+
+    if (fail_for_missing(engine, ens))
+        return;
 
     ens->row.state = ENSEMBLE_COMPLETE;
     ens->row.ended_ms = engine_now(engine);

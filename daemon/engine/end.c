@@ -30,7 +30,7 @@ void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const
 {
     struct error err;
 
-    if (ens->row.state == ENSEMBLE_CANCELLED || ens->row.state == ENSEMBLE_COMPLETE)
+    if (ens->row.state >= ENSEMBLE_COMPLETE)
         return;
     if (store_cancelled(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
         chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens->row.id}, &err) < 0)

@@ -82,6 +82,7 @@ struct training {
     bool again;            /* and must be read once more */
     bool job_over;         /* its job is, but for a last reading, */
     bool read;             /* which is done */
+    bool counting;         /* the steps that it lacks are being counted: missing.c */
     bool ranks_succeeded;  /* every rank's exit record says so */
     enum attempt_outcome failed_as; /* of the rank that failed first; ATTEMPT_OPEN: none, as far as is known */
     char failure[512];     /* why not: of the rank that failed first, */
@@ -314,8 +315,16 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
 /* Its job is over: has all been read that its ranks wrote, if they ran? If not yet, job_end() is called again. So the job is under
  * way until the turn that concludes its training: a daemon that dies before finds it, and how its ranks ended, once more. */
 bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran);
+/* All is read that its ranks wrote, and if the spec says how many steps there are, those that it lacks have been counted. */
+void training_all_read(struct engine *engine, struct live_ensemble *ens);
 /* … and now the job has ended. */
 void training_conclude(struct engine *engine, struct live_ensemble *ens);
+/* missing.c */
+bool missing_is_known(const struct live_ensemble *ens); /* or need not be, */
+void missing_find(struct engine *engine, struct live_ensemble *ens); /* and will be, followed by training_all_read() */
+int64_t missing_steps(const struct training_row *row, json_t **detail); /* how many; *detail, a new reference or NULL, tells whose */
+void missing_tell(const json_t *detail, char *out, size_t size); /* as a sentence */
+
 void training_members_over(struct engine *engine, struct live_ensemble *ens);
 
 #endif

@@ -87,6 +87,8 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
                         (json_int_t)training->ranks);
     if (!job->adapter->ops->same_host || !ens->adapter->ops->same_host)
         json_object_set_new(config, "network", json_true());
+    if (spec->steps > 0)
+        json_object_set_new(config, "steps", json_integer(spec->steps));
     if (engine->ports.stream_interface != NULL)
         json_object_set_new(config, "interface", json_string(engine->ports.stream_interface));
     add_dir(plan, xstrdup(stream));

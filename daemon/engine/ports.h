@@ -1,6 +1,7 @@
 /* What the engine is given from outside, so that a test can run it in virtual time on a simulated cluster. */
 #ifndef DAEMON_ENGINE_PORTS_H
 #define DAEMON_ENGINE_PORTS_H
+#include "daemon/rundir/missing.h"
 #include "daemon/turn.h"
 #include "tasks/proto/ckptdir.h"
 
@@ -32,6 +33,10 @@ struct rundir_ops {
      * `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);
+    /* What missing_count() finds, in json[0]; `paths`, one or more, and the question's list are taken over. err is not NULL where a
+     * file could not be read. */
+    void (*missing)(void *rundir, char **paths, size_t n, struct missing_question question,
+                    void (*cb)(void *arg, json_t **json, const struct error *err), void *arg);
     /* Whole lines of a file from a byte offset on, about 1 MiB at most, or one longer line; `text` is NUL-terminated, "" where
      * there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
     void (*tail)(void *rundir, char *path, int64_t offset,

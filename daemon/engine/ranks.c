@@ -104,6 +104,8 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
                           : ens->row.state == ENSEMBLE_CANCELLED ? TRAINING_CANCELLED
                                                                      : TRAINING_FAILED;
     training->row.ended_ms = engine_now(engine);
+    if (reason[0] != '\0') /* it is no news what a training lacks that has failed */
+        training->row.missing[0] = '\0';
     snprintf(training->row.reason, sizeof training->row.reason, "%.500s", reason);
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.ended", ens->row.id, -1,
@@ -142,8 +144,12 @@ struct tailing {
 static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank);
 
 /* All that the ranks will ever write. */
-static void all_read(struct engine *engine, struct live_ensemble *ens)
+void training_all_read(struct engine *engine, struct live_ensemble *ens)
 {
+    if (!missing_is_known(ens)) {
+        missing_find(engine, ens);
+        return;
+    }
     ens->training->read = true;
     if (ens->training->job != NULL)
         job_end(engine, ens->training->job, "");
@@ -189,7 +195,7 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
         if (training->again)
             training_look(engine, ens);
         else if (training->job_over)
-            all_read(engine, ens);
+            training_all_read(engine, ens);
         return;
     }
     tailing = xcalloc(1, sizeof *tailing);

@@ -45,6 +45,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     row->ended_ms = engine_now(engine);
     training->made_for_it = INT64_MAX;
     training->job_over = training->read = false;
+    row->missing[0] = '\0';
     training->failed_as = ATTEMPT_OPEN;
     training->ranks_succeeded = true;
     training->failed_ms = 0;

@@ -14,8 +14,9 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
         return -1;
     if (follow_up_check_whole(engine, row, err) < 0)
         return -1;
-    if (row->state == ENSEMBLE_CANCELLED)
-        return error_set(err, "ensemble_over", "ensemble %lld is cancelled: its members cannot go again", (long long)id);
+    if (row->state == ENSEMBLE_CANCELLED || row->state == ENSEMBLE_FAILED)
+        return error_set(err, "ensemble_over", "ensemble %lld is %s: its members cannot go again", (long long)id,
+                         ensemble_state_name(row->state));
     return 0;
 }
 

@@ -20,6 +20,7 @@ struct work {
     struct error err;
     char **paths; /* read: files; write, checkpoints: directories; tail: one file; claim: a directory */
     struct ckpt_chain *chains;
+    struct missing_question question;
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
@@ -65,6 +66,7 @@ static void work_free(struct work *work)
     free(work->json);
     free(work->text);
     free(work->chains);
+    free(work->question.others);
     free(work);
 }
 
@@ -205,6 +207,25 @@ static void rundir_checkpoints(void *loop, char **dirs, struct ckpt_chain *chain
     queue(loop, work, run_checkpoints, after_read);
 }
 
+static void run_missing(uv_work_t *req)
+{
+    struct work *work = req->data;
+
+    work->json[0] = missing_count(work->paths, work->n_paths, &work->question, &work->err);
+    work->failed = work->json[0] == NULL;
+}
+
+static void rundir_missing(void *loop, char **paths, size_t n, struct missing_question question,
+                           void (*cb)(void *arg, json_t **json, const struct error *err), void *arg)
+{
+    struct work *work = work_new(paths, n, arg);
+
+    work->question = question;
+    work->json = xcalloc(n, sizeof *work->json);
+    work->cb.read = cb;
+    queue(loop, work, run_missing, after_read);
+}
+
 static void fail_tail(struct work *work)
 {
     work->failed = true;
@@ -259,4 +280,4 @@ static void rundir_tail(void *loop, char *path, int64_t offset,
 }
 
 const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read,
-                                      .checkpoints = rundir_checkpoints, .tail = rundir_tail};
+                                      .checkpoints = rundir_checkpoints, .missing = rundir_missing, .tail = rundir_tail};

@@ -60,6 +60,7 @@ struct spec {
     const char *training_adapter; /* that of the members, where the spec names no other */
     int64_t ranks;
     int64_t training_retries; /* how often it may begin anew */
+    int64_t steps;            /* that each member sends; 0: the spec does not say */
     const json_t *fields;
     const json_t *buffer; /* with every default filled in */
 };

@@ -161,7 +161,7 @@ static int check_balance(const struct spec *spec, const json_t *buffer, struct e
 
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
-    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries", "umask",
+    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries", "steps", "umask",
                                        NULL};
 
     spec->ranks = 1;
@@ -172,6 +172,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         spec_parse_command(&spec->training, obj, "/training", NULL, err) < 0 ||
         jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, 1024, &spec->ranks, err) < 0 ||
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
+        jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||

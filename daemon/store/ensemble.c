@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"running", "paused", "complete", "cancelled"};
+static const char *const names[] = {"running", "paused", "complete", "cancelled", "failed"};
 
 #define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent"
 
@@ -21,7 +21,7 @@ static void read_row(sqlite3_stmt *stmt, struct ensemble_row *row)
     row->id = sqlite3_column_int64(stmt, 0);
     store_text(stmt, 1, row->name, sizeof row->name);
     store_text(stmt, 2, state, sizeof state);
-    for (row->state = ENSEMBLE_RUNNING; row->state < ENSEMBLE_CANCELLED && strcmp(names[row->state], state); row->state++)
+    for (row->state = ENSEMBLE_RUNNING; row->state < ENSEMBLE_FAILED && strcmp(names[row->state], state); row->state++)
         ;
     store_text(stmt, 3, row->reason, sizeof row->reason);
     store_text(stmt, 4, row->adapter, sizeof row->adapter);

@@ -4,7 +4,7 @@
 #include "daemon/store/member.h"
 #include "daemon/store/store.h"
 
-enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED, ENSEMBLE_STATE_COUNT };
+enum ensemble_state { ENSEMBLE_RUNNING, ENSEMBLE_PAUSED, ENSEMBLE_COMPLETE, ENSEMBLE_CANCELLED, ENSEMBLE_FAILED, ENSEMBLE_STATE_COUNT };
 
 struct ensemble_row {
     int64_t id;

@@ -4,7 +4,7 @@
 
 static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
 
-#define COLUMNS "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter FROM training "
+#define COLUMNS "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing FROM training "
 
 const char *training_state_name(enum training_state state)
 {
@@ -26,9 +26,9 @@ int store_training_update(struct store *store, const struct training_row *row, s
 {
     return store_exec(store, err,
                       "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
-                      "ended = ?7 WHERE id = ?1",
-                      "ittiimm", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
-                      row->generation, row->started_ms, row->ended_ms);
+                      "ended = ?7, missing = ?8 WHERE id = ?1",
+                      "ittiimmt", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
+                      row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL);
 }
 
 static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
@@ -50,6 +50,7 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->started_ms = sqlite3_column_int64(stmt, 7);
     row->ended_ms = sqlite3_column_int64(stmt, 8);
     store_text(stmt, 9, row->adapter, sizeof row->adapter);
+    store_text(stmt, 10, row->missing, sizeof row->missing);
     return store_row_taken(store, stmt, err);
 }
 

@@ -19,6 +19,7 @@ struct training_row {
     int64_t ranks, generation;
     int64_t created_ms, started_ms;
     int64_t ended_ms; /* of one that is pending once more: when its last generation did */
+    char missing[512]; /* steps that it lacks: daemon/rundir/missing.h has the JSON; "": they were not counted */
 };
 
 /* Counters of a rank, or summed over the ranks of a training's generation. */

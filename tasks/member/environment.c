@@ -56,6 +56,8 @@ static int read_stream(struct environment *env, struct error *err)
         read_unsigned("STRETTO_ATTEMPT", 10, UINT32_MAX, &attempt, err) < 0)
         return -1;
     env->attempt = (uint32_t)attempt;
+    if (getenv("STRETTO_STEPS") != NULL && read_unsigned("STRETTO_STEPS", 10, INT32_MAX, &env->steps, err) < 0)
+        return -1;
     if (getenv("STRETTO_STREAM_SILENCE_MS") != NULL) {
         if (read_unsigned("STRETTO_STREAM_SILENCE_MS", 10, 3600000, &silence, err) < 0)
             return -1;

@@ -17,6 +17,7 @@ struct environment {
     uint32_t attempt;
     struct field_set fields;
     json_t *parameters;
+    uint64_t steps;  /* STRETTO_STEPS: that each member of the ensemble sends; 0: nobody has said */
     bool checksum;    /* STRETTO_STREAM_CHECKSUM=1: a checksum of every payload */
     int64_t silence;  /* ms after which an unanswered rank is spoken to again; STRETTO_STREAM_SILENCE_MS */
 };

@@ -213,8 +213,10 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
             say_hello(link);
         break;
     case FRAME_FINALIZED:
-        if (link->finalizing && window_is_empty(&link->window))
+        if (link->finalizing && window_is_empty(&link->window)) {
             link->finalized = true;
+            link->member_held = (uint64_t)f.step;
+        }
         break;
     case FRAME_REFUSED:
         return refused(link, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, err);
@@ -240,6 +242,11 @@ int link_finalize(struct link *link, struct error *err)
         say_finalize(link);
     }
     return 0;
+}
+
+uint64_t link_member_held(const struct link *link)
+{
+    return link->member_held;
 }
 
 uint64_t link_oldest(const struct link *link)

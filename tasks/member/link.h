@@ -68,6 +68,9 @@ uint64_t link_oldest(const struct link *link);
 /* All acknowledged, and after link_finalize(), that noted by the rank. */
 bool link_settled(const struct link *link);
 
+/* How many steps of this member the rank holds, of all attempts; known once it is settled after link_finalize(). */
+uint64_t link_member_held(const struct link *link);
+
 /* Take in what has come and do what time has made due; never blocks. -1 where the rank refuses this member. */
 int link_service(struct link *link, struct error *err);
 

@@ -323,11 +323,16 @@ int links_wait_held(struct links *l, int64_t until, struct error *err)
     return rc;
 }
 
-int links_finish(struct links *l, int64_t until, struct error *err)
+int links_finish(struct links *l, int64_t until, uint64_t *steps, struct error *err)
 {
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < l->count; i++)
         rc = link_finalize(l->link[i], err);
-    return rc == 0 ? wait_until_settled(l, until, "for the ranks to acknowledge", err) : rc;
+    if (rc == 0)
+        rc = wait_until_settled(l, until, "for the ranks to acknowledge", err);
+    *steps = 0;
+    for (int i = 0; rc == 0 && i < l->count; i++)
+        *steps += link_member_held(l->link[i]);
+    return rc;
 }

@@ -97,7 +97,8 @@ int stretto_checkpoint_due(const struct stretto *s, double seconds);
 int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
 
 /* Wait until the ranks hold everything that was sent, tell them that this member has finished, and free the stream.
- * Returns 0 only if all of it has been acknowledged: a member must not report success otherwise. The stream is freed
+ * Returns 0 only if all of it has been acknowledged, and the ranks hold as many steps of this member as the spec's training.steps
+ * says, where it does: a member must not report success otherwise. The stream is freed
  * in either case, with a message on stderr on failure. NULL is taken. */
 int stretto_close(struct stretto *s);
 

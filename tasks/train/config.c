@@ -73,7 +73,7 @@ static int read_buffer(struct train_config *c, struct error *err)
 
 static int read_json(struct train_config *c, struct error *err)
 {
-    int64_t ensemble, generation, ranks, count;
+    int64_t ensemble, generation, ranks, count, steps = 0;
     const json_t *fields;
 
     c->job = "";
@@ -81,6 +81,7 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_int(c->json, "", "generation", JSONX_REQUIRED, 1, UINT32_MAX, &generation, err) < 0 ||
         jsonx_int(c->json, "", "ranks", JSONX_REQUIRED, 1, 65536, &ranks, err) < 0 ||
         jsonx_int(c->json, "", "count", JSONX_REQUIRED, 0, UINT32_MAX, &count, err) < 0 ||
+        jsonx_int(c->json, "", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &steps, err) < 0 ||
         jsonx_string(c->json, "", "stream", JSONX_REQUIRED, &c->stream, err) < 0 ||
         jsonx_bool(c->json, "", "network", JSONX_OPTIONAL, &c->network, err) < 0 ||
         jsonx_string(c->json, "", "interface", JSONX_OPTIONAL, &c->interface, err) < 0 ||
@@ -95,6 +96,7 @@ static int read_json(struct train_config *c, struct error *err)
     c->generation = (uint32_t)generation;
     c->ranks = (int)ranks;
     c->count = (uint64_t)count;
+    c->steps = (uint64_t)steps;
     for (int i = 0; i < c->fields.count; i++) {
         c->sample_bytes += c->fields.field[i].bytes;
         c->varies = c->varies || field_varies(&c->fields.field[i]);

@@ -15,6 +15,7 @@ struct train_config {
     uint64_t ensemble;
     uint32_t generation;
     uint64_t count; /* members of the ensemble */
+    uint64_t steps; /* that each of them sends; 0: it is not known */
     const char *job;
     const char *control; /* NULL where there is no control socket */
     const char *control_key; /* what the messages there bear, or NULL */

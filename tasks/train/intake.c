@@ -2,6 +2,7 @@
 #include "tasks/proto/shared.h"
 #include "tasks/train/intake_private.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->peers = peers_create();
     in->have = stepset_create();
     in->finalized = xcalloc(config->count / 8 + 1, 1);
+    if (config->steps > 0)
+        in->held = xcalloc(config->count + 1, sizeof *in->held);
     return in;
 }
 
@@ -32,6 +35,7 @@ void intake_destroy(struct intake *in)
     peers_destroy(in->peers);
     stepset_destroy(in->have);
     free(in->finalized);
+    free(in->held);
     free(in);
 }
 
@@ -45,6 +49,17 @@ void intake_counters(struct intake *in, struct receiver_counters *counters)
     counters->memory_bytes = intake_counted(&in->counters.memory_bytes);
     for (int i = 0; i < FAULTS; i++)
         counters->rejected[i] = intake_counted(&in->counters.rejected[i]);
+}
+
+uint32_t intake_held(const struct intake *in, uint64_t member)
+{
+    return in->held != NULL ? atomic_load_explicit(&in->held[member], memory_order_relaxed) : 0;
+}
+
+void intake_held_counts(const struct intake *in, uint32_t *counts)
+{
+    for (uint64_t i = 0; i < in->config->count; i++)
+        counts[i] = htole32(intake_held(in, i));
 }
 
 void intake_parts(struct intake *in, const uint8_t *routing, uint8_t routing_size, int parts)
@@ -155,7 +170,7 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
         intake_count(&in->counters.finalized, 1);
     in->finalized[f->member / 8] |= bit;
     forget(in, peer);
-    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, 0, NULL);
+    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, intake_held(in, f->member), NULL);
 }
 
 /* A frame that is whole in itself. false where nothing of its sender can be taken, what follows in the message

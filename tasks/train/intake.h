@@ -35,6 +35,9 @@ void intake_flush(struct intake *intake);
 /* To be called every few seconds: lets go of what members have left behind that are gone. */
 void intake_sweep(struct intake *intake);
 
-/* May be called from any thread. */
+/* How many steps are held of each member, little-endian, as many as the ensemble has; where the configuration says how many each
+ * sends. May be called from any thread, as may the next. */
+void intake_held_counts(const struct intake *intake, uint32_t *counts);
+
 void intake_counters(struct intake *intake, struct receiver_counters *counters);
 #endif

@@ -27,6 +27,7 @@ struct intake {
     struct peers *peers;
     struct stepset *have;
     uint8_t *finalized; /* a bit for each member */
+    _Atomic uint32_t *held; /* steps of each member that were put into the pool; NULL where nobody knows how many it sends */
     struct ready ready[POOL_PUT_MAX];
     int readies;
     struct peer *ack[ACKS_MAX];
@@ -66,6 +67,9 @@ void intake_reject(struct intake *in, struct origin from, const struct frame *f,
 /* Besides, tell its sender why. */
 void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* How many steps of that member are held, 0 where they are not counted. */
+uint32_t intake_held(const struct intake *in, uint64_t member);
 
 /* Answer a frame: the member knows the answer as its own by key and session. */
 void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,

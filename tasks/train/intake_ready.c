@@ -79,6 +79,12 @@ void intake_take_no_more(struct intake *in, struct origin from, const struct fra
         intake_reject(in, from, f, FAULT_STOPPED, "the training draws no more samples");
 }
 
+static void count_held(struct intake *in, uint64_t member)
+{
+    if (in->held != NULL)
+        atomic_store_explicit(&in->held[member], intake_held(in, member) + 1, memory_order_relaxed);
+}
+
 /* Nobody will draw any more. */
 static void end(struct intake *in, int from, int fault)
 {
@@ -103,6 +109,8 @@ static void put_ready(struct intake *in)
     for (int i = 0; i < in->readies; i++)
         sample[i] = in->ready[i].sample;
     while (put < in->readies && (n = pool_put(in->pool, sample + put, in->readies - put)) >= 0) {
+        for (int i = put; i < put + n; i++)
+            count_held(in, in->ready[i].peer->member);
         put += n;
         if (put < in->readies) {
             send_acks(in, put, true);

@@ -268,3 +268,8 @@ void receiver_counters(struct receiver *r, struct receiver_counters *counters)
 {
     intake_counters(r->intake, counters);
 }
+
+void receiver_held_counts(struct receiver *r, uint32_t *counts)
+{
+    intake_held_counts(r->intake, counts);
+}

@@ -29,4 +29,7 @@ void receiver_over(struct receiver *receiver);
 void receiver_stop(struct receiver *receiver);
 
 void receiver_counters(struct receiver *receiver, struct receiver_counters *counters);
+
+/* As intake_held_counts(). */
+void receiver_held_counts(struct receiver *receiver, uint32_t *counts);
 #endif

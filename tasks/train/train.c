@@ -1,5 +1,6 @@
 #include "tasks/train/stretto-train.h"
 
+#include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "tasks/proto/copy.h"
@@ -312,7 +313,27 @@ void st_train_stats(struct st_train *t, struct st_train_stats *stats)
     stats->samples_per_second = report_rate(t->report);
 }
 
+/* For the daemon, which alone sees the parts of all ranks, to find out whose steps are missing. */
+static int write_held_counts(struct st_train *t)
+{
+    uint32_t *counts;
+    char *path;
+    int rc;
+
+    if (t->config.steps == 0)
+        return 0;
+    counts = xcalloc(t->config.count + 1, sizeof *counts);
+    receiver_held_counts(t->receiver, counts);
+    path = xasprintf("%s/held-rank%d.bin", t->config.dir, t->config.rank);
+    rc = file_write_whole(path, counts, t->config.count * sizeof *counts, 0600, &t->err);
+    free(path);
+    free(counts);
+    return rc;
+}
+
 int st_train_done(struct st_train *t)
 {
+    if (write_held_counts(t) < 0)
+        return -1;
     return report_done(t->report, &t->err);
 }

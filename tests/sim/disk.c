@@ -242,8 +242,15 @@ static void disk_tail(void *sim, char *path, int64_t offset,
     r->tailed = cb;
 }
 
+/* No spec of a simulation says how many steps its members send. */
+static void disk_missing(void *sim, char **paths, size_t n, struct missing_question question,
+                         void (*cb)(void *arg, json_t **json, const struct error *err), void *arg)
+{
+    abort();
+}
+
 const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read,
-                                        .checkpoints = disk_checkpoints, .tail = disk_tail};
+                                        .checkpoints = disk_checkpoints, .missing = disk_missing, .tail = disk_tail};
 
 void sim_remove_state(const char *dir)
 {

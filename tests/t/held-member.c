@@ -4,7 +4,9 @@
  * `sent` when it has sent something.
  *
  *   reported  the checkpoint is reported by the library
- *   found     it has a name that the spec's glob finds */
+ *   found     it has a name that the spec's glob finds
+ *   both      every attempt leaves one before every AT-th step, by turns in one way and the other, and goes on: somebody
+ *             else kills it */
 #include "tasks/member/stretto.h"
 
 #include <fcntl.h>
@@ -54,7 +56,6 @@ static void leave_checkpoint(int next, int report)
     if (file == NULL || fprintf(file, "%d\n", next) < 0 || fclose(file) != 0 || rename(part, path) != 0)
         exit(3);
     touch("left");
-    alarm(1);
     if (report)
         check(stretto_checkpointed(stream, path, next - 1));
 }
@@ -63,7 +64,7 @@ int main(int argc, char **argv)
 {
     const char *how = argc == 5 ? argv[1] : "", *attempt = getenv("STRETTO_ATTEMPT");
     int steps = argc == 5 ? atoi(argv[2]) : 0, at = argc == 5 ? atoi(argv[3]) : 0, bytes = argc == 5 ? atoi(argv[4]) : 1;
-    int first = attempt == NULL || atoi(attempt) == 1, field;
+    int both = strcmp(how, "both") == 0, once = !both && (attempt == NULL || atoi(attempt) == 1), field;
     int64_t shape[] = {bytes};
     uint8_t *data = calloc((size_t)bytes, 1);
 
@@ -71,11 +72,13 @@ int main(int argc, char **argv)
     field = stretto_field(stream, "data", STRETTO_UINT8, 1, shape);
     check(field);
     for (int step = first_step(); step < steps; step++) {
-        if (first && step == at)
-            leave_checkpoint(at, strcmp(how, "reported") == 0);
+        if (once && step == at)
+            alarm(1);
+        if (both ? step > 0 && step % at == 0 : once && step == at)
+            leave_checkpoint(step, both ? step / at % 2 : strcmp(how, "reported") == 0);
         check(stretto_send(stream, field, step, data));
         touch("sent");
-        if (first && step == at)
+        if (once && step == at)
             pause();
     }
     free(data);

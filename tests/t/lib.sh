@@ -178,12 +178,12 @@ kill_daemon() {
 # submit FILE: the new ensemble's id to stdout.
 submit() { api POST /v1/ensembles "@$1" | jq -r .id; }
 
-# wait_ensemble ID SECONDS: until it is complete or cancelled; its object is then in $T/ensemble.json.
+# wait_ensemble ID SECONDS: until it is complete, cancelled or failed; its object is then in $T/ensemble.json.
 wait_ensemble() {
 	local id=$1 until=$((SECONDS + $2 * PATIENCE)) began=${EPOCHREALTIME/[.,]/} tried
 	# the ensemble's own state is the first in it; jq would take longer than all the rest
 	until tried=${EPOCHREALTIME/[.,]/} && api GET "/v1/ensembles/$id" >"$T/ensemble.json" 2>/dev/null &&
-		[[ $(<"$T/ensemble.json") =~ \"state\":\"([a-z]*)\" && ${BASH_REMATCH[1]} = @(complete|cancelled) ]]; do
+		[[ $(<"$T/ensemble.json") =~ \"state\":\"([a-z]*)\" && ${BASH_REMATCH[1]} = @(complete|cancelled|failed) ]]; do
 		[ $SECONDS -lt $until ] || { diag "ensemble $id has not ended: $(cat "$T/ensemble.json")"; return 1; }
 		rest "$began" "$tried"
 	done

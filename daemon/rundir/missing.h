@@ -1,0 +1,22 @@
+/* Which members' steps are missing from a training, by what its ranks say they hold: each has a part of every member's steps
+ * (docs/run-directory.md, held-rankR.bin). */
+#ifndef DAEMON_RUNDIR_MISSING_H
+#define DAEMON_RUNDIR_MISSING_H
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of members 0 to count - 1, each of which sends `steps`, but for `others`: their indices in ascending order, from malloc, whose
+ * steps are not asked for. */
+struct missing_question {
+    int64_t count, steps;
+    int64_t *others;
+    size_t n_others;
+};
+
+/* An object: "steps" that are missing, of how many "members", and the "first" of these, a list of objects with "member" and "steps". A
+ * file that is not there counts as a rank that holds nothing; NULL where one cannot be read. */
+json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_question *question, struct error *err);
+#endif

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# The spec says how many steps each member sends: one that ends with fewer fails; and where members succeed all the same, the ensemble
+# has failed, and says how many steps are missing and of whom.
+TEST_LIMIT=120
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
+jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+
+cat >"$T/rank.py" <<'EOF2'
+import stretto.train
+with stretto.train.open() as rx:
+    for batch in rx.batches():
+        pass
+    rx.done()
+EOF2
+# member.py HOW: member I sends I steps less than 20, every tenth number, and then ends as HOW says
+cat >"$T/member.py" <<'EOF2'
+import sys, numpy, stretto
+with stretto.open() as member:
+    for step in range(20 - member.index):
+        member.send(10 * step, data=numpy.zeros(4, dtype=numpy.uint8))
+    if sys.argv[1] == "heedless":
+        try:
+            member.close()
+        except stretto.StreamError as error:
+            print(error, flush=True)
+            member.abort()
+EOF2
+# begin MEMBERS HOW [JQ]
+begin() {
+	jq -n --arg t "$T" --argjson members "$1" --arg how "$2" '{name: "m", members: {command: ["{python}", "-B", ($t + "/member.py"), $how],
+		parameters: {grid: {i: [range($members)]}}, retries: 0}, training: {command: ["python3", ($t + "/rank.py")], ranks: 2, steps: 20,
+		fields: {data: {dtype: "uint8", shape: [4]}}, buffer: {policy: "fifo", capacity: 100, threshold: 0, batch: 5}}} | '"${3:-.}" \
+		>"$T/spec.json"
+	submit "$T/spec.json"
+}
+told() { jq -c "$1" "$T/ensemble.json"; }
+
+is "$(api_status POST /v1/ensembles '{"name": "m", "members": {"command": ["true"], "parameters": {"grid": {"i": [1]}}}, "training":
+	{"command": ["true"], "fields": {"u": {"dtype": "uint8", "shape": [1]}}, "steps": 0}}')" 422 "a number of steps is positive"
+is "$(jq -r .pointer "$T/api.body")" /training/steps "and that is where"
+
+all=$(begin 1 heedless) lacking=$(begin 8 heedless) honest=$(begin 3 honest) none=$(begin 2 heedless '.members.command = ["true"]')
+unsaid=$(begin 3 heedless 'del(.training.steps)')
+wait_ensemble "$all" 60
+is "$(told '[.state, .training.state, .training.unique, .training.missing]')" \
+	'["complete","done",20,{"first":[],"members":0,"steps":0}]' "an ensemble that lacks nothing is complete"
+wait_ensemble "$lacking" 60
+is "$(told '[.state, .members.succeeded, .training.state, .training.unique]')" '["failed",8,"done",132]' \
+	"one whose members succeed with fewer steps has failed"
+is "$(told .training.missing)" '{"first":[{"member":1,"steps":1},{"member":2,"steps":2},{"member":3,"steps":3},{"member":4,"steps":4},{"member":5,"steps":5}],"members":7,"steps":28}' \
+	"it is told how many are missing, and of whom"
+is "$(told .reason)" '"28 steps are missing, of 7 members that succeeded: 1 (1), 2 (2), 3 (3), 4 (4), 5 (5), …"' "in words, too"
+like "$(cat "$STATE/run/e$lacking/members/0/7/a1/stdout")" 'holds 13 steps of this member, of the 20 .* 7 are missing' \
+	"the member itself was told when it closed its stream"
+status_is 1 "stretto wait fails" stretto wait "$lacking"
+like "$(cat "$T/out")" 'failed.*28 steps are missing' "and says why"
+like "$(stretto status "$lacking")" 'failed.*28 steps are missing' "stretto status does"
+is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT json_extract(detail, '$.missing.steps') FROM event WHERE kind = 'ensemble.failed' AND ensemble = $lacking")" \
+	28 "there is an event"
+is "$(api_status POST "/v1/ensembles/$lacking/resubmit" '{}')" 409 "nothing of it can be resubmitted"
+wait_ensemble "$honest" 60
+is "$(told '[.state, .members.succeeded, .members.failed, .training.missing.steps]')" '["complete",1,2,0]' \
+	"where the members fail of it, their states tell so"
+status_is 1 "and stretto wait fails, too" stretto wait "$honest"
+wait_ensemble "$none" 60
+is "$(told '[.state, .training.missing.members, .training.missing.steps]')" '["failed",2,40]' "members that never open a stream lack all"
+wait_ensemble "$unsaid" 60
+is "$(told '[.state, .training.missing]')" '["complete",null]' "where the spec says nothing, nothing is known"
+like "$(api GET /metrics)" 'stretto_ensembles\{state="failed"\} 2' "/metrics counts ensembles that have failed"
+kill_daemon
+start_daemon --config "$T/config.json"
+wait_ensemble "$lacking" 10
+is "$(told '[.state, .training.missing.steps]')" '["failed",28]' "all of it is there after a restart"
+done_testing
