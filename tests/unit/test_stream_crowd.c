@@ -22,7 +22,8 @@
 
 enum { DESCRIPTORS = 200, STRANGERS = 3, CONNECTIONS = 150, STEPS = 200, FILES = 50 };
 
-#define BUFFER "{\"policy\": \"fifo\", \"capacity\": 300, \"batch\": 10}"
+/* Room for every sample, since the one thread that draws them also waits for the members to have sent theirs. */
+#define BUFFER "{\"policy\": \"fifo\", \"capacity\": 500, \"batch\": 10}"
 
 struct crowd {
     atomic_uint port;            /* 0: the rank is not there yet */
