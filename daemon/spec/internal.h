@@ -5,6 +5,8 @@
 
 /* `resources` of obj (at `at`) into task, defaults where it is missing. */
 int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, struct error *err);
+/* `silence` of obj, after its resources. */
+int spec_parse_silence(struct spec_task *task, const json_t *obj, const char *at, struct error *err);
 /* `command` and `env` of obj; placeholders are checked against params (NULL: none are known). */
 int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
                        struct error *err);

@@ -50,7 +50,7 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint",
-                                       "success", "retries", "umask",      NULL};
+                                       "success", "retries", "umask",      "silence",   NULL};
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||
@@ -58,7 +58,8 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
         return -1;
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
-        spec_parse_resources(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0 ||
+        spec_parse_resources(&spec->members, members, "/members", err) < 0 ||
+        spec_parse_silence(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0 ||
         spec_parse_checkpoint(spec, members, err) < 0)
         return -1;
     spec->retries = 3;

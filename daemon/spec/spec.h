@@ -12,6 +12,7 @@ struct spec_task {
     const json_t *env;     /* object of strings, or NULL */
     struct adapter_resources resources;
     int64_t grace_ms;
+    int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0: none is */
     bool tmpdir; /* its jobs have a temporary directory */
     const char *umask; /* that it is started with; NULL: 0077 */
 };

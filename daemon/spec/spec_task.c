@@ -110,3 +110,16 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
                         task->umask);
     return 0;
 }
+
+int spec_parse_silence(struct spec_task *task, const json_t *obj, const char *at, struct error *err)
+{
+    char place[256];
+
+    if (jsonx_duration(obj, at, "silence", JSONX_OPTIONAL, 1000, &task->silence_ms, err) < 0)
+        return -1;
+    if (task->silence_ms > 0 && task->resources.nodes > 1)
+        return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "silence"),
+                        "whether processes on %d nodes still compute cannot be told from one of them: \"silence\" is for one node",
+                        task->resources.nodes);
+    return 0;
+}

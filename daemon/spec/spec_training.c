@@ -162,7 +162,7 @@ static int check_balance(const struct spec *spec, const json_t *buffer, struct e
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
     static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries", "steps", "umask",
-                                       NULL};
+                                       "silence", NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;
@@ -174,6 +174,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
         jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||
+        spec_parse_silence(&spec->training, obj, "/training", err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
         check_balance(spec, json_object_get(obj, "buffer"), err) < 0)

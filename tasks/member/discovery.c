@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/proto/alive.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -150,7 +151,10 @@ int discovery_wait(const struct environment *env, int64_t until, struct discover
         }
         if (now >= until)
             return DISCOVERY_NOT_YET;
+        alive_sign();
         wait = found->next_look < until ? found->next_look - now : until - now;
+        if (alive_pause_ms() < wait)
+            wait = alive_pause_ms();
         sleep_ms(wait > 0 ? wait : 0);
     }
 }

@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 #include "tasks/member/flusher.h"
 #include "tasks/member/stretto.h"
+#include "tasks/proto/alive.h"
 #include "tasks/proto/ckptdir.h"
 #include "tasks/proto/shared.h"
 
@@ -275,6 +276,9 @@ static int wait_for_ranks(struct links *l, int64_t until, const char *what, stru
         if (due >= 0 && due < timeout)
             timeout = due;
     }
+    alive_sign();
+    if (alive_pause_ms() < timeout)
+        timeout = alive_pause_ms();
     /* An interrupted wait is only a shorter one. */
     if (zmq_poll(items, l->count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
         rc = error_set(err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));

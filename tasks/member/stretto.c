@@ -5,6 +5,7 @@
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
 #include "tasks/member/stretto_private.h"
+#include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
 
 #include <math.h>
@@ -33,6 +34,7 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
     struct stretto *s = *out;
     int rc = 0;
 
+    alive_sign();
     if (s == NULL) {
         *out = s = xcalloc(1, sizeof *s);
         s->patience = patience_ms < 0 ? -1 : patience_ms;
@@ -213,6 +215,7 @@ int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
 {
     int64_t extent;
 
+    alive_sign();
     if (!s->env.active && !s->failed)
         return 0;
     if (check_field(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
@@ -222,6 +225,7 @@ int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
 
 int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t extent, const void *data)
 {
+    alive_sign();
     if (!s->env.active && !s->failed)
         return 0;
     if (check_field(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
@@ -284,6 +288,7 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
     bool framed;
     int rc;
 
+    alive_sign();
     if (check_field(s, field) < 0)
         return -1;
     lending = &s->field[field].lending;
@@ -314,6 +319,7 @@ double stretto_time_left(const struct stretto *s)
 
 int stretto_checkpoint_due(const struct stretto *s, double seconds)
 {
+    alive_sign();
     return checkpoint_due(&s->env, seconds);
 }
 
@@ -335,8 +341,10 @@ static int wait_for_held(struct stretto *s)
 
 int stretto_checkpointed(struct stretto *s, const char *path, int64_t step)
 {
-    int rc = wait_for_held(s);
+    int rc;
 
+    alive_sign();
+    rc = wait_for_held(s);
     return rc == 0 ? checkpoint_record(path, step, &s->err) : rc;
 }
 
@@ -345,6 +353,7 @@ int stretto_finish(struct stretto *s)
     uint64_t steps;
     int rc;
 
+    alive_sign();
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
     if (!s->env.active || s->finished)

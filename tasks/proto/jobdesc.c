@@ -205,7 +205,9 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         jsonx_string(root, "", "control", JSONX_OPTIONAL, &desc->control, err) < 0 ||
         jsonx_string(root, "", "control_key", JSONX_OPTIONAL, &desc->control_key, err) < 0 ||
         read_seconds(root, "", "walltime", &desc->walltime_ms, err) < 0 ||
-        read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 || parse_checkpoint(root, &desc->checkpoint, err) < 0 ||
+        read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 ||
+        (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
+        parse_checkpoint(root, &desc->checkpoint, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)

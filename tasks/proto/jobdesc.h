@@ -45,6 +45,7 @@ struct jobdesc {
     const char *control_key; /* what the job's messages there bear, or NULL */
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
+    int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: none is */
     bool tmpdir; /* its tasks have a temporary directory */
     const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */
     struct jobdesc_checkpoint checkpoint;

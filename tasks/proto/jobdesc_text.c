@@ -42,6 +42,8 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     string(t, ",\"control_key\":", desc->control_key);
     seconds(t, ",\"walltime\":", desc->walltime_ms);
     seconds(t, ",\"grace\":", desc->grace_ms);
+    if (desc->silence_ms > 0)
+        seconds(t, ",\"silence\":", desc->silence_ms);
     if (desc->checkpoint.any) {
         seconds(t, ",\"checkpoint\":{\"before\":", desc->checkpoint.before_ms);
         string(t, ",\"signal\":", jobdesc_signal_name(desc->checkpoint.signal));

@@ -30,6 +30,7 @@ libckptdir_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 # its convenience libraries, so each may be named once.
 noinst_LTLIBRARIES += libstreamproto.la
 libstreamproto_la_SOURCES = \
+	tasks/proto/alive.c tasks/proto/alive.h \
 	tasks/proto/copy.c tasks/proto/copy.h \
 	tasks/proto/fields.c tasks/proto/fields.h \
 	tasks/proto/frame.c tasks/proto/frame.h \

@@ -26,6 +26,14 @@ void leftovers_look(struct leftovers *l, struct tree *tree)
     tree_look(tree, l->marks, l->ntasks);
 }
 
+static void told(struct leftovers *l, struct task *t, int64_t now)
+{
+    if (t->kill_at != INT64_MAX)
+        return;
+    t->kill_at = now + l->grace_ms;
+    l->count++;
+}
+
 void leftovers_end(struct leftovers *l, int64_t now)
 {
     struct tree tree;
@@ -38,10 +46,15 @@ void leftovers_end(struct leftovers *l, int64_t now)
         if (n <= 0)
             continue;
         log_warn("task %s left %d process%s running: told to end", t->desc->id, n, n == 1 ? "" : "es");
-        t->kill_at = now + l->grace_ms;
-        l->count++;
+        told(l, t, now);
     }
     tree_free(&tree);
+}
+
+void leftovers_end_running(struct leftovers *l, struct task *t, int64_t now)
+{
+    tree_signal_running(t->pid, t->mark, SIGTERM);
+    told(l, t, now);
 }
 
 int leftovers_end_unowned(struct leftovers *l)

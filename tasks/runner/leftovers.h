@@ -25,6 +25,9 @@ void leftovers_look(struct leftovers *l, struct tree *tree);
 /* The tasks with `new_end` have ended: tell what they left to end, if there is anything. Times are monotonic milliseconds. */
 void leftovers_end(struct leftovers *l, int64_t now);
 
+/* Tell all that belongs to a task to end, while its first process runs. */
+void leftovers_end_running(struct leftovers *l, struct task *t, int64_t now);
+
 /* Tell what no task is known to have started. Returns how many processes there were. */
 int leftovers_end_unowned(struct leftovers *l);
 

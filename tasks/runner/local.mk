@@ -19,6 +19,7 @@ stretto_run_SOURCES = \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
 	tasks/runner/shell.c tasks/runner/shell.h \
 	tasks/runner/signals.c \
+	tasks/runner/silence.c tasks/runner/silence.h \
 	tasks/runner/starter.c tasks/runner/starter.h \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
 	tasks/runner/tree.c tasks/runner/tree.h \
@@ -27,8 +28,8 @@ stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) -lpthread
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
-TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t
-dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t
+TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t
+dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_cpus
@@ -39,6 +40,11 @@ unit_tests += tests/unit/test_oom
 tests_unit_test_oom_SOURCES = tests/unit/test_oom.c tasks/runner/oom.c tasks/runner/oom.h
 tests_unit_test_oom_CFLAGS = $(unit_cflags)
 tests_unit_test_oom_LDADD = $(unit_libs)
+unit_tests += tests/unit/test_silence
+tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tasks/runner/silence.c tasks/runner/silence.h \
+	tasks/runner/leftovers.c tasks/runner/leftovers.h tasks/runner/tree.c tasks/runner/tree.h
+tests_unit_test_silence_CFLAGS = $(unit_cflags)
+tests_unit_test_silence_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_records
 tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records.c tasks/runner/records.h
 tests_unit_test_records_CFLAGS = $(unit_cflags)

@@ -9,6 +9,7 @@
 #include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
 #include "tasks/runner/runlog.h"
+#include "tasks/runner/silence.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -45,6 +46,7 @@ struct run {
     bool rank_failed; /* the job is a training of which a rank has ended without success */
     bool news;        /* exit records were written of which nobody was told */
     struct leftovers leftovers;
+    struct silences silences;
     int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
     bool all_told;    /* what is left when the last task has ended was told to end */
 };
@@ -143,7 +145,7 @@ static void start_tasks(struct run *r)
  * told by nobody but us, unless by hand. */
 static bool is_held(const struct run *r, const struct task *t)
 {
-    if (r->stop != STOP_NONE)
+    if (r->stop != STOP_NONE || t->silent != SILENT_NOT)
         return false;
     if (task_died_as_told(t))
         return true;
@@ -282,6 +284,24 @@ static void end_children(struct run *r, int64_t now)
     r->kill_at = earlier(r->kill_at, now + r->job->desc->grace_ms);
 }
 
+/* Tasks that are hung fail, each by itself. */
+static void end_silent(struct run *r, int64_t now)
+{
+    if (r->stop != STOP_NONE || silences_look(&r->silences, &r->leftovers, now) == 0)
+        return;
+    for (size_t i = 0; i < r->ntasks; i++) {
+        struct task *t = &r->tasks[i];
+
+        if (t->pid <= 0 || t->silent == SILENT_NOT || t->kill_at != INT64_MAX)
+            continue;
+        log_warn("task %s has shown no sign of life for %g s: told to end", t->desc->id,
+                 (double)r->job->desc->silence_ms / 1000);
+        leftovers_end_running(&r->leftovers, t, now);
+        if (t->silent == SILENT_STOPPED)
+            tree_signal_running(t->pid, t->mark, SIGCONT); /* so that it hears of it before it is killed */
+    }
+}
+
 static void take_signals(struct run *r, int64_t now)
 {
     struct signalfd_siginfo info;
@@ -325,6 +345,7 @@ static void loop(struct run *r, int64_t give_up_after)
 
         if (children && r->left == 0)
             end_children(r, now);
+        end_silent(r, now);
         leftovers_kill(&r->leftovers, now);
         if (children && now >= r->kill_at)
             kill_now(r, now);
@@ -350,7 +371,7 @@ static void loop(struct run *r, int64_t give_up_after)
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
         if (r->stop == STOP_NONE && r->left > 0)
-            until = earlier(until, earlier(r->deadline, r->warn_at));
+            until = earlier(until, earlier(earlier(r->deadline, r->warn_at), silences_due(&r->silences)));
         wait_for_events(r, until);
         take_signals(r, time_monotonic_ms());
     }
@@ -402,6 +423,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         return -1;
     }
     leftovers_init(&r.leftovers, r.tasks, r.ntasks, job->desc->grace_ms);
+    silences_init(&r.silences, job, time_monotonic_ms());
     job->watch = r.looks.watch;
     if (job->desc->checkpoint.any) /* without a deadline it is never, but when somebody ends the job */
         r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
@@ -416,6 +438,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     records_destroy(r.records);
     looks_fini(&r.looks);
     leftovers_fini(&r.leftovers);
+    silences_fini(&r.silences);
     for (size_t i = 0; i < r.ntasks; i++)
         task_fini(&r.tasks[i]);
     free(r.tasks);

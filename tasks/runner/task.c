@@ -104,9 +104,15 @@ static void explain(struct task *t, enum stop why)
 {
     struct exitrec *rec = &t->rec;
     size_t size = sizeof rec->reason;
+    double silence = (double)t->job->desc->silence_ms / 1000;
 
     if (is_out_of_memory(t))
         explain_want_of_memory(rec);
+    else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED)
+        snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", silence);
+    else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_BLOCKED)
+        snprintf(rec->reason, size, "ended, since it showed no sign of life for %g s: no sample, no report, no output, no CPU time",
+                 silence);
     else if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
     else if (rec->outcome == EXITREC_TIMEOUT && t->job->late)
@@ -184,11 +190,11 @@ void task_conclude(struct task *t)
     t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
     /* told to end, exit 0 proves nothing: programs that stop early do that too. Only what success leaves behind does. */
-    if (exited_0 && (t->desc->success_file ? success_file_there(t) : t->why == STOP_NONE && !t->warned)) {
+    if (exited_0 && (t->desc->success_file ? success_file_there(t) : t->why == STOP_NONE && !t->warned && t->silent == SILENT_NOT)) {
         rec->outcome = EXITREC_SUCCEEDED;
         return;
     }
-    if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && is_out_of_time(t, exited_0)))
+    if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && t->silent == SILENT_NOT && is_out_of_time(t, exited_0)))
         rec->outcome = EXITREC_TIMEOUT;
     else
         rec->outcome = t->why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;

@@ -13,6 +13,11 @@
 /* Why the runner ends its tasks. STOP_RANK: one of a training's ranks failed, and the others would wait for it. */
 enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL, STOP_RANK };
 
+/* Why the runner ends one task: it has shown no sign of life (tasks/runner/silence.h), and its processes were stopped, or were not. */
+enum silent { SILENT_NOT, SILENT_STOPPED, SILENT_BLOCKED };
+
+#define TASK_ALIVE "alive" /* STRETTO_ALIVE, in the task's directory */
+
 /* What all tasks of the job share. */
 struct job {
     const struct jobdesc *desc;
@@ -48,6 +53,7 @@ struct task {
     int64_t held_until; /* monotonic ms until which it may turn out that the whole job was told to end, as it seems to have been; 0: no */
     enum stop why;  /* it ended; valid since then */
     bool warned; /* it ran when the end was near */
+    enum silent silent;
     struct exitrec rec; /* valid once ended */
 };
 

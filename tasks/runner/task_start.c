@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define ALIVE_PART 8
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 size_t gpus_count(const char *list)
@@ -57,6 +58,17 @@ static void set_gpus(struct environment *env, const struct task *t)
     free(gpus);
 }
 
+/* So that the library tells that it waits, tasks/proto/alive.h; several times in the time after which the task is hung. */
+static void set_alive(struct environment *env, const struct task *t)
+{
+    char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir), number[32];
+
+    snprintf(number, sizeof number, "%lld", (long long)(t->job->desc->silence_ms / ALIVE_PART));
+    environment_set(env, "STRETTO_ALIVE", path);
+    environment_set(env, "STRETTO_ALIVE_MS", number);
+    free(path);
+}
+
 static struct environment *make_environment(const struct task *t)
 {
     struct environment *env = environment_create();
@@ -90,6 +102,8 @@ static struct environment *make_environment(const struct task *t)
         snprintf(number, sizeof number, "%g", (double)t->job->desc->checkpoint.before_ms / 1000);
         environment_set(env, "STRETTO_CHECKPOINT_BEFORE", number);
     }
+    if (t->job->desc->silence_ms > 0)
+        set_alive(env, t);
     if (t->job->deadline != 0) {
         snprintf(number, sizeof number, "%lld", (long long)t->job->deadline);
         environment_set(env, "STRETTO_DEADLINE", number);

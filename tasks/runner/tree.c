@@ -17,7 +17,7 @@
 static bool read_process(pid_t pid, struct tree_process *p)
 {
     unsigned long long user, system, children_user, children_system;
-    char path[64], buf[1024], *after_name;
+    char path[64], buf[1024], *name, *after_name;
     int parent, session, fd;
     ssize_t n;
 
@@ -28,12 +28,15 @@ static bool read_process(pid_t pid, struct tree_process *p)
     n = read(fd, buf, sizeof buf - 1);
     close(fd);
     buf[n > 0 ? n : 0] = '\0';
+    name = strchr(buf, '(');
     after_name = strrchr(buf, ')');
-    if (after_name == NULL ||
+    if (name == NULL || after_name == NULL || after_name < name ||
         sscanf(after_name + 1, " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu %*s %*s %*s %*s %llu", &p->state, &parent,
                &session, &user, &system, &children_user, &children_system, &p->start) != 8)
         return false;
     p->pid = pid;
+    *after_name = '\0';
+    snprintf(p->name, sizeof p->name, "%.15s", name + 1);
     p->parent = parent;
     p->session = session;
     p->ticks = user + system + children_user + children_system;

@@ -21,6 +21,7 @@ struct tree_task {
 
 struct tree_process {
     pid_t pid, parent, session;
+    char name[16];            /* of its program, cut to 15 bytes */
     char state;               /* as in /proc/PID/stat */
     unsigned long long start; /* in clock ticks since boot */
     unsigned long long ticks; /* CPU time of the process, and of its children that it has waited for */

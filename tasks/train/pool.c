@@ -242,6 +242,7 @@ void pool_counters(struct pool *pool, struct pool_counters *counters)
     *counters = pool->counters;
     counters->population = buffer_population(pool->buffer);
     counters->unseen = buffer_unseen(pool->buffer);
+    counters->awaited = pool->samples_since != 0;
     if (pool->room_since != 0)
         counters->room_waits_us += (uint64_t)(now_us() - pool->room_since);
     if (pool->samples_since != 0)

@@ -19,6 +19,7 @@ struct pool_counters {
     size_t unseen;
     bool over;  /* reception is */
     bool ended; /* and all was drawn */
+    bool awaited; /* the training waits for samples now */
 };
 
 struct pool;

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
 #include "tasks/train/config.h"
 #include "tasks/train/pool.h"
@@ -38,6 +39,8 @@ static void collect(void *arg, struct st_train_stats *s)
     struct pool_counters pool;
 
     pool_counters(t->pool, &pool);
+    if (pool.awaited) /* a training that waits for samples is not hung */
+        alive_sign();
     receiver_counters(t->receiver, &received);
     *s = (struct st_train_stats){
         .received = received.received,
@@ -280,6 +283,7 @@ int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *cons
     struct sample **batch;
     int count;
 
+    alive_sign();
     if (check_offsets(t, fields, offsets) < 0)
         return -1;
     count = pool_take(t->pool, timeout_ms, &batch);
@@ -303,6 +307,7 @@ int st_train_metric(struct st_train *t, const char *name, int64_t step, double v
 {
     if (name == NULL || *name == '\0' || strlen(name) > METRIC_NAME_MAX)
         return error_set(&t->err, "train_metric", "a metric's name is 1 to %d bytes", METRIC_NAME_MAX);
+    alive_sign();
     report_metric(t->report, name, step, value);
     return 0;
 }

@@ -1,0 +1,155 @@
+#include "tasks/runner/silence.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAUSE_MIN_MS 100
+#define PAUSE_MAX_MS 60000
+#define PART 4 /* looks in the time after which a task is hung */
+#define SHARE 100 /* a part of a processor's time that is a sign of life: 1/SHARE */
+
+void silence_note(struct silence *s, const struct sight *sight, int64_t passed_ms, int64_t pause_ms)
+{
+    int64_t ms = passed_ms < 2 * pause_ms ? passed_ms : pause_ms;
+    long per_second = sysconf(_SC_CLK_TCK);
+    unsigned long long used = sight->ticks - s->last.ticks;
+    bool alive = !s->seen || sight->excused || sight->processes != s->last.processes || sight->files != s->last.files ||
+                 sight->ticks < s->last.ticks ||
+                 (used > 0 && used * SHARE * 1000 >= (unsigned long long)ms * (unsigned long long)per_second);
+
+    s->quiet_ms = alive ? 0 : s->quiet_ms + ms;
+    s->last = *sight;
+    s->seen = true;
+}
+
+void silences_init(struct silences *s, const struct job *job, int64_t now)
+{
+    int64_t pause = job->desc->silence_ms / PART;
+
+    *s = (struct silences){.limit_ms = job->desc->silence_ms, .looked = now};
+    s->pause_ms = pause < PAUSE_MIN_MS ? PAUSE_MIN_MS : pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
+    s->due = s->limit_ms > 0 ? now + s->pause_ms : INT64_MAX;
+    if (s->limit_ms > 0)
+        s->items = xcalloc(job->desc->ntasks, sizeof *s->items);
+}
+
+void silences_fini(struct silences *s)
+{
+    free(s->items);
+}
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+    return (digest ^ value) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t mix_file(uint64_t digest, const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    struct stat st;
+
+    if (stat(path, &st) == 0) {
+        digest = mix(digest, (uint64_t)st.st_size);
+        digest = mix(digest, (uint64_t)st.st_mtim.tv_sec);
+        digest = mix(digest, (uint64_t)st.st_mtim.tv_nsec);
+    }
+    free(path);
+    return digest;
+}
+
+static uint64_t look_at_files(const struct task *t)
+{
+    static const char *const names[] = {".", "stdout", "stderr", TASK_ALIVE};
+    uint64_t digest = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        digest = mix_file(digest, t->desc->dir, names[i]);
+    return t->checkpoints.dir != NULL ? mix_file(digest, t->checkpoints.dir, ".") : digest;
+}
+
+/* Is this the launcher itself, whose processes may be elsewhere? */
+static bool is_launcher(const struct task *t, const struct tree_process *p)
+{
+    const char *launcher = t->desc->launcher, *slash = launcher != NULL ? strrchr(launcher, '/') : NULL;
+
+    return launcher != NULL && strncmp(p->name, slash != NULL ? slash + 1 : launcher, sizeof p->name - 1) == 0;
+}
+
+static struct sight look_at(const struct task *t, size_t number, const struct tree *tree)
+{
+    struct sight sight = {.files = look_at_files(t), .stopped = true, .excused = true};
+    bool busy = t->job->launch != NULL && t->desc->launcher != NULL; /* on other nodes */
+
+    for (size_t i = 0; i < tree->n; i++) {
+        const struct tree_process *p = &tree->items[i];
+
+        if (p->task != number)
+            continue;
+        sight.ticks += p->ticks;
+        sight.processes += mix(mix(0, (uint64_t)p->pid), p->start);
+        sight.stopped = sight.stopped && p->state == 'T';
+        sight.excused = sight.excused && is_launcher(t, p);
+        busy = busy || p->state == 'D' || p->state == 't';
+    }
+    sight.excused = sight.excused || busy;
+    return sight;
+}
+
+/* How many tasks run that are not hung, unless it is for others that they wait. */
+static size_t lively(const struct silences *s, const struct leftovers *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->ntasks; i++)
+        n += l->tasks[i].pid > 0 && s->items[i].quiet_ms < s->limit_ms;
+    return n;
+}
+
+static size_t judge(const struct silences *s, struct leftovers *l)
+{
+    const struct job *job = l->tasks[0].job;
+    bool by_itself = job->desc->kind != JOBDESC_TRAINING || (!job->shared && lively(s, l) == 0);
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->ntasks; i++) {
+        struct task *t = &l->tasks[i];
+        bool stopped = s->items[i].last.stopped;
+
+        if (t->pid <= 0 || t->silent != SILENT_NOT || s->items[i].quiet_ms < s->limit_ms || (!by_itself && !stopped))
+            continue;
+        t->silent = stopped ? SILENT_STOPPED : SILENT_BLOCKED;
+        n++;
+    }
+    return n;
+}
+
+size_t silences_look(struct silences *s, struct leftovers *l, int64_t now)
+{
+    int64_t passed = now - s->looked;
+    struct tree tree;
+
+    if (now < s->due)
+        return 0;
+    s->looked = now;
+    s->due = now + s->pause_ms;
+    leftovers_look(l, &tree);
+    for (size_t i = 0; i < l->ntasks; i++) {
+        struct sight sight;
+
+        if (l->tasks[i].pid <= 0)
+            continue;
+        sight = look_at(&l->tasks[i], i, &tree);
+        silence_note(&s->items[i], &sight, passed, s->pause_ms);
+    }
+    tree_free(&tree);
+    return judge(s, l);
+}
+
+int64_t silences_due(const struct silences *s)
+{
+    return s->due;
+}
