@@ -1,6 +1,7 @@
 #include "common/files.h"
 
 #include "common/jsonflat.h"
+#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -46,7 +47,11 @@ static int write_temporary(const char *path, const void *data, size_t size, unsi
     int fd, saved;
 
     for (int tries = 0;; tries++) {
-        *tmp = xasprintf("%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
+        *tmp = alloc_printf("%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&serial, 1));
+        if (*tmp == NULL) {
+            errno = ENOMEM;
+            return error_errno(err, "file_write", "cannot write %s", path);
+        }
         fd = open(*tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode & 07777);
         if (fd >= 0)
             break;
@@ -91,18 +96,22 @@ int file_write_whole(const char *path, const void *data, size_t size, unsigned m
     return rc;
 }
 
-static char *dump_line(const json_t *value)
+/* NULL where there is no memory. */
+static char *dump_line(const char *path, const json_t *value, struct error *err)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), *line = xasprintf("%s\n", text ? text : "null");
+    char *line = jsonx_dump(value, "\n");
 
-    free(text);
+    if (line == NULL) {
+        errno = ENOMEM;
+        error_errno(err, "file_write", "cannot write %s", path);
+    }
     return line;
 }
 
 int file_write_json(const char *path, const json_t *value, unsigned mode, struct error *err)
 {
-    char *line = dump_line(value);
-    int rc = file_write_whole(path, line, strlen(line), mode, err);
+    char *line = dump_line(path, value, err);
+    int rc = line != NULL ? file_write_whole(path, line, strlen(line), mode, err) : -1;
 
     free(line);
     return rc;
@@ -110,9 +119,11 @@ int file_write_json(const char *path, const json_t *value, unsigned mode, struct
 
 int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err)
 {
-    char *line = dump_line(value), *tmp;
+    char *line = dump_line(path, value, err), *tmp;
     int rc = 0, saved;
 
+    if (line == NULL)
+        return -1;
     if (write_temporary(path, line, strlen(line), mode, &tmp, err) < 0) {
         free(line);
         return -1;
@@ -207,7 +218,7 @@ json_t *file_read_json(const char *path, struct error *err)
         if (value != NULL)
             error_set(err, "file_json", "%s is not a JSON object, but %s", path, json_is_array(value) ? "an array" : "something else");
         else
-            error_set(err, "file_json", "%s:%d:%d: %s", path, jerr.line, jerr.column, jerr.text);
+            error_set(err, "file_json", "%s:%d:%d: %s", path, jerr.line, jerr.column, jsonx_no_memory(&jerr) ? "out of memory" : jerr.text);
         json_decref(value);
         errno = EBADMSG;
         return NULL;
@@ -224,7 +235,11 @@ int dir_make(const char *path, struct error *err)
     if (mkdir(path, 0700) == 0) /* most often only the last one is missing, or none */
         return 0;
     if (errno == ENOENT && (slash = strrchr(path, '/')) != NULL && slash > path) {
-        parent = xasprintf("%.*s", (int)(slash - path), path);
+        parent = alloc_printf("%.*s", (int)(slash - path), path);
+        if (parent == NULL) {
+            errno = ENOMEM;
+            return error_errno(err, "dir_make", "cannot make the directory %s", path);
+        }
         rc = dir_make(parent, err);
         free(parent);
         if (rc < 0)

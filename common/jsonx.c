@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WRONG_TYPE "spec_wrong_type"
@@ -278,4 +279,26 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
         return error_at(err, "spec_unknown_key", POINTER(at, key), "unknown key \"%.100s\"; known here: %s", key, list);
     }
     return 0;
+}
+
+char *jsonx_dump(const json_t *value, const char *end)
+{
+    size_t flags = JSON_COMPACT | JSON_ENCODE_ANY, size = value != NULL ? json_dumpb(value, NULL, 0, flags) : 0;
+    char *text = size > 0 ? malloc(size + strlen(end) + 1) : NULL;
+
+    if (text == NULL)
+        return NULL;
+    if (json_dumpb(value, text, size, flags) != size) {
+        free(text);
+        return NULL;
+    }
+    strcpy(text + size, end);
+    return text;
+}
+
+bool jsonx_no_memory(const json_error_t *err)
+{
+    enum json_error_code code = json_error_code(err);
+
+    return code == json_error_out_of_memory || code == json_error_unknown;
 }

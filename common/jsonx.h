@@ -44,4 +44,11 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
 
 /* "a string", "an integer", … */
 const char *jsonx_type_name(const json_t *value);
+
+/* Whether a text could not be read because there was no memory; jansson does not always say so. */
+bool jsonx_no_memory(const json_error_t *err);
+
+/* The value as compact text with `end` behind it, to be freed; NULL where there is no memory, or the value is NULL. Unlike
+ * json_dumps(), which may leave a key out when memory is short, it is whole or there is none. */
+char *jsonx_dump(const json_t *value, const char *end);
 #endif

@@ -40,3 +40,21 @@ char *xasprintf(const char *fmt, ...)
     va_end(ap);
     return must(out);
 }
+
+char *alloc_printf(const char *fmt, ...)
+{
+    va_list ap, again;
+    char *out = NULL;
+    int size;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    size = vsnprintf(NULL, 0, fmt, ap);
+    if (size >= 0)
+        out = malloc((size_t)size + 1);
+    if (out != NULL)
+        vsnprintf(out, (size_t)size + 1, fmt, again);
+    va_end(again);
+    va_end(ap);
+    return out;
+}

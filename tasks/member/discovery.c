@@ -18,13 +18,20 @@
 #define POLL_MAX_MS 1000
 #define SAY_AFTER_MS 30000
 
+static int no_memory(struct error *err)
+{
+    return error_set(err, "stream_memory", "no memory for the addresses of the ranks");
+}
+
 static int read_current(const char *stream, struct discovery *found, struct error *err)
 {
-    char *path = xasprintf("%s/current.json", stream);
-    json_t *current = file_read_json(path, err);
+    char *path = alloc_printf("%s/current.json", stream);
+    json_t *current = path != NULL ? file_read_json(path, err) : NULL;
     int64_t generation = 0, ranks = 0;
     int rc = -1;
 
+    if (path == NULL)
+        return no_memory(err);
     free(path);
     if (current != NULL && jsonx_int(current, "", "generation", JSONX_REQUIRED, 1, UINT32_MAX, &generation, err) == 0 &&
         jsonx_int(current, "", "ranks", JSONX_REQUIRED, 1, RANKS_MAX, &ranks, err) == 0)
@@ -35,10 +42,18 @@ static int read_current(const char *stream, struct discovery *found, struct erro
     return rc;
 }
 
-static void add(struct rank_address *address, const char *endpoint)
+static int add(struct rank_address *address, const char *endpoint, struct error *err)
 {
-    address->endpoint = xrealloc(address->endpoint, address->endpoints + 1, sizeof *address->endpoint);
-    address->endpoint[address->endpoints++] = xstrdup(endpoint);
+    char **longer = reallocarray(address->endpoint, address->endpoints + 1, sizeof *address->endpoint);
+
+    if (longer == NULL)
+        return no_memory(err);
+    address->endpoint = longer;
+    address->endpoint[address->endpoints] = strdup(endpoint);
+    if (address->endpoint[address->endpoints] == NULL)
+        return no_memory(err);
+    address->endpoints++;
+    return 0;
 }
 
 /* Two hosts, or containers, may have one name: only a socket that is there tells that the rank is here. */
@@ -52,7 +67,7 @@ static bool is_here(const json_t *rank, const char *socket)
 }
 
 /* A Unix socket where the rank is on this host, else all others that nobody can listen to on the way. */
-static void choose(const json_t *rank, struct rank_address *address)
+static int choose(const json_t *rank, struct rank_address *address, struct error *err)
 {
     const json_t *endpoints = json_object_get(rank, "endpoints"), *value;
     const char *curve = json_string_value(json_object_get(rank, "curve"));
@@ -61,31 +76,31 @@ static void choose(const json_t *rank, struct rank_address *address)
     json_array_foreach (endpoints, i, value) {
         const char *endpoint = json_string_value(value);
 
-        if (endpoint != NULL && strncmp(endpoint, "ipc://", 6) == 0 && is_here(rank, endpoint + 6)) {
-            add(address, endpoint);
-            return;
-        }
+        if (endpoint != NULL && strncmp(endpoint, "ipc://", 6) == 0 && is_here(rank, endpoint + 6))
+            return add(address, endpoint, err);
     }
-    address->curve = curve != NULL ? xstrdup(curve) : NULL;
+    address->curve = curve != NULL ? strdup(curve) : NULL;
+    if (curve != NULL && address->curve == NULL)
+        return no_memory(err);
     json_array_foreach (endpoints, i, value) {
         const char *endpoint = json_string_value(value);
 
         if (endpoint != NULL && strncmp(endpoint, "tcp://", 6) == 0 &&
-            (curve != NULL || strncmp(endpoint, "tcp://127.", 10) == 0))
-            add(address, endpoint);
+            (curve != NULL || strncmp(endpoint, "tcp://127.", 10) == 0) && add(address, endpoint, err) < 0)
+            return -1;
     }
+    return 0;
 }
 
 static int read_rank(const char *stream, struct discovery *found, int rank, struct error *err)
 {
-    char *path = xasprintf("%s/g%u-rank%d.json", stream, found->generation, rank);
-    json_t *value = file_read_json(path, err);
-    int rc = 0;
+    char *path = alloc_printf("%s/g%u-rank%d.json", stream, found->generation, rank);
+    json_t *value = path != NULL ? file_read_json(path, err) : NULL;
+    int rc;
 
-    if (value == NULL)
-        rc = -1;
-    else
-        choose(value, &found->address[rank]);
+    if (path == NULL)
+        return no_memory(err);
+    rc = value != NULL ? choose(value, &found->address[rank], err) : -1;
     if (rc == 0 && found->address[rank].endpoints == 0)
         rc = error_set(err, "stream_endpoint", "%s has no endpoint that can be reached from this host", path);
     json_decref(value);
@@ -111,7 +126,9 @@ static int look(const char *stream, struct discovery *found, struct error *err)
 {
     if (read_current(stream, found, err) < 0)
         return -1;
-    found->address = xcalloc((size_t)found->ranks, sizeof *found->address);
+    found->address = calloc((size_t)found->ranks, sizeof *found->address);
+    if (found->address == NULL)
+        return no_memory(err);
     for (int i = 0; i < found->ranks; i++)
         if (read_rank(stream, found, i, err) < 0) {
             forget(found);

@@ -1,7 +1,7 @@
 #include "tasks/member/environment.h"
 
+#include "common/jsonx.h"
 #include "common/timefmt.h"
-#include "common/xalloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static json_t *read_object(const char *name, struct error *err)
     }
     value = json_loads(text, JSON_REJECT_DUPLICATES, &jerr);
     if (!json_is_object(value)) {
-        error_set(err, "stream_environment", "%s is no JSON object: %s", name, value ? "another type" : jerr.text);
+        error_set(err, "stream_environment", "%s is no JSON object: %s", name, value ? "another type" : jsonx_no_memory(&jerr) ? "out of memory" : jerr.text);
         json_decref(value);
         return NULL;
     }
@@ -90,7 +90,9 @@ int environment_read(struct environment *env, struct error *err)
     if (stream == NULL || *stream == '\0')
         return 0;
     env->active = true;
-    env->stream = xstrdup(stream);
+    env->stream = strdup(stream);
+    if (env->stream == NULL)
+        return error_set(err, "stream_memory", "no memory for the stream");
     return read_stream(env, err);
 }
 

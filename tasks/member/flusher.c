@@ -1,7 +1,5 @@
 #include "tasks/member/flusher.h"
 
-#include "common/xalloc.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,9 +20,11 @@ struct flusher {
 
 struct flusher *flusher_create(flusher_look *look, void *arg)
 {
-    struct flusher *f = xcalloc(1, sizeof *f);
+    struct flusher *f = calloc(1, sizeof *f);
     pthread_condattr_t monotonic;
 
+    if (f == NULL)
+        return NULL;
     pthread_mutex_init(&f->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -8,6 +8,7 @@ struct flusher;
 /* Called with the lock. Returns after how many ms it is to be called again, 0: not before the next flusher_unlock(). */
 typedef int flusher_look(void *arg);
 
+/* NULL where there is no memory. */
 struct flusher *flusher_create(flusher_look *look, void *arg);
 
 /* Without the lock; `look` is not called any more. NULL is taken. */

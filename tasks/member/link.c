@@ -1,6 +1,6 @@
+#include "common/jsonx.h"
 #include "common/log.h"
 #include "common/timefmt.h"
-#include "common/xalloc.h"
 #include "tasks/member/link_private.h"
 #include "tasks/member/parcel.h"
 
@@ -57,10 +57,11 @@ static void say_hello(struct link *link)
 
     if (link->config.slots != NULL && strncmp(endpoint_of(link), "ipc://", 6) == 0)
         json_object_set_new(body, "memory", slots_offer(link->config.slots));
-    text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
+    text = jsonx_dump(body, "");
     f.sequence = link->window.sent;
     f.step = (int64_t)link->window.acked;
-    send_control(link, &f, text);
+    if (text != NULL) /* without memory it is said later, as if it had been lost */
+        send_control(link, &f, text);
     free(text);
     json_decref(body);
     link->hello_out = true;
@@ -128,11 +129,19 @@ static void try_next(struct link *link)
 
 struct link *link_create(const struct link_config *config, struct error *err)
 {
-    struct link *link = xcalloc(1, sizeof *link);
+    struct link *link = calloc(1, sizeof *link);
 
+    if (link == NULL) {
+        error_set(err, "stream_memory", "no memory for the way to rank %d", config->rank);
+        return NULL;
+    }
     link->config = *config;
     link->silence = config->env->silence;
-    window_init(&link->window, config->window_bytes, config->window_frames);
+    if (window_init(&link->window, config->window_bytes, config->window_frames) < 0) {
+        error_set(err, "stream_memory", "no memory for the window of rank %d", config->rank);
+        link_destroy(link);
+        return NULL;
+    }
     bundle_init(&link->bundle, config->window_bytes);
     link->socket = zmq_socket(config->zmq, ZMQ_DEALER);
     if (link->socket == NULL || set_options(link->socket) < 0 ||

@@ -1,7 +1,6 @@
 #include "tasks/member/links.h"
 
 #include "common/timefmt.h"
-#include "common/xalloc.h"
 #include "tasks/member/flusher.h"
 #include "tasks/member/stretto.h"
 #include "tasks/proto/alive.h"
@@ -24,6 +23,7 @@ struct links {
     const struct environment *env;
     int count;
     struct link **link; /* one a rank */
+    zmq_pollitem_t *items; /* likewise, for waiting */
     void *zmq;
     struct sendbuf_pool *pool;
     struct slots *slots; /* NULL where nothing can be shared */
@@ -106,6 +106,8 @@ static int open_account(struct links *l, const struct link_config *config, struc
     if (dir == NULL || *dir == '\0')
         return 0;
     records = ckptdir_records(dir);
+    if (records == NULL)
+        return error_set(err, "stream_memory", "no memory for the stream");
     if (access(records, F_OK) == 0)
         l->account = held_create(records, (int64_t)l->env->ensemble, l->env->attempt, config->session, config->generation, err);
     else
@@ -148,17 +150,21 @@ static int connect_all(struct links *l, const struct discovery *ranks, struct er
 
 struct links *links_create(const struct environment *env, const struct discovery *ranks, struct error *err)
 {
-    struct links *l = xcalloc(1, sizeof *l);
+    struct links *l = calloc(1, sizeof *l);
 
-    l->env = env;
-    l->link = xcalloc((size_t)ranks->ranks, sizeof(struct link *));
-    l->acks_ms = ACKS_FIRST_MS;
-    if (connect_all(l, ranks, err) < 0) {
-        links_destroy(l);
-        return NULL;
+    if (l != NULL) {
+        l->env = env;
+        l->acks_ms = ACKS_FIRST_MS;
+        l->link = calloc((size_t)ranks->ranks, sizeof(struct link *));
+        l->items = calloc((size_t)ranks->ranks, sizeof *l->items);
+        l->flusher = flusher_create(look, l);
     }
-    l->flusher = flusher_create(look, l);
-    return l;
+    if (l == NULL || l->link == NULL || l->items == NULL || l->flusher == NULL)
+        error_set(err, "stream_memory", "no memory for the stream");
+    else if (connect_all(l, ranks, err) == 0)
+        return l;
+    links_destroy(l);
+    return NULL;
 }
 
 void links_destroy(struct links *l)
@@ -169,6 +175,7 @@ void links_destroy(struct links *l)
     for (int i = 0; i < l->count; i++)
         link_destroy(l->link[i]);
     free(l->link);
+    free(l->items);
     if (l->zmq != NULL)
         while (zmq_ctx_term(l->zmq) != 0 && zmq_errno() == EINTR)
             ;
@@ -257,7 +264,6 @@ static int service(struct links *l, struct error *err)
 static int wait_for_ranks(struct links *l, int64_t until, const char *what, struct error *err)
 {
     int64_t timeout = environment_left_ms(l->env), patience = until - time_monotonic_ms();
-    zmq_pollitem_t *items;
     int rc = 0;
 
     if (timeout == 0)
@@ -268,11 +274,10 @@ static int wait_for_ranks(struct links *l, int64_t until, const char *what, stru
         return -1;
     if (patience < timeout)
         timeout = patience;
-    items = xcalloc((size_t)l->count, sizeof *items);
     for (int i = 0; i < l->count; i++) {
         int64_t due = link_timeout(l->link[i]);
 
-        items[i] = (zmq_pollitem_t){.socket = link_socket(l->link[i]), .events = ZMQ_POLLIN};
+        l->items[i] = (zmq_pollitem_t){.socket = link_socket(l->link[i]), .events = ZMQ_POLLIN};
         if (due >= 0 && due < timeout)
             timeout = due;
     }
@@ -280,9 +285,8 @@ static int wait_for_ranks(struct links *l, int64_t until, const char *what, stru
     if (alive_pause_ms() < timeout)
         timeout = alive_pause_ms();
     /* An interrupted wait is only a shorter one. */
-    if (zmq_poll(items, l->count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
+    if (zmq_poll(l->items, l->count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
         rc = error_set(err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
-    free(items);
     return rc;
 }
 

@@ -1,6 +1,5 @@
 #include "tasks/member/slots.h"
 
-#include "common/xalloc.h"
 #include "tasks/proto/frame.h"
 #include "tasks/proto/shared.h"
 
@@ -69,14 +68,21 @@ struct slots *slots_create(size_t size)
         close(fd);
         return NULL;
     }
-    slots = xcalloc(1, sizeof *slots);
+    slots = calloc(1, sizeof *slots);
+    if (slots != NULL)
+        slots->taken = calloc(size / SHARED_UNIT, 1);
+    if (slots == NULL || slots->taken == NULL) {
+        munmap(memory, size);
+        close(fd);
+        free(slots);
+        return NULL;
+    }
     pthread_mutex_init(&slots->lock, NULL);
     slots->fd = fd;
     slots->inode = (json_int_t)st.st_ino;
     slots->memory = memory;
     slots->size = size;
     slots->units = size / SHARED_UNIT;
-    slots->taken = xcalloc(slots->units, 1);
     return slots;
 }
 
@@ -115,16 +121,20 @@ static bool find_free(const struct slots *slots, size_t units, size_t *first)
 struct slot *slot_take(struct slots *slots, size_t bytes)
 {
     size_t units = shared_units(bytes), first = 0;
-    struct slot *slot = NULL;
+    struct slot *slot = calloc(1, sizeof *slot);
+    bool found;
 
-    pthread_mutex_lock(&slots->lock);
-    if (find_free(slots, units, &first)) {
-        memset(slots->taken + first, 1, units);
-        slot = xcalloc(1, sizeof *slot);
-    }
-    pthread_mutex_unlock(&slots->lock);
     if (slot == NULL)
         return NULL;
+    pthread_mutex_lock(&slots->lock);
+    found = find_free(slots, units, &first);
+    if (found)
+        memset(slots->taken + first, 1, units);
+    pthread_mutex_unlock(&slots->lock);
+    if (!found) {
+        free(slot);
+        return NULL;
+    }
     slot->of = slots;
     slot->first = first;
     slot->units = units;

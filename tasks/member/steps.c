@@ -1,6 +1,6 @@
 #include "tasks/member/steps.h"
 
-#include "common/xalloc.h"
+#include "tasks/proto/fields.h"
 
 #include <stdlib.h>
 
@@ -13,14 +13,16 @@ struct open_step {
 struct steps {
     uint64_t all;
     int fields;
-    struct open_step *open; /* in the order in which they were begun */
-    size_t count, room;
+    struct open_step open[FIELDS_OPEN_STEPS_MAX]; /* in the order in which they were begun */
+    size_t count;
 };
 
 struct steps *steps_create(int fields)
 {
-    struct steps *steps = xcalloc(1, sizeof *steps);
+    struct steps *steps = calloc(1, sizeof *steps);
 
+    if (steps == NULL)
+        return NULL;
     steps->fields = fields;
     steps->all = fields == 64 ? UINT64_MAX : ((uint64_t)1 << fields) - 1;
     return steps;
@@ -28,9 +30,6 @@ struct steps *steps_create(int fields)
 
 void steps_destroy(struct steps *steps)
 {
-    if (steps == NULL)
-        return;
-    free(steps->open);
     free(steps);
 }
 
@@ -43,13 +42,8 @@ void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
         return;
     for (i = 0; i < steps->count && steps->open[i].step != step; i++)
         ;
-    if (i == steps->count) {
-        if (steps->count == steps->room) {
-            steps->room = steps->room ? 2 * steps->room : 8;
-            steps->open = xrealloc(steps->open, steps->room, sizeof *steps->open);
-        }
+    if (i == steps->count)
         steps->open[steps->count++] = (struct open_step){.step = step, .place = place};
-    }
     steps->open[i].have |= bit;
     if (steps->open[i].have != steps->all)
         return;

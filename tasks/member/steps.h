@@ -7,7 +7,7 @@
 
 struct steps;
 
-/* `fields` from 1 to 64. */
+/* `fields` from 1 to 64. NULL where there is no memory. At most FIELDS_OPEN_STEPS_MAX steps are open at once. */
 struct steps *steps_create(int fields);
 void steps_destroy(struct steps *steps);
 

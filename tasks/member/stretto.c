@@ -1,6 +1,5 @@
 #include "common/log.h"
 #include "common/timefmt.h"
-#include "common/xalloc.h"
 #include "tasks/member/checkpoint.h"
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
@@ -22,11 +21,12 @@ static int read_environment(struct stretto *s)
 {
     if (environment_read(&s->env, &s->err) < 0)
         return -1;
-    if (s->env.active)
-        s->steps = steps_create(s->env.fields.count);
-    else
+    if (!s->env.active) {
         log_info("STRETTO_STREAM is not set: this is no ensemble member with a training, nothing is sent");
-    return 0;
+        return 0;
+    }
+    s->steps = steps_create(s->env.fields.count);
+    return s->steps != NULL ? 0 : error_set(&s->err, "stream_memory", "no memory for the stream");
 }
 
 int stretto_open_patiently(struct stretto **out, int patience_ms)
@@ -36,7 +36,9 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
 
     alive_sign();
     if (s == NULL) {
-        *out = s = xcalloc(1, sizeof *s);
+        *out = s = calloc(1, sizeof *s);
+        if (s == NULL)
+            return -1;
         s->patience = patience_ms < 0 ? -1 : patience_ms;
         s->failed = true;
         if (read_environment(s) < 0)
@@ -403,5 +405,5 @@ int stretto_close(struct stretto *s)
 
 const char *stretto_error(const struct stretto *s)
 {
-    return s->err.text;
+    return s != NULL ? s->err.text : "no memory for the stream";
 }

@@ -6,7 +6,9 @@
  * runs: the stream is then idle, nothing is sent and every right call succeeds, and that is said once on stderr.
  *
  * One thread uses a stream at a time. In an MPI program only rank 0 opens one. The library starts no process, installs
- * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error().
+ * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error(). That holds where
+ * memory is short, too, as far as it is up to this library: ZeroMQ, under it, ends the process where it cannot get memory
+ * for itself.
  */
 #ifndef STRETTO_H
 #define STRETTO_H
@@ -33,7 +35,7 @@ enum stretto_dtype {
 
 /* Open the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
  * there is none. On success *out is the stream, to be ended by stretto_close(). On failure *out is still a handle,
- * good only for stretto_error() and stretto_close(). */
+ * good only for stretto_error() and stretto_close(), or NULL, which these take, where there is no memory for one. */
 int stretto_open(struct stretto **out);
 
 /* For callers that must look at something else while they wait, such as an interpreter at its signals. As

@@ -1,13 +1,16 @@
-#include "common/xalloc.h"
 #include "tasks/member/declare.h"
 #include "tasks/member/stretto_private.h"
+
+#include <string.h>
 
 /* On an idle stream the program's own declarations stand for the spec's, so that it can be lent memory. */
 static int add_field(struct stretto *s, const char *name)
 {
     if (s->env.fields.count == FIELDS_MAX)
         return error_set(&s->err, "stream_field", "a stream has at most %d fields", FIELDS_MAX);
-    s->env.fields.field[s->env.fields.count].name = xstrdup(name);
+    s->env.fields.field[s->env.fields.count].name = strdup(name);
+    if (s->env.fields.field[s->env.fields.count].name == NULL)
+        return error_set(&s->err, "stream_memory", "no memory for the field \"%s\"", name);
     return s->env.fields.count++;
 }
 

@@ -1,14 +1,13 @@
 #include "tasks/member/window.h"
 
-#include "common/xalloc.h"
-
 #include <stdlib.h>
 
-void window_init(struct window *w, size_t bytes_max, size_t frames_max)
+int window_init(struct window *w, size_t bytes_max, size_t frames_max)
 {
     *w = (struct window){.bytes_max = bytes_max, .frames_max = frames_max};
-    w->kept = xcalloc(frames_max, sizeof *w->kept);
-    w->place = xcalloc(frames_max, sizeof *w->place);
+    w->kept = calloc(frames_max, sizeof *w->kept);
+    w->place = calloc(frames_max, sizeof *w->place);
+    return w->kept != NULL && w->place != NULL ? 0 : -1;
 }
 
 void window_fini(struct window *w)

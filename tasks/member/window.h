@@ -24,7 +24,8 @@ struct window {
     uint64_t numbered;    /* highest that was given */
 };
 
-void window_init(struct window *w, size_t bytes_max, size_t frames_max);
+/* -1 where there is no memory; it can then be ended, and nothing else. */
+int window_init(struct window *w, size_t bytes_max, size_t frames_max);
 void window_fini(struct window *w);
 
 /* Whether one more frame may be numbered that needs so much memory; two may in any case. */

@@ -37,18 +37,24 @@ void ckptdir_free(struct ckpt_list *list)
 
 static char *record_path(const char *dir, int64_t number)
 {
-    return xasprintf("%s/" RECORDS "/%08" PRId64 ".json", dir, number);
+    return alloc_printf("%s/" RECORDS "/%08" PRId64 ".json", dir, number);
 }
 
 char *ckptdir_records(const char *dir)
 {
-    return xasprintf("%s/" RECORDS, dir);
+    return alloc_printf("%s/" RECORDS, dir);
+}
+
+static int no_memory(struct error *err)
+{
+    errno = ENOMEM;
+    return error_set(err, "checkpoint_memory", "no memory for the records of checkpoints");
 }
 
 int ckptdir_make(const char *dir, struct error *err)
 {
     char *path = ckptdir_records(dir);
-    int rc = dir_make(path, err);
+    int rc = path != NULL ? dir_make(path, err) : no_memory(err);
 
     free(path);
     return rc;
@@ -101,25 +107,45 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
         ckpt->size < 0)
         return false;
     memcpy(ckpt->digest, digest, CKPT_DIGEST_SIZE);
-    ckpt->path = xstrdup(path);
+    ckpt->path = strdup(path);
+    if (ckpt->path == NULL)
+        return false;
     ckpt->sent = json_is_object(sent) ? json_incref(sent) : NULL;
     return true;
 }
 
-static void read_record(const char *dir, int64_t number, struct ckpt_list *list)
+static int add(struct ckpt_list *list, struct ckpt *ckpt, struct error *err)
+{
+    struct ckpt *larger = reallocarray(list->items, list->n + 1, sizeof *ckpt);
+
+    if (larger == NULL) {
+        ckpt_fini(ckpt);
+        return no_memory(err);
+    }
+    list->items = larger;
+    list->items[list->n++] = *ckpt;
+    return 0;
+}
+
+/* A record that cannot be read is left out. */
+static int read_record(const char *dir, int64_t number, struct ckpt_list *list, struct error *err)
 {
     char *path = record_path(dir, number);
-    struct error err;
-    json_t *json = file_read_json(path, &err);
+    struct error why;
+    json_t *json;
     struct ckpt ckpt;
+    int rc = 0;
 
+    if (path == NULL)
+        return no_memory(err);
+    json = file_read_json(path, &why);
     free(path);
     if (json != NULL && ckpt_parse(json, &ckpt)) {
         ckpt.number = number;
-        list->items = xrealloc(list->items, list->n + 1, sizeof ckpt);
-        list->items[list->n++] = ckpt;
+        rc = add(list, &ckpt, err);
     }
     json_decref(json);
+    return rc;
 }
 
 static int by_number(const void *a, const void *b)
@@ -142,27 +168,29 @@ static int64_t number_of(const char *name)
 static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);
-    DIR *records = opendir(path);
+    DIR *records = path != NULL ? opendir(path) : NULL;
     struct dirent *entry;
     int rc = 0;
 
     *highest = 0;
+    if (path == NULL)
+        return no_memory(err);
     if (records == NULL) {
         rc = errno == ENOENT || errno == ENOTDIR ? 0 : error_errno(err, "checkpoints", "%s", path);
         free(path);
         return rc;
     }
-    while (errno = 0, (entry = readdir(records)) != NULL) {
+    while (errno = 0, rc == 0 && (entry = readdir(records)) != NULL) {
         int64_t number = number_of(entry->d_name);
 
         if (number > *highest)
             *highest = number;
         if (number < 0)
-            held_read(path, entry->d_name, &list->streams);
+            rc = held_read(path, entry->d_name, &list->streams, err);
         else if (records_too)
-            read_record(dir, number, list);
+            rc = read_record(dir, number, list, err);
     }
-    if (errno != 0)
+    if (rc == 0 && errno != 0)
         rc = error_errno(err, "checkpoints", "%s", path);
     closedir(records);
     free(path);
@@ -197,9 +225,15 @@ static bool unchanged(const struct stat *a, const struct stat *b)
 static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
 {
     XXH3_state_t *state = XXH3_createState();
-    char *buf = xcalloc(READ_SIZE, 1);
+    char *buf = malloc(READ_SIZE);
     ssize_t n;
 
+    if (state == NULL || buf == NULL) {
+        XXH3_freeState(state);
+        free(buf);
+        errno = ENOMEM;
+        return -1;
+    }
     XXH3_64bits_reset(state);
     *size = 0;
     while ((n = read(fd, buf, READ_SIZE)) > 0 || (n < 0 && errno == EINTR)) {
@@ -216,11 +250,13 @@ static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
 
 int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
 {
-    char *path = xasprintf("%s/%s", dir, ckpt->path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = -1;
+    char *path = alloc_printf("%s/%s", dir, ckpt->path);
+    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1, rc = -1;
     struct stat before, after;
     int64_t size;
 
+    if (path == NULL)
+        return no_memory(err);
     if (fd < 0 || fstat(fd, &before) < 0) {
         error_errno(err, "checkpoint", "%s", path);
     } else if (!S_ISREG(before.st_mode)) {
@@ -248,11 +284,12 @@ static json_t *record_json(const struct ckpt *ckpt)
 {
     json_t *json = ckpt_json(ckpt);
 
-    json_object_set_new(json, "mtime_ns", json_integer(ckpt->mtime_ns));
-    json_object_set_new(json, "inode", json_integer(ckpt->inode));
-    if (ckpt->sent != NULL)
-        json_object_set(json, "sent", ckpt->sent);
-    return json;
+    if (json_object_set_new(json, "mtime_ns", json_integer(ckpt->mtime_ns)) == 0 &&
+        json_object_set_new(json, "inode", json_integer(ckpt->inode)) == 0 &&
+        (ckpt->sent == NULL || json_object_set(json, "sent", ckpt->sent) == 0))
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 /* Under the next number that is free: another process may record one at the same time. */
@@ -264,9 +301,14 @@ static int store_record(const char *dir, struct ckpt *ckpt, struct error *err)
     do {
         json_t *json = record_json(ckpt);
 
+        errno = 0;
         path = record_path(dir, ckpt->number);
-        rc = json != NULL ? file_create_json(path, json, 0600, err)
-                          : error_set(err, "checkpoint", "the name of a checkpoint is not UTF-8");
+        if (json == NULL)
+            rc = error_set(err, "checkpoint", "the name of a checkpoint is not UTF-8, or there is no memory for its record");
+        else if (path == NULL)
+            rc = no_memory(err);
+        else
+            rc = file_create_json(path, json, 0600, err);
         json_decref(json);
         free(path);
     } while (rc < 0 && errno == EEXIST && strcmp(err->code, "file_exists") == 0 && ckpt->number++ < INT64_MAX);

@@ -1,7 +1,6 @@
 #include "tasks/proto/control.h"
 
 #include "common/jsonx.h"
-#include "common/xalloc.h"
 #include "tasks/proto/jobdesc.h"
 
 #include <dlfcn.h>
@@ -110,11 +109,17 @@ struct control_sender {
 
 struct control_sender *control_sender_create(const char *endpoint, const char *job, const char *key)
 {
-    struct control_sender *s = xcalloc(1, sizeof *s);
+    struct control_sender *s = calloc(1, sizeof *s);
 
-    s->endpoint = endpoint ? xstrdup(endpoint) : NULL;
-    s->job = xstrdup(job);
-    s->key = xstrdup(key ? key : "");
+    if (s == NULL)
+        return NULL;
+    s->endpoint = endpoint ? strdup(endpoint) : NULL;
+    s->job = strdup(job);
+    s->key = strdup(key ? key : "");
+    if (s->job == NULL || s->key == NULL || (endpoint != NULL && s->endpoint == NULL)) {
+        control_sender_destroy(s);
+        return NULL;
+    }
     return s;
 }
 
@@ -152,10 +157,9 @@ static int connect_once(struct control_sender *s)
 void control_sender_nudge(struct control_sender *s, enum control_what what)
 {
     char text[CONTROL_MESSAGE_MAX];
-    size_t size = control_build(text, s->job, s->key, what);
 
-    if (connect_once(s) == 0)
-        zmq.send(s->socket, text, size, ZMQ_DONTWAIT);
+    if (s != NULL && connect_once(s) == 0)
+        zmq.send(s->socket, text, control_build(text, s->job, s->key, what), ZMQ_DONTWAIT);
 }
 
 void control_sender_destroy(struct control_sender *s)

@@ -1,7 +1,6 @@
 #include "tasks/proto/fields.h"
 
 #include "common/jsonx.h"
-#include "common/xalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +120,11 @@ int field_set_parse(const json_t *fields, const char *at, struct field_set *set,
             field_set_fini(set);
             return -1;
         }
-        field->name = xstrdup(name);
+        field->name = strdup(name);
+        if (field->name == NULL) {
+            field_set_fini(set);
+            return error_at(err, "fields_memory", at, "no memory for the fields of a stream");
+        }
         set->count++;
     }
     qsort(set->field, (size_t)set->count, sizeof *set->field, by_name);

@@ -50,7 +50,11 @@ static struct held_file *map(int fd)
 
     if (page == MAP_FAILED)
         return NULL;
-    file = xcalloc(1, sizeof *file);
+    file = calloc(1, sizeof *file);
+    if (file == NULL) {
+        munmap(page, sizeof *page);
+        return NULL;
+    }
     file->page = page;
     file->fd = fd;
     return file;
@@ -66,8 +70,14 @@ struct held_file *held_create(const char *records, int64_t ensemble, int64_t att
 
     process_boot_id(page.boot_id);
     name_of(name, ensemble, attempt, session);
-    path = xasprintf("%s/%s", records, name);
-    part = xasprintf("%s.part", path);
+    path = alloc_printf("%s/%s", records, name);
+    part = alloc_printf("%s/%s.part", records, name);
+    if (path == NULL || part == NULL) {
+        free(path);
+        free(part);
+        error_set(err, "stream_held", "no memory for the account of what was sent");
+        return NULL;
+    }
     fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 && fill(fd, &page) == 0 && fsync(fd) == 0 && rename(part, path) == 0)
         file = map(fd);
@@ -102,36 +112,52 @@ void held_destroy(struct held_file *file)
     free(file);
 }
 
-static bool read_page(const char *records, const char *name, struct page *page)
+static int no_memory(struct error *err)
 {
-    char *path = xasprintf("%s/%s", records, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return error_set(err, "stream_held", "no memory for the accounts of what was sent");
+}
+
+/* 1 where there is a whole one. */
+static int read_page(const char *records, const char *name, struct page *page, struct error *err)
+{
+    char *path = alloc_printf("%s/%s", records, name);
+    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
     bool whole = fd >= 0 && read(fd, page, sizeof *page) == sizeof *page && memcmp(page->magic, MAGIC, sizeof page->magic) == 0;
 
+    if (path == NULL)
+        return no_memory(err);
     if (fd >= 0)
         close(fd);
     free(path);
     return whole;
 }
 
-void held_read(const char *records, const char *name, struct held_list *list)
+int held_read(const char *records, const char *name, struct held_list *list, struct error *err)
 {
+    struct held_stream *larger;
+    int rc;
+
     char wanted[NAME_SIZE], boot_id[BOOT_ID_SIZE];
     struct held_stream s = {0};
     struct page page;
 
     if (sscanf(name, "stream-%" SCNd64 "-%" SCNd64 "-%" SCNx64, &s.ensemble, &s.attempt, &s.session) != 3)
-        return;
+        return 0;
     name_of(wanted, s.ensemble, s.attempt, s.session);
-    if (strcmp(name, wanted) != 0 || !read_page(records, name, &page))
-        return;
+    rc = strcmp(name, wanted) == 0 ? read_page(records, name, &page, err) : 0;
+    if (rc <= 0)
+        return rc;
     s.generation = (int64_t)le64toh(page.generation);
     s.begun = le64toh(page.begun);
     s.held = le64toh(page.held);
     page.boot_id[BOOT_ID_SIZE - 1] = '\0';
     s.certain = page.closed != 0 || strcmp(page.boot_id, process_boot_id(boot_id)) == 0;
-    list->items = xrealloc(list->items, list->n + 1, sizeof s);
+    larger = reallocarray(list->items, list->n + 1, sizeof s);
+    if (larger == NULL)
+        return no_memory(err);
+    list->items = larger;
     list->items[list->n++] = s;
+    return 0;
 }
 
 void held_free(struct held_list *list)
@@ -175,7 +201,8 @@ bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, 
         if (*sent == NULL)
             *sent = json_object();
         key_of(key, s);
-        json_object_set_new(*sent, key, json_integer((json_int_t)s->begun));
+        if (json_object_set_new(*sent, key, json_integer((json_int_t)s->begun)) < 0)
+            return false;
     }
     return true;
 }

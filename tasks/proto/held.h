@@ -37,13 +37,13 @@ struct held_list {
     size_t n;
 };
 
-/* Is that the name of such a file, and does it say something? Then it goes into the list. */
-void held_read(const char *records, const char *name, struct held_list *list);
+/* Where that is the name of such a file, and it says something, it goes into the list. -1 where there is no memory. */
+int held_read(const char *records, const char *name, struct held_list *list, struct error *err);
 void held_free(struct held_list *list);
 void held_remove(const char *records, const struct held_stream *stream);
 
 /* How much the streams of an attempt had sent, for the record of a checkpoint: an object of `begun` by session, or NULL where it
- * has no stream. False where one is not certain. */
+ * has no stream. False where one is not certain, or there is no memory. */
 bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, json_t **sent);
 
 /* May a checkpoint of that attempt be offered, if its streams had sent so much when it was recorded? What was sent before it

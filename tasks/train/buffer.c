@@ -1,6 +1,5 @@
 #include "tasks/train/buffer.h"
 
-#include "common/xalloc.h"
 #include "tasks/train/policy.h"
 
 #include <stdlib.h>
@@ -31,16 +30,17 @@ struct buffer *buffer_create(const struct buffer_config *config, struct error *e
     }
     if (policy->check(config, err) < 0)
         return NULL;
-    b = xcalloc(1, sizeof *b);
-    b->policy = policy;
-    b->capacity = config->capacity;
-    b->threshold = config->threshold;
-    b->item = calloc(config->capacity, sizeof *b->item);
-    if (b->item == NULL) {
+    b = calloc(1, sizeof *b);
+    if (b != NULL)
+        b->item = calloc(config->capacity, sizeof *b->item);
+    if (b == NULL || b->item == NULL) {
         error_set(err, "buffer_memory", "no memory for a buffer of %zu samples", config->capacity);
         free(b);
         return NULL;
     }
+    b->policy = policy;
+    b->capacity = config->capacity;
+    b->threshold = config->threshold;
     random_seed(&b->drawing, config->seed);
     random_seed(&b->evicting, ~config->seed);
     return b;

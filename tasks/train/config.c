@@ -44,7 +44,9 @@ static int read_parameters(struct train_config *c, struct error *err)
     if (jsonx_strings(c->json, "", "parameters", JSONX_REQUIRED, 0, &names, err) < 0)
         return -1;
     c->parameters = (int)json_array_size(names);
-    c->parameter = xcalloc((size_t)c->parameters + 1, sizeof *c->parameter);
+    c->parameter = calloc((size_t)c->parameters + 1, sizeof *c->parameter);
+    if (c->parameter == NULL)
+        return error_set(err, "train_memory", "no memory for the parameters");
     for (int i = 0; i < c->parameters; i++)
         c->parameter[i] = json_string_value(json_array_get(names, (size_t)i));
     return 0;
@@ -117,8 +119,13 @@ int train_config_read(struct train_config *config, struct error *err)
         return error_set(err, "not_under_stretto", "STRETTO_TRAINING_DIR is not set");
     if (read_rank("STRETTO_RANK", 0, &config->rank, err) < 0)
         return -1;
-    config->dir = xstrdup(dir);
-    path = xasprintf("%s/training.json", dir);
+    config->dir = strdup(dir);
+    path = alloc_printf("%s/training.json", dir);
+    if (config->dir == NULL || path == NULL) {
+        free(path);
+        train_config_fini(config);
+        return error_set(err, "train_memory", "no memory for the training's configuration");
+    }
     config->json = file_read_json(path, err);
     if (config->json == NULL || read_json(config, err) < 0) {
         if (config->json != NULL)

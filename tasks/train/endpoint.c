@@ -35,6 +35,11 @@ struct endpoint {
     char key[NETWORK_KEY_SIZE]; /* public, of those on the network; "" where there is none */
 };
 
+static int no_memory(struct error *err)
+{
+    return error_set(err, "train_memory", "no memory for the rank's endpoint");
+}
+
 static int choose_path(struct endpoint *e, const struct train_config *config, struct error *err)
 {
     const char *dir = getenv("STRETTO_TMPDIR");
@@ -44,17 +49,23 @@ static int choose_path(struct endpoint *e, const struct train_config *config, st
         strlen(dir) + sizeof "/rank65536" > sizeof((struct sockaddr_un *)0)->sun_path) {
         if (mkdtemp(made) == NULL)
             return error_errno(err, "train_endpoint", "cannot make a directory for the socket in /tmp");
-        e->made_dir = xstrdup(made);
+        e->made_dir = strdup(made);
+        if (e->made_dir == NULL) {
+            rmdir(made);
+            return no_memory(err);
+        }
         dir = made;
     }
-    e->path = xasprintf("%s/rank%d", dir, config->rank);
-    return 0;
+    e->path = alloc_printf("%s/rank%d", dir, config->rank);
+    return e->path != NULL ? 0 : no_memory(err);
 }
 
 /* ZeroMQ takes a socket's path over without a word, and half of the members would be heard by nobody. */
 static int lock_path(struct endpoint *e, const struct train_config *config, struct error *err)
 {
-    e->lock_path = xasprintf("%s.lock", e->path);
+    e->lock_path = alloc_printf("%s.lock", e->path);
+    if (e->lock_path == NULL)
+        return no_memory(err);
     e->lock = open(e->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (e->lock < 0)
         return error_errno(err, "train_endpoint", "cannot create %s", e->lock_path);
@@ -98,8 +109,7 @@ static int bind_loopback(struct endpoint *e, struct error *err)
     snprintf(name, sizeof name, "tcp://%s:*", host);
     if (zmq_bind(e->socket, name) != 0 || zmq_getsockopt(e->socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0)
         return error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
-    json_array_append_new(e->names, json_string(bound));
-    return 0;
+    return json_array_append_new(e->names, json_string(bound)) == 0 ? 0 : no_memory(err);
 }
 
 static int bind_socket(struct endpoint *e, const struct train_config *config, void *zmq, struct error *err)
@@ -107,9 +117,14 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
     uint64_t message = largest_message(config), ahead = AHEAD_BYTES / message;
     int64_t max = (int64_t)(message > HELLO_MAX ? message : HELLO_MAX) + ENCRYPTION_BYTES;
     int linger = 0, backlog = BACKLOG, handshake = HANDSHAKE_MS, hwm = ahead < 2 ? 2 : (int)ahead;
-    char *name = xasprintf("ipc://%s", e->path);
+    char *name = alloc_printf("ipc://%s", e->path);
     int rc = 0;
 
+    e->names = name != NULL ? json_pack("[s]", name) : NULL;
+    if (e->names == NULL) {
+        free(name);
+        return no_memory(err);
+    }
     e->socket = zmq_socket(zmq, ZMQ_ROUTER);
     if (e->socket == NULL || zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
         zmq_setsockopt(e->socket, ZMQ_RCVHWM, &hwm, sizeof hwm) != 0 ||
@@ -119,7 +134,6 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
         rc = error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
     else
         chmod(e->path, 0600);
-    e->names = json_pack("[s]", name);
     free(name);
     return rc;
 }
@@ -131,12 +145,14 @@ int endpoint_publish(const struct endpoint *e, const struct train_config *config
     int rc;
 
     gethostname(host, sizeof host - 1);
-    file = xasprintf("%s/g%u-rank%d.json", config->stream, config->generation, config->rank);
+    file = alloc_printf("%s/g%u-rank%d.json", config->stream, config->generation, config->rank);
     value = json_pack("{s:i, s:I, s:i, s:i, s:s, s:O}", "version", 1, "generation", (json_int_t)config->generation,
                       "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", e->names);
-    if (*e->key != '\0')
-        json_object_set_new(value, "curve", json_string(e->key));
-    rc = file_write_json(file, value, 0600, err);
+    if (file == NULL || value == NULL ||
+        (*e->key != '\0' && json_object_set_new(value, "curve", json_string(e->key)) < 0))
+        rc = no_memory(err);
+    else
+        rc = file_write_json(file, value, 0600, err);
     json_decref(value);
     free(file);
     return rc;
@@ -144,8 +160,12 @@ int endpoint_publish(const struct endpoint *e, const struct train_config *config
 
 struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err)
 {
-    struct endpoint *e = xcalloc(1, sizeof *e);
+    struct endpoint *e = calloc(1, sizeof *e);
 
+    if (e == NULL) {
+        no_memory(err);
+        return NULL;
+    }
     e->lock = -1;
     if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_loopback(e, err) == 0 &&
         (!config->network || network_bind(e->socket, config->interface, e->names, e->key, err) == 0))

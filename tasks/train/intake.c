@@ -1,4 +1,3 @@
-#include "common/xalloc.h"
 #include "tasks/proto/shared.h"
 #include "tasks/train/intake_private.h"
 
@@ -10,8 +9,10 @@
 struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
                              intake_reply *reply, void *arg)
 {
-    struct intake *in = xcalloc(1, sizeof *in);
+    struct intake *in = calloc(1, sizeof *in);
 
+    if (in == NULL)
+        return NULL;
     in->config = config;
     in->pool = pool;
     in->store = store;
@@ -20,10 +21,13 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->memory_max = shared_wanted() ? shared_size(&config->fields, config->ranks) : 0;
     in->peers = peers_create();
     in->have = stepset_create();
-    in->finalized = xcalloc(config->count / 8 + 1, 1);
+    in->finalized = calloc(config->count / 8 + 1, 1);
     if (config->steps > 0)
-        in->held = xcalloc(config->count + 1, sizeof *in->held);
-    return in;
+        in->held = calloc(config->count + 1, sizeof *in->held);
+    if (in->peers != NULL && in->have != NULL && in->finalized != NULL && (config->steps == 0 || in->held != NULL))
+        return in;
+    intake_destroy(in);
+    return NULL;
 }
 
 void intake_destroy(struct intake *in)
@@ -82,7 +86,9 @@ static struct params *read_params(struct intake *in, struct origin from, const s
     const json_t *given = json_object_get(body, "parameters");
     struct params *params = params_create(in->config->parameters);
 
-    for (int i = 0; i < params->count; i++) {
+    if (params == NULL)
+        intake_no_memory(in);
+    for (int i = 0; params != NULL && i < params->count; i++) {
         const json_t *value = json_object_get(given, in->config->parameter[i]);
 
         if (!json_is_number(value)) {
@@ -97,26 +103,42 @@ static struct params *read_params(struct intake *in, struct origin from, const s
     return params;
 }
 
-static void take_hello(struct intake *in, struct origin from, const struct frame *f, const char *payload)
+/* A session that is new here; NULL where it cannot be taken. */
+static struct peer *begin_session(struct intake *in, struct origin from, const struct frame *f, const char *payload)
 {
-    struct peer *peer = peers_find(in->peers, f->member, f->session), *older;
+    json_t *body = json_loadb(payload, f->length, 0, NULL);
+    struct params *params = NULL;
+    struct peer *peer = NULL, *older;
 
-    if (peer == NULL) {
-        json_t *body = json_loadb(payload, f->length, 0, NULL);
-        struct params *params = read_params(in, from, f, body);
-        struct mapping *memory = NULL;
-
-        if (params != NULL)
-            memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
-        json_decref(body);
-        if (params == NULL)
-            return;
+    /* Jansson reports a lack of memory as an error of the text now and then, so this is no reason to refuse the member:
+     * it says HELLO again. */
+    if (body == NULL)
+        intake_reject(in, from, f, FAULT_PARAMETERS, "its HELLO cannot be read: it is not JSON, or there is no memory");
+    else
+        params = read_params(in, from, f, body);
+    if (params != NULL)
+        peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
+    if (peer != NULL) {
+        peer->memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
+        peer->last = peer->acked = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
         while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL)
             forget(in, older);
-        peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
-        peer->memory = memory;
-        peer->last = peer->acked = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
+    } else if (params != NULL) {
+        params_unref(params);
+        intake_no_memory(in);
     }
+    json_decref(body);
+    return peer;
+}
+
+static void take_hello(struct intake *in, struct origin from, const struct frame *f, const char *payload)
+{
+    struct peer *peer = peers_find(in->peers, f->member, f->session);
+
+    if (peer == NULL)
+        peer = begin_session(in, from, f, payload);
+    if (peer == NULL)
+        return;
     peer->rewound = false;
     memcpy(peer->routing, from.routing, from.routing_size);
     peer->routing_size = from.routing_size;

@@ -1,9 +1,12 @@
 #include "common/log.h"
+#include "common/timefmt.h"
 #include "tasks/train/intake_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define SAY_MEMORY_MS 60000
 
 /* Who sent it, as far as that can be told: what the frame says where its header is whole, and the connection. */
 static const char *sender(char *buf, size_t size, struct origin from, const struct frame *f)
@@ -34,6 +37,17 @@ void intake_reject(struct intake *in, struct origin from, const struct frame *f,
                  (unsigned long long)in->config->ensemble, in->config->rank, sender(who, sizeof who, from, f), why,
                  fault_name(fault));
     in->said[fault] = true;
+}
+
+bool intake_no_memory(struct intake *in)
+{
+    int64_t now = time_monotonic_ms();
+
+    if (in->said_memory == 0 || now - in->said_memory >= SAY_MEMORY_MS)
+        log_warn("ensemble %llu, rank %d: there is no memory for what a member has sent; it is sent again until there is",
+                 (unsigned long long)in->config->ensemble, in->config->rank);
+    in->said_memory = now;
+    return false;
 }
 
 void intake_answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,

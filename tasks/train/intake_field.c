@@ -15,7 +15,7 @@ static bool fetch(struct intake *in, struct origin from, const struct peer *peer
         return false;
     }
     if (zmq_msg_init_size(msg, FRAME_HEADER_SIZE + f->length) != 0)
-        abort(); /* as all that cannot get memory here */
+        return intake_no_memory(in);
     to = (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE;
     copy_out(to, payload, f->length);
     if ((f->flags & FRAME_PAYLOAD_CHECKSUM) && f->payload_checksum != frame_checksum(to, f->length)) {
@@ -27,12 +27,25 @@ static bool fetch(struct intake *in, struct origin from, const struct peer *peer
     return true;
 }
 
+/* The sample of a step of which this is the first field; NULL where there is no memory. */
+static struct sample *begin(struct intake *in, struct peer *peer, int64_t step)
+{
+    struct sample *sample = sample_create(in->store, peer->member, step, peer->params);
+
+    if (sample != NULL && in->config->fields.count > 1 && peer_partial_begin(peer, sample) < 0) {
+        sample_unref(sample);
+        sample = NULL;
+    }
+    return sample;
+}
+
 bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
                        const uint8_t *payload)
 {
     struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
     uint64_t before = peer->last;
     zmq_msg_t fetched;
+    bool taken;
 
     if (f->field >= in->config->fields.count || !field_takes(&in->config->fields.field[f->field], f)) {
         intake_refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
@@ -42,20 +55,24 @@ bool intake_take_field(struct intake *in, struct origin from, struct peer *peer,
         intake_refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
         return false;
     }
+    if (stepset_reserve(in->have) < 0)
+        return intake_no_memory(in);
     if (frame_is_in_memory(f)) {
         if (!fetch(in, from, peer, f, &fetched))
             return false;
         from.msg = &fetched;
         payload = (const uint8_t *)zmq_msg_data(&fetched) + FRAME_HEADER_SIZE;
     }
-    if (sample == NULL) {
-        sample = sample_create(in->store, peer->member, f->step, peer->params);
-        if (in->config->fields.count > 1)
-            peer_partial_begin(peer, sample);
-    }
-    sample_take(sample, f->field, payload, f->length, from.msg);
+    if (sample == NULL)
+        sample = begin(in, peer, f->step);
+    taken = sample != NULL && sample_take(sample, f->field, payload, f->length, from.msg);
     if (frame_is_in_memory(f))
         zmq_msg_close(&fetched);
+    if (!taken) {
+        if (in->config->fields.count == 1)
+            sample_unref(sample);
+        return intake_no_memory(in);
+    }
     peer->last = f->sequence;
     peer->rewound = false;
     intake_ack_later(in, peer);

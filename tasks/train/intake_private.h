@@ -35,6 +35,7 @@ struct intake {
     size_t memory_max; /* that a member may share; 0 where none */
     int ended; /* FAULT_ENDED, FAULT_STOPPED: nothing is taken any more, for this reason; 0: not yet */
     bool said[FAULTS];
+    int64_t said_memory; /* monotonic ms; 0: never */
     struct {
         atomic_uint_least64_t received, duplicates, finalized, rejected[FAULTS];
         atomic_uint_least64_t bytes; /* where samples differ in size */
@@ -70,6 +71,10 @@ void intake_refuse(struct intake *in, struct origin to, const struct frame *f, i
 
 /* How many steps of that member are held, 0 where they are not counted. */
 uint32_t intake_held(const struct intake *in, uint64_t member);
+
+/* There is no memory for a frame: it is dropped as if it had been lost, so that its member sends it again. Says so in the
+ * log from time to time. false, for the caller to return. */
+bool intake_no_memory(struct intake *in);
 
 /* Answer a frame: the member knows the answer as its own by key and session. */
 void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,

@@ -81,6 +81,12 @@ tests_unit_test_shared_CFLAGS = $(stream_cflags)
 tests_unit_test_shared_LDADD = $(stream_libs)
 tests_unit_test_stream_shared_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_shared_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_no_memory
+tests_unit_test_no_memory_CFLAGS = $(stream_cflags)
+tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
+	-Wl,--wrap=reallocarray -Wl,--wrap=aligned_alloc -Wl,--wrap=strdup -Wl,--wrap=zmq_ctx_new -Wl,--wrap=zmq_socket \
+	-Wl,--wrap=zmq_msg_init_size -Wl,--wrap=zmq_msg_init_data
+tests_unit_test_no_memory_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_crowd
 tests_unit_test_stream_crowd_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_crowd_LDADD = $(stream_libs)

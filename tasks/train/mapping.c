@@ -1,6 +1,5 @@
 #include "tasks/train/mapping.h"
 
-#include "common/xalloc.h"
 #include "tasks/proto/shared.h"
 
 #include <errno.h>
@@ -75,7 +74,11 @@ struct mapping *mapping_open(const json_t *offer, size_t size_max)
     close(fd);
     if (memory == MAP_FAILED)
         return NULL;
-    m = xcalloc(1, sizeof *m);
+    m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        munmap(memory, size);
+        return NULL;
+    }
     m->owner = (pid_t)json_integer_value(json_object_get(offer, "pid"));
     m->memory = memory;
     m->size = size;

@@ -51,14 +51,21 @@ static bool is_of(const struct ifaddrs *interface, int family)
 }
 
 /* Those that are up, of one rank and family. */
-static void add_interfaces(json_t *endpoints, const struct ifaddrs *all, enum rank rank, int family, unsigned port)
+static int add_interfaces(json_t *endpoints, const struct ifaddrs *all, enum rank rank, int family, unsigned port)
 {
     char text[INET6_ADDRSTRLEN + 2];
 
     for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
         if (is_of(i, family) && !(i->ifa_flags & IFF_LOOPBACK) && rank_of(i->ifa_name) == rank &&
-            host_of(i->ifa_addr, text, sizeof text) != NULL)
-            json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", text, port));
+            host_of(i->ifa_addr, text, sizeof text) != NULL &&
+            json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", text, port)) < 0)
+            return -1;
+    return 0;
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, "train_memory", "no memory for the rank's endpoints");
 }
 
 static int encrypt(void *socket, char public_key[NETWORK_KEY_SIZE], struct error *err)
@@ -101,7 +108,8 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
             if (bind_to(socket, host, families[family] == AF_INET6, bound, sizeof bound) < 0)
                 return error_set(err, "train_endpoint", "cannot bind a port of %s, an address of the interface \"%s\": %s",
                                  host, named, zmq_strerror(zmq_errno()));
-            json_array_append_new(endpoints, json_string(bound));
+            if (json_array_append_new(endpoints, json_string(bound)) < 0)
+                return no_memory(err);
         }
     return json_array_size(endpoints) > before
                ? 0
@@ -119,12 +127,13 @@ static int bind_all(void *socket, const struct ifaddrs *all, json_t *endpoints, 
         return error_set(err, "train_endpoint", "cannot bind a port on the network: %s", zmq_strerror(zmq_errno()));
     port = (unsigned)strtoul(strrchr(bound, ':') + 1, NULL, 10);
     for (enum rank rank = RANK_FAST; rank < RANKS; rank++) {
-        add_interfaces(endpoints, all, rank, AF_INET, port);
-        if (ipv6)
-            add_interfaces(endpoints, all, rank, AF_INET6, port);
+        if (add_interfaces(endpoints, all, rank, AF_INET, port) < 0 ||
+            (ipv6 && add_interfaces(endpoints, all, rank, AF_INET6, port) < 0))
+            return no_memory(err);
     }
-    if (gethostname(host, sizeof host - 1) == 0 && *host != '\0')
-        json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", host, port));
+    if (gethostname(host, sizeof host - 1) == 0 && *host != '\0' &&
+        json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", host, port)) < 0)
+        return no_memory(err);
     return 0;
 }
 

@@ -1,7 +1,5 @@
 #include "tasks/train/peers.h"
 
-#include "common/xalloc.h"
-
 #include <stdlib.h>
 
 /* Chained by member, so that all sessions of a member are in one chain. */
@@ -20,10 +18,16 @@ static size_t bucket_of(const struct peers *peers, uint64_t member)
 
 struct peers *peers_create(void)
 {
-    struct peers *peers = xcalloc(1, sizeof *peers);
+    struct peers *peers = calloc(1, sizeof *peers);
 
+    if (peers == NULL)
+        return NULL;
     peers->size = 64;
-    peers->bucket = xcalloc(peers->size, sizeof *peers->bucket);
+    peers->bucket = calloc(peers->size, sizeof(struct peer *));
+    if (peers->bucket == NULL) {
+        free(peers);
+        return NULL;
+    }
     return peers;
 }
 
@@ -84,11 +88,14 @@ struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t att
     return peer;
 }
 
+/* Where there is no memory the chains become longer. */
 static void grow(struct peers *peers)
 {
     struct peers larger = {.size = 2 * peers->size, .count = peers->count};
 
-    larger.bucket = xcalloc(larger.size, sizeof *larger.bucket);
+    larger.bucket = calloc(larger.size, sizeof(struct peer *));
+    if (larger.bucket == NULL)
+        return;
     for (size_t i = 0; i < peers->size; i++)
         for (struct peer *peer = peers->bucket[i], *next; peer != NULL; peer = next) {
             size_t at = bucket_of(&larger, peer->member);
@@ -103,9 +110,11 @@ static void grow(struct peers *peers)
 
 struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params)
 {
-    struct peer *peer = xcalloc(1, sizeof *peer);
+    struct peer *peer = calloc(1, sizeof *peer);
     size_t at;
 
+    if (peer == NULL)
+        return NULL;
     if (++peers->count > peers->size)
         grow(peers);
     peer->member = member;
@@ -137,14 +146,17 @@ struct sample *peer_partial(struct peer *peer, int64_t step)
     return NULL;
 }
 
-void peer_partial_begin(struct peer *peer, struct sample *sample)
+int peer_partial_begin(struct peer *peer, struct sample *sample)
 {
-    struct partial *p = xcalloc(1, sizeof *p);
+    struct partial *p = calloc(1, sizeof *p);
 
+    if (p == NULL)
+        return -1;
     p->sample = sample;
     p->next = peer->partial;
     peer->partial = p;
     peer->partials++;
+    return 0;
 }
 
 void peer_partial_end(struct peer *peer, struct sample *sample)

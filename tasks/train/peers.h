@@ -34,13 +34,13 @@ struct partial {
 
 struct peers;
 
-struct peers *peers_create(void);
+struct peers *peers_create(void); /* NULL where there is no memory */
 void peers_destroy(struct peers *peers);
 
 /* NULL where the session is unknown. */
 struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
 
-/* A new session. The reference to the parameters is taken over. */
+/* A new session. The reference to the parameters is taken over; where there is no memory, it is not, and the session NULL. */
 struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params);
 
 /* The sessions of this member's earlier attempts, as long as there are any: a later attempt tells that they are gone.
@@ -55,6 +55,6 @@ void peers_sweep(struct peers *peers);
 
 /* The sample of that step that is being put together, or NULL; and taking it out, when it is whole. */
 struct sample *peer_partial(struct peer *peer, int64_t step);
-void peer_partial_begin(struct peer *peer, struct sample *sample); /* takes over the reference */
+int peer_partial_begin(struct peer *peer, struct sample *sample);  /* takes over the reference; -1 without memory */
 void peer_partial_end(struct peer *peer, struct sample *sample);   /* gives it back */
 #endif

@@ -1,7 +1,5 @@
 #include "tasks/train/pool.h"
 
-#include "common/xalloc.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,9 +20,16 @@ struct pool {
 
 struct pool *pool_create(struct buffer *buffer, size_t batch)
 {
-    struct pool *pool = xcalloc(1, sizeof *pool);
+    struct pool *pool = calloc(1, sizeof *pool);
     pthread_condattr_t monotonic;
 
+    if (pool != NULL)
+        pool->taken = calloc(batch, sizeof(struct sample *));
+    if (pool == NULL || pool->taken == NULL) {
+        buffer_destroy(buffer);
+        free(pool);
+        return NULL;
+    }
     pthread_mutex_init(&pool->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -33,7 +38,6 @@ struct pool *pool_create(struct buffer *buffer, size_t batch)
     pthread_condattr_destroy(&monotonic);
     pool->buffer = buffer;
     pool->batch = batch;
-    pool->taken = xcalloc(batch, sizeof(struct sample *));
     return pool;
 }
 

@@ -24,7 +24,7 @@ struct pool_counters {
 
 struct pool;
 
-/* Takes over the buffer. */
+/* Takes over the buffer. NULL where there is no memory. */
 struct pool *pool_create(struct buffer *buffer, size_t batch);
 
 /* Samples that are still held are let go. No other thread may be in the pool. NULL is taken. */

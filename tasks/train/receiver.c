@@ -2,7 +2,6 @@
 
 #include "common/log.h"
 #include "common/timefmt.h"
-#include "common/xalloc.h"
 #include "tasks/train/descriptors.h"
 #include "tasks/train/endpoint.h"
 #include "tasks/train/intake.h"
@@ -210,6 +209,8 @@ static int start(struct receiver *r)
     sigset_t all, before;
     int rc;
 
+    if (r->intake == NULL)
+        return error_set(&r->err, "train_memory", "no memory for the receiver");
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake < 0)
         return error_errno(&r->err, "train_thread", "cannot start the receiver thread");
@@ -229,8 +230,13 @@ static int start(struct receiver *r)
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
                                 struct error *err)
 {
-    struct receiver *r = xcalloc(1, sizeof *r);
+    struct receiver *r = calloc(1, sizeof *r);
 
+    if (r == NULL) {
+        error_set(err, "train_memory", "no memory for the receiver");
+        return NULL;
+    }
+    r->wake = -1;
     r->config = config;
     r->pool = pool;
     r->intake = intake_create(config, pool, store, reply, r);

@@ -81,12 +81,18 @@ static void drop(struct reception *r)
 
 struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct error *err)
 {
-    struct reception *r = xcalloc(1, sizeof *r);
+    struct reception *r = calloc(1, sizeof *r);
     pthread_condattr_t monotonic;
     sigset_t all, before;
     int rc;
 
-    r->path = xasprintf("%s/reception.json", config->dir);
+    if (r != NULL)
+        r->path = alloc_printf("%s/reception.json", config->dir);
+    if (r == NULL || r->path == NULL) {
+        free(r);
+        error_set(err, "train_memory", "no memory for the thread that watches reception.json");
+        return NULL;
+    }
     r->receiver = receiver;
     pthread_mutex_init(&r->lock, NULL);
     pthread_condattr_init(&monotonic);

@@ -1,6 +1,7 @@
 #include "tasks/train/report.h"
 
 #include "common/files.h"
+#include "common/jsonx.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -25,6 +26,7 @@ struct report {
     const struct train_config *config;
     void (*stats)(void *arg, struct st_train_stats *stats);
     void *arg;
+    char *metrics; /* path of their file */
 
     pthread_mutex_t lock; /* of the queue, the rate and `stopping`; never held while writing */
     pthread_cond_t wake;
@@ -44,22 +46,31 @@ struct report {
 static json_t *faults_json(const struct st_train_stats *s)
 {
     json_t *faults = json_object();
+    int rc = 0;
 
     for (int i = 0; i < FAULTS; i++)
         if (s->rejected_by[i] > 0)
-            json_object_set_new(faults, fault_name(i), json_integer((json_int_t)s->rejected_by[i]));
-    return faults;
+            rc |= json_object_set_new(faults, fault_name(i), json_integer((json_int_t)s->rejected_by[i]));
+    if (rc == 0)
+        return faults;
+    json_decref(faults);
+    return NULL;
 }
 
 static json_t *draws_json(const struct st_train_stats *s)
 {
     json_t *draws = json_array();
+    int rc = 0;
 
     for (int i = 0; i < ST_TRAIN_DRAWS; i++)
-        json_array_append_new(draws, json_integer((json_int_t)s->draws[i]));
-    return draws;
+        rc |= json_array_append_new(draws, json_integer((json_int_t)s->draws[i]));
+    if (rc == 0)
+        return draws;
+    json_decref(draws);
+    return NULL;
 }
 
+/* NULL where there is no memory for all of it. */
 static json_t *status_json(struct report *r, const struct st_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done"};
@@ -75,16 +86,20 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
     json_t *status = json_pack("{s:i, s:I, s:i, s:f, s:s}", "version", 1, "generation",
                                (json_int_t)r->config->generation, "rank", r->config->rank, "time",
                                (double)time_now_ms() / 1000, "state", states[s->state]);
+    int rc = 0;
 
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-        json_object_set_new(status, counters[i].name, json_integer((json_int_t)counters[i].value));
-    json_object_set_new(status, "capacity", json_integer((json_int_t)r->config->buffer.capacity));
-    json_object_set_new(status, "samples_per_second", json_real(s->samples_per_second));
-    json_object_set_new(status, "room_wait_seconds", json_real(s->room_wait_seconds));
-    json_object_set_new(status, "sample_wait_seconds", json_real(s->sample_wait_seconds));
-    json_object_set_new(status, "draws", draws_json(s));
-    json_object_set_new(status, "rejected_by", faults_json(s));
-    return status;
+        rc |= json_object_set_new(status, counters[i].name, json_integer((json_int_t)counters[i].value));
+    rc |= json_object_set_new(status, "capacity", json_integer((json_int_t)r->config->buffer.capacity));
+    rc |= json_object_set_new(status, "samples_per_second", json_real(s->samples_per_second));
+    rc |= json_object_set_new(status, "room_wait_seconds", json_real(s->room_wait_seconds));
+    rc |= json_object_set_new(status, "sample_wait_seconds", json_real(s->sample_wait_seconds));
+    rc |= json_object_set_new(status, "draws", draws_json(s));
+    rc |= json_object_set_new(status, "rejected_by", faults_json(s));
+    if (rc == 0)
+        return status;
+    json_decref(status);
+    return NULL;
 }
 
 static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now)
@@ -103,10 +118,14 @@ static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now
 
 static int write_file(struct report *r, const char *kind, const struct st_train_stats *s, struct error *err)
 {
-    char *path = xasprintf("%s/%s-rank%d.json", r->config->dir, kind, r->config->rank);
+    char *path = alloc_printf("%s/%s-rank%d.json", r->config->dir, kind, r->config->rank);
     json_t *value = status_json(r, s);
-    int rc = file_write_json(path, value, 0600, err);
+    int rc;
 
+    if (path != NULL && value != NULL)
+        rc = file_write_json(path, value, 0600, err);
+    else
+        rc = error_set(err, "train_memory", "no memory for the rank's status");
     json_decref(value);
     free(path);
     return rc;
@@ -115,7 +134,7 @@ static int write_file(struct report *r, const char *kind, const struct st_train_
 /* The queue's lines to the end of the file. What cannot be written is lost, with a line that says so. */
 static void write_metrics(struct report *r)
 {
-    char *lines, *path;
+    char *lines;
     size_t size;
     int fd;
 
@@ -127,22 +146,20 @@ static void write_metrics(struct report *r)
     pthread_mutex_unlock(&r->lock);
     if (size == 0)
         return;
-    path = xasprintf("%s/metrics-rank%d.jsonl", r->config->dir, r->config->rank);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    fd = open(r->metrics, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     for (size_t at = 0; at < size;) {
         ssize_t n = fd < 0 ? -1 : write(fd, lines + at, size - at);
 
         if (n < 0 && errno == EINTR && fd >= 0)
             continue;
         if (n < 0) {
-            log_error("cannot write %s: %s", path, strerror(errno));
+            log_error("cannot write %s: %s", r->metrics, strerror(errno));
             break;
         }
         at += (size_t)n;
     }
     if (fd >= 0)
         close(fd);
-    free(path);
     free(lines);
     control_sender_nudge(r->sender, CONTROL_METRICS);
 }
@@ -198,11 +215,18 @@ static void *run(void *arg)
 struct report *report_start(const struct train_config *config, void (*stats)(void *arg, struct st_train_stats *stats),
                             void *arg, struct error *err)
 {
-    struct report *r = xcalloc(1, sizeof *r);
+    struct report *r = calloc(1, sizeof *r);
     pthread_condattr_t monotonic;
     sigset_t all, before;
     int rc;
 
+    if (r != NULL)
+        r->metrics = alloc_printf("%s/metrics-rank%d.jsonl", config->dir, config->rank);
+    if (r == NULL || r->metrics == NULL) {
+        free(r);
+        error_set(err, "train_memory", "no memory for the reports to the daemon");
+        return NULL;
+    }
     r->config = config;
     r->stats = stats;
     r->arg = arg;
@@ -222,6 +246,7 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
         return r;
     error_set(err, "train_thread", "cannot start the report thread");
     control_sender_destroy(r->sender);
+    free(r->metrics);
     free(r);
     return NULL;
 }
@@ -241,29 +266,42 @@ void report_stop(struct report *r)
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->writing);
     free(r->queue);
+    free(r->metrics);
     free(r);
 }
 
-void report_metric(struct report *r, const char *name, int64_t step, double value)
+/* With the lock. */
+static int enqueue(struct report *r, const char *line, size_t size)
+{
+    if (r->queued + size > r->room) {
+        size_t room = 2 * (r->queued + size);
+        char *larger = realloc(r->queue, room);
+
+        if (larger == NULL)
+            return -1;
+        r->queue = larger;
+        r->room = room;
+    }
+    memcpy(r->queue + r->queued, line, size);
+    r->queued += size;
+    return 0;
+}
+
+int report_metric(struct report *r, const char *name, int64_t step, double value)
 {
     json_t *line = json_pack("{s:s, s:I, s:f, s:o}", "name", name, "step", (json_int_t)step, "time",
                              (double)time_now_ms() / 1000, "value", isfinite(value) ? json_real(value) : json_null());
-    char *text = json_dumps(line, JSON_COMPACT);
-    size_t size = text != NULL ? strlen(text) : 0;
+    char *text = jsonx_dump(line, "\n");
+    int rc = -1;
 
-    pthread_mutex_lock(&r->lock);
-    if (r->queued + size + 1 > r->room) {
-        r->room = 2 * (r->queued + size + 1);
-        r->queue = xrealloc(r->queue, r->room, 1);
+    if (text != NULL) {
+        pthread_mutex_lock(&r->lock);
+        rc = enqueue(r, text, strlen(text));
+        pthread_mutex_unlock(&r->lock);
     }
-    if (size > 0) {
-        memcpy(r->queue + r->queued, text, size);
-        r->queue[r->queued + size] = '\n';
-        r->queued += size + 1;
-    }
-    pthread_mutex_unlock(&r->lock);
     free(text);
     json_decref(line);
+    return rc;
 }
 
 double report_rate(struct report *r)

@@ -14,8 +14,8 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
 /* Writes what is still to be written. NULL is taken. */
 void report_stop(struct report *report);
 
-/* Queue a metric point; written within a second. */
-void report_metric(struct report *report, const char *name, int64_t step, double value);
+/* Queue a metric point; written within a second. -1 where there is no memory. */
+int report_metric(struct report *report, const char *name, int64_t step, double value);
 
 /* The samples a second that the last status told. */
 double report_rate(struct report *report);

@@ -1,6 +1,5 @@
 #include "tasks/train/sample.h"
 
-#include "common/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,10 @@ struct sample_store {
 
 struct params *params_create(int count)
 {
-    struct params *params = xcalloc(1, sizeof *params + (size_t)count * sizeof *params->value);
+    struct params *params = calloc(1, sizeof *params + (size_t)count * sizeof *params->value);
 
+    if (params == NULL)
+        return NULL;
     atomic_init(&params->refs, 1);
     params->count = count;
     return params;
@@ -44,8 +45,10 @@ void params_unref(struct params *params)
 
 struct sample_store *sample_store_create(const struct field_set *fields)
 {
-    struct sample_store *store = xcalloc(1, sizeof *store);
+    struct sample_store *store = calloc(1, sizeof *store);
 
+    if (store == NULL)
+        return NULL;
     store->fields = fields->count;
     store->size = store->sizes = sizeof(struct sample) + (size_t)fields->count * sizeof(zmq_msg_t);
     for (int i = 0; i < fields->count; i++)
@@ -92,7 +95,7 @@ static struct sample *take_idle(struct sample_store *store)
         store->idle = atomic_exchange_explicit(&store->freed, NULL, memory_order_acquire);
     sample = store->idle;
     if (sample == NULL)
-        return xcalloc(1, store->size);
+        return calloc(1, store->size);
     store->idle = sample->next;
     return sample;
 }
@@ -101,6 +104,8 @@ struct sample *sample_create(struct sample_store *store, uint64_t member, int64_
 {
     struct sample *sample = take_idle(store);
 
+    if (sample == NULL)
+        return NULL;
     atomic_init(&sample->refs, 1);
     sample->draws = 0;
     sample->have = 0;
@@ -140,16 +145,17 @@ static size_t *sizes_of(const struct sample *sample)
 }
 
 /* A field that can be large, and this time is not, gets memory of its own, too. */
-static void keep_message(zmq_msg_t *to, const void *payload, size_t bytes, zmq_msg_t *msg)
+static bool keep_message(zmq_msg_t *to, const void *payload, size_t bytes, zmq_msg_t *msg)
 {
     if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX) {
         zmq_msg_init(to);
         zmq_msg_move(to, msg);
-        return;
+        return true;
     }
     if (zmq_msg_init_size(to, FRAME_HEADER_SIZE + bytes) != 0)
-        abort(); /* as all that cannot get memory here */
+        return false;
     memcpy((char *)zmq_msg_data(to) + FRAME_HEADER_SIZE, payload, bytes);
+    return true;
 }
 
 bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg)
@@ -157,9 +163,10 @@ bool sample_take(struct sample *sample, int field, const void *payload, size_t b
     size_t at = sample->store->at[field];
 
     if (sample->have >> field & 1)
-        return false;
+        return true;
     if (at == IN_MESSAGE) {
-        keep_message(&sample->field[field], payload, bytes, msg);
+        if (!keep_message(&sample->field[field], payload, bytes, msg))
+            return false;
     } else {
         memcpy((char *)sample + at, payload, bytes);
         if (sample->store->varies[field])

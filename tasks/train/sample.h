@@ -16,7 +16,7 @@ struct params {
     double value[];
 };
 
-struct params *params_create(int count); /* zeros, one reference */
+struct params *params_create(int count); /* zeros, one reference; NULL where there is no memory */
 struct params *params_ref(struct params *params);
 void params_unref(struct params *params); /* NULL is taken */
 
@@ -35,16 +35,18 @@ struct sample {
 /* The samples of one stream: their layout, and the memory of those that are idle. */
 struct sample_store;
 
+/* NULL where there is no memory. */
 struct sample_store *sample_store_create(const struct field_set *fields);
 void sample_store_destroy(struct sample_store *store); /* after the last sample; NULL is taken */
 
-/* By one thread at a time, unlike all else. One reference; `params` gets another one. */
+/* By one thread at a time, unlike all else. One reference; `params` gets another one. NULL where there is no memory. */
 struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params);
 struct sample *sample_ref(struct sample *sample);
 void sample_unref(struct sample *sample); /* NULL is taken */
 
 /* Take a field: a small one is copied from `payload`, somewhere in the message; of a large one, which has a message of
- * its own, the message is taken over and left empty. false where the sample has this field already. */
+ * its own, the message is taken over and left empty. Nothing is done where the sample has this field already; false where
+ * there is no memory. */
 bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg);
 
 bool sample_is_whole(const struct sample *sample);

@@ -1,7 +1,5 @@
 #include "tasks/train/stepset.h"
 
-#include "common/xalloc.h"
-
 #include <stdlib.h>
 
 /* Open addressing with linear probing; an entry without bits is a free place, and nothing is ever taken out. */
@@ -18,10 +16,16 @@ struct stepset {
 
 struct stepset *stepset_create(void)
 {
-    struct stepset *set = xcalloc(1, sizeof *set);
+    struct stepset *set = calloc(1, sizeof *set);
 
+    if (set == NULL)
+        return NULL;
     set->size = 64;
-    set->entry = xcalloc(set->size, sizeof *set->entry);
+    set->entry = calloc(set->size, sizeof *set->entry);
+    if (set->entry == NULL) {
+        free(set);
+        return NULL;
+    }
     return set;
 }
 
@@ -49,26 +53,31 @@ static struct entry *find(const struct stepset *set, uint64_t key)
     return &set->entry[at];
 }
 
-static void grow(struct stepset *set)
+static int grow(struct stepset *set)
 {
     struct stepset larger = {.size = 2 * set->size, .used = set->used};
 
-    larger.entry = xcalloc(larger.size, sizeof *larger.entry);
+    larger.entry = calloc(larger.size, sizeof *larger.entry);
+    if (larger.entry == NULL)
+        return -1;
     for (size_t i = 0; i < set->size; i++)
         if (set->entry[i].bits != 0)
             *find(&larger, set->entry[i].key) = set->entry[i];
     free(set->entry);
     *set = larger;
+    return 0;
+}
+
+int stepset_reserve(struct stepset *set)
+{
+    return (set->used + 1) * 5 > set->size * 4 ? grow(set) : 0;
 }
 
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
 {
     uint64_t key = key_of(member, step), bit = (uint64_t)1 << (step % 64);
-    struct entry *e;
+    struct entry *e = find(set, key);
 
-    if ((set->used + 1) * 5 > set->size * 4)
-        grow(set);
-    e = find(set, key);
     if (e->bits & bit)
         return false;
     if (e->bits == 0)

@@ -11,10 +11,14 @@
 
 struct stepset;
 
+/* NULL where there is no memory. */
 struct stepset *stepset_create(void);
 void stepset_destroy(struct stepset *set);
 
-/* member and step within the limits above. true where it was not in the set before. */
+/* Make room for one more. -1 where there is no memory. */
+int stepset_reserve(struct stepset *set);
+
+/* After stepset_reserve(). member and step within the limits above. true where it was not in the set before. */
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step);
 bool stepset_has(const struct stepset *set, uint64_t member, int64_t step);
 

@@ -4,7 +4,8 @@
  * Everything is found through the environment that the runner has set (docs/run-directory.md). Reception runs on a
  * thread of its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are drawn
  * by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the reason in
- * st_train_error(). */
+ * st_train_error(). Where memory is short, what members send is left with them until there is some, and nothing is lost;
+ * ZeroMQ, under this library, ends the process where it cannot get memory for itself. */
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
 
@@ -43,7 +44,8 @@ struct st_train_stats {
     int32_t reserved;
 };
 
-/* Start receiving. On failure *out is still a handle, good only for st_train_error() and st_train_close().
+/* Start receiving. On failure *out is still a handle, good only for st_train_error(), st_train_error_code() and
+ * st_train_close(), or NULL, which these take, where there is no memory for one.
  *
  * The process's malloc is told to keep up to 64 MiB of freed memory at hand (mallopt(3): M_TRIM_THRESHOLD, and
  * M_MMAP_THRESHOLD of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of

@@ -91,6 +91,8 @@ static int start(struct st_train *t)
     keep_memory();
     t->pool = pool_create(buffer, t->config.buffer.batch);
     t->store = sample_store_create(&t->config.fields);
+    if (t->pool == NULL || t->store == NULL)
+        return error_set(&t->err, "train_memory", "no memory for the training's buffer");
     t->receiver = receiver_start(&t->config, t->pool, t->store, &t->err);
     if (t->receiver == NULL)
         return -1;
@@ -120,9 +122,11 @@ static void stop(struct st_train *t)
 
 int st_train_open(struct st_train **out)
 {
-    struct st_train *t = xcalloc(1, sizeof *t);
+    struct st_train *t = calloc(1, sizeof *t);
 
     *out = t;
+    if (t == NULL)
+        return -1;
     if (start(t) == 0)
         return 0;
     stop(t);
@@ -139,12 +143,12 @@ void st_train_close(struct st_train *t)
 
 const char *st_train_error(const struct st_train *t)
 {
-    return t->err.text;
+    return t != NULL ? t->err.text : "no memory for the training's stream";
 }
 
 const char *st_train_error_code(const struct st_train *t)
 {
-    return t->err.code;
+    return t != NULL ? t->err.code : "train_memory";
 }
 
 int st_train_rank(const struct st_train *t)
@@ -308,7 +312,8 @@ int st_train_metric(struct st_train *t, const char *name, int64_t step, double v
     if (name == NULL || *name == '\0' || strlen(name) > METRIC_NAME_MAX)
         return error_set(&t->err, "train_metric", "a metric's name is 1 to %d bytes", METRIC_NAME_MAX);
     alive_sign();
-    report_metric(t->report, name, step, value);
+    if (report_metric(t->report, name, step, value) < 0)
+        return error_set(&t->err, "train_memory", "no memory for a point of the metric \"%s\"", name);
     return 0;
 }
 
@@ -323,14 +328,18 @@ static int write_held_counts(struct st_train *t)
 {
     uint32_t *counts;
     char *path;
-    int rc;
+    int rc = -1;
 
     if (t->config.steps == 0)
         return 0;
-    counts = xcalloc(t->config.count + 1, sizeof *counts);
-    receiver_held_counts(t->receiver, counts);
-    path = xasprintf("%s/held-rank%d.bin", t->config.dir, t->config.rank);
-    rc = file_write_whole(path, counts, t->config.count * sizeof *counts, 0600, &t->err);
+    counts = calloc(t->config.count + 1, sizeof *counts);
+    path = alloc_printf("%s/held-rank%d.bin", t->config.dir, t->config.rank);
+    if (counts == NULL || path == NULL) {
+        error_set(&t->err, "train_memory", "no memory for the number of steps that are held");
+    } else {
+        receiver_held_counts(t->receiver, counts);
+        rc = file_write_whole(path, counts, t->config.count * sizeof *counts, 0600, &t->err);
+    }
     free(path);
     free(counts);
     return rc;

@@ -241,7 +241,7 @@ static void send_fault(struct rig *rig, const char *fault)
     else if (strcmp(fault, "key") == 0)
         f.key++;
     else if (strcmp(fault, "generation") == 0)
-        f.generation++;
+        f.generation--;
     else if (strcmp(fault, "member") == 0)
         f.member = 3; /* of 0, 1, 2 */
     else if (strcmp(fault, "step") == 0)
