@@ -4,6 +4,7 @@
 #include "tasks/member/link_private.h"
 #include "tasks/member/parcel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,6 +226,8 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
         if (link->finalizing && window_is_empty(&link->window)) {
             link->finalized = true;
             link->member_held = (uint64_t)f.step;
+            snprintf(link->complaint, sizeof link->complaint, "%.*s", (int)f.length,
+                     (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
         }
         break;
     case FRAME_REFUSED:
@@ -256,6 +259,11 @@ int link_finalize(struct link *link, struct error *err)
 uint64_t link_member_held(const struct link *link)
 {
     return link->member_held;
+}
+
+const char *link_complaint(const struct link *link)
+{
+    return link->complaint;
 }
 
 uint64_t link_oldest(const struct link *link)

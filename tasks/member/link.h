@@ -71,6 +71,9 @@ bool link_settled(const struct link *link);
 /* How many steps of this member the rank holds, of all attempts; known once it is settled after link_finalize(). */
 uint64_t link_member_held(const struct link *link);
 
+/* Then, too: why the rank does not take the member for finished; "" where it does. */
+const char *link_complaint(const struct link *link);
+
 /* Take in what has come and do what time has made due; never blocks. -1 where the rank refuses this member. */
 int link_service(struct link *link, struct error *err);
 

@@ -16,6 +16,7 @@ struct link {
     struct bundle bundle;
     bool finalizing;
     bool finalized;
+    char complaint[256];  /* why the rank does not take the member for finished; "": it does */
     uint64_t member_held; /* steps of this member, of all attempts, that the rank told with it */
     bool hello_out;        /* a HELLO is unanswered */
     int64_t silence;       /* ms of silence after which HELLO is said again; grows while nobody answers */

@@ -331,7 +331,40 @@ int links_wait_held(struct links *l, int64_t until, struct error *err)
     return rc;
 }
 
-int links_finish(struct links *l, int64_t until, uint64_t *steps, struct error *err)
+/* Whatever checkpoint the attempt went on from was none to go on from. */
+static int begin_afresh(struct links *l)
+{
+    char *records;
+
+    if (l->account == NULL)
+        return -1;
+    records = ckptdir_records(getenv("STRETTO_CHECKPOINT_DIR"));
+    if (records != NULL)
+        held_begin_afresh(records, (int64_t)l->env->ensemble, l->env->attempt);
+    free(records);
+    return -1;
+}
+
+static int check_steps(struct links *l, struct error *err)
+{
+    uint64_t steps = 0;
+
+    for (int i = 0; i < l->count; i++) {
+        steps += link_member_held(l->link[i]);
+        if (link_complaint(l->link[i])[0] != '\0') {
+            error_set(err, "stream_steps_missing", "%s", link_complaint(l->link[i]));
+            return begin_afresh(l);
+        }
+    }
+    if (steps >= l->env->steps)
+        return 0;
+    error_set(err, "stream_steps_missing",
+              "the training holds %llu steps of this member, of the %llu that its spec says: %llu are missing",
+              (unsigned long long)steps, (unsigned long long)l->env->steps, (unsigned long long)(l->env->steps - steps));
+    return begin_afresh(l);
+}
+
+int links_finish(struct links *l, int64_t until, struct error *err)
 {
     int rc = 0;
 
@@ -339,8 +372,5 @@ int links_finish(struct links *l, int64_t until, uint64_t *steps, struct error *
         rc = link_finalize(l->link[i], err);
     if (rc == 0)
         rc = wait_until_settled(l, until, "for the ranks to acknowledge", err);
-    *steps = 0;
-    for (int i = 0; rc == 0 && i < l->count; i++)
-        *steps += link_member_held(l->link[i]);
-    return rc;
+    return rc == 0 ? check_steps(l, err) : rc;
 }

@@ -42,7 +42,7 @@ void links_note_whole(struct links *l, uint64_t frames);
 /* How many have been sent. */
 uint64_t links_sent(const struct links *l);
 
-/* Wait until the ranks hold everything, and know that it was all; as above. *steps is then how many steps of this member they hold,
- * of all of its attempts. */
-int links_finish(struct links *l, int64_t until, uint64_t *steps, struct error *err);
+/* Wait until the ranks hold everything, and know that it was all; as above. -1 with the code "stream_steps_missing" where
+ * they do not hold all steps of this member, of all of its attempts: the next attempt then begins at the start. */
+int links_finish(struct links *l, int64_t until, struct error *err);
 #endif

@@ -132,6 +132,33 @@ static int read_page(const char *records, const char *name, struct page *page, s
     return whole;
 }
 
+void held_begin_afresh(const char *records, int64_t ensemble, int64_t attempt)
+{
+    char *path = alloc_printf("%s/afresh-%" PRId64 "-%" PRId64, records, ensemble, attempt);
+    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(path);
+}
+
+static bool is_later(int64_t ensemble, int64_t attempt, const struct held_afresh *than)
+{
+    return ensemble > than->ensemble || (ensemble == than->ensemble && attempt > than->attempt);
+}
+
+static void read_afresh(const char *name, struct held_list *list)
+{
+    struct held_afresh said = {0};
+    int end = 0;
+
+    if (sscanf(name, "afresh-%" SCNd64 "-%" SCNd64 "%n", &said.ensemble, &said.attempt, &end) == 2 && name[end] == '\0' &&
+        is_later(said.ensemble, said.attempt, &list->afresh))
+        list->afresh = said;
+}
+
 int held_read(const char *records, const char *name, struct held_list *list, struct error *err)
 {
     struct held_stream *larger;
@@ -141,6 +168,7 @@ int held_read(const char *records, const char *name, struct held_list *list, str
     struct held_stream s = {0};
     struct page page;
 
+    read_afresh(name, list);
     if (sscanf(name, "stream-%" SCNd64 "-%" SCNd64 "-%" SCNx64, &s.ensemble, &s.attempt, &s.session) != 3)
         return 0;
     name_of(wanted, s.ensemble, s.attempt, s.session);
@@ -212,6 +240,8 @@ bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt
     size_t found = 0;
     char key[17];
 
+    if (list->afresh.attempt > 0 && !is_later(ensemble, attempt, &list->afresh))
+        return false;
     for (size_t i = 0; i < list->n; i++) {
         const struct held_stream *s = &list->items[i];
         const json_t *n;

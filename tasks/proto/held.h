@@ -25,6 +25,9 @@ void held_flush(const struct held_file *file);
 /* The stream is closed: what was noted last is final. NULL is taken. */
 void held_destroy(struct held_file *file);
 
+/* That attempt has found steps missing. */
+void held_begin_afresh(const char *records, int64_t ensemble, int64_t attempt);
+
 /* What such files say. */
 struct held_stream {
     int64_t ensemble, attempt, generation;
@@ -32,9 +35,15 @@ struct held_stream {
     bool certain; /* `begun` is as high as it was when the file was read: it was written on this host, or is final */
 };
 
+/* The latest attempt that found steps missing when it ended: nothing that it and earlier ones left is gone on from. attempt 0: none. */
+struct held_afresh {
+    int64_t ensemble, attempt;
+};
+
 struct held_list {
     struct held_stream *items;
     size_t n;
+    struct held_afresh afresh;
 };
 
 /* Where that is the name of such a file, and it says something, it goes into the list. -1 where there is no memory. */

@@ -121,8 +121,10 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
     if (peer != NULL) {
         peer->memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
         peer->last = peer->acked = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
-        while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL)
+        while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL) {
+            gaps_follow(&peer->gaps, &older->gaps);
             forget(in, older);
+        }
     } else if (params != NULL) {
         params_unref(params);
         intake_no_memory(in);
@@ -174,6 +176,21 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
     return true;
 }
 
+/* Such a member has not finished: it may send them in another attempt, so what is known of it is kept. */
+static bool answer_gap(struct intake *in, struct origin from, const struct frame *f, const struct peer *peer)
+{
+    int64_t first = 0, last = 0, n = gaps_count(&peer->gaps, in->have, peer->member, &first, &last);
+    char text[200];
+
+    if (n == 0)
+        return false;
+    snprintf(text, sizeof text,
+             "%lld step%s from %lld to %lld never came to rank %d: this attempt began behind them, and no earlier one had sent them",
+             (long long)n, n == 1 ? "" : "s", (long long)first, (long long)last, in->config->rank);
+    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, intake_held(in, f->member), text);
+    return true;
+}
+
 static void take_finalize(struct intake *in, struct origin from, const struct frame *f)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
@@ -188,6 +205,8 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
         intake_answer(in, from, f, FRAME_REWIND, peer->last, 0, NULL);
         return;
     }
+    if (answer_gap(in, from, f, peer))
+        return;
     if (!(in->finalized[f->member / 8] & bit))
         intake_count(&in->counters.finalized, 1);
     in->finalized[f->member / 8] |= bit;

@@ -141,6 +141,7 @@ void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sam
     intake_count(&in->counters.received, 1);
     if (in->config->varies)
         intake_count(&in->counters.bytes, (int64_t)bytes_of(in, sample));
+    gaps_note(&peer->gaps, sample->step);
     if (stepset_add(in->have, sample->member, sample->step)) {
         in->ready[in->readies++] = (struct ready){sample, peer, before};
         return;

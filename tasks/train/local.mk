@@ -6,7 +6,7 @@ libtrain_la_SOURCES = \
 	tasks/train/descriptors.c tasks/train/descriptors.h \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
 	tasks/train/faults.c tasks/train/faults.h \
-	tasks/train/fifo.c tasks/train/firo.c tasks/train/reservoir.c \
+	tasks/train/fifo.c tasks/train/firo.c tasks/train/gaps.c tasks/train/gaps.h tasks/train/reservoir.c \
 	tasks/train/intake.c tasks/train/intake.h tasks/train/intake_private.h \
 	tasks/train/intake_answer.c tasks/train/intake_field.c tasks/train/intake_ready.c \
 	tasks/train/mapping.c tasks/train/mapping.h \
@@ -72,7 +72,7 @@ tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/
 tests_unit_libstreamfixture_la_CFLAGS = $(stream_cflags)
 stream_libs = tests/unit/libstreamfixture.la libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
-unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_intake
+unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_gaps tests/unit/test_intake
 unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_small
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_small_LDADD = $(stream_libs)
@@ -109,6 +109,8 @@ tests_unit_test_buffer_CFLAGS = $(stream_cflags)
 tests_unit_test_buffer_LDADD = $(stream_libs)
 tests_unit_test_stepset_CFLAGS = $(stream_cflags)
 tests_unit_test_stepset_LDADD = $(stream_libs)
+tests_unit_test_gaps_CFLAGS = $(stream_cflags)
+tests_unit_test_gaps_LDADD = $(stream_libs)
 tests_unit_test_intake_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_LDADD = $(stream_libs)
 tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_proxy.c tests/unit/stream_proxy.h

@@ -2,6 +2,7 @@
  * missing. Used by the receiver thread alone. */
 #ifndef TASKS_TRAIN_PEERS_H
 #define TASKS_TRAIN_PEERS_H
+#include "tasks/train/gaps.h"
 #include "tasks/train/mapping.h"
 #include "tasks/train/sample.h"
 
@@ -25,6 +26,7 @@ struct peer {
     struct peer *next;
     struct partial *partial; /* newest first */
     int partials;
+    struct gaps gaps;
 };
 
 struct partial {

@@ -35,6 +35,25 @@ begin() {
 		>"$T/spec.json"
 	submit "$T/spec.json"
 }
+# A checkpoint that covers steps which were never sent, or a program that goes on from one of its own.
+cat >"$T/leap.py" <<'EOF2'
+import os, sys, numpy, stretto
+with stretto.open() as member:
+    own = os.path.join(member.checkpoint_dir, "own")
+    resume = own if sys.argv[1] == "own" and os.path.exists(own) else member.resume
+    first = int(open(resume, encoding="ascii").read()) if resume else 0
+    for step in range(first, 100):
+        if member.attempt == 1 and step == 40:
+            with open(own, "w", encoding="ascii") as file:
+                file.write("60")
+            member.checkpointed(own, 60)
+            member.abort()
+            sys.exit(7)
+        member.send(step, data=numpy.zeros(4, dtype=numpy.uint8))
+EOF2
+leap() { # HOW
+	begin 1 "$1" 'del(.training.steps) | .members.command = ["{python}", "-B", "'"$T"'/leap.py", "'"$1"'"] | .members.retries = 2 | .members.checkpoint = {}'
+}
 told() { jq -c "$1" "$T/ensemble.json"; }
 
 is "$(api_status POST /v1/ensembles '{"name": "m", "members": {"command": ["true"], "parameters": {"grid": {"i": [1]}}}, "training":
@@ -42,7 +61,7 @@ is "$(api_status POST /v1/ensembles '{"name": "m", "members": {"command": ["true
 is "$(jq -r .pointer "$T/api.body")" /training/steps "and that is where"
 
 all=$(begin 1 heedless) lacking=$(begin 8 heedless) honest=$(begin 3 honest) none=$(begin 2 heedless '.members.command = ["true"]')
-unsaid=$(begin 3 heedless 'del(.training.steps)')
+unsaid=$(begin 3 heedless 'del(.training.steps)') early=$(leap given) own=$(leap own)
 wait_ensemble "$all" 60
 is "$(told '[.state, .training.state, .training.unique, .training.missing]')" \
 	'["complete","done",20,{"first":[],"members":0,"steps":0}]' "an ensemble that lacks nothing is complete"
@@ -69,6 +88,14 @@ is "$(told '[.state, .training.missing.members, .training.missing.steps]')" '["f
 wait_ensemble "$unsaid" 60
 is "$(told '[.state, .training.missing]')" '["complete",null]' "where the spec says nothing, nothing is known"
 like "$(api GET /metrics)" 'stretto_ensembles\{state="failed"\} 2' "/metrics counts ensembles that have failed"
+wait_ensemble "$early" 60
+is "$(told '[.state, .members.succeeded, .training.unique]')" '["complete",1,100]' \
+	"steps that were left out between two attempts are found without being told how many there are, and sent"
+attempts() { api GET "/v1/ensembles/$1/members/0" | jq -c '[.attempts[] | [.outcome, .resumed]]'; }
+is "$(attempts "$early")" '[["failed",null],["failed","own"],["succeeded",null]]' "by an attempt that begins at the start"
+like "$(api GET "/v1/ensembles/$early/members/0" | jq -r '.attempts[1].reason')" '10 steps from 4[01] to 5[89] never came' "as the one before says"
+wait_ensemble "$own" 60
+is "$(told '[.state, .members.succeeded, .members.failed]')" '["complete",0,1]' "a program that leaves them out each time fails"
 kill_daemon
 start_daemon --config "$T/config.json"
 wait_ensemble "$lacking" 10

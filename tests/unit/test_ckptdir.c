@@ -292,6 +292,20 @@ static void what_other_ranks_held_does_not_count(void **state)
     held_destroy(stream);
 }
 
+static void nothing_is_gone_on_from_after_steps_were_found_missing(void **state)
+{
+    write_file("a-1", "one");
+    record("a-1", 1);
+    write_file("a-2", "two");
+    record("a-2", 2);
+    held_begin_afresh(in_dir(".stretto"), 7, 2);
+    assert_string_equal(newest(&all), "");
+    assert_int_equal(whole(), 0);
+    write_file("a-3", "three");
+    record("a-3", 3);
+    assert_string_equal(newest(&all), "a-3");
+}
+
 static void accounts_go_with_the_records(void **state)
 {
     struct held_file *one = open_stream(1, 1, 1), *two = open_stream(2, 2, 1);
@@ -409,6 +423,7 @@ int main(void)
         TEST(the_one_before_is_kept_until_the_next_is_held),
         TEST(every_stream_of_an_attempt_counts_and_no_other),
         TEST(what_other_ranks_held_does_not_count),
+        TEST(nothing_is_gone_on_from_after_steps_were_found_missing),
         TEST(accounts_go_with_the_records),
         TEST(a_stream_of_another_host_is_believed_when_it_is_closed),
         TEST(broken_records_are_passed_over),

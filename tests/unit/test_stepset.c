@@ -66,9 +66,10 @@ static void steps_that_lack_fields_are_known(void **state)
 
     assert_false(steps_first_incomplete(steps, &step, &field));
     for (int64_t n = 0; n < 10; n++) {
-        steps_note(steps, n, 0);
-        steps_note(steps, n, 2);
+        steps_note(steps, n, 0, (uint64_t)(2 * n + 1));
+        steps_note(steps, n, 2, (uint64_t)(2 * n + 2));
     }
+    assert_int_equal(steps_oldest(steps), 1);
     assert_true(steps_first_incomplete(steps, &step, &field));
     assert_int_equal(step, 0);
     assert_int_equal(field, 1);
@@ -76,10 +77,12 @@ static void steps_that_lack_fields_are_known(void **state)
     assert_true(steps_may_begin(steps, 9, 10));
     for (int64_t n = 0; n < 10; n++)
         if (n != 4)
-            steps_note(steps, n, 1);
+            steps_note(steps, n, 1, (uint64_t)(n + 21));
+    assert_int_equal(steps_oldest(steps), 9);
     assert_true(steps_first_incomplete(steps, &step, &field));
     assert_int_equal(step, 4);
-    steps_note(steps, 4, 1);
+    steps_note(steps, 4, 1, 31);
+    assert_true(steps_oldest(steps) == UINT64_MAX);
     assert_false(steps_first_incomplete(steps, &step, &field));
     steps_destroy(steps);
 }

@@ -1,0 +1,157 @@
+/* Steps that a member left out between two attempts. */
+#include "tasks/train/gaps.h"
+#include "tests/unit/unit.h"
+
+struct attempt {
+    struct gaps gaps;
+    struct stepset *have;
+};
+
+static void begin(struct attempt *a)
+{
+    struct gaps next = {0};
+
+    gaps_follow(&next, &a->gaps);
+    a->gaps = next;
+}
+
+static void sends(struct attempt *a, int64_t from, int64_t to, int64_t stride)
+{
+    for (int64_t step = from; step <= to; step += stride) {
+        gaps_note(&a->gaps, step);
+        stepset_add(a->have, 3, step);
+    }
+}
+
+static void lacks(const struct attempt *a, int64_t wanted, int64_t wanted_from, int64_t wanted_to)
+{
+    int64_t from = -1, to = -1;
+
+    assert_int_equal(gaps_count(&a->gaps, a->have, 3, &from, &to), wanted);
+    if (wanted > 0) {
+        assert_int_equal(from, wanted_from);
+        assert_int_equal(to, wanted_to);
+    }
+}
+
+static int setup(void **state)
+{
+    static struct attempt a;
+
+    a = (struct attempt){.have = stepset_create()};
+    *state = &a;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    stepset_destroy(((struct attempt *)*state)->have);
+    return 0;
+}
+
+static void what_lies_between_two_attempts_is_missing(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 39, 1);
+    lacks(a, 0, 0, 0);
+    begin(a);
+    sends(a, 60, 99, 1);
+    lacks(a, 20, 40, 59);
+}
+
+static void an_attempt_may_begin_where_the_one_before_ended_or_earlier(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 390, 10);
+    begin(a);
+    sends(a, 400, 450, 10);
+    lacks(a, 0, 0, 0);
+    begin(a);
+    sends(a, 100, 990, 10);
+    lacks(a, 0, 0, 0);
+}
+
+static void one_step_is_enough(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 390, 10);
+    begin(a);
+    sends(a, 410, 990, 10);
+    lacks(a, 1, 400, 400);
+}
+
+static void a_later_attempt_may_send_them(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 39, 1);
+    begin(a);
+    sends(a, 60, 70, 1);
+    begin(a);
+    sends(a, 71, 99, 1);
+    lacks(a, 20, 40, 59);
+    begin(a);
+    sends(a, 0, 49, 1);
+    lacks(a, 10, 50, 59);
+    begin(a);
+    sends(a, 50, 99, 1);
+    lacks(a, 0, 0, 0);
+}
+
+static void earlier_attempts_may_have_sent_them(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 80, 1);
+    begin(a);
+    sends(a, 0, 20, 1);
+    begin(a);
+    sends(a, 60, 99, 1);
+    lacks(a, 0, 0, 0);
+}
+
+static void an_attempt_that_sent_nothing_changes_nothing(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 39, 1);
+    begin(a);
+    begin(a);
+    sends(a, 41, 99, 1);
+    lacks(a, 1, 40, 40);
+}
+
+static void nothing_is_told_of_changing_distances(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 10, 1);
+    begin(a);
+    sends(a, 100, 990, 10);
+    lacks(a, 0, 0, 0);
+    begin(a);
+    gaps_note(&a->gaps, 2000);
+    lacks(a, 0, 0, 0);
+    gaps_note(&a->gaps, 1995);
+    lacks(a, 0, 0, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_lies_between_two_attempts_is_missing),
+        TEST(an_attempt_may_begin_where_the_one_before_ended_or_earlier),
+        TEST(one_step_is_enough),
+        TEST(a_later_attempt_may_send_them),
+        TEST(earlier_attempts_may_have_sent_them),
+        TEST(an_attempt_that_sent_nothing_changes_nothing),
+        TEST(nothing_is_told_of_changing_distances),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
