@@ -14,6 +14,8 @@ void ensemble_add_location(struct request *r, const json_t *ensemble);
 /* Answer with the ensemble of the path, as the turn leaves it. */
 void ensemble_reply(struct request *r, int status);
 /* Likewise, with how many of its members were resubmitted. */
+/* 202 with whether the member is, or will be, cancelled, and the ensemble of the path. */
+void cancellation_reply(struct request *r, bool cancelled);
 void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n);
 /* `from` of a body that asks for a resubmission: "checkpoint" (where it is missing) or "start". 0 or -1. */
 int resubmission_from(const json_t *json, bool *afresh, struct error *err);

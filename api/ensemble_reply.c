@@ -36,6 +36,14 @@ void ensemble_reply(struct request *r, int status)
         request_reply_json(r, status, json);
 }
 
+void cancellation_reply(struct request *r, bool cancelled)
+{
+    json_t *json = read_ensemble(r);
+
+    if (json != NULL)
+        request_reply_json(r, 202, json_pack("{s:b, s:o}", "cancelled", cancelled, "ensemble", json));
+}
+
 void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n)
 {
     json_t *json = read_ensemble(r);

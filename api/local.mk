@@ -43,6 +43,7 @@ libapi_la_SOURCES = \
 	api/listener_unix.c \
 	api/member_get.c \
 	api/member_output_get.c \
+	api/member_cancel_post.c \
 	api/member_resubmit_post.c \
 	api/members_get.c \
 	api/metrics_get.c \

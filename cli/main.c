@@ -29,7 +29,7 @@ static const struct command commands[] = {
     {"resize", "ID --width N [--now]", "change how many members may be in flight at once", cmd_resize},
     {"resubmit", "ID[.INDEX] [--state STATE]", "let members that did not succeed go again", cmd_resubmit},
     {"follow-up", "ID|--all [--state STATE] [--walltime DURATION]", "let unfinished members go on in a new ensemble", cmd_follow_up},
-    {"cancel", "ID", "end an ensemble and all its jobs", cmd_cancel},
+    {"cancel", "ID[.INDEX]", "end an ensemble and all its jobs, or one member", cmd_cancel},
     {0},
 };
 

@@ -7,6 +7,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/abandon.c \
 	daemon/engine/alarm.c daemon/engine/alarm.h \
 	daemon/engine/cancel.c \
+	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
 	daemon/engine/chores.c \
 	daemon/engine/collect.c \
 	daemon/engine/deal.c \
@@ -69,6 +70,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
 	daemon/store/backup.c daemon/store/backup.h \
+	daemon/store/cancellation.c daemon/store/cancellation.h \
 	daemon/store/chore.c daemon/store/chore.h \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \

@@ -42,6 +42,7 @@ e2e_tests = \
 	tests/t/0608-planted.t \
 	tests/t/0609-full-output.t \
 	tests/t/0611-reasons.t \
+	tests/t/0612-cancel-member.t \
 	tests/t/0675-pilots.t \
 	tests/t/0678-refill.t \
 	tests/t/0700-main-job.t \

@@ -19,6 +19,7 @@ ROUTE(POST, "/v1/ensembles/{id}/resubmit", ensemble_resubmit_post, "", ROUTE_BOD
 ROUTE(POST, "/v1/ensembles/{id}/follow-up", ensemble_follow_up_post, "", ROUTE_BODY)
 ROUTE(GET, "/v1/ensembles/{id}/members", members_get, "state limit cursor", 0)
 ROUTE(GET, "/v1/ensembles/{id}/members/{index}", member_get, "", 0)
+ROUTE(POST, "/v1/ensembles/{id}/members/{index}/cancel", member_cancel_post, "", 0)
 ROUTE(POST, "/v1/ensembles/{id}/members/{index}/resubmit", member_resubmit_post, "", ROUTE_BODY_OPTIONAL)
 ROUTE(GET, "/v1/ensembles/{id}/members/{index}/stdout", member_stdout_get, "attempt follow from", 0)
 ROUTE(GET, "/v1/ensembles/{id}/members/{index}/stderr", member_stderr_get, "attempt follow from", 0)

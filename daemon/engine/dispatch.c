@@ -1,4 +1,5 @@
 /* What an ensemble does next: start its training, make jobs of pending members up to the width, end. */
+#include "daemon/engine/cancel_member.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -85,8 +86,17 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
         store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
         return store_doom(engine->store, &err);
     while (choice.n < room && has_untried(ens)) {
-        rows[choice.n++] = (struct member_row){.ensemble = ens->row.id, .index = ens->row.next_index++};
+        struct member_row row = {.ensemble = ens->row.id, .index = ens->row.next_index++};
+        int cancelled = cancel_member_asked(engine, ens, row.index, &err);
+
         engine_save_later(engine, ens);
+        if (cancelled == 0) {
+            rows[choice.n++] = row;
+            continue;
+        }
+        row.state = MEMBER_CANCELLED;
+        if (cancelled < 0 || store_member_put(engine->store, &row, &err) < 0)
+            return store_doom(engine->store, &err);
     }
     return (int64_t)choice.n;
 }

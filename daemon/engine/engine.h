@@ -42,6 +42,11 @@ int engine_sweep_rows(struct engine *engine, struct error *err);
  * "ensemble_not_found" where there is none, "adapter_not_here" where its adapter is not loaded now. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
+/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it where no other
+ * member shares its job) or its turn has come. False: it has ended otherwise before. Codes besides "ensemble_not_found",
+ * "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" where it goes on there. */
+int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct error *err);
+
 /* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here". What is asked for
  * and holds already is no error and no event. */
 

@@ -103,6 +103,7 @@ struct live_ensemble {
     struct live_job *to_cancel; /* the first of those that are still to be cancelled, with all after it */
     int64_t in_flight;         /* open attempts */
     int64_t cpus;              /* of its member jobs */
+    bool cancellations;        /* members of it were cancelled alone: cancel_member.h */
     bool begun;                /* a member of it runs, or has run, as far as is known */
     int64_t due;               /* when the first pending row may go: never later than the store says */
     struct alarm due_alarm;
@@ -165,6 +166,10 @@ struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
 /* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
+/* The member that a call from outside names: 1 with its row, 0 it has none yet, or -1 with "member_not_found" or
+ * "member_in_follow_up". */
+int engine_named_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
+                        struct error *err);
 /* Whether its adapter is here, and that of a training that is not over: 0, or -1 with "adapter_not_here". An ensemble of a
  * plugin that is not loaded is left alone until it is. */
 int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);

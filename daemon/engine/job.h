@@ -20,6 +20,7 @@ struct slot {
     int64_t index, number;
     int64_t failures, losses, stalls, since, since_in;
     bool open;
+    bool cancelled; /* alone, by somebody */
     bool untold; /* that it runs is known, and neither stored nor told yet */
 };
 

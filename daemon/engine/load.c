@@ -1,4 +1,5 @@
 /* Building the engine's memory from the store, and freeing it. */
+#include "daemon/engine/cancel_member.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -100,7 +101,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
     if (row->root != 0 && row->next_index < row->count)
         alarm_set(engine, &ens->take_over, engine_now(engine));
-    if (chore_resume(engine, ens, &err) < 0)
+    if (chore_resume(engine, ens, &err) < 0 || cancel_member_load(engine, ens, &err) < 0)
         store_doom(engine->store, &err); /* it would be left half done */
     return ens;
 }
@@ -177,6 +178,10 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
         slot->stalls = member.stalls;
         slot->since = member.since;
         slot->since_in = member.since_in;
+        rc = cancel_member_asked(engine, job->ensemble, slot->index, err);
+        if (rc < 0)
+            return -1;
+        slot->cancelled = rc == 1;
     }
     return 0;
 }

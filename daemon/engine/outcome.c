@@ -1,4 +1,5 @@
 /* How an attempt ended, and what becomes of its member. */
+#include "daemon/engine/cancel_member.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -178,7 +179,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (stale)
         go_afresh(&member, &told);
     else if (stopped)
-        snprintf(told.reason, sizeof told.reason, "stopped: the width was reduced");
+        snprintf(told.reason, sizeof told.reason, slot->cancelled ? "cancelled" : "stopped: the width was reduced");
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
     if (resumed != NULL)
@@ -186,6 +187,10 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (progress_take(engine, job, slot, out, &progress, &err) < 0)
         return; /* the turn is doomed, and memory rebuilt */
     next_state(ens, &member, &told, &progress, stopped || unstarted, engine_now(engine));
+    if (slot->cancelled && member.state != MEMBER_SUCCEEDED) {
+        member.state = MEMBER_CANCELLED;
+        member.not_before_ms = 0;
+    }
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
         return;
@@ -213,5 +218,6 @@ void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slo
         pilot_ended(job, out);
     else
         apply_to_member(engine, job, slot, out);
+    cancel_member_stop(engine, job);
     engine_touch(engine, job->ensemble);
 }

@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "daemon/store/cancellation.h"
 #include "daemon/store/family.h"
 
 /* May members of it go again? What they would stream into must still take members: once every member is final, its
@@ -78,9 +79,8 @@ static int in_follow_up(const struct ensemble_row *row, const struct member_row 
                      (long long)member->index, (long long)member->heir, (long long)member->index);
 }
 
-/* 1: it may go again, 0: it will anyway, -1. */
-static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
-                          struct error *err)
+int engine_named_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
+                        struct error *err)
 {
     int rc;
 
@@ -91,19 +91,22 @@ static int look_at_member(struct engine *engine, const struct ensemble_row *row,
     if (rc == 0 && row->root != 0)
         return error_set(err, "member_not_found", "ensemble %lld follows up %lld and has some of its members: %lld is not one",
                          (long long)row->id, (long long)row->root, (long long)index);
+    if (rc == 1 && member->heir != 0)
+        return in_follow_up(row, member, err);
+    return rc;
+}
+
+/* 1: it may go again, 0: it will anyway, or is being cancelled, -1. */
+static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
+                          struct error *err)
+{
+    int rc = engine_named_member(engine, row, index, member, err);
+
     if (rc <= 0)
         return rc;
-    if (member->heir != 0)
-        return in_follow_up(row, member, err);
-    switch (member->state) {
-    case MEMBER_SUCCEEDED:
+    if (member->state == MEMBER_SUCCEEDED)
         return error_set(err, "member_succeeded", "member %lld.%lld has succeeded", (long long)row->id, (long long)index);
-    case MEMBER_FAILED:
-    case MEMBER_UNFINISHED:
-        return 1;
-    default:
-        return 0;
-    }
+    return member->state > MEMBER_RUNNING;
 }
 
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err)
@@ -129,6 +132,8 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
                                   .since = afresh ? member.attempts + 1 : member.since,
                                   .since_in = afresh ? 0 : member.since_in};
     if (store_member_put(engine->store, &member, err) < 0)
+        return -1;
+    if (store_cancellation_drop(engine->store, id, index, err) < 0)
         return -1;
     engine_event(engine, "member.resubmitted", id, index, NULL);
     *n = 1;

@@ -188,9 +188,15 @@ void watch_end(struct sim *sim)
           "SELECT count(*) FROM member m WHERE m.state IN ('succeeded', 'failed') AND m.state <> (SELECT "
           "json_extract(v.detail, '$.member') FROM event v WHERE v.ensemble = m.ensemble AND v.idx = m.idx AND v.kind = "
           "'attempt.ended' ORDER BY v.id DESC LIMIT 1)");
-    SIM_HOLDS(sim, "complete ensembles with cancelled members",
-          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.state = 'complete' AND t.state = "
-          "'cancelled' AND t.n > 0");
+    SIM_HOLDS(sim, "complete ensembles with cancelled members that nobody cancelled",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = 'cancelled' AND "
+          "NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx)");
+    SIM_HOLDS(sim, "cancelled members that are neither cancelled nor succeeded",
+          "SELECT count(*) FROM cancellation c JOIN member m ON m.ensemble = c.ensemble AND m.idx = c.idx WHERE m.state NOT IN "
+          "('cancelled', 'succeeded')");
+    SIM_HOLDS(sim, "cancelled members of which it was not told",
+          "SELECT count(*) FROM cancellation c WHERE NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = c.ensemble AND v.idx = c.idx AND "
+          "v.kind = 'member.cancelled')");
     SIM_HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
     SIM_HOLDS(sim, "jobs that the scheduler forgot, given up instead of submitted again",
           "SELECT count(*) FROM job j WHERE j.kind = 'members' AND j.pilot IS NULL AND j.submissions < 5 AND j.started IS NULL AND EXISTS (SELECT 1 "
@@ -234,6 +240,7 @@ void watch_end(struct sim *sim)
 void watch_calm(struct sim *sim)
 {
     SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND (m.failures > 0 OR "
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND NOT EXISTS (SELECT 1 FROM "
+          "cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) AND (m.failures > 0 OR "
           "m.losses > 0 OR (m.state <> 'succeeded' AND e.spec NOT LIKE '%checkpoint%'))");
 }

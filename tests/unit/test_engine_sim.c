@@ -169,13 +169,24 @@ static void check_resubmitted(struct sim *sim, const struct accepted accepted[],
     }
 }
 
+static int cancel_member(struct sim *sim, struct accepted *acc, struct error *err)
+{
+    int64_t index = sim_chance(sim, 700) ? (int64_t)sim_random(sim, 40) : some_member(sim, acc);
+    bool cancelled;
+    int rc = engine_cancel_member(sim_engine(sim), acc->id, index, &cancelled, err);
+
+    if (rc == 0 && cancelled && index == acc->again)
+        acc->again_after = 0;
+    return rc;
+}
+
 /* Any call about an ensemble, as a user might make it at any time. */
 static void any_verb(struct sim *sim, struct accepted *acc)
 {
     static const enum member_state states[] = {MEMBER_FAILED, MEMBER_UNFINISHED};
     struct engine *engine = sim_engine(sim);
     int64_t n = 0, width = 1 + (int64_t)sim_random(sim, 12);
-    int verb = (int)sim_random(sim, 12), rc = 0;
+    int verb = (int)sim_random(sim, 15), rc = 0;
     struct member_row left = last_left(sim, acc);
     struct ensemble_row row;
     struct error err;
@@ -194,6 +205,9 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 7:
     case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, &err); break;
     case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), sim_chance(sim, 300), &n, &err); break;
+    case 12:
+    case 13:
+    case 14: rc = cancel_member(sim, acc, &err); break;
     default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &err); break;
     }
     if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
@@ -211,9 +225,9 @@ static void any_verb(struct sim *sim, struct accepted *acc)
         sim_violate(sim, "a pause was answered, and the ensemble runs");
     if ((verb == 3 || verb == 4) && acc->state == ENSEMBLE_PAUSED)
         sim_violate(sim, "a resumption was answered, and the ensemble is paused");
-    if (verb > 9 && n > 0 && left.index >= 0)
+    if (verb > 9 && verb < 12 && n > 0 && left.index >= 0)
         acc->again = left.index, acc->again_after = left.attempts;
-    if (verb >= 9 && n > 0 && acc->state == ENSEMBLE_COMPLETE)
+    if (verb >= 9 && verb < 12 && n > 0 && acc->state == ENSEMBLE_COMPLETE)
         sim_violate(sim, "members were resubmitted, and the ensemble is complete");
 }
 
