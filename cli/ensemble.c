@@ -39,6 +39,11 @@ int64_t ensemble_finished(const json_t *ensemble)
            ensemble_members(ensemble, "unfinished") + ensemble_members(ensemble, "cancelled");
 }
 
+bool ensemble_held(const json_t *ensemble)
+{
+    return strcmp(get_string(json_object_get(ensemble, "notice"), "code"), "held") == 0;
+}
+
 const char *ensemble_notice(const json_t *ensemble)
 {
     return get_string(json_object_get(ensemble, "notice"), "text");

@@ -15,6 +15,7 @@ int64_t ensemble_members(const json_t *ensemble, const char *state);
 /* Members in a final state. */
 int64_t ensemble_finished(const json_t *ensemble);
 /* Borrowed; NULL where it has none. */
+bool ensemble_held(const json_t *ensemble); /* it was paused by the daemon, and waits for somebody to mend what is wrong */
 const char *ensemble_notice(const json_t *ensemble); /* why it does not go on, "": it does, or it is over */
 const json_t *ensemble_training(const json_t *ensemble);
 /* The last value of a metric series of its training, or NULL. */

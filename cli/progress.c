@@ -111,7 +111,7 @@ static void show_notice(struct progress *progress, const json_t *ensemble)
     if (strcmp(code, progress->notice) == 0)
         return;
     snprintf(progress->notice, sizeof progress->notice, "%s", code);
-    if (code[0] == '\0')
+    if (code[0] == '\0' || ensemble_held(ensemble)) /* which ends the waiting, and is reported */
         return;
     text = render_text(ensemble_notice(ensemble));
     progress_hide(progress);

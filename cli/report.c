@@ -65,7 +65,7 @@ static void print_notice(const json_t *ensemble, FILE *to)
 {
     char *words = render_text(ensemble_notice(ensemble));
 
-    if (words[0])
+    if (words[0] && !ensemble_held(ensemble)) /* which is the reason of its state */
         fprintf(to, "waiting    %s\n", words);
     free(words);
 }

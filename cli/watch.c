@@ -74,7 +74,7 @@ int watch_ensemble(struct cli *cli, int64_t id, const struct view *view, json_t 
             seen = true;
             away = false;
             view->show(view->arg, *ensemble);
-            if (ensemble_ended(*ensemble))
+            if (ensemble_ended(*ensemble) || ensemble_held(*ensemble))
                 goto out;
         } else if (strcmp(err.code, CLIENT_INTERRUPTED) != 0 && (!seen || strcmp(err.code, CLIENT_NO_DAEMON) != 0)) {
             view->hide(view->arg);

@@ -38,6 +38,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
 	daemon/engine/adapter_state.c \
+	daemon/engine/guard.c \
 	daemon/engine/notice.c \
 	daemon/engine/waiting.c \
 	daemon/flusher.c daemon/flusher.h \

@@ -72,6 +72,7 @@ e2e_tests = \
 	tests/t/0775-fair-shares.t \
 	tests/t/0776-given-up.t \
 	tests/t/0777-absent-batch-system.t \
+	tests/t/0778-same-failure.t \
 	tests/t/0780-parameter-files.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \

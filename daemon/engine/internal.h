@@ -93,6 +93,14 @@ struct training {
     struct alarm reception_retry;
 };
 
+/* guard.c */
+struct guard {
+    bool over;     /* an attempt has ended in another way: it watches no more */
+    int64_t n;     /* members that have failed, */
+    char as[160];  /* like this, */
+    int64_t members[SPEC_SAME_FAILURES_MAX]; /* and the first of them */
+};
+
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
@@ -108,6 +116,7 @@ struct live_ensemble {
     int64_t due;               /* when the first pending row may go: never later than the store says */
     struct alarm due_alarm;
     struct alarm take_over;    /* of a follow-up: more members of those before it */
+    struct guard guard;
     bool chores;               /* something in it is still to be changed, slice by slice */
     struct alarm chore_alarm;
     struct heap_node hungry, to_train; /* in the heaps of its adapter; of its training's */
@@ -301,6 +310,14 @@ struct outcome {
     bool unstarted; /* it costs nothing, and goes back at once */
 };
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
+
+/* guard.c */
+/* An attempt of a member of it has ended, and that is in the store. May pause the ensemble. */
+void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const struct outcome *out);
+int guard_init(struct engine *engine, struct live_ensemble *ens, struct error *err); /* of one that comes into memory */
+
+/* pause.c: as engine_pause() does, for a reason that people are told */
+void pause_for(struct engine *engine, struct live_ensemble *ens, const char *reason);
 
 /* progress.c */
 struct progress {

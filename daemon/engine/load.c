@@ -101,7 +101,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
     if (row->root != 0 && row->next_index < row->count)
         alarm_set(engine, &ens->take_over, engine_now(engine));
-    if (chore_resume(engine, ens, &err) < 0 || cancel_member_load(engine, ens, &err) < 0)
+    if (guard_init(engine, ens, &err) < 0 || chore_resume(engine, ens, &err) < 0 || cancel_member_load(engine, ens, &err) < 0)
         store_doom(engine->store, &err); /* it would be left half done */
     return ens;
 }

@@ -199,6 +199,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
     tell_ended(engine, job, slot, out->outcome, member.state, told.reason);
+    if (!stopped && !unstarted)
+        guard_note(engine, ens, &member, out);
     if (out->outcome != ATTEMPT_SUCCEEDED && !stopped && !unstarted)
         log_warn_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
                     "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,

@@ -2,32 +2,55 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "common/text.h"
 
-static int change_state(struct engine *engine, int64_t id, enum ensemble_state to, const char *event, struct error *err)
+/* `reason`: why the daemon pauses it by itself; "" where somebody asked. */
+static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason, struct error *err)
+{
+    ens->row.state = to;
+    text_copy(ens->row.reason, sizeof ens->row.reason, reason);
+    if (store_ensemble_update(engine->store, &ens->row, err) < 0)
+        return -1;
+    engine_event(engine, to == ENSEMBLE_PAUSED ? "ensemble.paused" : "ensemble.resumed", ens->row.id, -1,
+                 reason[0] ? json_pack("{s:s}", "reason", ens->row.reason) : NULL);
+    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is %s%s%s", (long long)ens->row.id, ensemble_state_name(to),
+                reason[0] ? ": " : "", reason);
+    ens->due = 0; /* those that were tried before go first */
+    engine_touch(engine, ens);
+    return 0;
+}
+
+void pause_for(struct engine *engine, struct live_ensemble *ens, const char *reason)
+{
+    struct error err;
+
+    set_state(engine, ens, ENSEMBLE_PAUSED, reason, &err); /* where it fails the turn is rolled back as a whole */
+}
+
+int engine_pause(struct engine *engine, int64_t id, struct error *err)
 {
     struct live_ensemble *ens;
 
     if (engine_open_ensemble(engine, id, &ens, err) < 0)
         return -1;
-    if (ens->row.state != to) {
-        ens->row.state = to;
-        if (store_ensemble_update(engine->store, &ens->row, err) < 0)
-            return -1;
-        engine_event(engine, event, id, -1, NULL);
-        log_info_of(LOG_ENSEMBLE(id), "ensemble %lld is %s", (long long)id, ensemble_state_name(to));
-        ens->due = 0; /* those that were tried before go first */
-        engine_touch(engine, ens);
-    }
+    if (ens->row.state != ENSEMBLE_PAUSED && set_state(engine, ens, ENSEMBLE_PAUSED, "", err) < 0)
+        return -1;
     engine_settle(engine);
     return 0;
 }
 
-int engine_pause(struct engine *engine, int64_t id, struct error *err)
-{
-    return change_state(engine, id, ENSEMBLE_PAUSED, "ensemble.paused", err);
-}
-
 int engine_resume(struct engine *engine, int64_t id, struct error *err)
 {
-    return change_state(engine, id, ENSEMBLE_RUNNING, "ensemble.resumed", err);
+    struct live_ensemble *ens;
+
+    if (engine_open_ensemble(engine, id, &ens, err) < 0)
+        return -1;
+    if (ens->row.state == ENSEMBLE_PAUSED) {
+        if (ens->row.reason[0] != '\0') /* the cause may not be mended yet */
+            ens->guard = (struct guard){0};
+        if (set_state(engine, ens, ENSEMBLE_RUNNING, "", err) < 0)
+            return -1;
+    }
+    engine_settle(engine);
+    return 0;
 }

@@ -66,6 +66,15 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
 }
 
+/* null turns it off, as 0 does. */
+static int parse_same_failures(struct spec *spec, struct error *err)
+{
+    spec->same_failures = params_count(spec->params) >= SPEC_SAME_FAILURES_FROM ? SPEC_SAME_FAILURES : 0;
+    if (json_is_null(json_object_get(spec->json, "max_same_failures")))
+        spec->same_failures = 0;
+    return jsonx_int(spec->json, "", "max_same_failures", JSONX_OPTIONAL, 0, SPEC_SAME_FAILURES_MAX, &spec->same_failures, err);
+}
+
 static int parse_start(struct spec *spec, bool has_training, struct error *err)
 {
     const char *start = "training-first";
@@ -83,7 +92,7 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start", "allocation",
-                                       "training", "follow_up", NULL};
+                                       "training", "follow_up", "max_same_failures", NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL;
 
     spec->adapter = "local";
@@ -99,6 +108,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         return -1;
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
+        parse_same_failures(spec, err) < 0 ||
         jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
         jsonx_bool(spec->json, "", "refill", JSONX_OPTIONAL, &spec->refill, err) < 0 ||
         jsonx_int(spec->json, "", "share", JSONX_OPTIONAL, 1, 1000, &spec->share, err) < 0 ||

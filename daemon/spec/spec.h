@@ -5,6 +5,9 @@
 #include "scheduler-adapters/adapter.h"
 
 #define SPEC_WIDTH_MAX 1000000
+#define SPEC_SAME_FAILURES_MAX 100
+#define SPEC_SAME_FAILURES 5       /* where the spec does not say, of as many members as this or more: */
+#define SPEC_SAME_FAILURES_FROM 20 /* fewer cost little */
 #define SPEC_FOLLOW_UPS 10 /* made by themselves, where the spec does not say how many */
 
 struct spec_task {
@@ -47,6 +50,7 @@ struct spec {
     const char *success_file; /* NULL: exit status alone */
     struct spec_checkpoint checkpoint;
     int64_t retries;
+    int64_t same_failures; /* so many members that fail alike, before any ends otherwise, pause the ensemble; 0: it goes on */
     int64_t width;
     int64_t pack;
     bool refill; /* jobs of as many members as `pack` says take others when some have ended: as allocations of that size, */

@@ -77,6 +77,7 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
                              (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
                              (json_int_t)(1 + sim_random(sim, 20)), "space", "p", 0.0, 1.0);
 
+    json_object_set_new(spec, "max_same_failures", json_integer(json_integer_value(json_object_get(spec, "width")) % 4));
     if (sim_chance(sim, 400))
         json_object_set_new(json_object_get(spec, "members"), "checkpoint",
                             json_pack("{s:I}", "attempts", (json_int_t)(1 + sim_random(sim, 4))));

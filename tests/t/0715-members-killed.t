@@ -10,7 +10,7 @@ MEMBERS=24 STEPS=60 KILLS=9
 SAMPLES=$((MEMBERS * STEPS))
 # A grid that takes a while, so that a kill finds somebody in the middle. Each sample is drawn once: from a reservoir it would train
 # all the while, which takes a processor and shows nothing here.
-jq ".members.parameters.count = $MEMBERS | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
+jq ".members.parameters.count = $MEMBERS | .max_same_failures = null | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
 	| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end) | .training.fields.temperature.shape = [64, 64] |
 	.training.buffer.policy = \"fifo\"" \
 	"$srcdir/examples/heat/heat-small.json" >"$T/spec.json"

@@ -28,7 +28,7 @@ doomed() {
 if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	MEMBERS=16 STEPS=60
 	SAMPLES=$((MEMBERS * STEPS))
-	jq ".members.parameters.count = $MEMBERS | .members.retries = 50
+	jq ".members.parameters.count = $MEMBERS | .max_same_failures = null | .members.retries = 50
 		| .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
 		| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end)
 		| .training.fields.temperature.shape = [64, 64] | .training.buffer.policy = \"fifo\"" "$srcdir/examples/heat/heat-small.json" >"$T/spec.json"

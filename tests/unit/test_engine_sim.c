@@ -80,10 +80,11 @@ static size_t submit(struct sim *sim, uint64_t seed, struct accepted accepted[],
     return *n - before;
 }
 
-/* By itself. */
-static bool may_become(enum ensemble_state was, enum ensemble_state is)
+/* By itself: it ends, or is paused for a reason. */
+static bool may_become(enum ensemble_state was, const struct ensemble_row *row)
 {
-    return was == is || (was < ENSEMBLE_COMPLETE && is >= ENSEMBLE_COMPLETE);
+    return was == row->state || (was < ENSEMBLE_COMPLETE && row->state >= ENSEMBLE_COMPLETE) ||
+           (was == ENSEMBLE_RUNNING && row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0');
 }
 
 static void check_accepted(struct sim *sim, const struct accepted accepted[], size_t n)
@@ -98,7 +99,7 @@ static void check_accepted(struct sim *sim, const struct accepted accepted[], si
         else if (acc->known && row.width != acc->width)
             sim_violate(sim, "the width %lld of ensemble %lld was accepted, and is %lld", (long long)acc->width,
                         (long long)acc->id, (long long)row.width);
-        else if (acc->known && !may_become(acc->state, row.state))
+        else if (acc->known && !may_become(acc->state, &row))
             sim_violate(sim, "ensemble %lld was %s by the last call about it, and is %s", (long long)acc->id,
                         ensemble_state_name(acc->state), ensemble_state_name(row.state));
     }
@@ -256,9 +257,18 @@ static void follow_up(struct sim *sim, struct accepted accepted[], size_t *n)
         note(sim, acc, engine_cancel(sim_engine(sim), acc->id, &err) == 0);
 }
 
-/* Nobody leaves an ensemble paused for ever. */
+static bool is_accepted(const struct accepted accepted[], size_t n, int64_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (accepted[i].id == id)
+            return true;
+    return false;
+}
+
+/* Nobody leaves an ensemble paused for ever: nor one that follows up by itself, and was paused for its failures. */
 static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
 {
+    int64_t last = sim_number(sim, "SELECT coalesce(max(id), 0) FROM ensemble");
     struct error err;
 
     for (size_t i = 0; i < n && sim_engine(sim) != NULL; i++) {
@@ -266,6 +276,9 @@ static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
 
         note(sim, &accepted[i], rc == 0 || is_refusal(&err));
     }
+    for (int64_t id = 1; id <= last && sim_engine(sim) != NULL; id++)
+        if (!is_accepted(accepted, n, id))
+            engine_resume(sim_engine(sim), id, &err);
 }
 
 static struct sim_faults random_faults(uint64_t seed)

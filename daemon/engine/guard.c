@@ -1,0 +1,106 @@
+/* The guard: where the first members that end have all failed in the same way, the others would, too, at the cost of a job for each of
+ * their attempts. Then no more are started: the ensemble is paused, with the reason, and loses nothing. Whoever has mended the cause
+ * resumes it.
+ *
+ * It watches until an attempt ends in any other way. A node on which everything fails takes one member after another, while those on
+ * other nodes run: so the members that failed must be more than those that run now. */
+#include "daemon/engine/internal.h"
+
+#include "common/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define JOBS_MAX 1000 /* that are looked at to count what runs */
+
+/* A reason without what differs from member to member: words that have digits, such as indices, paths and process ids. */
+static void normalise(const char *reason, char *out, size_t size)
+{
+    size_t n = 0;
+
+    while (*reason != '\0' && n + 1 < size) {
+        size_t word = 0;
+        bool has_digit = false;
+
+        for (; isalnum((unsigned char)reason[word]); word++)
+            has_digit = has_digit || isdigit((unsigned char)reason[word]);
+        if (has_digit) {
+            out[n++] = '#';
+            reason += word;
+            continue;
+        }
+        do
+            out[n++] = *reason++;
+        while (word-- > 1 && n + 1 < size);
+    }
+    out[n] = '\0';
+}
+
+static bool was_counted(const struct guard *guard, int64_t index)
+{
+    for (int64_t i = 0; i < guard->n && i < SPEC_SAME_FAILURES_MAX; i++)
+        if (guard->members[i] == index)
+            return true;
+    return false;
+}
+
+/* Do fewer members run than have failed? */
+static bool few_run(const struct live_ensemble *ens)
+{
+    int64_t running = 0;
+    int looked_at = 0;
+
+    for (const struct live_job *job = ens->jobs; job != NULL && looked_at < JOBS_MAX; job = job->ens_next, looked_at++)
+        if (job->row.kind == JOB_MEMBERS && job->started)
+            running += (int64_t)job->open;
+    return running < ens->guard.n;
+}
+
+/* Is there anything that it could keep from being started? */
+static bool has_rest(struct engine *engine, const struct live_ensemble *ens)
+{
+    int64_t tally[MEMBER_STATE_COUNT];
+    struct error err;
+
+    return store_tally_get(engine->store, ens->row.id, tally, &err) == 0 && tally[MEMBER_PENDING] > 0;
+}
+
+void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const struct outcome *out)
+{
+    struct guard *guard = &ens->guard;
+    char as[sizeof guard->as], reason[sizeof ens->row.reason];
+
+    if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST || out->outcome == ATTEMPT_CANCELLED)
+        return;
+    normalise(out->reason, as + snprintf(as, sizeof as, "%d %d ", out->exit_code, out->signal), sizeof as - 32);
+    if (out->outcome != ATTEMPT_FAILED || (guard->n > 0 && strcmp(as, guard->as) != 0)) {
+        guard->over = true;
+        return;
+    }
+    memcpy(guard->as, as, sizeof as);
+    if (was_counted(guard, member->index))
+        return;
+    if (guard->n < SPEC_SAME_FAILURES_MAX)
+        guard->members[guard->n] = member->index;
+    guard->n++;
+    if (ens->row.state != ENSEMBLE_RUNNING || guard->n < ens->spec->same_failures || !few_run(ens) || !has_rest(engine, ens))
+        return;
+    snprintf(reason, sizeof reason, "the first %lld members that ended have all failed in the same way (%.250s), so no more are started. "
+             "Mend the cause, then `stretto resume %lld`; or `stretto cancel %lld`", (long long)guard->n, out->reason,
+             (long long)ens->row.id, (long long)ens->row.id);
+    pause_for(engine, ens, reason);
+}
+
+int guard_init(struct engine *engine, struct live_ensemble *ens, struct error *err)
+{
+    int64_t tally[MEMBER_STATE_COUNT];
+
+    ens->guard = (struct guard){0};
+    if (ens->row.next_index == 0 && ens->row.root == 0)
+        return 0;
+    if (store_tally_get(engine->store, ens->row.id, tally, err) < 0)
+        return -1;
+    ens->guard.over = tally[MEMBER_SUCCEEDED] + tally[MEMBER_UNFINISHED] > 0;
+    return 0;
+}
