@@ -1,7 +1,6 @@
 #include "api/event_stream.h"
 
 #include "api/feed.h"
-#include "api/limits.h"
 #include "api/piece.h"
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -20,6 +19,7 @@ struct event_stream {
     struct feed_waiter waiter; /* first: the feed hands it back */
     struct request *r;
     struct feed *feed;
+    int64_t token; /* whose share it is */
     struct event_filter filter;
     int64_t at;          /* everything up to this id is sent, or not wanted */
     struct piece *piece; /* what is being sent; NULL where it is a word of the stream's own */
@@ -136,7 +136,7 @@ static void release(void *cls)
 {
     struct event_stream *s = cls;
 
-    feed_leave(s->feed);
+    feed_leave(s->feed, s->token);
     piece_drop(s->piece);
     free(s);
 }
@@ -145,11 +145,11 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
 {
     struct event_stream *s;
     struct MHD_Response *response;
+    struct error err;
 
-    if (!feed_join(request_config(r)->feed)) {
+    if (feed_join(request_config(r)->feed, request_token(r), &err) < 0) {
         request_add_header(r, "Retry-After", "10");
-        request_reply_error(r, "busy", "%u event streams are open already; close some, or try again later",
-                            LIMIT_STREAMS);
+        request_reply_problem(r, &err);
         return;
     }
     s = xcalloc(1, sizeof *s);
@@ -159,6 +159,7 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
     s->waiter.over = is_over;
     s->r = r;
     s->feed = request_config(r)->feed;
+    s->token = request_token(r);
     s->filter = *filter;
     s->at = after;
     say(s, "retry: 1000\n\n"); /* the first bytes carry the headers with them */

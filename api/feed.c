@@ -2,6 +2,7 @@
 
 #include "api/limits.h"
 #include "api/piece.h"
+#include "api/shares.h"
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
 
@@ -22,7 +23,7 @@ struct feed {
     int open_handles;
     bool ending;
     bool review;
-    unsigned joined;
+    struct shares streams;
     int64_t newest, upto;
     struct pieces pieces;
     uint64_t next;     /* when the next round may begin */
@@ -131,7 +132,7 @@ static void on_commit(void *arg)
         end_those_over(&feed->due);
     }
     feed->newest = store_event_newest(feed->config->store);
-    if (feed->joined == 0)
+    if (feed->streams.taken == 0)
         feed->upto = feed->newest;
     if (!uv_is_active((uv_handle_t *)&feed->news))
         plan(feed);
@@ -142,6 +143,7 @@ struct feed *feed_create(const struct api_config *config)
     struct feed *feed = xcalloc(1, sizeof *feed);
 
     feed->config = config;
+    feed->streams = (struct shares){.max = LIMIT_STREAMS, .what = "event streams"};
     feed->newest = feed->upto = -1;
     feed->open_handles = 2;
     uv_timer_init(config->loop, &feed->news);
@@ -207,17 +209,14 @@ bool feed_ending(const struct feed *feed)
     return feed->ending;
 }
 
-bool feed_join(struct feed *feed)
+int feed_join(struct feed *feed, int64_t token, struct error *err)
 {
-    if (feed->joined == LIMIT_STREAMS)
-        return false;
-    feed->joined++;
-    return true;
+    return shares_take(&feed->streams, token, err);
 }
 
-void feed_leave(struct feed *feed)
+void feed_leave(struct feed *feed, int64_t token)
 {
-    feed->joined--;
+    shares_give_back(&feed->streams, token);
 }
 
 void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again)

@@ -3,6 +3,7 @@
 #ifndef API_FEED_H
 #define API_FEED_H
 #include "api/api.h"
+#include "common/error.h"
 
 enum feed_look {
     FEED_WENT,  /* it has something to send, and waits no more */
@@ -36,9 +37,9 @@ void feed_review(struct feed *feed);
 /* What this round has read. */
 struct pieces *feed_pieces(struct feed *feed);
 
-/* Take part, at most LIMIT_STREAMS; false: too many do. */
-bool feed_join(struct feed *feed);
-void feed_leave(struct feed *feed);
+/* Take part, for the bearer of a token or (0) on the Unix socket; -1 with an error of shares_take() where there is no room. */
+int feed_join(struct feed *feed, int64_t token, struct error *err);
+void feed_leave(struct feed *feed, int64_t token);
 
 /* Sleep until look(), beat() or wake(); `again`: as though look() had said so. */
 void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again);

@@ -1,6 +1,7 @@
 #include "api/follow.h"
 
 #include "api/limits.h"
+#include "api/shares.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct follow {
     char *path;
     bool (*is_over)(const struct request *r, int64_t number);
     int64_t number;
+    int64_t token; /* whose share it is */
     int fd; /* -1: not there yet */
     int64_t at;
     char *chunk;
@@ -31,13 +33,13 @@ struct follow {
 };
 
 /* Over all listeners. A follower may outlive the api by one look, so this belongs to neither. */
-static unsigned under_way;
+static struct shares follows = {.max = LIMIT_FOLLOWS, .what = "followed outputs"};
 
 static void unref(struct follow *f)
 {
     if (--f->refs > 0)
         return;
-    under_way--;
+    shares_give_back(&follows, f->token);
     if (f->fd >= 0)
         close(f->fd);
     free(f->path);
@@ -148,16 +150,17 @@ void follow_reply(struct request *r, char *dir, const char *name, int64_t from,
 {
     struct follow *f;
     struct MHD_Response *response;
+    struct error err;
 
-    if (under_way == LIMIT_FOLLOWS) {
+    if (shares_take(&follows, request_token(r), &err) < 0) {
         free(dir);
         request_add_header(r, "Retry-After", "10");
-        request_reply_error(r, "busy", "%u outputs are followed already; end some, or try again later", LIMIT_FOLLOWS);
+        request_reply_problem(r, &err);
         return;
     }
-    under_way++;
     f = xcalloc(1, sizeof *f);
-    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number, .fd = -1,
+    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number,
+                         .token = request_token(r), .fd = -1,
                          .at = from};
     f->path = xasprintf("%s/%s", dir, name);
     f->chunk = xcalloc(1, CHUNK);

@@ -5,8 +5,8 @@
 #define LIMIT_BODY (16u << 20)       /* bytes of one request body */
 #define LIMIT_BODIES (256u << 20)    /* bytes of all bodies in memory at once */
 #define LIMIT_DISCARD (64u << 20)    /* bytes of a refused body that are read so that the client sees the answer */
-#define LIMIT_STREAMS 2048u          /* event streams */
-#define LIMIT_FOLLOWS 64u            /* outputs that are followed */
+#define LIMIT_STREAMS 2048u          /* event streams; shares.h says who may have how many of them */
+#define LIMIT_FOLLOWS 64u            /* outputs that are followed; likewise */
 #define LIMIT_STRANGERS 256u         /* connections of which no request has been let in; of one listener */
 #define LIMIT_STRANGER_MS 10000u     /* until then */
 #define LIMIT_CONNECTIONS (400u + LIMIT_STRANGERS + LIMIT_STREAMS + LIMIT_FOLLOWS) /* of one listener, where descriptors allow */

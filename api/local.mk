@@ -62,6 +62,7 @@ libapi_la_SOURCES = \
 	api/root_get.c \
 	api/routes.c api/routes.h \
 	api/server.c api/server.h \
+	api/shares.c api/shares.h \
 	api/stream.c api/stream.h \
 	api/tbl/problems.h \
 	api/tbl/rank_metrics.h \
@@ -124,6 +125,7 @@ api_tests = \
 	tests/t/0584-strict.t \
 	tests/t/0585-migration.t \
 	tests/t/0586-browser.t \
+	tests/t/0587-shares.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)

@@ -36,6 +36,11 @@ int64_t request_id(const struct request *r, int n)
     return r->ids[n];
 }
 
+int64_t request_token(const struct request *r)
+{
+    return r->caller.token;
+}
+
 const char *request_query(const struct request *r, const char *name)
 {
     return query_get(&r->query, name);

@@ -67,6 +67,9 @@ void request_go_on(struct request *r);
 /* The client has closed its connection: MHD itself does not look while a request is paused. */
 bool request_is_orphan(const struct request *r);
 
+/* The id of the caller's token; 0 on the Unix socket. */
+int64_t request_token(const struct request *r);
+
 /* The socket, to send more of the body on while the request is paused; -1 where it has gone or speaks TLS. */
 int request_socket(const struct request *r);
 

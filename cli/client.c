@@ -250,7 +250,7 @@ static int refusal(const struct client *client, long status, const char *text, s
     const char *detail = json_string_value(json_object_get(problem, "detail"));
     const char *pointer = json_string_value(json_object_get(problem, "pointer"));
 
-    if (status == 503) /* it is starting or ending: the same as not being there, but it can say why */
+    if (status == 503 && (code == NULL || strcmp(code, "not_ready") == 0)) /* as if it were not there, but it can say why */
         error_set(err, CLIENT_NO_DAEMON, "the daemon is not ready: %s", detail ? detail : "no reason given");
     else if (code && detail)
         error_at(err, code, pointer ? pointer : "", "%s", detail);

@@ -41,6 +41,12 @@ int watch_sleep(int64_t ms)
     return interrupted;
 }
 
+/* Whether the same call may have an answer soon: the daemon is away, or has too much to do. */
+static bool may_pass(const struct error *err)
+{
+    return strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, "busy") == 0 || strcmp(err->code, "tcp_busy") == 0;
+}
+
 static int say_how_to_return(const struct cli *cli, int64_t id)
 {
     const char *env = getenv("STRETTO_URL");
@@ -76,13 +82,14 @@ int watch_ensemble(struct cli *cli, int64_t id, const struct view *view, json_t 
             view->show(view->arg, *ensemble);
             if (ensemble_ended(*ensemble) || ensemble_held(*ensemble))
                 goto out;
-        } else if (strcmp(err.code, CLIENT_INTERRUPTED) != 0 && (!seen || strcmp(err.code, CLIENT_NO_DAEMON) != 0)) {
+        } else if (strcmp(err.code, CLIENT_INTERRUPTED) != 0 && (!seen || !may_pass(&err))) {
             view->hide(view->arg);
             status = cli_fail(&err);
             goto out;
         } else if (!away && !interrupted) {
             view->hide(view->arg);
-            fprintf(stderr, "stretto: the daemon does not answer; trying until it is back (Ctrl-C to stop trying)\n");
+            fprintf(stderr, "stretto: %s; trying until it is back (Ctrl-C to stop trying)\n",
+                    strcmp(err.code, CLIENT_NO_DAEMON) == 0 ? "the daemon does not answer" : err.text);
             away = true;
         }
         if (watch_sleep(pause))
