@@ -27,6 +27,7 @@ const char *fault_name(int fault)
         [FAULT_ENDED] = "ended",
         [FAULT_STOPPED] = "stopped",
         [FAULT_MEMORY] = "memory",
+        [FAULT_ATTEMPT] = "attempt",
     };
 
     return fault > 0 && fault < FAULTS ? names[fault] : NULL;

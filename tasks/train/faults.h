@@ -17,6 +17,7 @@ enum fault {
     FAULT_ENDED,      /* the training has: everything was drawn */
     FAULT_STOPPED,    /* the training draws no more, though members send: they hear nothing, and wait */
     FAULT_MEMORY,     /* the payload lies nowhere in the memory that the member shares */
+    FAULT_ATTEMPT,    /* a HELLO of an attempt, while a later one of that member sends */
     FAULTS
 };
 

@@ -137,6 +137,11 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
+    /* One that was taken for lost, and still runs: what it sent of samples that were not whole was forgotten, though acknowledged. */
+    if (peer == NULL && peers_find_later(in->peers, f->member, f->attempt) != NULL) {
+        intake_refuse(in, from, f, FAULT_ATTEMPT, "a later attempt of this member has begun");
+        return;
+    }
     if (peer == NULL)
         peer = begin_session(in, from, f, payload);
     if (peer == NULL)

@@ -88,6 +88,15 @@ struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t att
     return peer;
 }
 
+struct peer *peers_find_later(struct peers *peers, uint64_t member, uint32_t attempt)
+{
+    struct peer *peer = peers->bucket[bucket_of(peers, member)];
+
+    while (peer != NULL && (peer->member != member || peer->attempt <= attempt))
+        peer = peer->next;
+    return peer;
+}
+
 /* Where there is no memory the chains become longer. */
 static void grow(struct peers *peers)
 {

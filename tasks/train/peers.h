@@ -49,6 +49,9 @@ struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, u
  */
 struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt);
 
+/* A session of this member's later attempts, or NULL. */
+struct peer *peers_find_later(struct peers *peers, uint64_t member, uint32_t attempt);
+
 void peers_remove(struct peers *peers, struct peer *peer);
 
 /* To be called from time to time: let go of the memory of processes that were gone the last time already. What they had

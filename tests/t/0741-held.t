@@ -5,7 +5,7 @@ TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 echo detect_leaks=1 >"$T/asan.held-member"
-jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
+jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 16}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
 # A training that draws DRAWN samples, and then nothing until it is told to.
@@ -45,21 +45,38 @@ with stretto.open() as member:
         open("sent", "w").close()
 EOF2
 
+# It leaves a checkpoint that is held, and another one behind more than the buffer takes: it waits for the ranks until its time is over.
+cat >"$T/late.py" <<'EOF2'
+import os, sys, numpy, stretto
+with stretto.open() as member:
+    for step in range(20):
+        if step in (5, 19):
+            path = os.path.join(member.checkpoint_dir, "count-%d" % step)
+            with open(path, "w", encoding="ascii") as file:
+                file.write(str(step))
+            member.checkpointed(path, step - 1)
+            open("reported-%d" % step, "x").close()
+        member.send(step, data=numpy.zeros(20000, dtype=numpy.uint8))
+EOF2
+
 ids=() names=() steps=() member="[\"$builddir/tests/t/held-member\"]"
-begin() { # NAME HOW STEPS AT BYTES DRAWN
+begin() { # NAME HOW STEPS AT BYTES DRAWN [JQ]
 	jq -n --arg t "$T" --arg how "$2" --arg steps "$3" --arg at "$4" --argjson bytes "$5" --arg drawn "$6" \
 		--argjson member "$member" '{name: $how,
 		members: {command: ($member + [$how, $steps, $at, ($bytes | tostring)]), parameters: {grid: {i: [1]}}, retries: 3,
 			checkpoint: {glob: "*.ckpt"}},
 		training: {command: ["python3", ($t + "/rank.py"), $drawn, ($t + "/go")], fields: {data: {dtype: "uint8", shape: [$bytes]}},
-			buffer: {policy: "fifo", capacity: 10, threshold: 0, batch: 5}}}' >"$T/spec.json"
+			buffer: {policy: "fifo", capacity: 10, threshold: 0, batch: 5}}} | '"${7:-.}" >"$T/spec.json"
 	ids+=("$(submit "$T/spec.json")") names+=("$1") steps+=("$3")
+	echo "${ids[-1]}"
 }
-begin "a checkpoint that is reported" reported 200 150 20000 0
-begin "one that is found by its name" found 200 150 20000 0
-begin "with large fields" reported 30 14 4000000 0
+begin "a checkpoint that is reported" reported 200 150 20000 0 >/dev/null
+begin "one that is found by its name" found 200 150 20000 0 >/dev/null
+begin "with large fields" reported 30 14 4000000 0 >/dev/null
 member="[\"{python}\", \"-B\", \"$T/member.py\"]"
-begin "one that a Python program reports" reported 200 150 20000 0
+begin "one that a Python program reports" reported 200 150 20000 0 >/dev/null
+late=$(begin late reported 20 19 20000 0 '.members.command = ["{python}", "-B", "'"$T"'/late.py"] | .members.resources.walltime = "6s" |
+	.members.checkpoint = {before: "1s", signal: "USR2", grace: "5s", attempts: 1000}')
 for i in "${!ids[@]}"; do
 	dir=$STATE/run/e${ids[i]}/members/0/0
 	wait_for 30 "[ -e $dir/a2/sent ]" || bail "${names[i]}: nobody was killed"
@@ -71,4 +88,12 @@ for i in "${!ids[@]}"; do
 	is "$(jq -c '[.state, .members.succeeded, .training.unique, .training.drawn]' "$T/ensemble.json")" \
 		"[\"complete\",1,${steps[i]},${steps[i]}]" "${names[i]}: every step is used"
 done
+wait_for 60 '[ "$(api GET "/v1/ensembles/$late" | jq .members.unfinished)" = 1 ]'
+api GET "/v1/ensembles/$late/members/0" >"$T/member.json"
+is "$(jq -c '[.state, .attempts[-1].outcome, [.checkpoints[].step]]' "$T/member.json")" '["unfinished","timeout",[4]]' \
+	"a member that waits for the ranks until its time is over has the checkpoint before"
+ok "which it had reported" ls "$STATE/run/e$late"/members/0/0/a*/reported-5
+is "$(find "$STATE/run/e$late/members" -name reported-19)" "" "and not the other one"
+: >"$T/go$late"
+wait_ensemble "$late" 60
 done_testing

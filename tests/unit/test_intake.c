@@ -436,6 +436,9 @@ static void a_later_attempt_ends_the_earlier_sessions(void **state)
     expect(rig, FRAME_WELCOME);
     send_sample(rig, frame(FRAME_SAMPLE, 1, 0));
     expect(rig, FRAME_WHO);
+    hello(rig, 0, 1); /* which was not dead, and comes too late */
+    expect(rig, FRAME_REFUSED);
+    assert_rejected(rig, 1);
 }
 
 /* A payload that was damaged on the way is sent again: here by hand, after the rank has asked for it. */
