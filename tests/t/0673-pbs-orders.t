@@ -59,14 +59,20 @@ for kind in openpbs torque; do
 	begin $kind 200ms array_max=6
 	waiting_ones 16
 	# somebody qdel.noted one in the middle of an array: what is left of that is two ranges, and it goes again, alone
-	deleted=$(pbs_jobs | awk '$3 == "Q" && $2 ~ /\[[23]\]/ { print $2 }' | sort -V | tail -n 1)
+	deleted=$(pbs_jobs | awk '$3 == "Q" && $2 ~ /\[/ { split($2, id, /[][]/); is[id[1] " " id[2]] = $2 }
+		END { for (at in is) { split(at, i, " "); if ((i[1] " " i[2] - 1) in is && (i[1] " " i[2] + 1) in is) print is[at] } }' | sort -V | tail -n 1)
+	[ -n "$deleted" ] || bail "no array has three that wait"
 	"$PBS_DIR/bin/qdel" "$deleted"
 	ok "$kind: it is submitted again" wait_for 40 '[ "$(in_state Q)" = 14 ] && api GET "/v1/jobs?ensemble=$id&state=submitted&limit=100" | jq -e ".jobs | length == 14"'
 	stretto cancel "$id" >/dev/null
+	ok "$kind: the jobs are cancelled" wait_for 30 '[ -s qdel.noted ] && [ "$(in_state Q)" = 0 ] || ! qstat >/dev/null 2>&1'
+	qstat >/dev/null || bail "the server of PBS has died"
 	all_cancelled 16 "of several arrays"
 	if [ $kind = openpbs ]; then
 		is "$(grep -c ' ' qdel.noted)" 0 "openpbs: each qdel names one thing"
 		ok "openpbs: of an array a range" grep -q '\[[0-9]*-[0-9]*\]' qdel.noted
+		is "$(sed -n "s/^\(${deleted%%[*}\)\[\([0-9]*\)-\([0-9]*\)\].*/\2 \3/p" qdel.noted |
+			awk -v n="$(sed 's/.*\[\([0-9]*\)\].*/\1/' <<<"$deleted")" '$1 <= n && n <= $2' | wc -l)" 0 "openpbs: and no range goes over a gap"
 	else
 		is "$(wc -l <qdel.noted)" 1 "torque: one qdel names them all"
 	fi

@@ -6,7 +6,6 @@
 #include "tests/unit/unit.h"
 
 #define HARNESS_CONTROL_KEY "00112233445566778899aabbccddeeff"
-#define HARNESS_WAIT_S 150
 
 /* Reports, then ignores SIGTERM, with a child that does and one that left its session. */
 #define STUBBORN                                                                                                       \
@@ -65,7 +64,9 @@ void harness_job(struct harness *h, struct harness_job *job, const char *script,
  * there. Returns the text, to be freed once the job has ended. */
 char *harness_by_letter(struct harness *h, struct harness_job *job, const char *script);
 
-/* Run the loop until *counter is at least `value`; fails the test after HARNESS_WAIT_S. */
+/* How long a test waits for what should come, in seconds. Once something has not come, the next tests wait for less. */
+int harness_wait_s(void);
+/* Run the loop until *counter is at least `value`; fails the test after harness_wait_s(). */
 void harness_until(struct harness *h, const unsigned *counter, unsigned value);
 
 void harness_submit(struct harness *h, struct harness_job *job, struct answer *a);
@@ -75,12 +76,12 @@ struct adapter_status harness_status(struct harness *h, struct harness_job *job)
 void harness_cancel(struct harness *h, struct harness_job *job);
 enum adapter_answer harness_signal(struct harness *h, struct harness_job *job, int sig);
 
-/* Wait, poke by poke, until the job has ended. */
+/* Wait, poke by poke, until the job has ended; fails the test after harness_wait_s(). */
 struct adapter_status harness_wait_ended(struct harness *h, struct harness_job *job);
 struct exitrec harness_exit(struct harness_job *job);
 /* What the adapter hands over of its exit records, a new reference; NULL: nothing. */
 json_t *harness_records(struct harness *h, struct harness_job *job);
-/* A line that a task wrote to the fifo. */
+/* A line that a task wrote to the fifo; fails the test after harness_wait_s(). */
 void harness_line(struct harness *h, char *line, size_t size);
 /* End what waits by REPORT_AND_WAIT. */
 void harness_let_go(struct harness *h);

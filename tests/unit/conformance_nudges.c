@@ -13,7 +13,7 @@ static void *bind_control(void *context)
     void *pull = zmq_socket(context, ZMQ_PULL);
 
     snprintf(h.control, sizeof h.control, "ipc://%s/control", h.dir);
-    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){HARNESS_WAIT_S * 1000}, sizeof(int));
+    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){harness_wait_s() * 1000}, sizeof(int));
     assert_int_equal(zmq_bind(pull, h.control), 0);
     return pull;
 }

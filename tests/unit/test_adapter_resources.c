@@ -344,7 +344,7 @@ int main(void)
         WITH_GPUS(a_job_that_wants_everything_does_not_starve),
     };
 
-    alarm(1200);
+    alarm(300);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

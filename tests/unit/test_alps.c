@@ -129,6 +129,9 @@ static void ends_are_read(void **state)
     assert_true(files.no_room);
     files = read_with("apsched: no more claims allowed for this reservation (max 1000)\n");
     assert_true(files.no_room);
+    files = read_with("apsched: no more claims allowed for this reservation (max 1000)\nApplication 46 exit codes: 127\n" RESOURCES);
+    assert_false(files.no_room); /* that was an earlier aprun */
+    assert_string_equal(files.words, "Application 46 exit codes: 127");
     files = read_with("");
     assert_string_equal(files.words, "");
 }

@@ -1,5 +1,6 @@
-/* Cancelled jobs that do not end in time. The batch system is of the smallest: its jobs are processes, their ids are pids; a file of each
- * one's name has the id and the state, what lists them lists those that are alive, and kill(1) ends them. */
+/* Cancelled jobs, also those that do not end in time, and what is believed of jobs that are listed no more. The batch system is of the
+ * smallest: its jobs are processes, their ids are pids; a file of each one's name, and ".2" where there are two of a name, has the id and
+ * the state, what lists them lists those that are alive, and kill(1) ends them. The file "records" is its accounting. */
 #include "common/files.h"
 #include "scheduler-adapters/batch.h"
 #include "tests/unit/unit.h"
@@ -75,9 +76,31 @@ static int parse(struct batch_rows *rows, char *text, size_t size, struct error 
 
         row->name = row->label = strtok_r(line, " ", &word);
         row->id = strtok_r(NULL, " ", &word);
-        row->phase = strtok_r(NULL, " ", &word)[0] == 'R' ? BATCH_RUNS : BATCH_WAITS;
+        word = strtok_r(NULL, " ", &word);
+        row->phase = word[0] == 'R' ? BATCH_RUNS : word[0] == 'E' ? BATCH_OVER : BATCH_WAITS;
     }
     return 0;
+}
+
+static void status_of(const struct adapter *adapter, const struct batch_row *row, struct adapter_status *status)
+{
+    batch_row_status(row, status);
+}
+
+static void past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
+{
+    struct batch_listing *listing = batch_listing_new(adapter, cb, arg);
+    char path[160], *text;
+    struct error err;
+    size_t size;
+
+    snprintf(path, sizeof path, "%s/records", dir);
+    if (file_read(path, 4096, &text, &size, &err) < 0) {
+        batch_listing_none(listing);
+        return;
+    }
+    batch_listing_read(listing, text, size);
+    free(text);
 }
 
 static void fini(struct adapter *adapter)
@@ -98,6 +121,8 @@ static const struct batch_system system_small = {
     .gone = no_words,
     .list = list,
     .parse = parse,
+    .status = status_of,
+    .past = past,
     .fini = fini,
 };
 
@@ -126,7 +151,7 @@ static int open_all(void **state)
     assert_non_null(mkdtemp(dir));
     snprintf(lister, sizeof lister,
              "#!/bin/sh\ncd %s || exit 1\n[ ! -e broken ] || { echo x >>tried; exit 1; }\nfor f in job-*; do\n  [ -e \"$f\" ] || continue\n"
-             "  read -r pid state <\"$f\"\n  kill -0 \"$pid\" 2>/dev/null && echo \"$f $pid $state\"\ndone\nexit 0\n",
+             "  read -r pid state <\"$f\"\n  kill -0 \"$pid\" 2>/dev/null && echo \"${f%%.2} $pid $state\"\ndone\nexit 0\n",
              dir);
     snprintf(ender, sizeof ender, "#!/bin/sh\n[ \"$1\" != -KILL ] || [ ! -e %s/lame ] || { rm %s/lame; exit 0; }\nexec kill \"$@\"\n", dir, dir);
     put("lister", lister, 0700);
@@ -199,12 +224,24 @@ static bool is_alive(pid_t pid)
     return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
+#define WAIT_S 20
+
+static uint64_t deadline(void)
+{
+    return uv_hrtime() + WAIT_S * 1000000000ull;
+}
+
 /* By which signal. The loop turns meanwhile. */
 static int end_of(pid_t pid)
 {
+    uint64_t until = deadline();
     int status;
 
     while (waitpid(pid, &status, WNOHANG) == 0) {
+        if (uv_hrtime() > until) {
+            kill(pid, SIGKILL);
+            fail_msg("a process has not ended");
+        }
         uv_run(&loop, UV_RUN_NOWAIT);
         usleep(1000);
     }
@@ -234,8 +271,14 @@ static void cancel(const char *name, int64_t grace_ms)
 /* Until nothing is overdue any more, and every command has ended. */
 static void settle(void)
 {
-    while (a->overdue != NULL || a->busy > 0)
-        uv_run(&loop, UV_RUN_ONCE);
+    uint64_t until = deadline();
+
+    while (a->overdue != NULL || a->busy > 0) {
+        uv_run(&loop, UV_RUN_NOWAIT);
+        usleep(1000);
+        if (uv_hrtime() > until)
+            fail_msg("something is still overdue");
+    }
 }
 
 static void one_that_takes_no_notice_is_killed_when_its_grace_is_over(void **state)
@@ -281,8 +324,12 @@ static void a_list_that_fails_changes_nothing(void **state)
     tell("job-1", pid, 'R');
     put("broken", "", 0600);
     batch_overdue_add(a, "job-1", 0);
-    while (!is_there("tried"))
-        uv_run(&loop, UV_RUN_ONCE);
+    for (uint64_t until = deadline(); !is_there("tried");) {
+        uv_run(&loop, UV_RUN_NOWAIT);
+        usleep(1000);
+        if (uv_hrtime() > until)
+            fail_msg("nothing is tried");
+    }
     assert_true(is_alive(pid));
     assert_int_equal(warnings, 0);
     take_away("broken");
@@ -317,6 +364,65 @@ static void each_has_a_time_of_its_own(void **state)
     assert_non_null(a->overdue); /* it is forgotten with the adapter */
 }
 
+/* One whose answer was lost may have been submitted twice. */
+static void all_of_a_name_are_cancelled(void **state)
+{
+    pid_t first = begin(), second = begin(), other = begin();
+
+    tell("job-1", first, 'Q');
+    tell("job-1.2", second, 'Q');
+    tell("job-2", other, 'Q');
+    cancel("job-1", 0);
+    assert_int_equal(end_of(first), SIGKILL);
+    assert_int_equal(end_of(second), SIGKILL);
+    assert_true(is_alive(other));
+    end(other);
+    settle();
+}
+
+static void both_the_running_and_the_waiting_one_are_cancelled(void **state)
+{
+    pid_t running = begin(), waiting = begin();
+
+    tell("job-1", running, 'R');
+    tell("job-1.2", waiting, 'Q');
+    cancel("job-1", 0);
+    assert_int_equal(end_of(waiting), SIGKILL);
+    assert_int_equal(end_of(running), SIGKILL);
+    settle();
+}
+
+static void polled(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n, const struct error *err)
+{
+    assert_int_equal(answer, ADAPTER_OK);
+    assert_int_equal(n, 1);
+    *(struct adapter_status *)arg = statuses[0];
+}
+
+static enum adapter_state state_of(const char *name, const char *id)
+{
+    struct adapter_status status = {.state = -1};
+    struct adapter_job job = {.name = name, .scheduler_id = id, .dir = dir, .submitted_ms = 1};
+
+    batch_poll(a, &job, 1, polled, &status);
+    while (status.state == (enum adapter_state)-1)
+        uv_run(&loop, UV_RUN_ONCE);
+    return status.state;
+}
+
+/* The accounting may be minutes behind: only its word that a job is over counts for one that the queue has no more. */
+static void a_record_that_says_it_runs_is_not_believed(void **state)
+{
+    assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_UNKNOWN);
+    put("records", "job-1 77 R\n", 0600);
+    assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_UNKNOWN);
+    put("records", "job-1 77 Q\n", 0600);
+    assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_UNKNOWN);
+    put("records", "job-1 78 R\njob-1 77 E\njob-2 79 R\n", 0600);
+    assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_ENDED);
+    assert_int_equal(state_of("job-2", "79"), ADAPTER_JOB_UNKNOWN);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void)
@@ -328,6 +434,9 @@ int main(void)
         CASE(a_list_that_fails_changes_nothing),
         CASE(one_that_is_still_there_is_killed_again),
         CASE(each_has_a_time_of_its_own),
+        CASE(all_of_a_name_are_cancelled),
+        CASE(both_the_running_and_the_waiting_one_are_cancelled),
+        CASE(a_record_that_says_it_runs_is_not_believed),
     };
 
     alarm(600); /* what never comes is a failure, too */

@@ -360,6 +360,9 @@ static void limits_of_partitions_are_read(void **state)
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 61);
     slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"long\", \"maximums\": {\"time\": " NUMBER("60") "}}]}");
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 60);
+    slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"longest\", \"maximums\": {\"time\": " NUMBER("30") "}}, "
+                                  "{\"name\": \"long\", \"maximums\": {\"time\": " NUMBER("60") "}}]}");
+    assert_int_equal(slurm_times_minutes(&times, NULL, &job), 60); /* not the one whose name only begins like that */
     slurmrestd_read_times(&times, "nothing");
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 60);
     slurm_times_clear(&times);
