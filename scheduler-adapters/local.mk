@@ -192,7 +192,7 @@ dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-
 EXTRA_DIST += tests/t/batch.sh tests/t/blocks.sh tests/t/private_server.py tests/t/slurm.sh tests/t/slurmrestd.sh
 TESTS += $(slurm_tests)
 
-pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t tests/t/0672-pbs-arrays.t tests/t/0673-pbs-orders.t tests/t/0674-pbs-words.t tests/t/0677-pilots-pbs.t
+pbs_tests = tests/t/0670-pbs.t tests/t/0671-pbs-faults.t tests/t/0672-pbs-arrays.t tests/t/0673-pbs-orders.t tests/t/0674-pbs-words.t tests/t/0677-pilots-pbs.t tests/t/0679-pbs-mom.t
 dist_check_SCRIPTS += $(pbs_tests) tests/pbs/private-pbs tests/pbs/pbsdsh
 EXTRA_DIST += tests/t/pbs.sh tests/pbs/pbs_commands.py tests/pbs/pbs_jobs.py
 TESTS += $(pbs_tests)

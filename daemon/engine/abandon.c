@@ -3,7 +3,11 @@
  *
  * A job that a runner claimed is lost once the scheduler still says, after a while, that it is gone, and no record has come.
  * One that nobody claimed may still be started by a scheduler that had only lost sight of it; so before it is given up the
- * daemon claims it itself, exclusively, as a runner does: a late one finds the job taken, and touches nothing. */
+ * daemon claims it itself, exclusively, as a runner does: a late one finds the job taken, and touches nothing.
+ *
+ * A runner whose node is lost to the scheduler may go on all the same, and end well a moment later. So before its attempts are lost the
+ * daemon writes something in the place of their exit records, exclusively, as a runner writes them: either the record is there first,
+ * and counts, or the runner finds the place taken, and what it did does not count. */
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
@@ -88,6 +92,53 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
     engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked, ticket_new(engine, job->row.id));
 }
 
+static void fenced(void *arg, bool taken, const struct error *failed)
+{
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
+
+    if (job == NULL)
+        return;
+    job->look = true; /* at what is there now: what we wrote, or a record that was faster */
+    if (failed != NULL) {
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name, failed->text);
+        job_retry_in(engine, job, FILE_RETRY_MS);
+    } else {
+        job_advance(engine, job);
+    }
+    engine_settle(engine);
+}
+
+static json_t *make_seal(const struct engine *engine, const struct live_job *job);
+
+static void fence(struct engine *engine, struct live_job *job)
+{
+    char **paths = xcalloc(job->open, sizeof *paths);
+    size_t n = 0;
+
+    for (size_t i = 0; i < job->n_slots; i++)
+        if (job->slots[i].open)
+            paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
+    job->business = BUSINESS_CLAIMING;
+    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced, ticket_new(engine, job->row.id));
+}
+
+/* Only of members whose runner may go on where we cannot see it; a rank that does belongs to a generation that is over. */
+static bool needs_fence(const struct live_job *job)
+{
+    return job->abandon_as == ATTEMPT_LOST && !job->fenced && job->open > 0 && has_run(job, job->claimed) &&
+           job->row.kind == JOB_MEMBERS && !job->adapter->ops->exact && !job_is_inside(job);
+}
+
+bool job_read_fence(struct live_job *job, const json_t *given_up)
+{
+    const char *reason = json_string_value(json_object_get(given_up, "reason"));
+
+    if (reason != NULL)
+        text_copy(job->abandon_reason, sizeof job->abandon_reason, reason);
+    return true;
+}
+
 static void claimed(void *arg, bool taken, const struct error *failed)
 {
     struct engine *engine;
@@ -144,19 +195,35 @@ void job_read_seal(struct live_job *job, const json_t *claim)
 
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
 {
+    char **paths, *dir;
+
     job->abandon_as = outcome;
-    text_copy(job->abandon_reason, sizeof job->abandon_reason, reason);
-    if (has_run(job, job->claimed) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
+    if (reason != job->abandon_reason)
+        text_copy(job->abandon_reason, sizeof job->abandon_reason, reason);
+    if (needs_fence(job)) {
+        fence(engine, job);
+        return;
+    }
+    if ((job->fenced || has_run(job, job->claimed)) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
         look_for_checkpoints(engine, job);
         return;
     }
-    if (job->sealed || !job->maybe_submitted || has_run(job, job->claimed)) {
+    if (job->sealed || job->fenced || !job->maybe_submitted || has_run(job, job->claimed)) {
         conclude(engine, job, NULL);
         return;
     }
     job->business = BUSINESS_CLAIMING;
-    engine->ports.rundir_ops->claim(engine->ports.rundir, engine_job_dir(engine, job), make_seal(engine, job), claimed,
-                                    ticket_new(engine, job->row.id));
+    dir = engine_job_dir(engine, job);
+    paths = xcalloc(1, sizeof *paths);
+    paths[0] = xasprintf("%s/claim.json", dir);
+    free(dir);
+    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, 1, make_seal(engine, job), claimed, ticket_new(engine, job->row.id));
+}
+
+void job_abandon_fenced(struct engine *engine, struct live_job *job)
+{
+    job->fenced = true;
+    job_abandon(engine, job, ATTEMPT_LOST, job->abandon_reason);
 }
 
 void job_abandon_sealed(struct engine *engine, struct live_job *job)

@@ -28,6 +28,14 @@ static char *slot_dir(const struct engine *engine, const struct live_job *job, c
                : engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
 }
 
+char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot)
+{
+    char *dir = slot_dir(engine, job, slot), *path = xasprintf("%s/exit.json", dir);
+
+    free(dir);
+    return path;
+}
+
 static void task_id(const struct live_job *job, const struct slot *slot, char out[64])
 {
     if (job->row.kind == JOB_PILOT) {
@@ -108,7 +116,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     struct engine *engine;
     struct live_job *job = job_answered(arg, &engine);
     bool ended = true, claimed = true;
-    size_t next = 0;
+    size_t next = 0, fenced = 0;
 
     if (job == NULL)
         return;
@@ -127,11 +135,15 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         /* slots are closed only here and in job_fail_open(), never while a collection is under way */
         if (!job->slots[i].open)
             continue;
-        if (json[next] != NULL)
+        if (json_is_true(json_object_get(json[next], "given_up")))
+            fenced += job_read_fence(job, json[next]);
+        else if (json[next] != NULL)
             apply_json(engine, job, &job->slots[i], json[next]);
         next++;
     }
-    if (job->brief && job->open > 0) {
+    if (fenced > 0 && fenced == job->open)
+        job_abandon_fenced(engine, job);
+    else if (job->brief && job->open > 0) {
         job->whole = true;
         job_collect(engine, job);
     } else if (job->open == 0 && (ended || job->gone)) {
@@ -251,9 +263,7 @@ void job_collect(struct engine *engine, struct live_job *job)
     for (size_t i = 0; i < job->n_slots; i++) {
         if (!job->slots[i].open)
             continue;
-        dir = slot_dir(engine, job, &job->slots[i]);
-        paths[n++] = xasprintf("%s/exit.json", dir);
-        free(dir);
+        paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
     }
     job->look = false;
     job->business = BUSINESS_COLLECTING;

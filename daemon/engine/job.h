@@ -54,6 +54,7 @@ struct live_job {
     unsigned told_waiting;      /* answers that it waits, of those after which nothing was looked for */
     int looks_left;             /* at its claim, one at each answer that it waits, since it was said to be gone */
     bool sealed;                /* claimed by the daemon itself: nothing can start any more */
+    bool fenced;                /* what its runner may still write of the open attempts does not count */
     bool claimed;               /* by a runner: nothing can come of one that still waits */
     bool over;                  /* its end is put off until what its nodes or ranks wrote is read, and it is swept: */
     bool sweeping, swept;       /* whatever else bears its name is being cancelled, was */
@@ -101,6 +102,7 @@ void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
 void job_end(struct engine *engine, struct live_job *job, const char *reason);
 void job_collect(struct engine *engine, struct live_job *job);
+char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot); /* to be freed */
 /* `checkpoints`: of each open slot, those that were found; NULL: nobody has looked. */
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
                    json_t *const *checkpoints);
@@ -128,6 +130,10 @@ const struct live_job *waiting_job(const struct live_ensemble *ens);
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);
+/* What the daemon has put in the place of an exit record: true. */
+bool job_read_fence(struct live_job *job, const json_t *fence);
+/* All attempts that are open have that: they are lost. May free the job. */
+void job_abandon_fenced(struct engine *engine, struct live_job *job);
 void job_back(struct live_job *job); /* the scheduler has it again */
 /* No record where there should be one. `ended`: the runner says itself that it is through. May end and free the job. */
 void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended);

@@ -21,9 +21,9 @@ struct rundir_ops {
     /* Make the directories, then write the files, in this order. Both arrays are taken over with all they hold. */
     void (*write)(void *rundir, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n_files,
                   void (*cb)(void *arg, const struct error *err), void *arg);
-    /* Make the directory, then claim.json in it unless there is one already (`taken`), whole and exclusively. Both are taken
-     * over. */
-    void (*claim)(void *rundir, char *dir, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
+    /* Make each of these files, and its directory, whole and exclusively, unless it is there already (`taken`: one was). `paths` and
+     * `claim`, which is what they hold, are taken over. */
+    void (*claim)(void *rundir, char **paths, size_t n, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
                   void *arg);
     /* Read JSON files: json[i] is NULL where paths[i] is not there (or broken); borrowed for the callback. `paths` is
      * taken over. err is not NULL where one could not be read for another reason than absence. */

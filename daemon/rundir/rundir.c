@@ -18,7 +18,7 @@ struct work {
     uv_work_t req;
     bool failed, taken;
     struct error err;
-    char **paths; /* read: files; write, checkpoints: directories; tail: one file; claim: a directory */
+    char **paths; /* read, claim: files; write, checkpoints: directories; tail: one file */
     struct ckpt_chain *chains;
     struct missing_question question;
     size_t n_paths;
@@ -119,11 +119,15 @@ static void run_claim(uv_work_t *req)
 {
     struct work *work = req->data;
 
-    work->failed = dir_make(work->paths[0], &work->err) < 0 ||
-                   file_create_json(work->files[0].path, work->claim, 0600, &work->err) < 0;
-    if (work->failed && errno == EEXIST) {
-        work->failed = false;
-        work->taken = true;
+    for (size_t i = 0; i < work->n_paths && !work->failed; i++) {
+        char *dir = strndup(work->paths[i], (size_t)(strrchr(work->paths[i], '/') - work->paths[i]));
+
+        work->failed = dir_make(dir, &work->err) < 0 || file_create_json(work->paths[i], work->claim, 0600, &work->err) < 0;
+        if (work->failed && errno == EEXIST) {
+            work->failed = false;
+            work->taken = true;
+        }
+        free(dir);
     }
 }
 
@@ -136,17 +140,11 @@ static void after_claim(uv_work_t *req, int status)
     work_free(work);
 }
 
-static void rundir_claim(void *loop, char *dir, json_t *claim,
+static void rundir_claim(void *loop, char **paths, size_t n, json_t *claim,
                          void (*cb)(void *arg, bool taken, const struct error *err), void *arg)
 {
-    char **paths = xcalloc(1, sizeof *paths);
-    struct work *work;
+    struct work *work = work_new(paths, n, arg);
 
-    paths[0] = dir;
-    work = work_new(paths, 1, arg);
-    work->files = xcalloc(1, sizeof *work->files);
-    work->n_files = 1;
-    work->files[0] = (struct rundir_file){xasprintf("%s/claim.json", dir), NULL, 0600};
     work->claim = claim;
     work->cb.claimed = cb;
     queue(loop, work, run_claim, after_claim);

@@ -52,7 +52,7 @@ json_t *exitrec_json(const struct exitrec *rec)
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err)
 {
     json_t *value = exitrec_json(rec);
-    int rc = file_write_json(path, value, 0600, err);
+    int rc = file_create_json(path, value, 0600, err);
     int saved = errno;
 
     json_decref(value);

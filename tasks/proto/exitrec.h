@@ -34,7 +34,7 @@ const char *exitrec_outcome_name(enum exitrec_outcome outcome);
 /* A new reference. */
 json_t *exitrec_json(const struct exitrec *rec);
 
-/* Written whole, with mode 0600; errno is set on failure. */
+/* Written whole, with mode 0600; errno is set on failure: EEXIST where there is one, or the daemon has given the task up. */
 int exitrec_write(const char *path, const struct exitrec *rec, struct error *err);
 
 /* From a parsed object, which lasts as long as what is borrowed from it. */

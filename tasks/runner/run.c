@@ -71,9 +71,15 @@ static void tell(struct run *r)
     r->news = false;
 }
 
+/* Where one is there already, the daemon has given the task up, and may have begun another attempt: this one does not count. */
 static int write_exit(const char *path, const void *what, struct error *err)
 {
-    return exitrec_write(path, what, err);
+    int rc = exitrec_write(path, what, err);
+
+    if (rc == 0 || errno != EEXIST)
+        return rc;
+    log_warn("%s is there already: the task was given up", path);
+    return 0;
 }
 
 static int write_ended(const char *path, const void *what, struct error *err)

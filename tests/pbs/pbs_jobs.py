@@ -350,6 +350,10 @@ class Pbs:
         if verb in ("requeue", "lose-node", "rerun"):
             job.why = "node" if verb == "lose-node" else verb
             self.signal(job, signal.SIGKILL)
+        elif verb == "lose-mom":  # seen: only the MOM died, and what it had started goes on
+            self.running.pop(job.pid, None)
+            job.nodes_last, job.nodes = [] if job.is_subjob else job.nodes, []
+            self.finish(job, NODE_LOST, 93)
         elif verb == "hold-failed":
             job.state, job.hold, job.comment = "H", "s", "job held, too many failed attempts to run"
         elif verb in ("hide", "show"):

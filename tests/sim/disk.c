@@ -90,13 +90,15 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
 static void do_claim(struct sim *sim, struct request *r, bool alive)
 {
     struct error err;
-    bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
-    char *path = xasprintf("%s/claim.json", r->paths[0]);
-    bool taken = json_object_get(sim_files(sim), path) != NULL;
+    bool failed = false, taken = false;
 
-    if (!failed && !taken)
-        json_object_set(sim_files(sim), path, r->claim);
-    free(path);
+    for (size_t i = 0; i < r->n_paths && !failed; i++) {
+        failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
+        if (json_object_get(sim_files(sim), r->paths[i]) != NULL)
+            taken = true;
+        else if (!failed)
+            json_object_set(sim_files(sim), r->paths[i], r->claim);
+    }
     error_set(&err, "file_write", "simulated");
     sim_enter(sim);
     if (alive)
@@ -218,14 +220,11 @@ static void disk_checkpoints(void *sim, char **dirs, struct ckpt_chain *chains, 
     r->read = cb;
 }
 
-static void disk_claim(void *sim, char *dir, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
-                       void *arg)
+static void disk_claim(void *sim, char **paths, size_t n, json_t *claim,
+                       void (*cb)(void *arg, bool taken, const struct error *err), void *arg)
 {
-    char **paths = xcalloc(1, sizeof *paths);
-    struct request *r;
+    struct request *r = ask(sim, paths, n, arg);
 
-    paths[0] = dir;
-    r = ask(sim, paths, 1, arg);
     r->claim = claim;
     r->claimed = cb;
 }

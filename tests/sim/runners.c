@@ -114,7 +114,14 @@ static void write_exit(struct cluster *c, struct cjob *job, const json_t *task, 
 {
     json_t *record = runner_record(c, job->name, job->started_ms, leaves_checkpoints(c, job), task, outcome);
 
-    cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json", record);
+    const char *dir = json_string_value(json_object_get(task, "dir"));
+
+    if (cluster_get(c, dir, "exit.json") == NULL) {
+        cluster_put(c, dir, "exit.json", record);
+    } else { /* the daemon has given it up, and this does not count */
+        runner_note(c, task, "killed");
+        json_decref(record);
+    }
     runner_nudge(c, job->name, ENGINE_LOOK_RECORDS);
 }
 
@@ -215,7 +222,9 @@ static void kill_tasks(struct cluster *c, struct cjob *job)
         return;
     }
     json_array_foreach (tasks, i, task) {
-        if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") != NULL)
+        const json_t *record = cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json");
+
+        if (record != NULL && !json_is_true(json_object_get(record, "given_up")))
             continue;
         runner_count(c, task, -1);
         if (leaves_checkpoints(c, job))

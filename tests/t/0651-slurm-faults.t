@@ -137,7 +137,7 @@ ok "and to have ended: there is a second attempt" wait_for 60 'api GET "/v1/ense
 first=$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0].job')
 second=$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[1].job')
 ok "both jobs wait" wait_for 30 '[ "$(slurm_jobs | grep -c -E "^($first|$second) [0-9]+ PENDING$")" = 2 ]'
-like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome + ": " + .reason')" "^lost: the job was lost before it started" "why"
+like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome + ": " + .reason')" "^lost: the job ended before it started: cancelled" "why"
 echo nothing >lie
 for name in "$first" "$second"; do scontrol release "$(squeue -h -n "$name" -o %i)"; done
 all_succeeded "$id" 1 "mistaken for another"

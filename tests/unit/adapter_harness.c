@@ -170,7 +170,7 @@ char *harness_by_letter(struct harness *h, struct harness_job *job, const char *
 
 int harness_wait_s(void)
 {
-    return (has_waited_in_vain ? 20 : 60) * (is_slow() ? 3 : 1);
+    return (has_waited_in_vain ? 5 : 60) * (is_slow() ? 3 : 1);
 }
 
 static void fail_for_waiting(const char *what)

@@ -179,6 +179,32 @@ static void gpus_are_known_again_after_a_restart(void **state)
     assert_succeeded(&wants_two);
 }
 
+/* Ids need not be of one length. */
+static void ids_that_begin_alike_are_told_apart(void **state)
+{
+    struct harness_job has_one, wants_other;
+
+    harness_destroy_adapter(&h);
+    json_decref(h.config);
+    h.host.config = h.config = json_loads("{\"slots\": 4, \"gpus\": [1, 10]}", 0, NULL);
+    harness_create_adapter(&h);
+    harness_job(&h, &has_one, REPORT_AND_WAIT, 0, 1);
+    has_one.job.resources.gpus = 1;
+    harness_submit_ok(&h, &has_one);
+    harness_line(&h, line, sizeof line);
+    harness_destroy_adapter(&h);
+    harness_create_adapter(&h);
+    assert_int_equal(harness_status(&h, &has_one).state, ADAPTER_JOB_RUNNING);
+    harness_job(&h, &wants_other, "echo $STRETTO_GPUS > $FIFO", 0, 1);
+    wants_other.job.resources.gpus = 1;
+    harness_submit_ok(&h, &wants_other);
+    harness_line(&h, line, sizeof line);
+    assert_string_equal(line, "10");
+    assert_succeeded(&wants_other);
+    harness_let_go(&h);
+    assert_succeeded(&has_one);
+}
+
 /* Nothing is known of a job whose claim cannot be read: it may have GPUs. */
 static void nothing_starts_while_a_job_cannot_be_looked_at(void **state)
 {
@@ -337,6 +363,7 @@ int main(void)
         WITH_GPUS(nor_after_a_restart),
         WITH_GPUS(a_runner_that_has_claimed_nothing_is_waited_for),
         WITH_GPUS(gpus_are_known_again_after_a_restart),
+        WITH_GPUS(ids_that_begin_alike_are_told_apart),
         WITH_GPUS(nothing_starts_while_a_job_cannot_be_looked_at),
         WITH_GPUS(tasks_see_their_part),
         WITH_GPUS(gpus_are_named_by_the_configuration),
