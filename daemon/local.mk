@@ -126,7 +126,7 @@ endif
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
-	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family \
+	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric
 tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_metric_LDADD = libdaemon.la $(unit_libs)
@@ -140,6 +140,8 @@ tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_forget_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_forget_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)

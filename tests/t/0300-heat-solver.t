@@ -34,6 +34,9 @@ ok "halving the time step halves its error" between "$(awk "BEGIN { print $long 
 heat 1 --analytic --grid 21 --steps 10 --substeps 2 --initial 100 >"$T/out"
 is "$(error_of error_time) $(error_of error_discrete)" "$short $discrete" "and so do two substeps: it is the same computation"
 
+heat 1 --analytic --grid 21 --steps 10 --dt 0.002 --alpha 0.5 --initial 100 >"$T/out"
+is "$(error_of error_time)" "$long" "half the diffusivity in twice the time is the same computation"
+
 case_options=(--initial 120 --west 500 --east 150 --south 320 --north 410 --steps 4)
 [ -n "${STRETTO_PYTHON:-}" ] || { skip "no Python with NumPy to compare fields"; done_testing; }
 compare() { # TOLERANCE FILE FILE

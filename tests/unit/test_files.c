@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,27 @@ static void last_line_is_printable(void **state)
     assert_string_equal(line, "tw?o?");
     file_last_line(in_dir("nowhere"), NULL, line, sizeof line);
     assert_string_equal(line, "");
+}
+
+/* A disk that is full in the middle of a write, here by a limit of the process: what was there before stays, whole. */
+static void a_file_that_has_no_room_is_not_replaced(void **state)
+{
+    struct rlimit before, small;
+    char *text, large[2000];
+    struct error err;
+    size_t size;
+
+    assert_int_equal(file_write_whole(in_dir("log"), "before", 6, 0600, &err), 0);
+    memset(large, 'x', sizeof large);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){1000, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(file_write_whole(in_dir("log"), large, sizeof large, 0600, &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(file_read(in_dir("log"), 10000, &text, &size, &err), 0);
+    assert_string_equal(text, "before");
+    free(text);
 }
 
 static bool begins_with_x(const char *line)
@@ -139,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creating_twice_keeps_the_first),
         cmocka_unit_test(broken_and_missing_files_are_told_apart),
+        cmocka_unit_test(a_file_that_has_no_room_is_not_replaced),
         cmocka_unit_test(last_line_is_printable),
         cmocka_unit_test(last_line_leaves_out_what_is_skipped),
         cmocka_unit_test(directories_are_made_with_their_parents),

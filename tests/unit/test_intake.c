@@ -422,6 +422,29 @@ static void a_gap_is_asked_for_once(void **state)
     assert_int_equal(s.finalized, 1);
 }
 
+/* The answer to FINALIZE was lost: the member says who it is, and FINALIZE again, and counts once. */
+static void a_member_that_finalizes_again_counts_once(void **state)
+{
+    const struct frame finalize = {.kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1, .sequence = 1};
+    struct rig *rig = *state;
+    struct st_train_stats s;
+
+    hello(rig, 0, 0);
+    assert_int_equal(expect(rig, FRAME_WELCOME), 0);
+    send_sample(rig, frame(FRAME_SAMPLE, 1, 0));
+    assert_int_equal(expect(rig, FRAME_ACK), 1);
+    send_bytes(rig, &finalize, "", 0);
+    expect(rig, FRAME_FINALIZED);
+    send_bytes(rig, &finalize, "", 0);
+    expect(rig, FRAME_WHO);
+    hello(rig, 1, 1);
+    assert_int_equal(expect(rig, FRAME_WELCOME), 1);
+    send_bytes(rig, &finalize, "", 0);
+    expect(rig, FRAME_FINALIZED);
+    st_train_stats(rig->t, &s);
+    assert_int_equal(s.finalized, 1);
+}
+
 static void a_later_attempt_ends_the_earlier_sessions(void **state)
 {
     struct rig *rig = *state;
@@ -548,6 +571,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, setup_with_log, teardown),
         cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_member_that_finalizes_again_counts_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_attempt_ends_the_earlier_sessions, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, setup, teardown),
         cmocka_unit_test_setup_teardown(frames_of_one_message_are_taken_in_their_order, setup, teardown),

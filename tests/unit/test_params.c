@@ -126,6 +126,40 @@ static void a_grid_names_every_point_once(void **state)
     json_decref(json);
 }
 
+/* Each combination once; the last parameter varies fastest. */
+static void a_grid_goes_through_its_values_in_order(void **state)
+{
+    json_t *json;
+    struct params *p = parse("{\"grid\": {\"a\": [1, 2], \"b\": [10, 20], \"c\": [100, 200, 300]}}", &json);
+
+    for (int64_t i = 0; i < params_count(p); i++) {
+        json_t *point = params_at(p, i);
+
+        assert_int_equal(json_integer_value(json_object_get(point, "a")), 1 + i / 6);
+        assert_int_equal(json_integer_value(json_object_get(point, "b")), 10 * (1 + i / 3 % 2));
+        assert_int_equal(json_integer_value(json_object_get(point, "c")), 100 * (1 + i % 3));
+        json_decref(point);
+    }
+    params_destroy(p);
+    json_decref(json);
+}
+
+/* A program is given the number that the member has, in as few digits as that takes. */
+static void reals_are_given_exactly(void **state)
+{
+    static const double reals[] = {0.1, 1.0 / 3, 0.1 + 0.2, 1e300, 5e-324, -123456.78901234567, 2.0 / 3 * 1e-7};
+    struct text text = {0};
+
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        json_t *values = json_pack("{s:f}", "a", reals[i]);
+
+        template_fill(&text, "{a}", NULL, values, 100);
+        assert_true(strtod(text.data, NULL) == reals[i]);
+        json_decref(values);
+    }
+    free(text.data);
+}
+
 static bool knows_a(void *arg, const char *name)
 {
     return strcmp(name, "a") == 0;
@@ -160,6 +194,8 @@ int main(void)
         cmocka_unit_test(monte_carlo_is_uniform),
         cmocka_unit_test(a_member_is_a_function_of_spec_and_index),
         cmocka_unit_test(a_grid_names_every_point_once),
+        cmocka_unit_test(a_grid_goes_through_its_values_in_order),
+        cmocka_unit_test(reals_are_given_exactly),
         cmocka_unit_test(templates),
     };
 
