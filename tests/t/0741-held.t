@@ -75,6 +75,10 @@ begin "one that is found by its name" found 200 150 20000 0 >/dev/null
 begin "with large fields" reported 30 14 4000000 0 >/dev/null
 member="[\"{python}\", \"-B\", \"$T/member.py\"]"
 begin "one that a Python program reports" reported 200 150 20000 0 >/dev/null
+if [ -x "$builddir/tests/t/held-member-fortran" ]; then
+	begin "one that a Fortran program reports" fortran 200 150 20000 0 '.training.fields.data = {dtype: "float32", shape: [5000]} |
+		.members.command = ["'"$builddir"'/tests/t/held-member-fortran", "200", "150", "20000"]' >/dev/null
+fi
 late=$(begin late reported 20 19 20000 0 '.members.command = ["{python}", "-B", "'"$T"'/late.py"] | .members.resources.walltime = "6s" |
 	.members.checkpoint = {before: "1s", signal: "USR2", grace: "5s", attempts: 1000}')
 for i in "${!ids[@]}"; do

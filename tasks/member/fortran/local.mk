@@ -40,6 +40,13 @@ tests_t_checkpoint_member_fortran_FCFLAGS = $(AM_FCFLAGS) $(SANITIZE_FLAGS) $(FC
 tests_t_checkpoint_member_fortran_LDADD = libstretto-fortran.la
 tests/t/tests_t_checkpoint_member_fortran-checkpoint-member.$(OBJEXT) \
 tests/t/checkpoint_member_fortran-checkpoint-member.$(OBJEXT): $(fortran_dir)/stretto.mod
+
+check_PROGRAMS += tests/t/held-member-fortran
+tests_t_held_member_fortran_SOURCES = tests/t/held-member.f90
+tests_t_held_member_fortran_FCFLAGS = $(AM_FCFLAGS) $(SANITIZE_FLAGS) $(FC_MODINC)$(fortran_dir)
+tests_t_held_member_fortran_LDADD = libstretto-fortran.la
+tests/t/tests_t_held_member_fortran-held-member.$(OBJEXT) \
+tests/t/held_member_fortran-held-member.$(OBJEXT): $(fortran_dir)/stretto.mod
 else
-EXTRA_DIST += tests/t/stream-member.f90 tests/t/checkpoint-member.f90
+EXTRA_DIST += tests/t/stream-member.f90 tests/t/checkpoint-member.f90 tests/t/held-member.f90
 endif
