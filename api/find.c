@@ -25,7 +25,9 @@ int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row,
 
 enum member_state find_rowless_state(const struct ensemble_row *ensemble)
 {
-    return ensemble->state == ENSEMBLE_CANCELLED ? MEMBER_CANCELLED : MEMBER_PENDING;
+    bool is_started = ensemble->state != ENSEMBLE_CANCELLED && ensemble->state != ENSEMBLE_FAILED && !ensemble_is_ending(ensemble);
+
+    return is_started ? MEMBER_PENDING : MEMBER_CANCELLED;
 }
 
 int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row)

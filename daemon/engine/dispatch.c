@@ -103,7 +103,8 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
-    return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && renew_lets_start(ens) &&
+    return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
+           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
             (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
            (has_untried(ens) || ens->due <= now);
@@ -133,26 +134,32 @@ bool dispatch_all_final(const int64_t n[MEMBER_STATE_COUNT])
     return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0;
 }
 
+/* For the reason in its row. `detail` is taken over. */
+static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detail)
+{
+    struct error err;
+
+    ens->row.state = ENSEMBLE_FAILED;
+    ens->row.ended_ms = engine_now(engine);
+    store_ensemble_update(engine->store, &ens->row, &err);
+    log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id, ens->row.reason);
+    engine_event(engine, "ensemble.failed", ens->row.id, -1, detail);
+    ens->to_cancel = ens->jobs;
+}
+
 /* A training that lacks steps is no success of the ensemble, whatever its members say. */
 static bool fail_for_missing(struct engine *engine, struct live_ensemble *ens)
 {
-    json_t *detail;
-    struct error err;
+    json_t *missing;
 
     if (ens->training == NULL)
         return false;
-    if (missing_steps(&ens->training->row, &detail) == 0) {
-        json_decref(detail);
+    if (missing_steps(&ens->training->row, &missing) == 0) {
+        json_decref(missing);
         return false;
     }
-    ens->row.state = ENSEMBLE_FAILED;
-    ens->row.ended_ms = engine_now(engine);
-    missing_tell(detail, ens->row.reason, sizeof ens->row.reason);
-    store_ensemble_update(engine->store, &ens->row, &err);
-    log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id, ens->row.reason);
-    engine_event(engine, "ensemble.failed", ens->row.id, -1,
-                 json_pack("{s:s, s:o}", "reason", ens->row.reason, "missing", detail));
-    ens->to_cancel = ens->jobs;
+    missing_tell(missing, ens->row.reason, sizeof ens->row.reason);
+    fail(engine, ens, json_pack("{s:s, s:o}", "reason", ens->row.reason, "missing", missing));
     return true;
 }
 
@@ -160,9 +167,12 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
 {
     struct error err;
 
+    if (ensemble_is_ending(&ens->row)) {
+        fail(engine, ens, json_pack("{s:s}", "reason", ens->row.reason));
+        return;
+    }
     if (fail_for_missing(engine, ens))
         return;
-
     ens->row.state = ENSEMBLE_COMPLETE;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
@@ -180,7 +190,7 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens)
     int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
 
-    if (ens->in_flight > 0 || ens->row.next_index < ens->row.count || ens->chores)
+    if (ens->in_flight > 0 || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) || ens->chores)
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
         store_doom(engine->store, &err); /* nothing would make us look again */

@@ -6,7 +6,9 @@
  * other nodes run: so the members that failed must be more than those that run now. */
 #include "daemon/engine/internal.h"
 
+#include "common/log.h"
 #include "common/text.h"
+#include "daemon/store/family.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -66,11 +68,45 @@ static bool has_rest(struct engine *engine, const struct live_ensemble *ens)
     return store_tally_get(engine->store, ens->row.id, tally, &err) == 0 && tally[MEMBER_PENDING] > 0;
 }
 
+/* As many members have failed as the spec allows: what waits is cancelled, what runs goes on to its end, and then the ensemble has
+ * failed. */
+static void end_for_failures(struct engine *engine, struct live_ensemble *ens, int64_t failed, const char *last)
+{
+    struct ensemble_row *row = &ens->row;
+    struct error err;
+
+    snprintf(row->reason, sizeof row->reason, "%lld members have failed, and max_failures lets it start no more after %lld; the last: %.300s",
+             (long long)failed, (long long)ens->spec->max_failures, last);
+    if ((row->root != 0 && row->next_index < row->count && store_handover_end(engine->store, row, &err) < 0) ||
+        store_ensemble_update(engine->store, row, &err) < 0 || store_chore_end_all(engine->store, row->id, &err) < 0 ||
+        chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = row->id}, &err) < 0)
+        return; /* the turn is rolled back as a whole */
+    engine_event(engine, "ensemble.ending", row->id, -1, json_pack("{s:s}", "reason", row->reason));
+    log_warn_of(LOG_ENSEMBLE(row->id), "ensemble %lld is ending: %s", (long long)row->id, row->reason);
+}
+
+/* 1: it is ending now. */
+static int check_failures(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const char *reason)
+{
+    int64_t tally[MEMBER_STATE_COUNT];
+    struct error err;
+
+    if (ens->spec->max_failures == 0 || member->state != MEMBER_FAILED || ens->row.state >= ENSEMBLE_COMPLETE ||
+        store_tally_get(engine->store, ens->row.id, tally, &err) < 0 || tally[MEMBER_FAILED] < ens->spec->max_failures)
+        return 0;
+    if (ens->row.state == ENSEMBLE_PAUSED)
+        ens->row.state = ENSEMBLE_RUNNING;
+    end_for_failures(engine, ens, tally[MEMBER_FAILED], reason);
+    return 1;
+}
+
 void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const struct outcome *out)
 {
     struct guard *guard = &ens->guard;
     char as[sizeof guard->as], reason[sizeof ens->row.reason];
 
+    if (ensemble_is_ending(&ens->row) || check_failures(engine, ens, member, out->reason) == 1)
+        return;
     if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST || out->outcome == ATTEMPT_CANCELLED)
         return;
     normalise(out->reason, as + snprintf(as, sizeof as, "%d %d ", out->exit_code, out->signal), sizeof as - 32);

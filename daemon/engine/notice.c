@@ -110,6 +110,8 @@ bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct
         return tell(out, "held", "%s", row->reason);
     if (row->state == ENSEMBLE_PAUSED)
         return tell(out, "paused", "somebody has paused it: `stretto resume %lld` lets it go on", (long long)row->id);
+    if (ensemble_is_ending(row))
+        return tell(out, "ending", "%s; those that run go on to their end", row->reason);
     if (ens == NULL)
         return row->state < ENSEMBLE_COMPLETE && engine_check_adapter(engine, row, &err) < 0 &&
                tell(out, "adapter_not_here", "%s", err.text);

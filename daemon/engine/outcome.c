@@ -187,6 +187,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (progress_take(engine, job, slot, out, &progress, &err) < 0)
         return; /* the turn is doomed, and memory rebuilt */
     next_state(ens, &member, &told, &progress, stopped || unstarted, engine_now(engine));
+    if (ensemble_is_ending(&ens->row) && member.state == MEMBER_PENDING) /* it would be tried again */
+        member.state = out->outcome == ATTEMPT_FAILED || out->outcome == ATTEMPT_TIMEOUT ? MEMBER_FAILED : MEMBER_CANCELLED;
     if (slot->cancelled && member.state != MEMBER_SUCCEEDED) {
         member.state = MEMBER_CANCELLED;
         member.not_before_ms = 0;

@@ -33,6 +33,8 @@ int engine_pause(struct engine *engine, int64_t id, struct error *err)
 
     if (engine_open_ensemble(engine, id, &ens, err) < 0)
         return -1;
+    if (ensemble_is_ending(&ens->row))
+        return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", (long long)id, ens->row.reason);
     if (ens->row.state != ENSEMBLE_PAUSED && set_state(engine, ens, ENSEMBLE_PAUSED, "", err) < 0)
         return -1;
     engine_settle(engine);

@@ -15,6 +15,8 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
         return -1;
     if (follow_up_check_whole(engine, row, err) < 0)
         return -1;
+    if (ensemble_is_ending(row))
+        return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", (long long)id, row->reason);
     if (row->state == ENSEMBLE_CANCELLED || row->state == ENSEMBLE_FAILED)
         return error_set(err, "ensemble_over", "ensemble %lld is %s: its members cannot go again", (long long)id,
                          ensemble_state_name(row->state));

@@ -92,7 +92,7 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start", "allocation",
-                                       "training", "follow_up", "max_same_failures", NULL};
+                                       "training", "follow_up", "max_failures", "max_same_failures", NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL;
 
     spec->adapter = "local";
@@ -108,6 +108,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         return -1;
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
+        jsonx_int(spec->json, "", "max_failures", JSONX_OPTIONAL, 1, INT64_MAX, &spec->max_failures, err) < 0 ||
         parse_same_failures(spec, err) < 0 ||
         jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
         jsonx_bool(spec->json, "", "refill", JSONX_OPTIONAL, &spec->refill, err) < 0 ||

@@ -50,6 +50,7 @@ struct spec {
     const char *success_file; /* NULL: exit status alone */
     struct spec_checkpoint checkpoint;
     int64_t retries;
+    int64_t max_failures;  /* members that fail before no more are started, and the ensemble ends; 0: any number */
     int64_t same_failures; /* so many members that fail alike, before any ends otherwise, pause the ensemble; 0: it goes on */
     int64_t width;
     int64_t pack;

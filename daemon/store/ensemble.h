@@ -25,6 +25,12 @@ static inline int64_t ensemble_root(const struct ensemble_row *row)
     return row->root != 0 ? row->root : row->id;
 }
 
+/* Too many of its members have failed: it starts no more, and has failed for that reason once those that run have ended. */
+static inline bool ensemble_is_ending(const struct ensemble_row *row)
+{
+    return row->state == ENSEMBLE_RUNNING && row->reason[0] != '\0';
+}
+
 /* Insert; row->id is set. `spec` is the JSON text as accepted. */
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err);
 /* None gets an id up to this one. */

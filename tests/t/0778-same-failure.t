@@ -61,7 +61,37 @@ spec 25 '.members.retries = 0 | .width = 1' 'test {i} = 1'
 status_is 1 "nor do failures after one has succeeded" stretto submit --wait spec.json
 is "$(get 7 '[.state, .members.failed, .members.succeeded]')" '["complete",24,1]' "all others fail"
 
-# --- what is wrong with the number is told
+# --- a number of failures that ends the ensemble
+mkfifo go
+exec 9<>go
+spec 200 '.max_failures = 3 | .max_same_failures = 0 | .members.retries = 0 | .width = 4' \
+	"case {i} in 0) read x <$T/go;; esac; exit \$(({i} % 7))"
+ID=$(submit spec.json)
+ok "after three failures it is ending" wait_for 60 '[ "$(get $ID .notice.code)" = "\"ending\"" ]'
+MANY='members have failed, and max_failures lets it start no more after 3; the last: exit status'
+like "$(get "$ID" .notice.text)" "$MANY.*those that run go on" "and says why"
+is "$(api_status POST "/v1/ensembles/$ID/pause" '{}') $(jq -r .code api.body)" "409 ensemble_over" "it cannot be paused"
+ok "what waits is cancelled" wait_for 60 '[ "$(get $ID .members.pending)" = 0 ]'
+is "$(get "$ID" '[.state, .members.succeeded, .members.submitted + .members.running > 0]')" '["running",0,true]' "what runs goes on"
+is "$(api GET "/v1/ensembles/$ID/members?state=pending" | jq -c .members) $(api GET "/v1/ensembles/$ID/members/199" | jq -r .state)" \
+	"[] cancelled" "members that were never tried are cancelled"
+kill_daemon
+start_daemon --config config.json
+is "$(get "$ID" .notice.code)" '"ending"' "it is still ending after a restart"
+echo >&9
+status_is 1 "it ends with the last that runs" stretto wait "$ID"
+like "$(get "$ID" '[.state, .reason]')" "^\[\"failed\",\"[0-9]+ $MANY" "as failed, with the reason"
+is "$(get "$ID" '[.members.succeeded, .members.failed >= 3, .members.failed + .members.cancelled, .notice]')" '[1,true,199,null]' \
+	"every member is accounted for"
+is "$(db "SELECT group_concat(kind) FROM event WHERE ensemble = $ID AND kind IN ('ensemble.ending', 'ensemble.failed', 'ensemble.complete')")" \
+	"ensemble.ending,ensemble.failed" "events tell it"
+spec 8 '.max_failures = 3 | .members.retries = 0' 'exit $(({i} < 2))'
+status_is 1 "fewer failures end nothing" stretto submit --wait spec.json
+is "$(api GET "/v1/ensembles/$((ID + 1))" | jq -c '[.state, .members.failed]')" '["complete",2]' "all members were run"
+
+# --- what is wrong with the numbers is told
+spec 3 ".max_failures = 0" true
+is "$(api_status POST /v1/ensembles @spec.json) $(jq -r .pointer api.body)" "422 /max_failures" "max_failures is at least 1"
 for bad in -1 101 '"five"'; do
 	spec 3 ".max_same_failures = $bad" true
 	is "$(api_status POST /v1/ensembles @spec.json) $(jq -r .pointer api.body)" "422 /max_same_failures" "$bad is refused with its place"
