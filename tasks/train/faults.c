@@ -23,6 +23,7 @@ const char *fault_name(int fault)
         [FAULT_DIRECTION] = "direction",
         [FAULT_FIELD] = "field",
         [FAULT_PARAMETERS] = "parameters",
+        [FAULT_SESSIONS] = "sessions",
         [FAULT_OPEN_STEPS] = "open_steps",
         [FAULT_ENDED] = "ended",
         [FAULT_STOPPED] = "stopped",

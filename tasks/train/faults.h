@@ -13,6 +13,7 @@ enum fault {
     FAULT_DIRECTION,  /* a kind that only ranks send */
     FAULT_FIELD,      /* no such field, or not of the type and shape that the spec gives it */
     FAULT_PARAMETERS, /* a HELLO without them */
+    FAULT_SESSIONS,   /* too many streams of one member at once */
     FAULT_OPEN_STEPS, /* too many samples of which only some fields have come */
     FAULT_ENDED,      /* the training has: everything was drawn */
     FAULT_STOPPED,    /* the training draws no more, though members send: they hear nothing, and wait */

@@ -103,6 +103,21 @@ static struct params *read_params(struct intake *in, struct origin from, const s
     return params;
 }
 
+/* Whether one more session of that member is remembered, if need be in place of another. */
+static bool make_room(struct intake *in, struct origin from, const struct frame *f)
+{
+    struct peer *spare;
+
+    if (peers_may_add(in->peers, f->member, f->attempt, &spare))
+        return true;
+    if (spare != NULL)
+        forget(in, spare);
+    else
+        intake_refuse(in, from, f, FAULT_SESSIONS, "%d streams of this member have sent some fields of a step and not the others",
+                      PEERS_SESSIONS_MAX);
+    return spare != NULL;
+}
+
 /* A session that is new here; NULL where it cannot be taken. */
 static struct peer *begin_session(struct intake *in, struct origin from, const struct frame *f, const char *payload)
 {
@@ -116,6 +131,10 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         intake_reject(in, from, f, FAULT_PARAMETERS, "its HELLO cannot be read: it is not JSON, or there is no memory");
     else
         params = read_params(in, from, f, body);
+    if (params != NULL && !make_room(in, from, f)) {
+        params_unref(params);
+        params = NULL;
+    }
     if (params != NULL)
         peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
     if (peer != NULL) {
@@ -146,6 +165,7 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
         peer = begin_session(in, from, f, payload);
     if (peer == NULL)
         return;
+    peers_hear(in->peers, peer);
     peer->rewound = false;
     memcpy(peer->routing, from.routing, from.routing_size);
     peer->routing_size = from.routing_size;
@@ -161,6 +181,7 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
         intake_answer(in, from, f, FRAME_WHO, 0, 0, NULL);
         return false;
     }
+    peers_hear(in->peers, peer);
     if (peer->routing_size != from.routing_size || memcmp(peer->routing, from.routing, from.routing_size) != 0) {
         memcpy(peer->routing, from.routing, from.routing_size);
         peer->routing_size = from.routing_size;

@@ -7,6 +7,7 @@ struct peers {
     struct peer **bucket;
     size_t size; /* a power of two */
     size_t count;
+    uint64_t heard; /* the last number that a session got */
 };
 
 static size_t bucket_of(const struct peers *peers, uint64_t member)
@@ -77,6 +78,26 @@ struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session)
     while (peer != NULL && (peer->member != member || peer->session != session))
         peer = peer->next;
     return peer;
+}
+
+void peers_hear(struct peers *peers, struct peer *peer)
+{
+    peer->heard = ++peers->heard;
+}
+
+bool peers_may_add(const struct peers *peers, uint64_t member, uint32_t attempt, struct peer **spare)
+{
+    int sessions = 0;
+
+    *spare = NULL;
+    for (struct peer *peer = peers->bucket[bucket_of(peers, member)]; peer != NULL; peer = peer->next) {
+        if (peer->member != member || peer->attempt < attempt)
+            continue;
+        sessions++;
+        if (peer->partials == 0 && (*spare == NULL || peer->heard < (*spare)->heard))
+            *spare = peer;
+    }
+    return sessions < PEERS_SESSIONS_MAX;
 }
 
 struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt)

@@ -18,6 +18,7 @@ struct peer {
     bool alone;        /* the process that shares it was gone at the last sweep */
     uint64_t last;     /* highest sequence number up to which everything is held safely */
     uint64_t acked;    /* highest that was acknowledged */
+    uint64_t heard;    /* when it last sent something, as a number that grows */
     uint64_t limit;    /* scratch of the acknowledging */
     bool rewound;      /* REWIND was sent, and what is missing has not come yet */
     bool ack_due;      /* in the receiver's list of peers to acknowledge */
@@ -53,6 +54,17 @@ struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t att
 struct peer *peers_find_later(struct peers *peers, uint64_t member, uint32_t attempt);
 
 void peers_remove(struct peers *peers, struct peer *peer);
+
+/* It has sent something. */
+void peers_hear(struct peers *peers, struct peer *peer);
+
+/* A rank remembers so many sessions of a member. */
+#define PEERS_SESSIONS_MAX 256
+
+/* Whether one more session of that attempt of the member may be added now; those of earlier attempts do not count. Where it may not, and *spare is not NULL, that one may be removed
+ * for it: of those that owe no fields of a sample, the one that has been silent for longest. It makes itself known again
+ * if it is still there, and nothing of it is lost. */
+bool peers_may_add(const struct peers *peers, uint64_t member, uint32_t attempt, struct peer **spare);
 
 /* To be called from time to time: let go of the memory of processes that were gone the last time already. What they had
  * sent by then has come. */

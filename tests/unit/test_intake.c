@@ -25,7 +25,7 @@ static int setup(void **state)
     struct rig *rig = calloc(1, sizeof *rig);
     int linger = 0;
 
-    alarm(300);
+    alarm(120);
     *state = rig;
     fixture_init(&rig->fx, WIDTH, 0, 3,
                  "{\"policy\": \"reservoir\", \"capacity\": 10, \"threshold\": 1, \"batch\": 1, \"seed\": 1}");
@@ -464,6 +464,58 @@ static void a_later_attempt_ends_the_earlier_sessions(void **state)
     assert_rejected(rig, 1);
 }
 
+static struct frame of_session(struct frame f, uint64_t session)
+{
+    f.session = session;
+    return f;
+}
+
+static void say_hello(struct rig *rig, uint64_t session)
+{
+    struct frame f = of_session(frame(FRAME_HELLO, 0, 0), session);
+
+    f.dtype = f.ndim = 0;
+    f.shape[0] = 0;
+    f.length = strlen(HELLO);
+    send_bytes(rig, &f, HELLO, strlen(HELLO));
+}
+
+static enum frame_kind answer_to(struct rig *rig, uint64_t session)
+{
+    struct frame f;
+
+    do
+        f = next_answer(rig);
+    while (f.session != session);
+    return f.kind;
+}
+
+/* A sender with ever new sessions costs a rank no more memory than 256 of them, and a stream that is alive beside
+ * them is not forgotten. */
+static void ever_new_sessions_are_forgotten_again(void **state)
+{
+    enum { SESSIONS = 2000, LIVE = 1, FIRST = 1000, EVERY = 100 };
+    struct rig *rig = *state;
+    uint64_t sent = 0;
+
+    say_hello(rig, LIVE);
+    assert_int_equal(answer_to(rig, LIVE), FRAME_WELCOME);
+    for (uint64_t session = FIRST; session < FIRST + SESSIONS; session++) {
+        say_hello(rig, session);
+        assert_int_equal(answer_to(rig, session), FRAME_WELCOME);
+        if (session % EVERY == 0) {
+            /* a step that was sent before: the buffer has room for ten */
+            send_sample(rig, of_session(frame(FRAME_SAMPLE, ++sent, 0), LIVE));
+            assert_int_equal(answer_to(rig, LIVE), FRAME_ACK);
+        }
+    }
+    send_sample(rig, of_session(frame(FRAME_SAMPLE, 1, 1), FIRST));
+    assert_int_equal(answer_to(rig, FIRST), FRAME_WHO);
+    send_sample(rig, of_session(frame(FRAME_SAMPLE, 1, 1), FIRST + SESSIONS - 1));
+    assert_int_equal(answer_to(rig, FIRST + SESSIONS - 1), FRAME_ACK);
+    assert_int_equal(fixture_stats(rig->t).unique, 2);
+}
+
 /* A payload that was damaged on the way is sent again: here by hand, after the rank has asked for it. */
 static void a_damaged_payload_is_a_gap(void **state)
 {
@@ -573,6 +625,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_member_that_finalizes_again_counts_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_attempt_ends_the_earlier_sessions, setup, teardown),
+        cmocka_unit_test_setup_teardown(ever_new_sessions_are_forgotten_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, setup, teardown),
         cmocka_unit_test_setup_teardown(frames_of_one_message_are_taken_in_their_order, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_frame_ends_its_message, setup, teardown),
