@@ -4,6 +4,7 @@
 #include "common/timefmt.h"
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,8 +199,19 @@ struct st_train_stats fixture_stats(struct st_train *t)
 
 void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times)
 {
-    while (fixture_stats(t).finalized < finalized)
+    struct st_train_stats now, last = fixture_stats(t);
+    int64_t since = time_monotonic_ms();
+
+    while ((now = fixture_stats(t)).finalized < finalized) {
         assert_true(fixture_draw(fx, t, 10, steps, times) != ST_TRAIN_END);
+        if (now.received != last.received || now.drawn != last.drawn || now.finalized != last.finalized) {
+            last = now;
+            since = time_monotonic_ms();
+        } else if (time_monotonic_ms() - since > FIXTURE_LIMIT_SECONDS * 1000) {
+            fail_msg("for %d s nothing has come, with %d samples received and %d of %d members at their end", FIXTURE_LIMIT_SECONDS,
+                     (int)now.received, (int)now.finalized, (int)finalized);
+        }
+    }
     fixture_over(fx);
     fixture_draw_all(fx, t, steps, times);
 }
@@ -228,10 +240,29 @@ void fixture_check_books(struct st_train *t, const int *times, int samples, int 
     assert_int_equal(s.population + s.unseen, 0);
 }
 
+static void on_alarm(int number)
+{
+    static const char text[] = "the time limit of this program's tests is over: something waits for what never comes\n";
+
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(125);
+    signal(SIGALRM, SIG_DFL);
+    raise(SIGALRM);
+}
+
 int fixture_time_limit(void **state)
 {
-    alarm(600);
+    signal(SIGALRM, on_alarm);
+    alarm(240);
     return 0;
+}
+
+void fixture_member_limit(void)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lld", (long long)time(NULL) + FIXTURE_LIMIT_SECONDS);
+    setenv("STRETTO_DEADLINE", text, 1);
 }
 
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms)

@@ -56,7 +56,13 @@ void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, i
 
 struct st_train_stats fixture_stats(struct st_train *t);
 
-/* Draw while members send, until so many have told their end; then until all is empty. */
+/* A test that gets no further for so long has failed. */
+#define FIXTURE_LIMIT_SECONDS 60
+
+/* Members that are opened from now on give up after that time. */
+void fixture_member_limit(void);
+
+/* Draw while members send, until so many have told their end; then until all is empty. Fails where nothing comes any more. */
 void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times);
 
 /* The rank's counters are those of so many samples, each drawn times[i] times, of which so many came twice. */

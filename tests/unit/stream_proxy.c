@@ -4,13 +4,15 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <zmq.h>
 
 struct proxy {
     void *zmq, *front, *back;
-    unsigned loss, lose_first, lost;
+    struct proxy_losses losses;
+    unsigned passed[2], lost; /* passed: all that came, to the rank and to the member */
     struct random random;
     atomic_bool stopping;
     pthread_t thread;
@@ -22,12 +24,10 @@ static void forward(struct proxy *p, void *from, void *to)
 
     zmq_msg_init(&msg);
     while (zmq_msg_recv(&msg, from, ZMQ_DONTWAIT) >= 0) {
-        int lose = random_below(&p->random, 100) < p->loss;
+        bool to_rank = from == p->front;
+        bool lose = random_below(&p->random, 100) < p->losses.percent;
 
-        if (from == p->front && p->lose_first > 0) {
-            p->lose_first--;
-            lose = 1;
-        }
+        lose = ++p->passed[to_rank] == (to_rank ? p->losses.to_rank : p->losses.to_member) || lose;
         /* Who has gone is told nothing more: a send that waited for somebody would never end. */
         if (lose)
             p->lost++;
@@ -52,14 +52,13 @@ static void *run(void *arg)
     return NULL;
 }
 
-struct proxy *proxy_start(const char *front, const char *back, unsigned loss, unsigned lose_first, uint64_t seed)
+struct proxy *proxy_start(const char *front, const char *back, const struct proxy_losses *losses)
 {
     struct proxy *p = calloc(1, sizeof *p);
     int linger = 0;
 
-    p->loss = loss;
-    p->lose_first = lose_first;
-    random_seed(&p->random, seed);
+    p->losses = *losses;
+    random_seed(&p->random, losses->seed);
     p->zmq = zmq_ctx_new();
     p->front = zmq_socket(p->zmq, ZMQ_DEALER);
     p->back = zmq_socket(p->zmq, ZMQ_DEALER);

@@ -1,15 +1,19 @@
-/* A bad network between one member and its rank: it loses every so-manieth message, in both directions. */
+/* A bad network between one member and one rank: a thread that passes their messages on, and loses some. */
 #ifndef TESTS_STREAM_PROXY_H
 #define TESTS_STREAM_PROXY_H
-#include <stdatomic.h>
 #include <stdint.h>
 
 struct proxy;
 
-/* Listens at `front`, forwards to `back`; of a hundred messages `loss` are lost, chosen by the seed. The first
- * `lose_first` from the member are lost in any case. */
-struct proxy *proxy_start(const char *front, const char *back, unsigned loss, unsigned lose_first, uint64_t seed);
+struct proxy_losses {
+    unsigned percent; /* of all messages, at random by `seed` */
+    uint64_t seed;
+    unsigned to_rank, to_member; /* that message in that direction, from 1; 0: none */
+};
 
-/* How many messages it lost. */
-unsigned proxy_stop(struct proxy *proxy);
+/* Binds `front` for the member, and connects to the rank at `back`. */
+struct proxy *proxy_start(const char *front, const char *back, const struct proxy_losses *losses);
+
+/* Returns how many messages were lost. */
+unsigned proxy_stop(struct proxy *p);
 #endif

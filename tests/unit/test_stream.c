@@ -71,7 +71,7 @@ static void every_sample_of_several_members_is_drawn(void **state)
     free(times);
 }
 
-static void a_bad_network(int width, int steps)
+static void a_bad_network(int width, int steps, uint64_t seed)
 {
     int *times = calloc((size_t)steps, sizeof *times);
     struct fixture fx;
@@ -85,12 +85,13 @@ static void a_bad_network(int width, int steps)
     t = fixture_rank(0);
     snprintf(front, sizeof front, "ipc://%s", fixture_path(&fx, "proxy"));
     /* the first message is HELLO */
-    proxy = proxy_start(front, fixture_endpoint(&fx), 10, 1, 1);
+    proxy = proxy_start(front, fixture_endpoint(&fx), &(struct proxy_losses){.percent = 10, .seed = seed, .to_rank = 1});
     fixture_redirect(&fx, front);
+    fixture_member_limit();
     start(&job, &fx, 0, 1, steps);
     fixture_train(&fx, t, 1, steps, times);
     finish(&job);
-    assert_true(proxy_stop(proxy) > 20);
+    assert_true(proxy_stop(proxy) > 0);
     fixture_check_books(t, times, steps, 0);
     st_train_close(t);
     fixture_fini(&fx);
@@ -99,8 +100,47 @@ static void a_bad_network(int width, int steps)
 
 static void what_a_bad_network_loses_is_sent_again(void **state)
 {
-    a_bad_network(3000, 300); /* frames that travel alone, but for "n" */
-    a_bad_network(1900, 1500); /* and eight in a message */
+    a_bad_network(3000, 300, 1); /* frames that travel alone, but for "n" */
+    a_bad_network(1900, 1500, 1); /* and eight in a message */
+    for (uint64_t seed = 2; seed <= 13; seed++)
+        a_bad_network(3000, 8, seed); /* short, so that it is often one of the last messages */
+}
+
+/* One message is lost, which may be any of them, and no other. */
+static void lose_one(struct proxy_losses losses)
+{
+    enum { ONE_STEPS = 4 };
+    int times[ONE_STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct job job;
+    struct proxy *proxy;
+    char front[200];
+
+    fixture_init(&fx, 3000, 1, 1, "{\"policy\": \"fifo\", \"capacity\": 50, \"batch\": 1}");
+    setenv("STRETTO_STREAM_SILENCE_MS", "20", 1);
+    t = fixture_rank(0);
+    snprintf(front, sizeof front, "ipc://%s", fixture_path(&fx, "proxy"));
+    proxy = proxy_start(front, fixture_endpoint(&fx), &losses);
+    fixture_redirect(&fx, front);
+    fixture_member_limit();
+    start(&job, &fx, 0, 1, ONE_STEPS);
+    for (int step = 0; step < ONE_STEPS; step++)
+        assert_int_equal(fixture_draw(&fx, t, FIXTURE_LIMIT_SECONDS * 1000, ONE_STEPS, times), 1);
+    finish(&job);
+    assert_in_range(proxy_stop(proxy), 0, 1);
+    assert_int_equal(fixture_stats(t).finalized, 1);
+    fixture_check_books(t, times, ONE_STEPS, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void each_message_may_be_lost(void **state)
+{
+    for (unsigned n = 1; n <= 12; n++) {
+        lose_one((struct proxy_losses){.to_rank = n});
+        lose_one((struct proxy_losses){.to_member = n});
+    }
 }
 
 static int window_is_full(void *arg)
@@ -203,6 +243,62 @@ static void samples_are_dealt_to_all_ranks(void **state)
     assert_int_equal(fixture_stats(t[0]).duplicates + fixture_stats(t[1]).duplicates, STEPS - SECOND);
     st_train_close(t[0]);
     st_train_close(t[1]);
+    fixture_fini(&fx);
+}
+
+/* The processes of a member may each open a stream: what one has sent of a step stays while the other comes and goes. */
+static void two_streams_of_one_attempt_are_both_served(void **state)
+{
+    enum { STEPS = 3 };
+    int64_t shape[] = {10}, n = 0;
+    int times[STEPS] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s[2];
+    double u[10];
+
+    fixture_init(&fx, 10, 1, 1, "{\"policy\": \"fifo\", \"capacity\": 50, \"batch\": 1}");
+    t = fixture_rank(0);
+    fixture_member_limit();
+    s[0] = fixture_member(0, 1);
+    assert_int_equal(stretto_send(s[0], stretto_field(s[0], "n", STRETTO_INT64, 0, NULL), 0, &n), 0);
+    s[1] = fixture_member(0, 1);
+    assert_int_equal(fixture_send(&fx, s[1], 0, 1), 0);
+    assert_int_equal(fixture_draw(&fx, t, FIXTURE_LIMIT_SECONDS * 1000, STEPS, times), 1);
+    for (int i = 0; i < 10; i++)
+        u[i] = i;
+    assert_int_equal(stretto_send(s[0], stretto_field(s[0], "u", STRETTO_FLOAT64, 1, shape), 0, u), 0);
+    assert_int_equal(fixture_draw(&fx, t, FIXTURE_LIMIT_SECONDS * 1000, STEPS, times), 1);
+    assert_int_equal(stretto_close(s[1]), 0);
+    assert_int_equal(fixture_send(&fx, s[0], 0, 2), 0);
+    assert_int_equal(stretto_close(s[0]), 0);
+    assert_int_equal(fixture_draw(&fx, t, FIXTURE_LIMIT_SECONDS * 1000, STEPS, times), 1);
+    fixture_check_books(t, times, STEPS, 0);
+    assert_int_equal(fixture_stats(t).finalized, 1);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+/* The thread that writes metrics does so once a second: what was told after that is written at the end. */
+static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    size_t size, lines = 0;
+    char *metrics;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = fixture_rank(0);
+    for (int step = 0; step < 100; step++)
+        assert_int_equal(st_train_metric(t, "loss", step, 0.5), 0);
+    st_train_close(t);
+    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 100000, &metrics, &size, &err), 0);
+    for (size_t i = 0; i < size; i++)
+        lines += metrics[i] == '\n';
+    assert_int_equal(lines, 100);
+    free(metrics);
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
     fixture_fini(&fx);
 }
 
@@ -441,9 +537,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sample_of_several_members_is_drawn),
         cmocka_unit_test(what_a_bad_network_loses_is_sent_again),
+        cmocka_unit_test(each_message_may_be_lost),
         cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
         cmocka_unit_test(a_step_that_is_sent_again_counts_once),
         cmocka_unit_test(samples_are_dealt_to_all_ranks),
+        cmocka_unit_test(two_streams_of_one_attempt_are_both_served),
+        cmocka_unit_test(a_training_that_ends_without_done_leaves_its_metrics),
         cmocka_unit_test(a_member_waits_for_its_rank),
         cmocka_unit_test(a_member_gives_up_at_its_deadline),
         cmocka_unit_test(a_member_without_a_parameter_is_refused),
