@@ -64,10 +64,10 @@ int api_listen(struct api *api, const char *listen, struct error *err)
     return 0;
 }
 
-int api_publish(struct api *api, struct error *err)
+void api_publish(struct api *api)
 {
     json_t *list = json_array(), *json = json_pack("{s:o}", "listeners", list);
-    int rc;
+    struct error err;
 
     for (size_t i = 0; i < api->n; i++) {
         char *url = server_url(api->servers[i]);
@@ -77,9 +77,11 @@ int api_publish(struct api *api, struct error *err)
         free(url);
     }
     api->published = xasprintf("%s/listen.json", api->config.state_dir);
-    rc = file_write_json(api->published, json, 0600, err);
+    if (file_write_json(api->published, json, 0600, &err) < 0) {
+        log_error("%s: where the daemon listens is only in this log", err.text);
+        unlink(api->published); /* an earlier daemon's */
+    }
     json_decref(json);
-    return rc;
 }
 
 void api_reload(struct api *api)

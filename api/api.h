@@ -19,6 +19,7 @@ struct api_config {
     struct store *store;
     struct store *reader; /* sees what is committed; NULL: there is none, and `store` is read */
     struct engine *engine;
+    struct reserve *reserve;
     const struct control *control;
     const struct laps *laps;
     int64_t (*now_ms)(void *arg);
@@ -45,8 +46,8 @@ int api_create(struct api **out, const struct api_config *config, struct error *
 int api_listen(struct api *api, const char *listen, struct error *err);
 
 /* All is listened on: write STATE_DIR/listen.json, {"listeners": [{"listen": …, "url": …}]}, with the real addresses and
- * ports. It goes away with the api. */
-int api_publish(struct api *api, struct error *err);
+ * ports. It goes away with the api. Where that fails, for lack of room, say, the log tells, and the daemon goes on. */
+void api_publish(struct api *api);
 
 /* Read the certificate and its key again. What cannot be used is logged, and changes nothing; connections go on with
  * what they began with. */

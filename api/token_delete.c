@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/token.h"
-#include "common/log.h"
+#include "common/log_changes.h"
 
 #include <inttypes.h>
 
@@ -21,7 +21,7 @@ void token_delete(struct request *r)
         request_reply_error(r, "token_not_found", "there is no token %" PRId64, id);
     } else {
         request_revokes(r);
-        log_info("token %" PRId64 " revoked", id);
+        log_change(LOG_LEVEL_INFO, NULL, "token %" PRId64 " revoked", id);
         request_reply_json(r, 200, token_json(&row));
     }
 }

@@ -5,7 +5,7 @@
 #include "api/token.h"
 #include "api/value.h"
 #include "common/jsonx.h"
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "daemon/store/idempotency.h"
 
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static void make(struct request *r, const json_t *wish, const struct idempotency
         token_spell(row.id, secret, token);
         json = token_json(&row);
         json_object_set_new(json, "token", json_string(token));
-        log_info("token %" PRId64 " made: %s", row.id, token_role_name(row.role));
+        log_change(LOG_LEVEL_INFO, NULL, "token %" PRId64 " made: %s", row.id, token_role_name(row.role));
         request_reply_json(r, 201, json);
     }
     sodium_memzero(secret, sizeof secret);

@@ -8,6 +8,7 @@ libcommon_la_SOURCES = \
 	common/jsonx.c common/jsonx.h \
 	common/letter.c common/letter.h \
 	common/log.c common/log.h \
+	common/log_changes.c common/log_changes.h \
 	common/log_format.c common/log_format.h \
 	common/log_limit.c common/log_limit.h \
 	common/log_sink.c common/log_sink.h \

@@ -34,9 +34,9 @@ void log_init(const char *program, enum log_level level)
     the.level = level;
 }
 
-static void write_message(enum log_level level, const struct log_ids *ids, const char *message)
+static void write_message(enum log_level level, int64_t time_ms, const struct log_ids *ids, const char *message)
 {
-    struct log_record record = {level, time_now_ms(), the.program, (int)getpid(), ids, message};
+    struct log_record record = {level, time_ms, the.program, (int)getpid(), ids, message};
     char line[LOG_LINE_MAX];
     size_t n = log_format(line, &record, the.format, the.frame);
 
@@ -53,7 +53,7 @@ static void tell_losses(void)
         return;
     snprintf(message, sizeof message, "%llu line%s of this log could not be written", (unsigned long long)lost,
              lost == 1 ? "" : "s");
-    write_message(LOG_LEVEL_WARN, NULL, message);
+    write_message(LOG_LEVEL_WARN, time_now_ms(), NULL, message);
     if (the.sink.lost > 0)
         the.sink.lost = lost; /* this one is none of them */
 }
@@ -69,14 +69,14 @@ static void tell_left_out(bool all)
             return;
         snprintf(message, sizeof message, "%u more line%s like this %s left out: %s", slot.silent,
                  slot.silent == 1 ? "" : "s", slot.silent == 1 ? "was" : "were", slot.sample);
-        write_message(slot.level, NULL, message);
+        write_message(slot.level, time_now_ms(), NULL, message);
     }
 }
 
 void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, ...)
 {
+    char message[LOG_MESSAGE_MAX];
     int saved = errno;
-    char message[2048];
     va_list ap;
 
     if (level > the.level)
@@ -84,13 +84,20 @@ void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, 
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
+    log_message(level, time_now_ms(), ids, fmt, message);
+    errno = saved;
+}
+
+void log_message(enum log_level level, int64_t time_ms, const struct log_ids *ids, const char *site, const char *message)
+{
+    if (level > the.level)
+        return;
     pthread_mutex_lock(&the.lock);
     the.troubled = the.troubled || level <= LOG_LEVEL_WARN;
     tell_losses();
-    if (!the.limited || log_limit_pass(&the.limit, fmt, level, message, time_monotonic_ms()))
-        write_message(level, ids, message);
+    if (!the.limited || log_limit_pass(&the.limit, site, level, message, time_monotonic_ms()))
+        write_message(level, time_ms, ids, message);
     pthread_mutex_unlock(&the.lock);
-    errno = saved;
 }
 
 bool log_troubled(void)

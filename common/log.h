@@ -31,6 +31,10 @@ void log_init(const char *program, enum log_level level); /* program: kept by th
 void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A line that was put into words before, at that time. `site` tells the place in the program apart from others: its format string. */
+#define LOG_MESSAGE_MAX 2048
+void log_message(enum log_level level, int64_t time_ms, const struct log_ids *ids, const char *site, const char *message);
+
 /* Whether an error or a warning has been logged yet. */
 bool log_troubled(void);
 

@@ -12,6 +12,7 @@
 #include "daemon/notify.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
+#include "daemon/reserve.h"
 #include "daemon/restore.h"
 #include "daemon/run_claim.h"
 #include "daemon/rundir/rundir.h"
@@ -36,6 +37,7 @@ struct app {
     struct store *store, *reader; /* the latter NULL where there can be but one */
     struct turn *turn;
     struct state_watch *state_watch;
+    struct reserve *reserve;
     struct engine *engine;
     struct adapters *adapters;
     struct control *control;
@@ -136,6 +138,7 @@ static int make_api(struct app *app, struct error *err)
         .store = app->store,
         .reader = app->reader,
         .engine = app->engine,
+        .reserve = app->reserve,
         .control = app->control,
         .laps = app->laps,
         .now_ms = now_ms,
@@ -154,7 +157,8 @@ static int make_api(struct app *app, struct error *err)
     for (size_t i = 0; i < app->config->n_listen; i++)
         if (api_listen(app->api, app->config->listen[i], err) < 0)
             return -1;
-    return api_publish(app->api, err);
+    api_publish(app->api);
+    return 0;
 }
 
 static void stop(uv_signal_t *handle, int signum)
@@ -229,12 +233,15 @@ static void make_workers(struct app *app)
 static int start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
+    int rc;
 
     app->logs = logs_create(&app->loop);
     app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
     memory_keep_blocks();
-    if (store_open_with(&app->store, app->config->state_dir, &options, err) < 0 ||
-        store_open_reader(&app->reader, app->store, err) < 0)
+    rc = store_open_with(&app->store, app->config->state_dir, &options, err);
+    if (rc < 0 && reserve_open_up(app->config->state_dir))
+        rc = store_open_with(&app->store, app->config->state_dir, &options, err);
+    if (rc < 0 || store_open_reader(&app->reader, app->store, err) < 0)
         return -1;
     backup_sweep(app->config->state_dir);
     if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
@@ -250,6 +257,7 @@ static int start(struct app *app, struct error *err)
     turn_pause(app->turn, COMMIT_PAUSE);
     turn_flush_apart(app->turn, not_flushed, NULL);
     app->state_watch = state_watch_create(&app->loop, app->store, app->turn);
+    app->reserve = reserve_create(&app->loop, app->config->state_dir);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
@@ -274,6 +282,7 @@ static void finish(struct app *app)
         engine_stop(app->engine);
     adapters_destroy(app->adapters);
     control_close(app->control);
+    reserve_destroy(app->reserve);
     state_watch_destroy(app->state_watch);
     turn_destroy(app->turn);
     laps_destroy(app->laps);

@@ -48,6 +48,7 @@ libdaemon_la_SOURCES = \
 	daemon/notify.c daemon/notify.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
+	daemon/reserve.c daemon/reserve.h \
 	daemon/restore.c daemon/restore.h \
 	daemon/run_claim.c daemon/run_claim.h \
 	daemon/rundir/missing.c daemon/rundir/missing.h \

@@ -1,6 +1,7 @@
 #include "daemon/turn.h"
 
 #include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 #include "daemon/flusher.h"
 
@@ -127,12 +128,14 @@ static void settle(struct turn *turn)
         struct error err;
 
         if (commit(turn, wrote, &err) == 0) {
+            log_changes_write();
             if (store_owes_flush(turn->store))
                 flush(turn);
             else
                 conclude(turn, wrote, &turn->waiting);
             continue;
         }
+        log_changes_drop();
         if (!turn->troubled || strcmp(err.text, turn->trouble.text) != 0) /* once, not a thousand times while the disk is full */
             log_error("changes cannot be stored, and are taken back: %s", err.text);
         turn->troubled = true;
@@ -168,6 +171,8 @@ static void on_prepare(uv_prepare_t *handle)
 
     if (turn->share > 0 && !turn->wanted && store_dirty(turn->store))
         note_wanted(turn);
+    if (!store_dirty(turn->store)) /* lines about changes that nothing has to be stored for */
+        log_changes_write();
     if (turn->flushing) /* after its end the loop comes by here again */
         return;
     ms = due_in(turn);
@@ -204,6 +209,7 @@ struct turn *turn_create(uv_loop_t *loop, struct store *store, void (*rolled_bac
     turn->prepare->data = turn->timer->data = turn;
     uv_prepare_start(turn->prepare, on_prepare);
     uv_unref((uv_handle_t *)turn->prepare);
+    log_changes_keep(true);
     return turn;
 }
 
@@ -220,6 +226,7 @@ void turn_destroy(struct turn *turn)
         flusher_destroy(turn->flusher);
     store_defer_flush(turn->store, false);
     settle(turn);
+    log_changes_keep(false);
     uv_close((uv_handle_t *)turn->prepare, free_handle);
     uv_close((uv_handle_t *)turn->timer, free_handle);
     free(turn->waiting.list);

@@ -68,6 +68,7 @@ e2e_tests = \
 	tests/t/0761-full-run-dir.t \
 	tests/t/0762-too-large.t \
 	tests/t/0764-state-gone.t \
+	tests/t/0765-full-disk-cancel.t \
 	tests/t/0770-verbs.t \
 	tests/t/0775-fair-shares.t \
 	tests/t/0776-given-up.t \

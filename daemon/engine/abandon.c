@@ -11,6 +11,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -251,7 +252,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
 {
     struct error err;
 
-    log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
+    log_change(LOG_LEVEL_INFO, LOG_JOB(job->row.ensemble, job->row.name),
                 "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
     job->row.state = JOB_INTENT;
     job_back(job);

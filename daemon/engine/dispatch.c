@@ -3,7 +3,7 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -177,7 +177,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
-    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
     ens->to_cancel = ens->jobs; /* its pilots are given back */
     if (ens->spec->follows_up)
         follow_up_auto(engine, ens);

@@ -1,7 +1,7 @@
 /* Ending an ensemble before its members have: they, and what of them is under way, some in each turn. */
 #include "daemon/engine/internal.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "daemon/store/family.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int store_cancelled(struct engine *engine, struct ensemble_row *row, stru
     if (store_ensemble_update(engine->store, row, err) < 0 || store_chore_end_all(engine->store, row->id, err) < 0)
         return -1;
     engine_event(engine, "ensemble.cancelled", row->id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
-    log_info_of(LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled%s%s", (long long)row->id, reason[0] ? ": " : "", reason);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled%s%s", (long long)row->id, reason[0] ? ": " : "", reason);
     if (training == NULL || training->state != TRAINING_PENDING)
         return 0;
     training->state = TRAINING_CANCELLED;

@@ -4,6 +4,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "common/log_changes.h"
 #include "daemon/store/family.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ void follow_up_take_over(struct engine *engine, struct alarm *alarm)
         alarm_set(engine, alarm, engine_now(engine) + 1);
         break;
     case 0:
-        log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld has all of its %lld members", (long long)ens->row.id,
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has all of its %lld members", (long long)ens->row.id,
                     (long long)ens->row.count);
         break;
     default:
@@ -148,7 +149,7 @@ static void tell(struct engine *engine, const struct ensemble_row *row)
     engine_event(engine, "ensemble.follow_up", row->parent, -1,
                  json_pack("{s:I, s:I, s:I}", "follow_up", (json_int_t)row->id, "root", (json_int_t)row->root, "members",
                            (json_int_t)row->count));
-    log_info_of(LOG_ENSEMBLE(row->id), "ensemble %lld \"%s\" follows up %lld: %lld members, width %lld, adapter %s",
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld \"%s\" follows up %lld: %lld members, width %lld, adapter %s",
                 (long long)row->id, row->name, (long long)row->parent, (long long)row->count, (long long)row->width,
                 row->adapter);
 }
@@ -246,7 +247,7 @@ void follow_up_auto(struct engine *engine, struct live_ensemble *ens)
     if (tally[MEMBER_UNFINISHED] == 0)
         return;
     if (n >= ens->spec->follow_ups)
-        log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld has had %lld follow-ups: %lld members stay unfinished",
+        log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has had %lld follow-ups: %lld members stay unfinished",
                     (long long)root, (long long)n, (long long)tally[MEMBER_UNFINISHED]);
     else if (follow_up(engine, root, &unfinished, &id, &err) < 0 && strcmp(err.code, "ensemble_not_over") != 0)
         log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld cannot be followed up: %s", (long long)root, err.text);

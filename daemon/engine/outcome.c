@@ -3,7 +3,7 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "common/text.h"
 
 #include <stdio.h>
@@ -204,7 +204,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (!stopped && !unstarted)
         guard_note(engine, ens, &member, out);
     if (out->outcome != ATTEMPT_SUCCEEDED && !stopped && !unstarted)
-        log_warn_of(LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
+        log_change(LOG_LEVEL_WARN, LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
                     "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
                     (long long)slot->index, (long long)slot->number, job->row.name,
                     attempt_outcome_name(out->outcome), out->reason, member_state_name(member.state));

@@ -1,7 +1,7 @@
 /* Pausing and resuming: whether dispatch may start anything. */
 #include "daemon/engine/internal.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "common/text.h"
 
 /* `reason`: why the daemon pauses it by itself; "" where somebody asked. */
@@ -13,8 +13,8 @@ static int set_state(struct engine *engine, struct live_ensemble *ens, enum ense
         return -1;
     engine_event(engine, to == ENSEMBLE_PAUSED ? "ensemble.paused" : "ensemble.resumed", ens->row.id, -1,
                  reason[0] ? json_pack("{s:s}", "reason", ens->row.reason) : NULL);
-    log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is %s%s%s", (long long)ens->row.id, ensemble_state_name(to),
-                reason[0] ? ": " : "", reason);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is %s%s%s", (long long)ens->row.id, ensemble_state_name(to),
+               reason[0] ? ": " : "", reason);
     ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
     return 0;

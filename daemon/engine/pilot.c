@@ -1,7 +1,7 @@
 /* The life of a pilot: its job, and what becomes of the jobs in it when that is over. */
 #include "daemon/engine/pilot.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -153,7 +153,7 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
         return;
     snprintf(what, sizeof what, "%s: %s", failed ? attempt_outcome_name(pilot->outcome) : "given back",
              failed ? pilot->reason : pilot->given_back);
-    log_warn_of(LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, what);
+    log_change(LOG_LEVEL_WARN, LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, what);
 
     alloc->failures++;
     alloc->not_before = engine_now(engine) + backoff(alloc->failures);

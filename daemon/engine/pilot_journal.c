@@ -2,6 +2,7 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -54,7 +55,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
         fits += pilot->nodes[i].fits;
     if (fits > ens->allocation->fits)
         ens->allocation->fits = fits;
-    log_info_of(LOG_JOB(ens->row.id, job->row.name), "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once",
+    log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, job->row.name), "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once",
                 job->row.name, (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus,
                 (long long)node->fits);
     if (node->fits == 0) {
@@ -107,7 +108,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
 
     node->over = true;
     text_copy(pilot->given_back, sizeof pilot->given_back, why);
-    log_info_of(LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name), "pilot %s: node %lld is given back: %s",
+    log_change(LOG_LEVEL_INFO, LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name), "pilot %s: node %lld is given back: %s",
                 pilot->job->row.name, (long long)node->number, why);
     for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
         next = job->ens_next;

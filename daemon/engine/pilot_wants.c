@@ -6,7 +6,7 @@
  * its turn. */
 #include "daemon/engine/pilot.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
@@ -175,7 +175,7 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
     job->slots[0] = (struct slot){.number = 1, .open = true};
     job->n_slots = job->open = 1;
     engine_event(engine, "allocation.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
-    log_info_of(LOG_JOB(ens->row.id, row.name), "ensemble %lld asks for an allocation, as job %s", (long long)ens->row.id, row.name);
+    log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, row.name), "ensemble %lld asks for an allocation, as job %s", (long long)ens->row.id, row.name);
     job_start_committed(engine, job);
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/engine/renew.h"
 
 #include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     training->row.started_ms = engine_now(engine);
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.running", ens->row.id, -1, NULL);
-    log_info_of(LOG_TRAINING(ens->row.id, training->row.id), "training %lld: %lld rank(s) can be reached",
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, training->row.id), "training %lld: %lld rank(s) can be reached",
                 (long long)training->row.id, (long long)training->row.ranks);
     engine_touch(engine, ens);
 }

@@ -1,6 +1,6 @@
 #include "daemon/engine/renew.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     struct training_row *row = &training->row;
     struct error err;
 
-    log_warn_of(LOG_TRAINING(ens->row.id, row->id), "training %lld: generation %lld of its ranks ended: %s; it begins anew",
+    log_change(LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id), "training %lld: generation %lld of its ranks ended: %s; it begins anew",
                 (long long)row->id, (long long)row->generation, reason);
     engine_event(engine, "training.restarted", ens->row.id, -1,
                  json_pack("{s:I, s:s}", "generation", (json_int_t)row->generation + 1, "reason", reason));

@@ -1,7 +1,7 @@
 /* Elastic resizing: another width, and what becomes of the attempts beyond it. */
 #include "daemon/engine/internal.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 
 static bool may_stop(const struct live_job *job)
 {
@@ -64,7 +64,7 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
         engine_event(engine, "ensemble.resized", id, -1,
                      json_pack("{s:I, s:I, s:I}", "width", (json_int_t)width, "before", (json_int_t)before, "stopped",
                                (json_int_t)stopped));
-        log_info_of(LOG_ENSEMBLE(id), "ensemble %lld: width %lld, was %lld; %lld attempts are stopped",
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: width %lld, was %lld; %lld attempts are stopped",
                     (long long)id, (long long)width, (long long)before, (long long)stopped);
         ens->due = 0; /* those that were tried before go first */
         engine_touch(engine, ens);

@@ -1,7 +1,7 @@
 /* Resubmission: members that ended without success are pending again. */
 #include "daemon/engine/internal.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "daemon/store/cancellation.h"
 #include "daemon/store/family.h"
 
@@ -67,7 +67,7 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
         if (store_ensemble_update(engine->store, &ens->row, err) < 0)
             return -1;
         engine_event(engine, "ensemble.resumed", ens->row.id, -1, NULL);
-        log_info_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld is running again", (long long)ens->row.id);
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is running again", (long long)ens->row.id);
     }
     ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
@@ -175,7 +175,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
         json_array_append_new(names, json_string(member_state_name(states[i])));
     engine_event(engine, "ensemble.resubmitted", id, -1,
                  json_pack("{s:o, s:I}", "states", names, "members", (json_int_t)wanted));
-    log_info_of(LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id, (long long)wanted);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id, (long long)wanted);
     *n = wanted;
     return go_on(engine, ens, err);
 }

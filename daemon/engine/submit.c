@@ -1,7 +1,7 @@
 /* Accepting a spec: checked against what can run here, then stored. */
 #include "daemon/engine/pilot.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "daemon/spec/sizes.h"
 
 #include <stdio.h>
@@ -216,7 +216,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         return store_doom(engine->store, err); /* refused is refused */
     }
     engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
-    log_info_of(LOG_ENSEMBLE(row.id), "ensemble %lld \"%s\": %lld members, width %lld, adapter %s",
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row.id), "ensemble %lld \"%s\": %lld members, width %lld, adapter %s",
                 (long long)row.id, row.name, (long long)row.count, (long long)row.width, row.adapter);
     *id = row.id;
     engine_touch(engine, ens);

@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
+#include "common/log_changes.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -78,7 +79,7 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
 {
     struct training *training = job->ensemble->training;
 
-    log_info_of(LOG_TRAINING(training->row.ensemble, training->row.id), "training %lld rank %lld (job %s) %s%s%s",
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(training->row.ensemble, training->row.id), "training %lld rank %lld (job %s) %s%s%s",
                 (long long)training->row.id, (long long)slot->index, job->row.name,
                 attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)

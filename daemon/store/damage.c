@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -57,22 +58,18 @@ static int is_late(void *until)
     return seconds() >= *(int64_t *)until;
 }
 
-int store_check_whole(struct store *store, struct error *err)
+static int check(struct store *store, const char *pragma, struct error *err)
 {
-    int64_t until = seconds() + CHECK_SECONDS;
     char what[200] = "";
     sqlite3_stmt *stmt;
-    int rc;
+    int rc = sqlite3_prepare_v2(store->db, pragma, -1, &stmt, NULL);
 
-    sqlite3_progress_handler(store->db, CHECK_STEPS, is_late, &until);
-    rc = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
     if (rc == SQLITE_OK) {
         rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
             store_text(stmt, 0, what, sizeof what);
         sqlite3_finalize(stmt);
     }
-    sqlite3_progress_handler(store->db, 0, NULL, NULL);
     if (rc == SQLITE_INTERRUPT) {
         log_warn("%s was not checked whole after an unclean end: that takes longer than %d s", store->path, CHECK_SECONDS);
         return 0;
@@ -80,4 +77,28 @@ int store_check_whole(struct store *store, struct error *err)
     if (rc != SQLITE_ROW)
         return store_error(store, "cannot check the database", err);
     return strcmp(what, "ok") == 0 ? 0 : store_damaged(store, what, err);
+}
+
+int store_check_whole(struct store *store, struct error *err)
+{
+    int64_t until = seconds() + CHECK_SECONDS;
+    int rc;
+
+    sqlite3_progress_handler(store->db, CHECK_STEPS, is_late, &until);
+    rc = check(store, "PRAGMA quick_check(1)", err);
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    return rc;
+}
+
+int store_check_small(struct store *store, struct error *err)
+{
+    static const char *const tables[] = {"meta", "ensemble", "tally", "training", "parameter_rows", "handover", "chore"};
+    char pragma[64];
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == 0; i++) {
+        snprintf(pragma, sizeof pragma, "PRAGMA quick_check(%s)", tables[i]);
+        rc = check(store, pragma, err);
+    }
+    return rc;
 }

@@ -92,6 +92,7 @@ int store_damaged(const struct store *store, const char *what, struct error *err
 bool store_is_unclean(const struct store *store); /* before it is opened: whoever had it before was killed, or its host crashed */
 /* SQLite's quick check, for a limited time; code "store_damaged". A million members take 2 s. */
 int store_check_whole(struct store *store, struct error *err);
+int store_check_small(struct store *store, struct error *err); /* the same of the tables that say what is under way, which are small */
 
 /* err from SQLite's last failure; code store_full, store_damaged or store_io. Returns -1. */
 int store_error(struct store *store, const char *doing, struct error *err);

@@ -152,7 +152,8 @@ int store_job_each(struct store *store, int64_t before, const struct job_filter 
         stmt = store_query(store, err, "SELECT max(id) FROM job", "");
         if (stmt == NULL || store_row(store, stmt, err) < 0)
             return -1;
-        before = sqlite3_column_int64(stmt, 0) + 1;
+        before = sqlite3_column_int64(stmt, 0);
+        before += before < INT64_MAX;
         store_done(stmt);
     }
     if (filter->has_state && filter->state != JOB_ENDED) {

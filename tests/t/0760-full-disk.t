@@ -23,7 +23,9 @@ lines=$(wc -l <"$DAEMON_LOG")
 exec 9<>"$T/go"
 yes | head -n 200 >&9 # its members end now, which cannot be stored
 wait_for 20 '[ "$(ls "$T"/run/e1/members/0/*/a1/exit.json | wc -l)" = 2 ]' || bail "the members have not ended"
-is "$(api_status POST /v1/ensembles/1/cancel)" 507 "a cancel that cannot be stored is not accepted"
+is "$(api_status PATCH /v1/ensembles/1 '{"width": 1}')" 507 "a change that cannot be stored is not accepted"
+ok "and the log does not tell of it" test "$(grep -c 'width 1, was 2' "$DAEMON_LOG")" = 0
+ok "nor of ensembles that were not" test "$(grep -c 'info: ensemble [0-9]* "d"' "$DAEMON_LOG")" = "$known"
 is "$(api GET /v1/ensembles | jq '.ensembles | length')" "$known" "nothing of what was refused is there"
 ok "the log is not flooded" test $(($(wc -l <"$DAEMON_LOG") - lines)) -lt 60
 

@@ -1,0 +1,90 @@
+#include "common/log_changes.h"
+
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct line {
+    enum log_level level;
+    int64_t time_ms;
+    struct log_ids ids; /* of which the strings are its own */
+    bool about;
+    const char *site;
+    char *message;
+};
+
+static struct {
+    bool keep;
+    struct line *lines;
+    size_t n, room;
+} kept;
+
+static char *copy(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+static void forget(void)
+{
+    for (size_t i = 0; i < kept.n; i++) {
+        free((char *)kept.lines[i].ids.job);
+        free((char *)kept.lines[i].ids.adapter);
+        free(kept.lines[i].message);
+    }
+    kept.n = 0;
+}
+
+void log_change(enum log_level level, const struct log_ids *ids, const char *fmt, ...)
+{
+    char message[LOG_MESSAGE_MAX];
+    struct line *line;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    if (!kept.keep) {
+        log_message(level, time_now_ms(), ids, fmt, message);
+        return;
+    }
+    if (kept.n == kept.room) {
+        kept.room = kept.room ? 2 * kept.room : 16;
+        kept.lines = xrealloc(kept.lines, kept.room, sizeof *kept.lines);
+    }
+    line = &kept.lines[kept.n++];
+    *line = (struct line){.level = level, .time_ms = time_now_ms(), .about = ids != NULL, .site = fmt, .message = xstrdup(message)};
+    if (ids == NULL)
+        return;
+    line->ids = *ids;
+    line->ids.job = copy(ids->job);
+    line->ids.adapter = copy(ids->adapter);
+}
+
+void log_changes_write(void)
+{
+    for (size_t i = 0; i < kept.n; i++) {
+        const struct line *line = &kept.lines[i];
+
+        log_message(line->level, line->time_ms, line->about ? &line->ids : NULL, line->site, line->message);
+    }
+    forget();
+}
+
+void log_changes_drop(void)
+{
+    forget();
+}
+
+void log_changes_keep(bool keep)
+{
+    log_changes_write();
+    kept.keep = keep;
+    if (keep)
+        return;
+    free(kept.lines);
+    kept.lines = NULL;
+    kept.room = 0;
+}

@@ -1,0 +1,27 @@
+/* Room on the disk of the state directory that is kept for stopping what fills it: a file that is given up when an ensemble is
+ * cancelled or paused and there is no other room, and at a start for which there is none. New work is refused until it is there again. */
+#ifndef DAEMON_RESERVE_H
+#define DAEMON_RESERVE_H
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+#define RESERVE_BYTES ((size_t)1 << 20)
+
+struct reserve;
+
+/* The database could not be opened: give the reserve of an earlier daemon up where there is no other room. Whether it was: then
+ * trying again may help. */
+bool reserve_open_up(const char *state_dir);
+
+/* The file is made, once a second where it is missing, by a worker thread. */
+struct reserve *reserve_create(uv_loop_t *loop, const char *state_dir);
+void reserve_destroy(struct reserve *reserve); /* NULL is fine; callbacks under way may come after it */
+
+/* Something is to be stored that makes room: give the reserve up where there is no other room. */
+void reserve_use(struct reserve *reserve);
+
+/* Whether new work may be accepted: 0, or -1 with code "store_full" while there is no room for the reserve. */
+int reserve_check(const struct reserve *reserve, struct error *err);
+#endif
