@@ -31,4 +31,14 @@ kill_daemon
 start_daemon
 is "$(get "If-None-Match: $late")" "304 0" "it holds over a restart"
 
+# the tag is of the whole document: a change behind hundreds of bytes that are as before is one
+jq --arg name "$(printf 'n%.0s' {1..200})" '.name = $name | .members.command = ["false"] | .members.retries = 0' "$T/spec.json" >"$T/fails.json"
+id=$(submit "$T/fails.json")
+ok "one whose members fail" wait_ensemble "$id" 60
+get >"$T/out"
+late=$(tag) before=$(head -c 512 "$T/body")
+is "$(api_status POST "/v1/ensembles/$id/follow-up" '{"states": ["failed"]}')" 201 "is followed up"
+like "$(get "If-None-Match: $late")" '^200 [1-9]' "and sent again"
+is "$(head -c 512 "$T/body")" "$before" "though it begins as before"
+
 done_testing

@@ -171,6 +171,15 @@ like "$(stretto status "$K")" "family     1 follow-up, the last $L, complete: 3 
 like "$(stretto status "$L")" "follows up $K" "that of the follow-up where it comes from"
 is "$(stretto follow-up --all --json | jq -c $JQ_SORTS .)" '{"follow_ups":[],"next":null,"refused":[]}' "--json is what the daemon said"
 
+# one that needs a follow-up which cannot be made
+spec 1 'echo x >"$STRETTO_CHECKPOINT_DIR/x.ckpt"' '.members.success = {file: "result"} | .members.checkpoint = {glob: "*.ckpt"}'
+M=$(submit "$T/spec.json")
+wait_ensemble "$M" 40
+is "$(get "$M" .members.unfinished)" 1 "one is out of time"
+status_is 3 "stretto follow-up --all fails where one cannot be made" stretto follow-up --all --adapter nowhere
+like "$(cat "$T/err")" "ensemble $M is not followed up: .*\(spec_unknown_adapter\)" "and says which, and why"
+is "$(cat "$T/out")" "" "and that none was"
+
 # --- a training
 spec 2 false '.training = {command: ["true"], fields: {t: {dtype: "float32", shape: [1]}}, buffer: {policy: "fifo", capacity: 1}}'
 jq '.follow_up.auto = true' "$T/spec.json" >"$T/auto.json"
