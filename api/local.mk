@@ -126,6 +126,7 @@ api_tests = \
 	tests/t/0585-migration.t \
 	tests/t/0586-browser.t \
 	tests/t/0587-shares.t \
+	tests/t/0588-properties.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
@@ -136,7 +137,7 @@ tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
 check_PROGRAMS += tests/bench/stream-reader
 tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
-EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py
+EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/properties.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
