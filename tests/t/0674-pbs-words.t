@@ -71,7 +71,7 @@ for kind in openpbs torque; do
 	members 2
 	id=$(submit spec.json)
 	ok "$kind: what jobs wait for is told before they are submitted" wait_for 30 'api GET "/v1/jobs?ensemble=$id&state=intent" | jq -e ".jobs | length > 0 and all(.waits_for | . != null and test(\"Queue is not enabled\"))"'
-	like "$(api GET "/v1/ensembles/$id" | jq -r .waits_for)" "Queue is not enabled" "$kind: of the ensemble, too"
+	like "$(api GET "/v1/ensembles/$id" | jq -c .notice)" "Queue is not enabled" "$kind: of the ensemble, too"
 	pbs enable main
 	ok "$kind: they are submitted when the queue takes them" wait_ensemble "$id" 90
 	is "$(jq -c '[.state, .members.succeeded]' ensemble.json)" '["complete",2]' "$kind: and succeed"
@@ -80,7 +80,7 @@ for kind in openpbs torque; do
 	ok "$kind: the log tells of it" grep -q "adapter pbs: [0-9]* submissions were not accepted for now, and are tried again: .*Queue is not enabled" "$DAEMON_LOG"
 	pbs disable main
 	id=$(submit spec.json)
-	ok "$kind: once more" wait_for 30 'api GET "/v1/ensembles/$id" | jq -e ".waits_for != null"'
+	ok "$kind: once more" wait_for 30 'api GET "/v1/ensembles/$id" | jq -e ".notice != null"'
 	stretto cancel "$id" >/dev/null
 	ok "$kind: what was never submitted is cancelled without PBS" wait_for 30 'api GET "/v1/ensembles/$id" | jq -e ".members.cancelled == 2"'
 	pbs enable main
