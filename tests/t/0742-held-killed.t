@@ -60,7 +60,9 @@ for ((n = 0; n < KILLS; )); do
 		killed[daemon]=$((killed[daemon] + 1))
 		start_daemon --config "$T/config.json"
 		;;
-	2) kill_one rank "$(rank_pids | one_of)" || continue ;;
+	2) # the training waits twice as long each time that it begins anew
+		[ "${killed[rank]}" -lt 5 ] && kill_one rank "$(rank_pids | one_of)" || continue
+		;;
 	3 | 4) kill_one runner "$(live_runners | one_of)" || continue ;;
 	*) kill_one member "$(named held-member | one_of)" || continue ;;
 	esac
