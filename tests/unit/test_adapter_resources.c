@@ -205,6 +205,29 @@ static void ids_that_begin_alike_are_told_apart(void **state)
     assert_succeeded(&has_one);
 }
 
+static void a_cancelled_job_of_the_queue_gives_nothing_back(void **state)
+{
+    struct harness_job has_most, waits, next;
+
+    harness_job(&h, &has_most, REPORT_AND_WAIT, 0, 1);
+    has_most.job.resources.memory = INT64_C(2) << 30;
+    harness_submit_ok(&h, &has_most);
+    harness_line(&h, line, sizeof line);
+    harness_job(&h, &waits, "true", 0, 1);
+    waits.job.resources.memory = INT64_C(2) << 30;
+    harness_submit_ok(&h, &waits);
+    assert_int_equal(harness_status(&h, &waits).state, ADAPTER_JOB_QUEUED);
+    harness_cancel(&h, &waits);
+    assert_int_equal(harness_status(&h, &waits).state, ADAPTER_JOB_ENDED);
+    harness_job(&h, &next, "true", 0, 1);
+    next.job.resources.memory = INT64_C(2) << 30;
+    harness_submit_ok(&h, &next); /* answered once it has started, if there is room */
+    assert_int_equal(harness_status(&h, &next).state, ADAPTER_JOB_QUEUED);
+    harness_let_go(&h);
+    assert_succeeded(&has_most);
+    assert_succeeded(&next);
+}
+
 /* Nothing is known of a job whose claim cannot be read: it may have GPUs. */
 static void nothing_starts_while_a_job_cannot_be_looked_at(void **state)
 {
@@ -369,6 +392,7 @@ int main(void)
         WITH_GPUS(gpus_are_named_by_the_configuration),
         WITH_GPUS(memory_is_never_exceeded_and_all_used),
         WITH_GPUS(a_job_that_wants_everything_does_not_starve),
+        WITH_GPUS(a_cancelled_job_of_the_queue_gives_nothing_back),
     };
 
     alarm(300);
