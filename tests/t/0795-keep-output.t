@@ -10,14 +10,21 @@ like "$(cat "$T/err")" '"some" is not one of all, failed, none.*/keep_output' "w
 submit() { api POST /v1/ensembles "$(jq -n --arg s "$1" --argjson w "${2:-4}" '{name: "k", width: $w, members: {command: ["sh", "-c", $s],
 	parameters: {grid: {x: [0, 1, 2, 3]}}, retries: 0}}')" | jq .id; }
 output() { api_status GET "/v1/ensembles/$1/members/$2/stdout"; }
-start_daemon
+mkfifo "$T/cancelled"
+echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
 script='echo out; echo result >result.txt; echo state >"$STRETTO_CHECKPOINT_DIR/c.ckpt"; [ {x} != 3 ] || exit 1
 	if [ {x} = 2 ]; then rm stdout; ln -s result.txt stdout; fi'
 is "$(submit "$script")" 1 "an ensemble"
 ok "it ends" wait_ensemble 1 30
 is "$(submit 'echo out; [ {x} = 0 ] || exit 0; read x <'"$T/never")" 2 "and one of which a member fails"
 ok "it ends, too" wait_ensemble 2 30
+is "$(submit "echo out; [ {x} != 0 ] || exit 0; read x <>$T/cancelled")" 3 "and one that is cancelled"
+wait_for 30 '[ "$(api GET /v1/ensembles/3 | jq -c "[.members.running, .members.succeeded]")" = "[3,1]" ]' || bail "its members do not run"
+is "$(api_status POST /v1/ensembles/3/cancel)" 202 "while its members run"
+wait_for 30 '[ "$(api GET /v1/ensembles/3 | jq .members.cancelled)" = 3 ]' || bail "they do not end"
 stop_daemon
+sqlite3 "$STATE/stretto.db" "UPDATE member SET state = 'unfinished' WHERE ensemble = 3 AND idx = 2"
 before=$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)
 is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | wc -l)" 8 "members have written files of their own"
 
@@ -25,13 +32,14 @@ mkfifo "$T/go"
 start_daemon --config "$T/failed.json"
 id=$(submit "echo out; read x <>$T/go" 1) # one that is not over
 wait_for 20 '[ "$(output "$id" 0)" = 200 ]'
-wait_for 20 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM ensemble WHERE swept = 1")" = 2 ]' || bail "nothing is removed"
+wait_for 20 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM ensemble WHERE swept = 1")" = 3 ]' || bail "nothing is removed"
 is "$(output 1 0) $(jq -r .code "$T/api.body")" "410 output_released" "output of a member that succeeded is let go"
 is "$(api_status GET "/v1/ensembles/1/members/1/stdout?follow=1")" 410 "for those who follow, too"
 is "$(api GET /v1/ensembles/1/members/0 | jq '.attempts[0].output_released | type')" '"string"' "the attempt says when"
 is "$(output 1 3) $(cat "$T/api.body")" "200 out" "that of one that failed is kept"
 is "$(api GET /v1/ensembles/1/members/3 | jq '.attempts[0].output_released')" null "and says so"
 is "$(output 2 0)" 200 "in another ensemble, too"
+is "$(output 3 0) $(output 3 1) $(output 3 2) $(output 3 3)" "410 200 200 200" "that of members that were cancelled or are unfinished is kept, too"
 is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)" "$before" "what members own is all there"
 is "$(readlink "$STATE/run/e1/members/0/2/a1/stdout")" result.txt "so is what took the place of ours"
 is "$(find "$STATE"/run/e[12] -name stdout -type f | wc -l) $(find "$STATE"/run/e[12] -name exit.json | wc -l)" "2 2" \
@@ -55,7 +63,7 @@ for _ in 1 2 3 4; do
 	kill_daemon
 done
 start_daemon --config "$T/none.json"
-wait_for 20 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM ensemble WHERE swept = 2")" = 2 ]' || bail "nothing is removed"
+wait_for 20 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM ensemble WHERE swept = 2")" = 3 ]' || bail "nothing is removed"
 is "$(output 1 3)" 410 "with keep_output none the rest goes"
 is "$(find "$STATE"/run/e[12] -name stdout -type f -o -name exit.json | wc -l)" 0 "none of ours is left"
 is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)" "$before" "all of theirs is"
