@@ -67,6 +67,7 @@ e2e_tests = \
 	tests/t/0760-full-disk.t \
 	tests/t/0761-full-run-dir.t \
 	tests/t/0762-too-large.t \
+	tests/t/0763-damaged-rows.t \
 	tests/t/0764-state-gone.t \
 	tests/t/0765-full-disk-cancel.t \
 	tests/t/0770-verbs.t \
@@ -103,7 +104,7 @@ tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
 EXTRA_DIST += tests/t/ranks-train.py
-EXTRA_DIST += tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
+EXTRA_DIST += tests/t/damage.py tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
