@@ -345,6 +345,22 @@ static void firo_removes_what_it_draws_above_the_threshold(void **state)
     buffer_destroy(b);
 }
 
+/* What is drawn first is any of them, also the first and the last that came. */
+static void firo_draws_from_anywhere(void **state)
+{
+    int counts[10] = {0};
+
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        struct buffer *b = make("firo", 10, 4, seed);
+
+        for (size_t i = 0; i < 10; i++)
+            buffer_put(b, item(i));
+        counts[draw(b)]++;
+        buffer_destroy(b);
+    }
+    assert_uniform(counts, 10);
+}
+
 static void sizes_that_would_wait_for_ever_are_refused(void **state)
 {
     static const struct buffer_config wrong[] = {
@@ -375,6 +391,7 @@ int main(void)
         cmocka_unit_test(draining_gives_each_once_in_random_order),
         cmocka_unit_test(fifo_keeps_the_order),
         cmocka_unit_test(firo_removes_what_it_draws_above_the_threshold),
+        cmocka_unit_test(firo_draws_from_anywhere),
         cmocka_unit_test(sizes_that_would_wait_for_ever_are_refused),
     };
 
