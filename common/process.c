@@ -42,6 +42,14 @@ unsigned long long process_start_time(pid_t pid)
     return start;
 }
 
+bool process_is_stopped(pid_t pid)
+{
+    unsigned long long start;
+    char state;
+
+    return pid > 0 && read_stat(pid, &state, &start) == 0 && (state == 'T' || state == 't');
+}
+
 char *process_boot_id(char buf[BOOT_ID_SIZE])
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

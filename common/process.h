@@ -2,6 +2,7 @@
 #ifndef COMMON_PROCESS_H
 #define COMMON_PROCESS_H
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define BOOT_ID_SIZE 40
@@ -9,6 +10,9 @@
 /* Start time in clock ticks since boot (field 22 of /proc/PID/stat), or 0 where there is no such process, or it is a
  * zombie. */
 unsigned long long process_start_time(pid_t pid);
+
+/* Is it stopped, by a signal or by whoever traces it? */
+bool process_is_stopped(pid_t pid);
 
 /* The kernel's boot id; "" where unknown. Returns buf. */
 char *process_boot_id(char buf[BOOT_ID_SIZE]);

@@ -39,7 +39,8 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     uv_timer_init(host->loop, &a->retry);
     uv_signal_init(host->loop, &a->sigchld);
     a->retry.data = a->sigchld.data = a;
-    a->handles = 2;
+    a->handles = 3;
+    local_stopped_start(a);
     uv_signal_start(&a->sigchld, child_ended, SIGCHLD);
     return a;
 }
@@ -69,6 +70,7 @@ static void finish_destroy(struct adapter *a)
     while (a->jobs != NULL)
         local_job_free(a->jobs);
     uv_close((uv_handle_t *)&a->retry, handle_closed);
+    uv_close((uv_handle_t *)&a->stopped, handle_closed);
     uv_close((uv_handle_t *)&a->sigchld, handle_closed);
 }
 
@@ -175,6 +177,7 @@ static const struct adapter_setting settings[] = {
     {"slots", "as many as the CPUs that the daemon may use", "how many CPUs members and trainings may take at once"},
     {"gpus", "as many as the machine has", "how many GPUs they may take: a number, or a list of their ids"},
     {"memory", "as much as the machine has, or the daemon's control group may use", "how much memory they may ask for at once"},
+    {"stopped", "5m", "how long a runner may be stopped, as by SIGSTOP, before it is killed and its members run again"},
     {0},
 };
 

@@ -49,6 +49,7 @@ struct local_job {
     uv_timer_t *limit;      /* when the runner and all it started are killed, and why */
     const char *limit_why;
     const char *killed_for; /* the limit was reached */
+    int seen_stopped;       /* in so many looks in a row its runner was stopped */
     bool cancelled;
     int exit_status, exit_signal; /* of a runner of ours */
     adapter_submit_cb *submitted; /* to be answered once its start has succeeded or failed; NULL: nobody waits */
@@ -82,7 +83,9 @@ struct adapter {
     posix_spawnattr_t attributes;
     uv_signal_t sigchld;
     uv_timer_t retry; /* starting runners again after the machine had no room for a process */
-    int handles;      /* of these two, that are not closed */
+    uv_timer_t stopped; /* looks for runners that are */
+    int64_t stopped_ms; /* after which one is killed */
+    int handles;      /* of these three, that are not closed */
     bool poke_queued;
     size_t workers; /* under way */
     atomic_bool closing;
@@ -94,7 +97,10 @@ struct adapter {
 void local_poke(struct adapter *a);       /* tell the engine, once a turn */
 void local_worker_done(struct adapter *a); /* call last in every uv_after_work_cb */
 
-/* local_machine.c: fill in `have` and `gpus`. 0, or -1 where the configuration is wrong. */
+/* local_stopped.c: from now on, runners that stay stopped are killed. */
+void local_stopped_start(struct adapter *a);
+
+/* local_machine.c: fill in `have`, `gpus` and `stopped_ms`. 0, or -1 where the configuration is wrong. */
 int local_machine(struct adapter *a, const json_t *config, struct error *err);
 
 /* local_gpus.c: which job has which GPU. */
@@ -143,6 +149,8 @@ int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
 void local_terminate(struct local_job *job); /* SIGTERM to the runner; killed where that does not help in time */
 bool local_runner_ready(const struct local_job *job); /* has it set its signals up? */
+/* Kill its runner now, and then what that has started; `why`, which is not copied, becomes the reason of its end. */
+void local_kill(struct local_job *job, const char *why);
 void local_limit(struct local_job *job, int64_t ms, const char *why); /* kill the tree in ms, if nothing else is sooner */
 void local_close_handles(struct local_job *job);
 

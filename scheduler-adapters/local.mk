@@ -31,6 +31,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \
 	scheduler-adapters/local_starter.c \
+	scheduler-adapters/local_stopped.c \
 	scheduler-adapters/pbs.c scheduler-adapters/pbs.h \
 	scheduler-adapters/pbs_end.c \
 	scheduler-adapters/pbs_json.c \

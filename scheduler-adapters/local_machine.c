@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define GPUS_MAX 1024
+#define STOPPED_MS 300000
 
 /* A training holds a slot while its members need another: one CPU still gets two. */
 static int64_t default_slots(void)
@@ -172,13 +173,15 @@ static int read_gpus(struct adapter *a, const json_t *config, struct error *err)
 
 int local_machine(struct adapter *a, const json_t *config, struct error *err)
 {
-    static const char *const known[] = {"slots", "gpus", "memory", NULL};
+    static const char *const known[] = {"slots", "gpus", "memory", "stopped", NULL};
     size_t size = 0;
 
     a->have.slots = default_slots();
+    a->stopped_ms = STOPPED_MS;
     a->have.memory = default_memory();
     if (config != NULL && (jsonx_int(config, "", "slots", JSONX_OPTIONAL, 1, 1000000, &a->have.slots, err) < 0 ||
                            jsonx_size(config, "", "memory", JSONX_OPTIONAL, &a->have.memory, err) < 0 ||
+                           jsonx_duration(config, "", "stopped", JSONX_OPTIONAL, 1000, &a->stopped_ms, err) < 0 ||
                            jsonx_only(config, "", known, err) < 0))
         return -1;
     if (read_gpus(a, config, err) < 0)

@@ -227,13 +227,18 @@ bool local_runner_ready(const struct local_job *job)
     return (blocked & (1ULL << (SIGUSR1 - 1))) != 0 && (blocked & (1ULL << (SIGUSR2 - 1))) != 0;
 }
 
+void local_kill(struct local_job *job, const char *why)
+{
+    job->killed_for = why;
+    log_warn_of(LOG_JOB(0, job->name), "job %s: %s: killing it", job->name, why);
+    local_runner_signal(job, SIGKILL); /* and what it started, once it is gone and can start no more */
+}
+
 static void limit_reached(uv_timer_t *timer)
 {
     struct local_job *job = timer->data;
 
-    job->killed_for = job->limit_why;
-    log_warn_of(LOG_JOB(0, job->name), "job %s: %s: killing it", job->name, job->killed_for);
-    local_runner_signal(job, SIGKILL); /* and what it started, once it is gone and can start no more */
+    local_kill(job, job->limit_why);
 }
 
 void local_limit(struct local_job *job, int64_t ms, const char *why)

@@ -19,7 +19,8 @@
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
 #define COLLECT_FIRST_MS 200   /* before the second look for a missing exit record */
 #define SUBMISSIONS_MAX 5      /* of one job, in one life of ours, that its scheduler keeps forgetting before it starts */
-#define LOSSES_MAX 10          /* attempts lost in a row before the member is given up */
+#define LOSSES_MAX 10          /* attempts in a row that were lost, or ended by somebody else, before the member is given up */
+#define LOSSES_FREE 3          /* of those, lost while they ran: each further one in a row costs a retry */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
 #define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */

@@ -31,11 +31,15 @@ static void fail_or_wait(struct member_row *member, bool fails, int64_t count, i
     member->not_before_ms = now + engine_backoff(count);
 }
 
-/* It costs no retry, but is not endless. */
-static void lose(struct member_row *member, int64_t now)
+/* It costs no retry, but is not endless. Whether a runner was killed by somebody else, or by its own member, cannot be told: the first few
+ * times in a row are put down to others. */
+static void lose(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out, int64_t now)
 {
+    bool ran = out->outcome == ATTEMPT_LOST && out->started_ms != 0;
+
     member->losses++;
-    fail_or_wait(member, member->losses > LOSSES_MAX, member->losses, now);
+    member->failures += ran && member->losses > LOSSES_FREE;
+    fail_or_wait(member, member->losses > LOSSES_MAX || member->failures > ens->spec->retries, member->losses, now);
 }
 
 /* It has got further: it can go on from there, in another attempt, or another ensemble. */
@@ -85,7 +89,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
             break;
         }
         if (checkpoints && out->late) {
-            lose(member, now);
+            lose(ens, member, out, now);
             break;
         }
         if (checkpoints) {
@@ -105,7 +109,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
             stop_here(member, progress);
             break;
         }
-        lose(member, now);
+        lose(ens, member, out, now);
         break;
     case ATTEMPT_OPEN:
         break;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PILOT_STOPPED_MS 300000 /* after which one that is stopped is ended */
+
 /* A member that is not warned before its end may be done sooner than its walltime says: nobody knows. */
 static int64_t least_time_ms(const struct live_job *job)
 {
@@ -146,7 +148,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : what->resources.walltime_ms,
         .grace_ms = pilot ? job->ensemble->spec->allocation.grace_ms : what->grace_ms,
         .umask = pilot ? NULL : what->umask,
-        .silence_ms = pilot ? 0 : what->silence_ms,
+        .silence_ms = pilot ? PILOT_STOPPED_MS : what->silence_ms,
         .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
     };
     const struct spec_checkpoint *checkpoint = &job->ensemble->spec->checkpoint;

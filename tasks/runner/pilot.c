@@ -25,6 +25,7 @@
 #include <utlist.h>
 
 #define NODES_MAX 100000
+#define STOPPED_MS 300000
 #define BATCH_MAX ((size_t)256 << 20)
 #define SCAN_MIN_MS 50 /* between looks into the inbox where nobody tells that it has changed */
 #define SCAN_MAX_MS 1000
@@ -42,6 +43,9 @@ static int read_config(struct pilot *p, struct error *err)
     p->nodes = json_integer_value(json_object_get(p->config, "nodes"));
     p->idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "idle")));
     p->least_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "least")));
+    p->stopped_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "stopped")));
+    if (p->stopped_ms <= 0)
+        p->stopped_ms = STOPPED_MS;
     p->flush = json_is_true(json_object_get(p->config, "flush"));
     p->launcher = json_object_get(p->config, "launcher");
     if (p->name == NULL || p->nodes < 1 || p->nodes > NODES_MAX)
@@ -242,6 +246,8 @@ static void wait_for_events(struct pilot *p, int64_t now)
     until = earlier(until, pilot_journal_due(p));
     if (p->stopping)
         until = earlier(until, now + SCAN_MAX_MS);
+    if (p->n_running > 0)
+        until = earlier(until, p->look_at);
     DL_FOREACH (p->running, job)
         until = earlier(until, job->kill_at);
     ms = until > now ? until - now : 0;
@@ -264,6 +270,7 @@ static void loop(struct pilot *p)
             scan(p, now);
         pilot_start_what_fits(p);
         pilot_kill_overdue(p, now);
+        pilot_kill_stopped(p, now);
         if (why == NULL && (why = is_over(p, now)) != NULL)
             pilot_say_over(p, why);
         pilot_journal_flush(p, now);

@@ -20,6 +20,7 @@ struct pilot_job {
     int64_t least_ms; /* with less time left it is not started */
     pid_t pid;   /* of its runner */
     int letter;  /* in which its runner found the descriptor, and puts the exit records; -1: none */
+    int seen_stopped; /* in so many looks in a row its runner was stopped */
     int64_t kill_at; /* monotonic, after it was told to end; INT64_MAX: it was not */
     bool returned;   /* never started, and never will be: what is remembered is its name */
     UT_hash_handle hh;
@@ -41,6 +42,7 @@ struct pilot {
     json_t *config; /* pilot.json, of which these are: */
     const char *name;
     int64_t nodes, idle_ms, least_ms;
+    int64_t stopped_ms; /* after which a runner that is stopped is killed */
     bool flush;
     const json_t *launcher;
 
@@ -58,6 +60,7 @@ struct pilot {
     size_t n_running;
     int64_t paused_until, idle_since; /* monotonic */
     bool stopping;
+    int64_t look_at; /* for runners that are stopped, monotonic */
 
     int journal; /* descriptor */
     struct text lines; /* for the journal, that are not in it yet, from `written` on */
@@ -91,6 +94,7 @@ void pilot_start_what_fits(struct pilot *p);
 void pilot_reap(struct pilot *p);
 void pilot_stop(struct pilot *p); /* told to end: none is started any more, those that run are told to end */
 void pilot_kill_overdue(struct pilot *p, int64_t now);
+void pilot_kill_stopped(struct pilot *p, int64_t now); /* runners that are stopped, as by SIGSTOP, and do not go on */
 void pilot_return_queued(struct pilot *p, const char *why);
 void pilot_forget(struct pilot *p);
 

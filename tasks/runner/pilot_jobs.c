@@ -23,6 +23,7 @@
 
 #define PAUSE_MS 1000          /* after the node had no room for one more process or directory */
 #define KILL_AFTER_GRACE_MS 5000
+#define STOPPED_LOOKS 6
 #define SWEEPS_MAX 100
 #define SWEEP_PAUSE_MS 20
 
@@ -363,5 +364,22 @@ void pilot_kill_overdue(struct pilot *p, int64_t now)
         log_warn("job %s: its runner did not end in time after it was told to: killing it", job->name);
         kill(job->pid, SIGKILL);
         job->kill_at = INT64_MAX - 1;
+    }
+}
+
+/* Looks are counted, not time, in which the pilot itself may have been suspended with its job. */
+void pilot_kill_stopped(struct pilot *p, int64_t now)
+{
+    struct pilot_job *job;
+
+    if (now < p->look_at)
+        return;
+    p->look_at = now + p->stopped_ms / STOPPED_LOOKS;
+    DL_FOREACH (p->running, job) {
+        job->seen_stopped = process_is_stopped(job->pid) ? job->seen_stopped + 1 : 0;
+        if (job->seen_stopped != STOPPED_LOOKS)
+            continue;
+        log_warn("job %s: its runner was stopped and did not go on: killing it", job->name);
+        kill(job->pid, SIGKILL);
     }
 }

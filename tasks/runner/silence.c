@@ -87,8 +87,8 @@ static struct sight look_at(const struct task *t, size_t number, const struct tr
     for (size_t i = 0; i < tree->n; i++) {
         const struct tree_process *p = &tree->items[i];
 
-        if (p->task != number)
-            continue;
+        if (p->task != number || (t->job->desc->kind == JOBDESC_PILOT && p->pid != t->pid))
+            continue; /* a pilot looks after its jobs itself */
         sight.ticks += p->ticks;
         sight.processes += mix(mix(0, (uint64_t)p->pid), p->start);
         sight.stopped = sight.stopped && p->state == 'T';
@@ -112,7 +112,8 @@ static size_t lively(const struct silences *s, const struct leftovers *l)
 static size_t judge(const struct silences *s, struct leftovers *l)
 {
     const struct job *job = l->tasks[0].job;
-    bool by_itself = job->desc->kind != JOBDESC_TRAINING || (!job->shared && lively(s, l) == 0);
+    bool by_itself = job->desc->kind == JOBDESC_MEMBERS ||
+                     (job->desc->kind == JOBDESC_TRAINING && !job->shared && lively(s, l) == 0);
     size_t n = 0;
 
     for (size_t i = 0; i < l->ntasks; i++) {

@@ -42,7 +42,7 @@ void silences_fini(struct silences *s);
 /* Look at all running tasks if it is time to; sets `silent` of those that are hung. Returns how many these are.
  *
  * A rank that waits for another one is as quiet as one that is hung. So a rank of a training is hung where all ranks are quiet, or where it was
- * stopped. */
+ * stopped. A pilot that has nothing to do is quiet: it is hung where it was stopped. */
 size_t silences_look(struct silences *s, struct leftovers *l, int64_t now);
 
 int64_t silences_due(const struct silences *s); /* INT64_MAX: never */

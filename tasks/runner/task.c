@@ -182,6 +182,13 @@ bool task_is_gone(const struct task *t)
     return gone;
 }
 
+/* Its output is lost then, and its exit record would have no place: the directory is made again for that. Not those above it, since what is
+ * missing may be the file system. */
+static bool directory_was_removed(const struct task *t)
+{
+    return mkdir(t->desc->dir, 0700) == 0;
+}
+
 void task_conclude(struct task *t)
 {
     struct exitrec *rec = &t->rec;
@@ -189,6 +196,11 @@ void task_conclude(struct task *t)
 
     t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
+    if (directory_was_removed(t) && t->why == STOP_NONE) {
+        rec->outcome = EXITREC_FAILED;
+        snprintf(rec->reason, sizeof rec->reason, "its directory was removed while it ran");
+        return;
+    }
     /* told to end, exit 0 proves nothing: programs that stop early do that too. Only what success leaves behind does. */
     if (exited_0 && (t->desc->success_file ? success_file_there(t) : t->why == STOP_NONE && !t->warned && t->silent == SILENT_NOT)) {
         rec->outcome = EXITREC_SUCCEEDED;

@@ -225,9 +225,11 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
           "AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 FROM ensemble e WHERE "
-          "e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
+          "e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, "
+          "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'lost' AND a.number > 3) AS lost, "
+          "EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
           "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted')) AS again FROM member m) "
-          "WHERE told > made OR (told < made AND NOT again)");
+          "WHERE told > made + lost OR (told < made AND NOT again)");
     SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
           "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");

@@ -43,4 +43,13 @@ touch quiet/stop
 ok "until that one is quiet, too" wait_for 60 '[ -e quiet/ended.json ]'
 like "$(record quiet/7.0)" "^failed: ended, since it showed no sign of life for 1 s" "then they hang"
 
+# A pilot may have nothing to do for long.
+job pilot pilot 1 "[\"kill -STOP \$\$\", \"sleep 1000\"]"
+ok "a pilot that is stopped" wait_for 60 '[ -e pilot/7.0/exit.json ]'
+is "$(record pilot/7.0)" "failed: ended, since all its processes were stopped for 1 s" "has failed"
+job canary2 members 3 "[\"sleep 1000\"]"; canary=$RUNNER
+wait "$canary"
+ok "one that waits is left alone" [ ! -e pilot/7.1/exit.json ]
+kill -TERM "$(jq .pid pilot/claim.json)"
+
 done_testing

@@ -186,12 +186,14 @@ def check_ledger(world, db):
 
 
 def check_costs(world, db):
-    """A loss costs no retry."""
+    """A loss costs no retry, unless it is the fourth in a row."""
     for row in rows(db, """SELECT m.ensemble, m.idx, m.failures, m.losses FROM member m
                            WHERE NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = m.ensemble
                                              AND v.kind IN ('ensemble.resubmitted', 'member.resubmitted'))
-                           AND m.failures <> (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble
-                                              AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout'))"""):
+                           AND m.failures - (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble
+                                             AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout'))
+                           NOT BETWEEN 0 AND (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble
+                                              AND a.idx = m.idx AND a.outcome = 'lost' AND a.number > 3)"""):
         world.violation("history", f"a member's failures are not its attempts that failed: {row}")
     for row in rows(db, """SELECT m.ensemble, m.idx, m.failures, m.losses, m.reason FROM member m
                            JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state <> 'succeeded'

@@ -1,0 +1,31 @@
+/* Runners that are stopped, by SIGSTOP or a debugger: they end nothing, not even at the walltime. One that stays so is killed with all that
+ * it has started, before its members run again.
+ *
+ * Looks are counted, not time: while this process itself is stopped, or the machine sleeps, nothing is counted. */
+#include "scheduler-adapters/local.h"
+
+#include "common/log.h"
+#include "common/process.h"
+
+#define LOOKS 6
+
+static void look(uv_timer_t *timer)
+{
+    struct adapter *a = timer->data;
+    struct local_job *job, *next;
+
+    HASH_ITER (hh, a->jobs, job, next) {
+        bool stopped = job->state == LOCAL_RUNNING && job->killed_for == NULL && process_is_stopped(job->pid);
+
+        job->seen_stopped = stopped ? job->seen_stopped + 1 : 0;
+        if (job->seen_stopped >= LOOKS)
+            local_kill(job, "its runner was stopped and did not go on");
+    }
+}
+
+void local_stopped_start(struct adapter *a)
+{
+    uv_timer_init(a->host.loop, &a->stopped);
+    a->stopped.data = a;
+    uv_timer_start(&a->stopped, look, (uint64_t)a->stopped_ms / LOOKS, (uint64_t)a->stopped_ms / LOOKS);
+}

@@ -1,0 +1,47 @@
+#!/bin/bash
+# stretto-run --pilot alone, with orders as a daemon would write them: the room of its node, the grace of its jobs, and runners that are
+# stopped.
+TEST_LIMIT=60
+. "${srcdir:-.}/tests/t/lib.sh"
+
+mark=st-0403-$$
+mkdir pilot
+jq -n --arg job "$mark" '{version: 1, job: $job, ensemble: 7, nodes: 1, cpus: 8, memory: 1000, idle: 3600, least: 0, flush: false, stopped: 2}' >pilot/pilot.json
+unset STRETTO_DEADLINE
+"$builddir/stretto-run" --pilot "$T/pilot" 2>pilot.log & pilot=$!
+ok "a pilot begins" wait_for 60 '[ -d pilot/node0/inbox ] && grep -q ready pilot/node0/journal.jsonl'
+
+orders=0
+order() { # LINE: into its inbox, whole
+	orders=$((orders + 1))
+	echo "$1" >"pilot/node0/inbox/part" && mv pilot/node0/inbox/part "pilot/node0/inbox/$(printf %06d $orders).jsonl"
+}
+job() { # NAME MEMORY GRACE SCRIPT
+	mkdir "$1"
+	order "$(jq -n -c --arg job "$mark-$1" --arg dir "$T/$1" --argjson memory "$2" --argjson grace "$3" --arg script "$4" '{job: $job,
+		dir: $dir, cpus: 1, gpus: 0, memory: $memory, least: 0, grace: $grace, descriptor: {version: 1, job: $job, ensemble: 7,
+		kind: "members", walltime: 0, grace: $grace, tasks: [{id: "7.0", dir: ($dir + "/7.0"), argv: ["sh", "-c", $script]}]}}')"
+}
+said() { grep "\"$mark-$1\"" pilot/node0/journal.jsonl | grep -c "$2"; }
+ended() { wait_for 60 "[ -s $1/7.0/exit.json ]"; }
+
+for i in 1 2 3; do job "m$i" 600 1 'mkdir ../../one && sleep 0.3 && rmdir ../../one'; done
+ok "three jobs of more than half of its memory each" ended m3
+is "$(jq -r .outcome m[123]/7.0/exit.json | xargs)" "succeeded succeeded succeeded" "run one after the other"
+
+# longer than the pilot waits for a runner beyond the grace: an end without success would be a runner that was killed
+job graceful 0 3600 "trap 'sleep 7; echo >end; exit 0' TERM; touch up; while :; do sleep 0.1; done"
+ok "a job with a long grace" wait_for 60 '[ -e graceful/7.0/up ]'
+order "{\"cancel\":\"$mark-graceful\"}"
+ok "is cancelled" ended graceful
+is "$(jq -r '"\(.outcome) \(.signal)"' graceful/7.0/exit.json) $(ls graceful/7.0/end)" "cancelled null graceful/7.0/end" "and has its grace"
+
+job stopped 900 3600 'touch up; kill -STOP $PPID; sleep 1000'
+ok "a job whose runner is stopped" wait_for 60 '[ -e stopped/7.0/up ]'
+job after 900 1 'true'
+ok "gives its place to the next one" ended after
+ok "after its runner was killed" grep -q "$mark-stopped: its runner was stopped and did not go on" pilot.log
+
+kill -TERM "$pilot"
+wait "$pilot"; is $? 0 "the pilot ends"
+done_testing
