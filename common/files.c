@@ -37,13 +37,34 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+static bool is_flushed(unsigned mode)
+{
+    return (mode & FILE_UNFLUSHED) == 0 && !atomic_load(&flush_nothing);
+}
+
+/* So that the name of a new file outlives a crash of this host, too. Some file systems cannot do that, and need not: the file is there, so
+ * that it is no failure. */
+static void flush_directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash == NULL ? xstrdup(".") : xasprintf("%.*s", slash > path ? (int)(slash - path) : 1, path);
+    int saved = errno, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(dir);
+    errno = saved;
+}
+
 /* A temporary file beside `path`; its name in *tmp, to be freed. Never one that is there already: another
  * host's process may have the same pid, and be writing it. */
 static int write_temporary(const char *path, const void *data, size_t size, unsigned mode, char **tmp,
                            struct error *err)
 {
     static atomic_uint serial;
-    bool flush = (mode & FILE_UNFLUSHED) == 0 && !atomic_load(&flush_nothing);
+    bool flush = is_flushed(mode);
     int fd, saved;
 
     for (int tries = 0;; tries++) {
@@ -91,6 +112,8 @@ int file_write_whole(const char *path, const void *data, size_t size, unsigned m
         rc = error_errno(err, "file_write", "cannot rename %s to %s", tmp, path);
         unlink(tmp);
         errno = saved;
+    } else if (is_flushed(mode)) {
+        flush_directory_of(path);
     }
     free(tmp);
     return rc;
@@ -117,6 +140,20 @@ int file_write_json(const char *path, const json_t *value, unsigned mode, struct
     return rc;
 }
 
+/* A server that made the link may say that it did not: its answer was lost, and when it is asked again, the link is there (link(2) of NFS).
+ * Nobody else links the temporary file. To open it is to ask for its attributes anew. */
+static bool was_linked(const char *tmp)
+{
+    struct stat st;
+    int saved = errno, fd = open(tmp, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool linked = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 2;
+
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return linked;
+}
+
 int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err)
 {
     char *line = dump_line(path, value, err), *tmp;
@@ -129,8 +166,10 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
         return -1;
     }
     free(line);
-    if (link(tmp, path) < 0)
+    if (link(tmp, path) < 0 && !was_linked(tmp))
         rc = error_errno(err, errno == EEXIST ? "file_exists" : "file_write", "cannot create %s", path);
+    else if (is_flushed(mode))
+        flush_directory_of(path);
     saved = errno;
     unlink(tmp);
     free(tmp);

@@ -10,7 +10,7 @@
 #define FILE_JSON_MAX ((size_t)64 << 20) /* bytes of a JSON file that is read */
 #define FILE_UNFLUSHED 0x10000u /* with a mode: not flushed, since nobody needs the file after a crash of this host */
 
-/* Write to a temporary name beside `path`, flush to disk, rename. mode e.g. 0600. */
+/* Write to a temporary name beside `path`, flush to disk, rename, flush the directory. mode e.g. 0600. */
 int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err);
 
 /* The same with a JSON value (borrowed), compact, ended by a newline. */

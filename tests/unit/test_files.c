@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,72 @@ static void creating_twice_keeps_the_first(void **state)
     json_decref(back);
     json_decref(one);
     json_decref(two);
+}
+
+/* link() and fsync() of this program, and so of common/files.c. */
+static enum { LINKS, LINKS_AND_DENIES, FAILS } links;
+static char flushed[4][256]; /* the names of what was, in order */
+static size_t n_flushed;
+
+int link(const char *from, const char *to)
+{
+    if (links == FAILS) {
+        errno = EIO;
+        return -1;
+    }
+    if (linkat(AT_FDCWD, from, AT_FDCWD, to, 0) < 0)
+        return -1;
+    errno = EEXIST;
+    return links == LINKS ? 0 : -1;
+}
+
+int fsync(int fd)
+{
+    char link[64], path[256] = "";
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    assert_true(readlink(link, path, sizeof path - 1) > 0);
+    snprintf(flushed[n_flushed++ % 4], sizeof flushed[0], "%s", path);
+    return 0;
+}
+
+static void a_link_that_was_made_is_no_failure(void **state)
+{
+    json_t *one = json_pack("{s:i}", "n", 1), *back;
+    struct error err;
+
+    links = LINKS_AND_DENIES;
+    assert_int_equal(file_create_json(in_dir("nfs"), one, 0600, &err), 0);
+    assert_int_equal(file_create_json(in_dir("nfs"), one, 0600, &err), -1); /* it is another's now */
+    assert_int_equal(errno, EEXIST);
+    assert_string_equal(err.code, "file_exists");
+    back = file_read_json(in_dir("nfs"), &err);
+    assert_int_equal(json_integer_value(json_object_get(back, "n")), 1);
+    links = FAILS;
+    assert_int_equal(file_create_json(in_dir("eio"), one, 0600, &err), -1);
+    assert_int_equal(errno, EIO);
+    links = LINKS;
+    json_decref(back);
+    json_decref(one);
+}
+
+static void names_are_flushed_after_contents(void **state)
+{
+    json_t *one = json_pack("{s:i}", "n", 1);
+    struct error err;
+
+    n_flushed = 0;
+    assert_int_equal(file_write_whole(in_dir("kept"), "x", 1, 0600, &err), 0);
+    assert_int_equal(n_flushed, 2);
+    assert_non_null(strstr(flushed[0], "/kept."));
+    assert_string_equal(flushed[1], dir);
+    assert_int_equal(file_create_json(in_dir("made"), one, 0600, &err), 0);
+    assert_int_equal(n_flushed, 4);
+    assert_non_null(strstr(flushed[2], "/made."));
+    assert_string_equal(flushed[3], dir);
+    assert_int_equal(file_write_whole(in_dir("kept"), "x", 1, 0600 | FILE_UNFLUSHED, &err), 0);
+    assert_int_equal(n_flushed, 4);
+    json_decref(one);
 }
 
 static void broken_and_missing_files_are_told_apart(void **state)
@@ -160,6 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creating_twice_keeps_the_first),
+        cmocka_unit_test(a_link_that_was_made_is_no_failure),
+        cmocka_unit_test(names_are_flushed_after_contents),
         cmocka_unit_test(broken_and_missing_files_are_told_apart),
         cmocka_unit_test(a_file_that_has_no_room_is_not_replaced),
         cmocka_unit_test(last_line_is_printable),
