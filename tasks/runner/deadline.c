@@ -1,7 +1,6 @@
 /* The end of a job's time: its walltime, the scheduler's end, that of the allocation or of the pilot around it. */
 #include "config.h"
 
-#include "common/timefmt.h"
 #include "tasks/proto/exitrec.h"
 #include "tasks/runner/deadline.h"
 
@@ -27,27 +26,29 @@ static int64_t scheduled_end(void)
 /* When the time of an allocation that holds many jobs is over for this one, by the monotonic clock. Only for what can make use of
  * that: a task without checkpoints may as well get done in what is left, and if it does not, is lost with the allocation, at no
  * cost. */
-static int64_t allocation_over(const struct jobdesc *desc, int64_t now)
+static int64_t allocation_over(const struct job *job, int64_t now)
 {
-    int64_t end = time_in("STRETTO_ALLOCATION_END"), latest = 1000 * end - time_now_ms() + now - desc->grace_ms - EXITREC_TAKE_MS;
+    const struct jobdesc *desc = job->desc;
+    int64_t end = time_in("STRETTO_ALLOCATION_END");
+    int64_t latest = 1000 * end - job->machine->unix_ms() + now - desc->grace_ms - EXITREC_TAKE_MS;
 
     return end != 0 && latest > now && (desc->checkpoint.any || desc->kind == JOBDESC_PILOT) ? latest : INT64_MAX;
 }
 
 void deadline_set(struct job *job, int64_t started_ms, int64_t until_ms)
 {
-    int64_t now = time_monotonic_ms(), end = scheduled_end() * 1000 - time_now_ms() + now;
+    int64_t now = job->machine->monotonic_ms(), end = scheduled_end() * 1000 - job->machine->unix_ms() + now;
     int64_t latest = end - job->desc->grace_ms - EXITREC_TAKE_MS;
 
     job->deadline_ms = job->desc->walltime_ms > 0 ? started_ms + job->desc->walltime_ms : INT64_MAX;
     job->cut_short = scheduled_end() != 0 && latest > now && latest < job->deadline_ms;
     if (job->cut_short)
         job->deadline_ms = latest;
-    if (allocation_over(job->desc, now) < until_ms)
-        until_ms = allocation_over(job->desc, now);
+    if (allocation_over(job, now) < until_ms)
+        until_ms = allocation_over(job, now);
     job->late = until_ms < job->deadline_ms;
     if (job->late)
         job->deadline_ms = until_ms;
     if (job->deadline_ms < INT64_MAX)
-        job->deadline = (time_now_ms() + job->deadline_ms - now) / 1000;
+        job->deadline = (job->machine->unix_ms() + job->deadline_ms - now) / 1000;
 }

@@ -8,6 +8,7 @@ stretto_run_SOURCES = \
 	tasks/runner/leftovers.c tasks/runner/leftovers.h \
 	tasks/runner/looker.c tasks/runner/looker.h \
 	tasks/runner/looks.c tasks/runner/looks.h \
+	tasks/runner/machine.c tasks/runner/machine.h \
 	tasks/runner/main.c \
 	tasks/runner/oom.c tasks/runner/oom.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
@@ -28,8 +29,8 @@ stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) -lpthread
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
-TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t
-dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t
+TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t
+dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_cpus
@@ -40,6 +41,17 @@ unit_tests += tests/unit/test_oom
 tests_unit_test_oom_SOURCES = tests/unit/test_oom.c tasks/runner/oom.c tasks/runner/oom.h
 tests_unit_test_oom_CFLAGS = $(unit_cflags)
 tests_unit_test_oom_LDADD = $(unit_libs)
+unit_tests += tests/unit/test_runner_time
+tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
+	tasks/runner/answer.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
+	tasks/runner/looks.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
+	tasks/runner/task.c tasks/runner/watch.c
+tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
+tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs)
+unit_tests += tests/unit/test_pilot_time
+tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c
+tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)
+tests_unit_test_pilot_time_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_silence
 tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tasks/runner/silence.c tasks/runner/silence.h \
 	tasks/runner/leftovers.c tasks/runner/leftovers.h tasks/runner/tree.c tasks/runner/tree.h

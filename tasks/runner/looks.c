@@ -1,7 +1,6 @@
 #include "tasks/runner/looks.h"
 
 #include "common/log.h"
-#include "common/timefmt.h"
 
 #define LINGER_MS 100
 
@@ -35,9 +34,9 @@ static void saw(void *arg, size_t whose, int what, const char *name, bool rename
     if (t->looked_at)
         return;
     if (what == LOOKS_FILES)
-        checkpoints_saw(&t->checkpoints, name, renamed, time_monotonic_ms());
+        checkpoints_saw(&t->checkpoints, name, renamed, t->job->machine->monotonic_ms());
     else
-        checkpoints_recorded(&t->checkpoints, time_monotonic_ms());
+        checkpoints_recorded(&t->checkpoints, t->job->machine->monotonic_ms());
 }
 
 static void look_last(struct looks *looks, struct task *t, bool clean)
@@ -45,7 +44,7 @@ static void look_last(struct looks *looks, struct task *t, bool clean)
     watch_read(looks->watch, saw, looks); /* what it did before it ended */
     t->looked_at = true;
     t->linger_until = 0;
-    looker_add(looks->looker, look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, time_monotonic_ms()));
+    looker_add(looks->looker, look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, t->job->machine->monotonic_ms()));
 }
 
 void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grace_ms)

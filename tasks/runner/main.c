@@ -107,7 +107,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
                        int signal_fd, int64_t started_ms)
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
-    struct job job = {.desc = desc, .watched = options->local, .daemon = options->daemon, .letter = options->letter,
+    struct job job = {.machine = &machine_real, .desc = desc, .watched = options->local, .daemon = options->daemon, .letter = options->letter,
                       .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank, .launch = options->launch};
     struct error err;
     struct oom oom;

@@ -4,7 +4,6 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/cpus.h"
 #include "tasks/runner/tree.h"
@@ -12,7 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -223,7 +221,7 @@ static const char *is_over(struct pilot *p, int64_t now)
         p->idle_since = now;
         return NULL;
     }
-    if (p->deadline_ms != INT64_MAX && time_now_ms() + p->least_ms > p->deadline_ms)
+    if (p->deadline_ms != INT64_MAX && p->machine->unix_ms() + p->least_ms > p->deadline_ms)
         return "no member fits what is left of its time";
     return now - p->idle_since >= p->idle_ms ? "idle" : NULL;
 }
@@ -251,7 +249,7 @@ static void wait_for_events(struct pilot *p, int64_t now)
     DL_FOREACH (p->running, job)
         until = earlier(until, job->kill_at);
     ms = until > now ? until - now : 0;
-    poll(fds, 2, ms > INT_MAX ? INT_MAX : (int)ms);
+    p->machine->poll(fds, 2, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
 static void loop(struct pilot *p)
@@ -259,7 +257,7 @@ static void loop(struct pilot *p)
     const char *why = NULL;
 
     for (;;) {
-        int64_t now = time_monotonic_ms();
+        int64_t now = p->machine->monotonic_ms();
 
         take_signals(p);
         take_notices(p);
@@ -298,7 +296,7 @@ static int fly(struct pilot *p)
     watch_inbox(p);
     p->scan_ms = SCAN_MIN_MS;
     p->sync_at = INT64_MAX;
-    p->idle_since = time_monotonic_ms();
+    p->idle_since = p->machine->monotonic_ms();
     log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
     pilot_say_ready(p);
     loop(p);
@@ -327,7 +325,7 @@ static bool alps_placed(struct pilot *p)
 
 int pilot_main(const char *dir, bool on_node, int signal_fd)
 {
-    struct pilot p = {.dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
+    struct pilot p = {.machine = &machine_real, .dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
     ssize_t n = readlink("/proc/self/exe", p.runner, sizeof p.runner - 1);
     struct error err;
     int status;

@@ -5,6 +5,7 @@
 #define TASKS_RUNNER_PILOT_H
 #include "common/text.h"
 #include "tasks/proto/control.h"
+#include "tasks/runner/machine.h"
 #include "tasks/runner/rank.h"
 
 #include <jansson.h>
@@ -37,6 +38,7 @@ struct pilot_gpu {
 };
 
 struct pilot {
+    const struct machine *machine;
     const char *dir;
     char runner[4096];
     json_t *config; /* pilot.json, of which these are: */

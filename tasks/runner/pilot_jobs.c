@@ -5,7 +5,6 @@
 #include "common/letter.h"
 #include "common/log.h"
 #include "common/process.h"
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -64,12 +63,12 @@ void pilot_return_queued(struct pilot *p, const char *why)
         give_back(p, p->queue, why);
 }
 
-static void tell_to_end(struct pilot_job *job)
+static void tell_to_end(const struct pilot *p, struct pilot_job *job)
 {
     if (job->kill_at != INT64_MAX)
         return;
-    kill(job->pid, SIGTERM);
-    job->kill_at = time_monotonic_ms() + job->grace_ms + KILL_AFTER_GRACE_MS;
+    p->machine->kill(job->pid, SIGTERM);
+    job->kill_at = p->machine->monotonic_ms() + job->grace_ms + KILL_AFTER_GRACE_MS;
 }
 
 static void cancel(struct pilot *p, const char *name)
@@ -80,7 +79,7 @@ static void cancel(struct pilot *p, const char *name)
     if (job == NULL || job->returned)
         return;
     if (job->pid > 0)
-        tell_to_end(job);
+        tell_to_end(p, job);
     else
         give_back(p, job, "cancelled");
 }
@@ -212,7 +211,7 @@ static void close_all_but(const struct pilot *p, int letter)
  * it does for a short job. */
 static void become_runner(struct pilot *p, const struct pilot_job *job, const char *gpus, pid_t pilot)
 {
-    int64_t now = time_monotonic_ms();
+    int64_t now = p->machine->monotonic_ms();
     int null;
 
     setsid();
@@ -226,7 +225,7 @@ static void become_runner(struct pilot *p, const struct pilot_job *job, const ch
     close(null);
     setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all that it starts */
     _exit(pilot_run_job(job->dir, job->letter, gpus, pilot, now,
-                        p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - time_now_ms()));
+                        p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
 
 /* -1 with errno where that cannot be done now. */
@@ -262,7 +261,7 @@ static void wait_for_room(struct pilot *p, struct pilot_job *job, const char *wh
     log_warn("job %s: cannot start its runner: %s; trying again", job->name, why);
     give_room(p, job);
     DL_PREPEND(p->queue, job);
-    p->paused_until = time_monotonic_ms() + PAUSE_MS;
+    p->paused_until = p->machine->monotonic_ms() + PAUSE_MS;
 }
 
 static bool has_room(const struct pilot *p, const struct pilot_job *job)
@@ -274,8 +273,8 @@ void pilot_start_what_fits(struct pilot *p)
 {
     struct pilot_job *job;
 
-    while ((job = p->queue) != NULL && !p->stopping && time_monotonic_ms() >= p->paused_until) {
-        if (p->deadline_ms != INT64_MAX && time_now_ms() + job->least_ms > p->deadline_ms) {
+    while ((job = p->queue) != NULL && !p->stopping && p->machine->monotonic_ms() >= p->paused_until) {
+        if (p->deadline_ms != INT64_MAX && p->machine->unix_ms() + job->least_ms > p->deadline_ms) {
             give_back(p, job, "what is left of the allocation's time is too little");
         } else if (job->cpus > p->cpus || job->memory > p->memory || job->gpus > p->n_gpus) {
             give_back(p, job, "it is more than the node has");
@@ -351,7 +350,7 @@ void pilot_stop(struct pilot *p)
     p->stopping = true;
     pilot_return_queued(p, "its allocation was told to end");
     DL_FOREACH (p->running, job)
-        tell_to_end(job);
+        tell_to_end(p, job);
 }
 
 void pilot_kill_overdue(struct pilot *p, int64_t now)
@@ -362,7 +361,7 @@ void pilot_kill_overdue(struct pilot *p, int64_t now)
         if (now < job->kill_at)
             continue;
         log_warn("job %s: its runner did not end in time after it was told to: killing it", job->name);
-        kill(job->pid, SIGKILL);
+        p->machine->kill(job->pid, SIGKILL);
         job->kill_at = INT64_MAX - 1;
     }
 }
@@ -380,6 +379,6 @@ void pilot_kill_stopped(struct pilot *p, int64_t now)
         if (job->seen_stopped != STOPPED_LOOKS)
             continue;
         log_warn("job %s: its runner was stopped and did not go on: killing it", job->name);
-        kill(job->pid, SIGKILL);
+        p->machine->kill(job->pid, SIGKILL);
     }
 }

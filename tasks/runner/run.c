@@ -2,7 +2,6 @@
 
 #include "common/log.h"
 #include "common/process.h"
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
 #include "tasks/runner/leftovers.h"
@@ -13,7 +12,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +109,7 @@ static void task_ended(struct run *r, struct task *t)
 {
     r->left--;
     if (task_leaves_checkpoints(t))
-        looks_end(&r->looks, t, time_monotonic_ms(), r->job->desc->grace_ms);
+        looks_end(&r->looks, t, r->job->machine->monotonic_ms(), r->job->desc->grace_ms);
     else
         task_looked_at(r, t);
 }
@@ -126,7 +124,7 @@ static enum stop asked_to_stop(const struct run *r)
         return STOP_CANCEL;
     if (r->rank_failed)
         return STOP_RANK;
-    return time_monotonic_ms() >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
+    return r->job->machine->monotonic_ms() >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
 }
 
 static void start_tasks(struct run *r)
@@ -192,7 +190,7 @@ static bool reap(struct run *r, int64_t now)
     int status;
     pid_t pid;
 
-    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+    while ((pid = r->job->machine->reap(&status, &usage)) > 0) {
         for (size_t i = 0; i < r->ntasks; i++) {
             struct task *t = &r->tasks[i];
 
@@ -226,7 +224,7 @@ static void forward(struct run *r, int sig)
     log_info("signal %d goes on to %zu task%s", sig, r->left, r->left == 1 ? "" : "s");
     for (size_t i = 0; i < r->ntasks; i++)
         if (r->tasks[i].pid > 0)
-            kill(r->tasks[i].pid, sig); /* the first process only: most programs would die of it unasked */
+            r->job->machine->kill(r->tasks[i].pid, sig); /* the first process only: most programs would die of it unasked */
 }
 
 /* That the end is near: time to leave a checkpoint. Once. */
@@ -271,7 +269,7 @@ static void kill_now(struct run *r, int64_t now)
 {
     for (size_t i = 0; i < r->ntasks; i++)
         if (r->tasks[i].pid > 0)
-            kill(-r->tasks[i].pid, SIGKILL);
+            r->job->machine->kill(-r->tasks[i].pid, SIGKILL);
     process_signal_marked("STRETTO_JOB", r->job->desc->job, SIGKILL);
     if (r->left == 0)
         tree_signal_below(SIGKILL);
@@ -329,9 +327,9 @@ static void wait_for_events(struct run *r, int64_t until)
     struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                            {.fd = looks_watch_fd(&r->looks), .events = POLLIN},
                            {.fd = looks_done_fd(&r->looks), .events = POLLIN}};
-    int64_t now = time_monotonic_ms(), ms = until == INT64_MAX ? -1 : until > now ? until - now : 0;
+    int64_t now = r->job->machine->monotonic_ms(), ms = until == INT64_MAX ? -1 : until > now ? until - now : 0;
 
-    poll(fds, sizeof fds / sizeof *fds, ms > INT_MAX ? INT_MAX : (int)ms);
+    r->job->machine->poll(fds, sizeof fds / sizeof *fds, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
 static void keep_log(struct run *r, int64_t now)
@@ -346,7 +344,7 @@ static void keep_log(struct run *r, int64_t now)
 static void loop(struct run *r, int64_t give_up_after)
 {
     for (;;) {
-        int64_t now = time_monotonic_ms(), until, held;
+        int64_t now = r->job->machine->monotonic_ms(), until, held;
         bool children = reap(r, now); /* before the clock is looked at: what ended in time ended in time */
 
         if (children && r->left == 0)
@@ -379,13 +377,13 @@ static void loop(struct run *r, int64_t give_up_after)
         if (r->stop == STOP_NONE && r->left > 0)
             until = earlier(until, earlier(earlier(r->deadline, r->warn_at), silences_due(&r->silences)));
         wait_for_events(r, until);
-        take_signals(r, time_monotonic_ms());
+        take_signals(r, r->job->machine->monotonic_ms());
     }
 }
 
 static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
 {
-    struct job_ended ended = {.time = (double)time_now_ms() / 1000};
+    struct job_ended ended = {.time = (double)r->job->machine->unix_ms() / 1000};
     char *path;
 
     if (r->job->shared)
@@ -429,15 +427,15 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         return -1;
     }
     leftovers_init(&r.leftovers, r.tasks, r.ntasks, job->desc->grace_ms);
-    silences_init(&r.silences, job, time_monotonic_ms());
+    silences_init(&r.silences, job, job->machine->monotonic_ms());
     job->watch = r.looks.watch;
     if (job->desc->checkpoint.any) /* without a deadline it is never, but when somebody ends the job */
         r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
-    r.records = records_create(time_monotonic_ms, record_written, &r);
+    r.records = records_create(job->machine->monotonic_ms, record_written, &r);
     start_tasks(&r);
     /* whoever started the runner counts on its end soon after the walltime */
     give_up_after = r.deadline < INT64_MAX ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS
-                                           : time_monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
+                                           : job->machine->monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
     loop(&r, give_up_after);
     if (!records_lost(r.records))
         rc = finish(&r, jobdir, give_up_after);

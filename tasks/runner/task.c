@@ -34,7 +34,7 @@ void task_skip(struct task *t, enum stop why)
 
     dir_make(t->desc->dir, &err); /* where that fails, writing the record tells */
     t->ended = true;
-    t->rec.started = t->rec.ended = time_now_s();
+    t->rec.started = t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
     t->rec.outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
     snprintf(t->rec.reason, sizeof t->rec.reason, "%s before it started",
              why == STOP_TIMEOUT ? "the walltime was over" : why == STOP_RANK ? "another rank failed" : "cancelled");
@@ -145,7 +145,7 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
 
     t->pid = 0;
     t->why = why;
-    rec->ended = time_now_s();
+    rec->ended = (double)t->job->machine->unix_ms() / 1000;
     rec->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     rec->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     rec->user_seconds = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6;

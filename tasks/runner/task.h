@@ -5,6 +5,7 @@
 #include "tasks/proto/jobdesc.h"
 #include "tasks/runner/checkpoints.h"
 #include "tasks/runner/cpus.h"
+#include "tasks/runner/machine.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@ enum silent { SILENT_NOT, SILENT_STOPPED, SILENT_BLOCKED };
 
 /* What all tasks of the job share. */
 struct job {
+    const struct machine *machine;
     const struct jobdesc *desc;
     bool watched; /* the daemon sees this process end */
     pid_t daemon; /* that does, as long as it is our parent */

@@ -2,7 +2,6 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/timefmt.h"
 #include "common/units.h"
 #include "common/xalloc.h"
 #include "tasks/runner/environment.h"
@@ -268,11 +267,11 @@ void task_start(struct task *t)
 {
     struct error err;
 
-    t->rec.started = time_now_s();
+    t->rec.started = (double)t->job->machine->unix_ms() / 1000;
     if (try_start(t, &err) == 0)
         return;
     t->ended = true;
-    t->rec.ended = time_now_s();
+    t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
     t->rec.outcome = EXITREC_FAILED;
     snprintf(t->rec.reason, sizeof t->rec.reason, "%.511s", err.text);
 }

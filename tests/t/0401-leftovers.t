@@ -12,8 +12,9 @@ ends() {
 	jq -n --arg job "st-0401-$$-$name" --arg dir "$T/$name" --argjson grace "$grace" '{version: 1, job: $job, ensemble: 7,
 		kind: "members", walltime: 0, grace: $grace, tasks: [$ARGS.positional | to_entries[] | {id: "7.\(.key)", dir: "\($dir)/7.\(.key)",
 		argv: ["sh", "-c", "exec 9>../lock; flock -s 9; \(.value)"]}]}' --args "$@" >"$T/$name/job.json"
-	timeout -k 1 120 "$builddir/stretto-run" "$T/$name" 2>"$T/$name/log"
+	timeout -k 1 60 "$builddir/stretto-run" "$T/$name" 2>"$T/$name/log"
 	is $? 0 "$what: the runner ends"
+	[ $TESTS_FAILED -eq 0 ] || bail "$(cat "$T/$name/log")"
 	ok "… and nothing of it is left" flock -n "$T/$name/lock" true
 	is "$(jq -r .outcome "$T/$name"/7.*/exit.json | sort -u)" succeeded "… which is no failure of the task"
 	diag "$(tail -n 5 "$T/$name/log")"

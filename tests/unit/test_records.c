@@ -53,9 +53,9 @@ static struct records *two_records(int failures, int error)
     return r;
 }
 
-static void a_full_disk_is_waited_for(void **state)
+static void wait_for_disk(int error)
 {
-    struct records *r = two_records(9, ENOSPC);
+    struct records *r = two_records(9, error);
 
     for (records_work(r, HOUR); records_pending(r); records_work(r, HOUR)) {
         int tries = disk.tries;
@@ -74,6 +74,14 @@ static void a_full_disk_is_waited_for(void **state)
     assert_true(records_due(r) == INT64_MAX);
     assert_true(now > 20000 && now < 60000); /* backs off, but not for ever */
     records_destroy(r);
+}
+
+static void what_passes_is_waited_for(void **state)
+{
+    static const int passing[] = {ENOSPC, EDQUOT, EIO, ESTALE, EAGAIN, EINTR, ENOMEM, ENFILE, ETIMEDOUT, ENOLCK, EROFS};
+
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        wait_for_disk(passing[i]);
 }
 
 static int64_t when_given_up(int failures, int error, int64_t give_up)
@@ -102,7 +110,7 @@ static void it_is_given_up_in_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_disk_is_waited_for),
+        cmocka_unit_test(what_passes_is_waited_for),
         cmocka_unit_test(it_is_given_up_in_the_end),
     };
 

@@ -1,0 +1,354 @@
+/* What a runner does when: the end of the walltime, the warning before it, the grace, the end that a scheduler has set. In virtual time, on a
+ * machine whose processes do what the test says. */
+#include "tasks/runner/deadline.h"
+#include "tasks/runner/machine.h"
+#include "tasks/runner/run.h"
+#include "tasks/runner/tree.h"
+
+#include "common/files.h"
+#include "common/xalloc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START 1000000
+#define UNIX_START 1700000000000
+#define NEVER INT64_MAX
+#define SIGNALS_MAX 64
+
+static char dir[64];
+static int64_t now;
+static int runner_signals[2]; /* in place of its signalfd */
+
+/* The one process of the job's task. Times are ms. */
+static struct {
+    int64_t ends_at;  /* by itself, after the start */
+    int64_t lasts;    /* beyond SIGTERM; NEVER: it ignores it */
+    int64_t warned;   /* likewise beyond the warning */
+    int64_t dies;     /* likewise beyond SIGKILL, as in a system call that does not come back */
+    int status;       /* as wait4() gives it, where no signal ends it */
+    bool there;
+} process;
+
+static int64_t told_at; /* when the runner gets SIGTERM */
+
+static struct {
+    int64_t at; /* since the start */
+    int sig;
+} sent[SIGNALS_MAX];
+static size_t n_sent;
+
+static void end_in(int64_t ms, int status)
+{
+    if (ms == NEVER || now - START + ms >= process.ends_at)
+        return;
+    process.ends_at = now - START + ms;
+    process.status = status;
+}
+
+static void get_signal(int sig)
+{
+    if (!process.there)
+        return;
+    assert_true(n_sent < SIGNALS_MAX);
+    sent[n_sent].at = now - START;
+    sent[n_sent++].sig = sig;
+    if (sig == SIGTERM)
+        end_in(process.lasts, process.status);
+    else if (sig == SIGKILL)
+        end_in(process.dies, SIGKILL);
+    else
+        end_in(process.warned, process.status);
+}
+
+static int64_t monotonic_ms(void)
+{
+    return now;
+}
+
+static int64_t unix_ms(void)
+{
+    return UNIX_START + now - START;
+}
+
+static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+    int64_t until = timeout_ms < 0 ? NEVER : now + timeout_ms;
+
+    if (process.there && process.ends_at != NEVER && START + process.ends_at < until)
+        until = START + process.ends_at;
+    if (told_at != NEVER && START + told_at < until)
+        until = START + told_at;
+    if (until == NEVER)
+        fail_msg("the runner waits for ever");
+    now = until > now ? until : now;
+    if (told_at != NEVER && now >= START + told_at) {
+        struct signalfd_siginfo info = {.ssi_signo = SIGTERM};
+
+        told_at = NEVER;
+        assert_int_equal(write(runner_signals[1], &info, sizeof info), sizeof info);
+    }
+    return 0;
+}
+
+static pid_t reap(int *status, struct rusage *usage)
+{
+    memset(usage, 0, sizeof *usage);
+    if (!process.there) {
+        errno = ECHILD;
+        return -1;
+    }
+    if (process.ends_at == NEVER || now < START + process.ends_at)
+        return 0;
+    process.there = false;
+    *status = process.status;
+    usage->ru_maxrss = 2048;
+    return 100;
+}
+
+static int signal_process(pid_t pid, int sig)
+{
+    assert_true(pid == 100 || pid == -100);
+    get_signal(sig);
+    return 0;
+}
+
+static const struct machine machine = {monotonic_ms, unix_ms, wait_until_something_happens, reap, signal_process};
+
+/* In place of task_start.c and tree.c. */
+
+void task_start(struct task *t)
+{
+    struct error err;
+
+    assert_int_equal(dir_make(t->desc->dir, &err), 0);
+    process.there = true;
+    t->pid = t->session = 100;
+}
+
+void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
+{
+    *tree = (struct tree){0};
+}
+
+void tree_free(struct tree *tree)
+{
+}
+
+int tree_signal(const struct tree *tree, size_t task, int sig)
+{
+    return 0;
+}
+
+int tree_signal_below(int sig)
+{
+    return 0;
+}
+
+void tree_signal_running(pid_t leader, const char *mark, int sig)
+{
+    get_signal(sig);
+}
+
+ssize_t tree_children(void)
+{
+    return process.there;
+}
+
+/* A job of one task, to its end. Returns its record, to be freed. */
+static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint checkpoint)
+{
+    static int number;
+    char *task_dir = xasprintf("%s/%d", dir, ++number), *record = xasprintf("%s/exit.json", task_dir);
+    struct jobdesc_task task = {.id = "7.0", .dir = task_dir, .ntasks = 1};
+    struct jobdesc desc = {.job = "st-runner-time", .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms,
+                           .checkpoint = checkpoint, .ntasks = 1, .tasks = &task};
+    struct job job = {.machine = &machine, .desc = &desc, .letter = -1};
+    struct control_sender *control;
+    struct error err;
+    json_t *json;
+
+    now = START;
+    n_sent = 0;
+    assert_int_equal(pipe2(runner_signals, O_NONBLOCK | O_CLOEXEC), 0);
+    deadline_set(&job, START, INT64_MAX);
+    control = control_sender_create(NULL, desc.job, NULL);
+    assert_int_equal(run_job(&job, dir, runner_signals[0], START, control), 0);
+    control_sender_destroy(control);
+    close(runner_signals[0]);
+    close(runner_signals[1]);
+    json = file_read_json(record, &err);
+    assert_non_null(json);
+    free(record);
+    free(task_dir);
+    told_at = NEVER;
+    return json;
+}
+
+static void assert_sent(size_t n, const int64_t (*wanted)[2])
+{
+    for (size_t i = 0; i < n && i < n_sent; i++) {
+        assert_int_equal(sent[i].sig, wanted[i][0]);
+        assert_int_equal(sent[i].at, wanted[i][1]);
+    }
+    assert_int_equal(n_sent, n);
+}
+#define SENT(...) assert_sent(sizeof (int64_t[][2]){__VA_ARGS__} / sizeof (int64_t[2]), (const int64_t[][2]){__VA_ARGS__})
+
+static void assert_record(json_t *record, const char *outcome, const char *reason)
+{
+    assert_string_equal(json_string_value(json_object_get(record, "outcome")), outcome);
+    assert_string_equal(json_string_value(json_object_get(record, "reason")), reason);
+    json_decref(record);
+}
+
+static const struct jobdesc_checkpoint none, before_2m = {.any = true, .before_ms = 120000, .signal = SIGUSR1, .keep = 1};
+
+/* A process that would run for an hour, and does nothing on signals but what the test says. */
+static void begin(void)
+{
+    process.ends_at = 3600000;
+    process.lasts = process.warned = NEVER;
+    process.dies = 0;
+    process.status = 0;
+    told_at = NEVER;
+}
+
+static void at_the_walltime_sigterm_and_after_the_grace_sigkill(void **state)
+{
+    begin();
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGTERM, 600000}, {SIGKILL, 630000});
+    begin();
+    process.lasts = 29999;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGTERM, 600000});
+    assert_int_equal(now, START + 629999);
+}
+
+static void what_does_not_die_is_killed_again(void **state)
+{
+    begin();
+    process.dies = 10000;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    assert_int_equal(now, START + 640000);
+    assert_in_range(n_sent, 10, 30);
+    assert_int_equal(sent[1].at, 630000);
+    for (size_t i = 2; i < n_sent; i++)
+        assert_in_range(sent[i].at - sent[i - 1].at, 20, 1000);
+}
+
+static void without_a_walltime_it_takes_its_time(void **state)
+{
+    begin();
+    assert_record(run(0, 30000, none), "succeeded", "");
+    assert_int_equal(n_sent, 0);
+    assert_int_equal(now, START + 3600000);
+}
+
+static void the_warning_comes_before(void **state)
+{
+    begin();
+    assert_record(run(600000, 30000, before_2m), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGUSR1, 480000}, {SIGTERM, 600000}, {SIGKILL, 630000});
+}
+
+static void told_to_end_it_has_its_grace(void **state)
+{
+    begin();
+    told_at = 100000;
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+    SENT({SIGTERM, 100000}, {SIGKILL, 130000});
+    begin(); /* of which half is for the warning */
+    told_at = 100000;
+    assert_record(run(600000, 30000, before_2m), "cancelled", "cancelled");
+    SENT({SIGUSR1, 100000}, {SIGTERM, 115000}, {SIGKILL, 130000});
+    begin();
+    told_at = 500000; /* it has been warned */
+    assert_record(run(600000, 30000, before_2m), "cancelled", "cancelled");
+    SENT({SIGUSR1, 480000}, {SIGTERM, 500000}, {SIGKILL, 530000});
+}
+
+/* By `name`, in ms from the start. */
+static void set_end(const char *name, int64_t ms)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lld", (long long)((UNIX_START + ms) / 1000));
+    setenv(name, text, 1);
+}
+
+static void it_ends_before_the_scheduler_ends_it(void **state)
+{
+    begin();
+    set_end("STRETTO_JOB_END", 300000);
+    assert_record(run(600000, 30000, none), "timeout", "ended before the batch system would end the job");
+    SENT({SIGTERM, 260000}, {SIGKILL, 290000}); /* 10 s are left for the record */
+    begin();
+    set_end("STRETTO_JOB_END", 641000);
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGTERM, 600000}, {SIGKILL, 630000});
+    unsetenv("STRETTO_JOB_END");
+    begin();
+    set_end("SLURM_JOB_END_TIME", 300000);
+    assert_record(run(600000, 30000, before_2m), "timeout", "ended before the batch system would end the job");
+    SENT({SIGUSR1, 140000}, {SIGTERM, 260000}, {SIGKILL, 290000});
+    unsetenv("SLURM_JOB_END_TIME");
+}
+
+static void it_ends_before_its_allocation_does(void **state)
+{
+    begin();
+    set_end("STRETTO_ALLOCATION_END", 300000);
+    assert_record(run(600000, 30000, before_2m), "timeout", "ended with what was left of its allocation's time");
+    SENT({SIGUSR1, 140000}, {SIGTERM, 260000}, {SIGKILL, 290000});
+    begin(); /* one without checkpoints may as well get done */
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    unsetenv("STRETTO_ALLOCATION_END");
+}
+
+static void memory_is_told_in_bytes(void **state)
+{
+    json_t *record;
+
+    begin();
+    process.ends_at = 1000;
+    record = run(600000, 30000, none);
+    assert_int_equal(json_integer_value(json_object_get(record, "max_rss")), 2048 * 1024);
+    assert_true(json_number_value(json_object_get(record, "ended")) == UNIX_START / 1000 + 1);
+    assert_record(record, "succeeded", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_the_walltime_sigterm_and_after_the_grace_sigkill),
+        cmocka_unit_test(what_does_not_die_is_killed_again),
+        cmocka_unit_test(without_a_walltime_it_takes_its_time),
+        cmocka_unit_test(the_warning_comes_before),
+        cmocka_unit_test(told_to_end_it_has_its_grace),
+        cmocka_unit_test(it_ends_before_the_scheduler_ends_it),
+        cmocka_unit_test(it_ends_before_its_allocation_does),
+        cmocka_unit_test(memory_is_told_in_bytes),
+    };
+    char rm[128];
+    int rc;
+
+    unsetenv("STRETTO_JOB_END");
+    unsetenv("SLURM_JOB_END_TIME");
+    unsetenv("STRETTO_ALLOCATION_END");
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm) == 0 ? rc : 1;
+}
