@@ -5,6 +5,7 @@ TEST_LIMIT=240
 
 member=$builddir/tests/t/stream-member
 echo detect_leaks=1 >"$T/asan.stream-member"
+limit=120 # seconds; a member, or a rank, that waits for what never comes fails by itself
 
 status_is 0 "a member that is not under stretto runs" "$member" 3
 is "$(cat "$T/out")" "idle, without a limit" "its stream is idle"
@@ -14,7 +15,7 @@ is "$(grep -c STRETTO_STREAM "$T/err")" 1 "that is said once"
 	skip "no Python with torch and numpy"
 	done_testing
 }
-python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
+python() { PYTHONPATH=$builddir/python timeout "$limit" "$STRETTO_PYTHON" -B "$@"; }
 
 status_is 1 "a training that is not under stretto fails" python -c 'import stretto.train; stretto.train.open()'
 like "$(cat "$T/err")" "RuntimeError: this program was not started as a training by stretto" "and is told why"
@@ -26,7 +27,7 @@ steps=60
 
 start_member() { # RUN INDEX [STEP THAT IS SENT TWICE]
 	STRETTO_STREAM=$1/stream STRETTO_STREAM_KEY=00000000000000ff STRETTO_ENSEMBLE=9 STRETTO_MEMBER=$2 STRETTO_ATTEMPT=1 \
-		STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
+		STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 STRETTO_DEADLINE=$(($(date +%s) + limit)) \
 		STRETTO_PARAMS=$(jq -nc --argjson m "$2" '{p: ($m * 1.5), q: (-$m), name: "x"}') \
 		"$member" "$steps" ${3:+"$3"} >"$1/member$2.log" 2>&1 &
 }

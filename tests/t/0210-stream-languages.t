@@ -6,7 +6,9 @@ TEST_LIMIT=240
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 echo detect_leaks=1 >"$T/asan.stream-member"
+limit=120 # seconds; a member, or a rank, that waits for what never comes fails by itself
 python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
+rank_python() { PYTHONPATH=$builddir/python timeout "$limit" "$STRETTO_PYTHON" -B "$@"; }
 python_member() { python "$srcdir/tests/t/stream-member.py" "$@"; }
 
 fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]},
@@ -50,7 +52,7 @@ member_of() { # RUN INDEX COMMAND...
 	local run=$1 index=$2
 	shift 2
 	STRETTO_STREAM=$run/stream STRETTO_STREAM_KEY=00000000000000ff STRETTO_ENSEMBLE=9 STRETTO_MEMBER=$index \
-		STRETTO_DEADLINE=$(($(date +%s) + 90 * PATIENCE)) STRETTO_ATTEMPT=1 STRETTO_SEED=11 STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
+		STRETTO_DEADLINE=$(($(date +%s) + limit)) STRETTO_ATTEMPT=1 STRETTO_SEED=11 STRETTO_FIELDS=$fields STRETTO_STREAM_CHECKSUM=1 \
 		STRETTO_PARAMS=$(jq -nc --argjson m "$index" '{p: ($m * 1.5), q: (-$m), name: "x"}') "$@"
 }
 over() { # RUN: no more members come
@@ -60,7 +62,7 @@ over() { # RUN: no more members come
 
 run=$T/all members=${#member_kinds[@]} pids=()
 configure_run "$run" "$members" 500
-rank_of "$run" python "$srcdir/tests/t/stream-rank.py" plain "$members" $steps >"$run/books.json" 2>"$run/rank.log" &
+rank_of "$run" rank_python "$srcdir/tests/t/stream-rank.py" plain "$members" $steps >"$run/books.json" 2>"$run/rank.log" &
 rank=$!
 for ((m = 0; m < members; m++)); do
 	member_of "$run" $m "${member_kinds[m]}" $steps >"$run/member$m.log" 2>&1 &
@@ -92,7 +94,7 @@ handles() { kill -USR1 "$pid" && wait_for 20 "[ -e $T/mark ]"; }
 ok "a handler runs while a Python member waits for its rank" handles
 rm -f "$T/mark"
 # shellcheck disable=SC2016 # for Python
-rank_of "$run" python -c '
+rank_of "$run" rank_python -c '
 import sys, stretto.train
 with stretto.train.open() as rx:
     print("there", flush=True)
@@ -111,7 +113,7 @@ wait $rank
 
 run=$T/fail
 configure_run "$run" 1 8
-rank_of "$run" python -c '
+rank_of "$run" rank_python -c '
 import stretto.train
 with stretto.train.open() as rx:
     for batch in rx.batches():
