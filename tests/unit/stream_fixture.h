@@ -57,7 +57,7 @@ void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, i
 struct st_train_stats fixture_stats(struct st_train *t);
 
 /* A test that gets no further for so long has failed. */
-#define FIXTURE_LIMIT_SECONDS 60
+#define FIXTURE_LIMIT_SECONDS 40
 
 /* Members that are opened from now on give up after that time. */
 void fixture_member_limit(void);
