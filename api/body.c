@@ -65,7 +65,10 @@ int body_check_headers(struct MHD_Connection *connection, bool wanted, struct er
 bool body_can_be_left(struct MHD_Connection *connection)
 {
     const char *expect = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Expect");
+    const char *coding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 
+    if (coding != NULL && strcasecmp(coding, "chunked") != 0)
+        return true; /* nobody can tell where it ends: to wait for that would be to never answer */
     return (expect != NULL && strcasecmp(expect, "100-continue") == 0) || announced(connection) > LIMIT_DISCARD;
 }
 

@@ -127,6 +127,7 @@ api_tests = \
 	tests/t/0586-browser.t \
 	tests/t/0587-shares.t \
 	tests/t/0588-properties.t \
+	tests/t/0589-refusals.t \
 	tests/t/0591-etag.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)

@@ -22,6 +22,16 @@ static struct client *client_of(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+/* Entity tags of this API are weak, and If-Match wants strong ones: it never holds, but for "*", which is any. */
+static int check_precondition(const struct request *r, struct error *err)
+{
+    const char *match = request_header(r, "If-Match");
+
+    if (match == NULL || strcmp(match, "*") == 0)
+        return 0;
+    return error_set(err, "precondition_failed", "If-Match cannot hold here, since all entity tags are weak; only \"*\" is possible");
+}
+
 void request_judge(struct request *r, const char *path)
 {
     char allow[64];
@@ -60,7 +70,7 @@ void request_judge(struct request *r, const char *path)
         return;
     }
     if (access_permit(r->host->access, r->connection, &r->caller, r->route, &err) < 0 ||
-        query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
+        check_precondition(r, &err) < 0 || query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
         body_check_headers(r->connection, r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL), &err) < 0)
         request_reply_problem(r, &err);
 }
