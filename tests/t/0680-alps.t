@@ -33,14 +33,14 @@ start_daemon --config config.json
 unset STRETTO_TOKEN
 refused() { # POINTER JQ NAME
 	jq "$2" spec.json >big.json
-	is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" "422 resources_impossible /members/resources$1" "$3"
+	is "$(api_status POST /v1/ensembles @big.json) $(jq -r '.code + " " + .pointer' api.body)" "422 resources_impossible $1" "$3"
 }
-refused /nodes '.pack = 8 | .members.resources.nodes = 4' "there are three nodes"
-refused /nodes '.pack = 1 | .members.resources.nodes = 2' "one process has no two of them"
-refused /launcher '.members.resources.launcher = "aprun"' "programs that aprun starts share no nodes"
-refused /extra '.members.resources.extra = ["-N", "2"]' "what the adapter gives to aprun is not given twice"
-refused /tasks '.pack = 6 | .members.resources.nodes = 2' "three members of four CPUs are too many for a node"
-refused /tasks '.members.resources.tasks = 2' "and so are two of two tasks"
+refused /members/resources/nodes '.pack = 8 | .members.resources.nodes = 4' "there are three nodes"
+refused /members/resources/nodes '.pack = 1 | .members.resources.nodes = 2' "one process has no two of them"
+refused /pack '.members.resources.launcher = "aprun"' "programs that aprun starts share no nodes"
+refused /members/resources/extra '.members.resources.extra = ["-N", "2"]' "what the adapter gives to aprun is not given twice"
+refused /members/resources/tasks '.pack = 6 | .members.resources.nodes = 2' "three members of four CPUs are too many for a node"
+refused /pack '.members.resources.tasks = 2' "and so are two of two tasks"
 touch "$HOME/ran"
 before=$(aprun_count)
 id=$(submit spec.json)
