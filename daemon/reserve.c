@@ -164,7 +164,7 @@ void reserve_destroy(struct reserve *reserve)
 
 void reserve_use(struct reserve *reserve)
 {
-    if (reserve->state != RESERVE_THERE || has_room(reserve->state_dir, RESERVE_BYTES) || unlink(reserve->path) < 0)
+    if (reserve == NULL || reserve->state != RESERVE_THERE || has_room(reserve->state_dir, RESERVE_BYTES) || unlink(reserve->path) < 0)
         return;
     log_warn("there is no room in %s: the reserve is given up, so that work can be stopped", reserve->state_dir);
     reserve->state = RESERVE_GONE;
@@ -173,7 +173,7 @@ void reserve_use(struct reserve *reserve)
 
 int reserve_check(const struct reserve *reserve, struct error *err)
 {
-    if (reserve->state != RESERVE_GONE)
+    if (reserve == NULL || reserve->state != RESERVE_GONE)
         return 0;
     return error_set(err, "store_full", "there is no room in %s: nothing new is accepted until there is", reserve->state_dir);
 }

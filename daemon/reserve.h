@@ -17,9 +17,12 @@ bool reserve_open_up(const char *state_dir);
 
 /* The file is made, once a second where it is missing, by a worker thread. */
 struct reserve *reserve_create(uv_loop_t *loop, const char *state_dir);
-void reserve_destroy(struct reserve *reserve); /* NULL is fine; callbacks under way may come after it */
 
-/* Something is to be stored that makes room: give the reserve up where there is no other room. */
+/* All of these take NULL: no room is kept. Callbacks that are under way may come after reserve_destroy(). */
+void reserve_destroy(struct reserve *reserve);
+
+/* A change is to be stored that makes room: give the reserve up where there is no other room. A program that goes on writing may take
+ * that room before the change is stored. */
 void reserve_use(struct reserve *reserve);
 
 /* Whether new work may be accepted: 0, or -1 with code "store_full" while there is no room for the reserve. */

@@ -8,7 +8,8 @@ trap 'umount -l "$STATE" 2>/dev/null; cleanup' EXIT
 start_daemon --run-dir "$T/run"
 wait_for 30 '[ "$(stat -c %s "$STATE/reserve")" = 1048576 ]' || bail "no reserve is made"
 is "$(stat -c %a "$STATE/reserve")" 600 "a reserve is made"
-filler() { jq -n --arg script "while :; do cat /dev/zero >>$STATE/fill.{i} 2>/dev/null; sleep 0.1; done" '{name: "f", members: {
+# It does not try again once the disk is full: whatever it wrote would take the reserve's room, now and then before the daemon does.
+filler() { jq -n --arg script "cat /dev/zero >>$STATE/fill.{i} 2>/dev/null; while :; do sleep 1000; done" '{name: "f", members: {
 	command: ["sh", "-c", $script], parameters: {grid: {i: [1, 2]}}, retries: 0}}' >"$T/spec.json"; }
 filler
 full() { [ "$(stat -f -c %a "$STATE")" = 0 ]; }
