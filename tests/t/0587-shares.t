@@ -41,10 +41,11 @@ mkfifo hold
 
 # shares PATH QUARTER NAME: three tokens get a quarter each, the fourth nothing more
 shares() {
+	rm -f held # of the call before, which would be taken for this one's
 	"$T/bin/python3" hold.py "${URL##*:}" "$1" "$2" "${tokens[@]}" <hold >held 2>held.err &
 	holder=$!
 	exec 9>hold
-	wait_for 90 'grep -q held held || ! kill -0 $holder'
+	wait_for 90 'grep -q held held 2>/dev/null || ! kill -0 $holder'
 	is "$(cat held held.err)" "$2 429 token_busy
 $2 429 token_busy
 $2 429 token_busy
