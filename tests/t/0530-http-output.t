@@ -32,12 +32,31 @@ for attempt in 3 99999999999; do
 done
 is "$(get '2/stdout?attempt=0') $(jq -r .code "$T/body")" "400 query_wrong_value" "there is no attempt 0"
 
-# range TEXT FIRST END: of the large one
-size=$(wc -c <"$dir/1/a1/stdout")
+# range TEXT FIRST END: of the file $file, which is the output of $member
 range() {
-	is "$(get 1/stdout -H "Range: $1") $(head_of content-range) $(md5sum <"$T/body")" \
-		"206 bytes $2-$(($3 - 1))/$size $(tail -c +$(($2 + 1)) "$dir/1/a1/stdout" | head -c $(($3 - $2)) | md5sum)" "range $1"
+	local size
+	size=$(wc -c <"$file")
+	is "$(get "$member/stdout" -H "Range: $1") $(head_of content-range) $(md5sum <"$T/body")" \
+		"206 bytes $2-$(($3 - 1))/$size $(tail -c +$(($2 + 1)) "$file" | head -c $(($3 - $2)) | md5sum)" "range $1 of $size bytes"
 }
+member=2 file=$dir/2/a2/stdout
+is "$(wc -c <"$file")" 10 "a file of 10 bytes"
+range bytes=0-8 0 9
+range bytes=0-9 0 10
+range bytes=0-10 0 10
+range bytes=0-11 0 10
+range bytes=9-9 9 10
+range bytes=9-10 9 10
+range bytes=9- 9 10
+range bytes=-1 9 10
+range bytes=-9 1 10
+range bytes=-10 0 10
+range bytes=-11 0 10
+for text in bytes=10- bytes=10-10 bytes=-0; do
+	is "$(get 2/stdout -H "Range: $text") $(head_of content-range)" "416 bytes */10" "range $text of 10 bytes"
+done
+member=1 file=$dir/1/a1/stdout
+size=$(wc -c <"$file")
 range bytes=0-0 0 1
 range bytes=10-19 10 20
 range bytes=262143-262144 262143 262145
