@@ -104,7 +104,14 @@ like "$(jq -r .detail "$T/body")" expired "says that it has expired"
 
 is "$(tcp DELETE /v1/tokens/2 "$operator")" 403 "an operator revokes nothing"
 is "$(tcp GET /readyz "$operator")" 200 "so it is still good"
+curl -s -N -m 300 -H "Authorization: Bearer $operator" -H 'Accept: text/event-stream' "$URL/v1/events" >"$T/stream" &
+stream=$!
+# shellcheck disable=SC2016 # for wait_for
+ok "it has an event stream" wait_for 20 'test -s "$T/stream"'
 is "$(stretto token revoke 2)" "token 2: revoked" "stretto token revoke"
+rc=0
+wait $stream || rc=$?
+is $rc 0 "the event stream of a revoked token ends"
 is "$(tcp GET /readyz "$operator") $(code)" "401 token_invalid" "from the next request on"
 when=$(api GET /v1/tokens | jq -r '.tokens[] | select(.id == 2).revoked')
 is "$(api DELETE /v1/tokens/2 | jq -r .revoked)" "$when" "revoking twice changes nothing"
