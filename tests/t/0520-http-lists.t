@@ -10,17 +10,20 @@ id=$(api POST /v1/ensembles "$(jq -c '.members.parameters.grid.i = [range(2500)]
 wait_for 30 '[ "$(api GET /v1/ensembles/'"$id"' | jq .members.succeeded,.members.running | tr "\n" " ")" = "1 1 " ]'
 is "$(sqlite3 -readonly "$STATE/stretto.db" 'SELECT count(*) < 10 FROM member')" 1 "few members have a row"
 
-# walk PATH KEY: every page's items, one a line, and the sizes of the pages in $T/sizes
+# walk PATH KEY: every page's items, one a line, and the sizes of the pages in $T/sizes. No list here has more than 20 pages: a
+# cursor that goes round is found by that.
 walk() {
 	local path=$1 key=$2 cursor=
 	: >"$T/sizes"
-	while :; do
+	for _ in {1..20}; do
 		api GET "$path${cursor:+&cursor=$cursor}" >"$T/page" || return
 		jq -c ".${key}[]" "$T/page"
 		jq ".$key | length" "$T/page" >>"$T/sizes"
 		cursor=$(jq -r '.next // ""' "$T/page")
 		[ -n "$cursor" ] || return 0
 	done
+	echo "after 20 pages, $path still goes on at $cursor"
+	return 1
 }
 
 is "$(walk "/v1/ensembles/$id/members?limit=400" members | jq .index | md5sum)" "$(seq 0 2499 | md5sum)" \
@@ -70,5 +73,17 @@ is "$(walk "/v1/ensembles/$id/members?limit=7" members | jq .index | tr '\n' ' '
 is "$(tr '\n' ' ' <"$T/sizes")" "7 7 6 " "in pages"
 is "$(walk "/v1/ensembles/$id/members?limit=10&state=succeeded" members | wc -l) $(tr '\n' ' ' <"$T/sizes")" "20 10 10 " \
 	"by state, too"
+
+# Jobs, newest first: of a state, of an adapter
+jobs=$(sqlite3 -readonly "$STATE/stretto.db" "SELECT id FROM job WHERE state = 'ended' ORDER BY id DESC")
+n=$(wc -l <<<"$jobs")
+ok "there are 20 jobs and more ($n)" test "$n" -gt 20
+is "$(walk '/v1/jobs?limit=5&state=ended' jobs | jq .id)" "$jobs" "all jobs that have ended, each once, newest first"
+is "$(walk '/v1/jobs?limit=5' jobs | jq .id)" "$jobs" "all jobs"
+is "$(walk "/v1/jobs?limit=3&ensemble=$id&state=ended" jobs | jq .id)" "$(head -n 20 <<<"$jobs")" "those of an ensemble"
+is "$(walk '/v1/jobs?limit=5&state=ended&adapter=local' jobs | jq .id)" "$jobs" "those of the adapter that ran them"
+is "$(walk '/v1/jobs?limit=5&state=ended&adapter=slurm' jobs)" "" "none of another"
+is "$(walk '/v1/jobs?limit=5&state=running' jobs)" "" "none runs"
+is "$(api_status GET '/v1/jobs?adapter=nope') $(jq -r .code "$T/api.body")" "400 query_wrong_value" "an unknown adapter"
 
 done_testing
