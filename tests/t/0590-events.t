@@ -108,6 +108,22 @@ elif what == "many":  # N ENSEMBLE: N clients at once; how many different storie
                 if any(b"event: ensemble.complete" in block and b'"ensemble":%s,' % args[1].encode() in block for block in blocks):
                     reading.unregister(s.s)
     print(len({b"\n\n".join(story) for story in stories.values()}))
+elif what == "each":  # DIRECTORY QUERY=N...: streams at once; the first N events of each go into DIRECTORY/1, 2 and so on
+    wanted = [query.rsplit("=", 1) for query in args[1:]]
+    streams = [Stream(query) for query, _ in wanted]
+    for s in streams:
+        while not s.body:
+            s.read()
+    print("open", file=sys.stderr, flush=True)
+    for number, (s, (query, n)) in enumerate(zip(streams, wanted), 1):
+        got = s.events()
+        while len(got) < int(n):
+            if s.comments > 100:  # heartbeats: nothing more comes
+                raise ConnectionError(f"{query}: {len(got)} of {n} events")
+            s.read()
+            got += s.events()
+        with open(f"{args[0]}/{number}", "w") as sys.stdout:
+            dump(got)
 elif what == "lazy":  # ENSEMBLE: reads nothing until it is told to
     s = connect("?after=0")
     print("open", flush=True)
@@ -216,6 +232,42 @@ tail -n +2 "$T/lazy" >"$T/story"
 is "$(head -1000 "$T/story" | md5sum)" "$(page '' | md5sum)" "who read nothing until then finds everything in order"
 is "$(jq .id "$T/story" | md5sum)" "$(seq "$(wc -l <"$T/story")" | md5sum)" "also what no socket held so long"
 ok "which is more than one does" test $(($(wc -c <"$T/story") + 36 * $(wc -l <"$T/story"))) -gt 230000 # id: and event: lines
+
+# What a stream catches up with is read in pieces of 512 events: around that many, and then what follows, nothing is lost.
+newest=$(api GET '/v1/events?limit=1' | jq .newest)
+catch_up() { echo "?after=$((newest - $1))=$(($1 + $2))"; }
+mkdir "$T/each"
+sse each "$T/each" "$(catch_up 511 0)" "$(catch_up 512 0)" "$(catch_up 513 0)" "$(catch_up 1024 0)" "$(catch_up 1025 0)" 2>"$T/each.err"
+number=1
+for n in 511 512 513 1024 1025; do
+	is "$(jq .id "$T/each/$number" | md5sum)" "$(seq $((newest - n + 1)) "$newest" | md5sum)" "a stream catches up with $n events"
+	number=$((number + 1))
+done
+
+# Streams that share what is read for the same place have each what it asked for.
+one=$((next + 1))
+two=$((next + 2))
+queries=("" "?kind=ensemble.complete" "?kind=attempt.ended" "?ensemble=$one" "?ensemble=$two" "?ensemble=$two&kind=attempt.ended"
+	"?after=$((newest - 512))" "?after=$((newest - 512))&ensemble=$two" "?after=$((newest - 512))&kind=attempt.ended")
+spec 5 true 2
+ended=$(page "&after=$((newest - 512))" | jq -r 'select(.kind == "attempt.ended").id' | wc -l)
+counts=(34 2 10 17 17 5 546 17 $((ended + 10)))
+wanted=()
+for i in "${!queries[@]}"; do wanted+=("${queries[i]}=${counts[i]}"); done
+sse each "$T/each" "${wanted[@]}" 2>"$T/each.err" &
+each=$!
+ok "streams with different filters are opened" wait_for 30 'grep -q open "$T/each.err" || ! kill -0 $each'
+submit "$T/spec.json" >"$T/id"
+submit "$T/spec.json" >>"$T/id"
+is "$(tr '\n' ' ' <"$T/id")" "$one $two " "two ensembles are submitted"
+rc=0
+wait $each || rc=$?
+is "$rc $(tail -1 "$T/each.err")" "0 open" "every stream has as many events as were expected of it"
+for i in "${!queries[@]}"; do
+	query=${queries[i]:+&${queries[i]#\?}}
+	[[ $query = *after=* ]] || query="&after=$newest$query"
+	is "$(md5sum <"$T/each/$((i + 1))")" "$(page "$query" | md5sum)" "a stream of \"${queries[i]}\" tells what a page of it has"
+done
 
 # Too many
 # the former ones are gone by the next heartbeat
