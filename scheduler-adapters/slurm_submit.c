@@ -23,6 +23,9 @@ static const char *const for_now[] = {
 /* There are too many jobs of this user. */
 static const char *const limits[] = {"MaxSubmitJob", "submit limit reached", NULL};
 
+/* sbatch knows no Slurm to talk to: this host is not, or not yet, part of a cluster. */
+static const char *const unconfigured[] = {"Could not establish a configuration source", NULL};
+
 /* Each character `what` doubled, or replaced; to be freed. */
 static char *replace(const char *text, char what, const char *by)
 {
@@ -161,10 +164,10 @@ bool slurm_is_for_now(const char *said)
     return batch_says(said, for_now) || batch_says(said, limits);
 }
 
-/* Nothing of it has been accepted. */
-static bool is_limit(const char *said)
+/* The submission did not succeed, and certainly nothing of it was accepted. */
+static bool is_put_off(const char *said)
 {
-    return batch_says(said, limits) && !batch_says(said, for_now);
+    return batch_says(said, unconfigured) || (batch_says(said, limits) && !batch_says(said, for_now));
 }
 
 /* Only Slurm's own "no" is a refusal. */
@@ -195,7 +198,7 @@ static void submitted(void *arg, struct command_result *result)
     struct adapter *a = group->a;
     struct error err = {0};
     enum adapter_answer answer = verdict(result, &err);
-    bool is_definite = answer == ADAPTER_REFUSED || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_limit(result->err));
+    bool is_definite = answer == ADAPTER_REFUSED || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_put_off(result->err));
 
     batch_group_answered(group, answer, is_definite, result->out, &err);
     batch_idle(a);

@@ -102,6 +102,18 @@ for id in 5 6; do
 done
 is "$(stretto adapters --json | jq -c '.adapters[] | select(.name == "slurm") | .state')" '"answers"' "the adapter answers"
 
+# --- Slurm's programs are there, and know no Slurm, as where only its packages were installed
+fake sbatch squeue scancel scontrol sacct sinfo <<-'END'
+	#!/bin/sh
+	echo "${0##*/}: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host" >&2
+	echo "${0##*/}: fatal: Could not establish a configuration source" >&2
+	exit 1
+END
+ok "a seventh ensemble" stretto submit slurm.json
+ok "it says why its jobs are not submitted" wait_for 60 'notice 7 | grep -q "configuration source"'
+ok "it is cancelled" stretto cancel 7
+ok "none of its jobs stays" wait_for 60 '[ "$(db "SELECT group_concat(DISTINCT state) FROM job WHERE ensemble = 7")" = ended ]'
+
 # --- jobs of an adapter that there never was
 status_is 3 "jobs of an unknown adapter are refused" stretto jobs --adapter foo
 like "$(cat err)" 'must be local, .*slurm.*, not "foo"' "with the names that there are"
