@@ -119,6 +119,7 @@ api_tests = \
 	tests/t/0565-http-methods.t \
 	tests/t/0570-http-commit.t \
 	tests/t/0571-flushes.t \
+	tests/t/0572-durable.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
 	tests/t/0583-strangers.t \

@@ -96,6 +96,11 @@ tests_t_flushes_la_SOURCES = tests/t/flushes.c
 tests_t_flushes_la_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_flushes_la_LDFLAGS = $(tests_t_killer_la_LDFLAGS)
 tests_t_flushes_la_LIBADD = -ldl
+check_LTLIBRARIES += tests/t/durable.la
+tests_t_durable_la_SOURCES = tests/t/durable.c
+tests_t_durable_la_CFLAGS = $(tests_t_killer_la_CFLAGS)
+tests_t_durable_la_LDFLAGS = $(tests_t_killer_la_LDFLAGS)
+tests_t_durable_la_LIBADD = -ldl
 check_PROGRAMS += tests/t/kills-member
 tests_t_kills_member_SOURCES = tests/t/kills-member.c
 tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)
@@ -105,7 +110,7 @@ tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
 EXTRA_DIST += tests/t/ranks-train.py
-EXTRA_DIST += tests/t/damage.py tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
+EXTRA_DIST += tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
