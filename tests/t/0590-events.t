@@ -118,7 +118,7 @@ elif what == "each":  # DIRECTORY QUERY=N...: streams at once; the first N event
     for number, (s, (query, n)) in enumerate(zip(streams, wanted), 1):
         got = s.events()
         while len(got) < int(n):
-            if s.comments > 100:  # heartbeats: nothing more comes
+            if s.comments > 40:  # heartbeats in silence: nothing more comes
                 raise ConnectionError(f"{query}: {len(got)} of {n} events")
             s.read()
             got += s.events()
