@@ -23,10 +23,11 @@ job() { # NAME MEMORY GRACE SCRIPT
 		kind: "members", walltime: 0, grace: $grace, tasks: [{id: "7.0", dir: ($dir + "/7.0"), argv: ["sh", "-c", $script]}]}}')"
 }
 said() { grep "\"$mark-$1\"" pilot/node0/journal.jsonl | grep -c "$2"; }
-ended() { wait_for 60 "[ -s $1/7.0/exit.json ]"; }
+ended() { wait_for 15 "[ -s $1/7.0/exit.json ]"; }
 
 for i in 1 2 3; do job "m$i" 600 1 'mkdir ../../one && sleep 0.3 && rmdir ../../one'; done
 ok "three jobs of more than half of its memory each" ended m3
+[ $TESTS_FAILED -eq 0 ] || bail "$(cat pilot.log)"
 is "$(jq -r .outcome m[123]/7.0/exit.json | xargs)" "succeeded succeeded succeeded" "run one after the other"
 
 # longer than the pilot waits for a runner beyond the grace: an end without success would be a runner that was killed

@@ -64,10 +64,12 @@ ID=$(submit stream.json)
 ok "a rank" wait_for 60 '[ -e "$HOME/up" ]'
 nothing
 is "$(attempts)" "[1,2,0]" "that waits for samples is left alone"
+[ $TESTS_FAILED -eq 0 ] || bail "the rank was ended"
 touch "$HOME/go"
 ok "it works on the first of them" wait_for 60 '[ -e "$HOME/working" ]'
 nothing
 is "$(attempts)" "[1,2,0]" "while its members, which wait for room, are left alone"
+[ $TESTS_FAILED -eq 0 ] || bail "its members were ended"
 touch "$HOME/stop"
 ok "then it stops" wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .members.succeeded, .training.generation, .training.unique]' ensemble.json)" '["complete",2,2,200]' "another one takes its place"

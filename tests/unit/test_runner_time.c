@@ -23,6 +23,7 @@
 #define UNIX_START 1700000000000
 #define NEVER INT64_MAX
 #define SIGNALS_MAX 64
+#define WAITS_MAX 1000
 
 static char dir[64];
 static int64_t now;
@@ -44,7 +45,7 @@ static struct {
     int64_t at; /* since the start */
     int sig;
 } sent[SIGNALS_MAX];
-static size_t n_sent;
+static size_t n_sent, n_waits;
 
 static void end_in(int64_t ms, int status)
 {
@@ -89,6 +90,8 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
         until = START + told_at;
     if (until == NEVER)
         fail_msg("the runner waits for ever");
+    if (++n_waits > WAITS_MAX)
+        fail_msg("the runner goes on waking up, and does nothing");
     now = until > now ? until : now;
     if (told_at != NEVER && now >= START + told_at) {
         struct signalfd_siginfo info = {.ssi_signo = SIGTERM};
@@ -177,7 +180,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     json_t *json;
 
     now = START;
-    n_sent = 0;
+    n_sent = n_waits = 0;
     assert_int_equal(pipe2(runner_signals, O_NONBLOCK | O_CLOEXEC), 0);
     deadline_set(&job, START, INT64_MAX);
     control = control_sender_create(NULL, desc.job, NULL);
