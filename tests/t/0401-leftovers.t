@@ -34,7 +34,7 @@ ends deep 3600 "a child without environment and session of what is left" "setsid
 ends deaf 1 "a process that ignores SIGTERM" "(trap '' TERM; env -i setsid $T/stay up &); $up"
 ends stopped 1 "a process that is stopped" "env -i setsid $T/stay up & $up; kill -STOP \$!"
 ends packed 3600 "what one of two tasks leaves in its session, while the other goes on until it is gone" \
-	"flock left env -i $T/stay up 9>&- & $up; : >../left" \
+	"(exec 8>left 9>&-; flock 8; exec env -i $T/stay up) & $up; : >../left" \
 	'until [ -e ../left ]; do sleep 0.1; done; flock ../7.0/left true'
 
 done_testing
