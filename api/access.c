@@ -105,7 +105,7 @@ static int check_token(struct access *access, const char *token, struct caller *
     return 0;
 }
 
-/* Whether the Host header names this daemon. On the Unix socket it may call it "stretto", or be left out, as HTTP/1.0 allows. */
+/* The Host header must name this daemon. On the Unix socket the name "stretto" does, and HTTP/1.0 may leave the header out. */
 static bool names_us(struct access *access, const struct listener *listener, struct MHD_Connection *connection)
 {
     const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");

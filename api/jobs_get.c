@@ -20,7 +20,7 @@ static int add(void *arg, const struct job_row *row)
     return 0;
 }
 
-/* One that is loaded now, or was when ensembles were run on it. */
+/* A filter may name any adapter that is loaded now, or that ensembles have used. */
 static int check_adapter(struct request *r, const char *name, struct error *err)
 {
     const struct adapters *all = request_config(r)->adapters;

@@ -13,12 +13,13 @@ struct seen {
     int rc;
 };
 
-/* Whether what a header says fits a page of this daemon. A URL bar or a bookmark sends "none" for Sec-Fetch-Site, and no Origin. */
+/* Origin and Referer must name the host that the Host header names. */
 static bool own_origin(const struct seen *seen, const char *value)
 {
     return seen->host != NULL && origin_is_same(value, seen->host, seen->tls);
 }
 
+/* A URL bar or a bookmark sends "none". */
 static bool own_site(const struct seen *seen, const char *value)
 {
     return strcmp(value, "same-origin") == 0 || strcmp(value, "none") == 0;

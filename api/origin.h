@@ -17,7 +17,7 @@
  * a browser needs a session for that, and there are none yet. The Host header has been checked. */
 int origin_check(struct MHD_Connection *connection, const char *method, bool tls, struct error *err);
 
-/* Whether the origin of `url` ("scheme://host[:port][/…]") is that of requests with this Host header. Over plain HTTP, https will do
+/* Returns whether the origin of `url` ("scheme://host[:port][/…]") is that of requests with this Host header. Over plain HTTP, https will do
  * as well: a proxy may have taken TLS off. */
 bool origin_is_same(const char *url, const char *host, bool tls);
 #endif

@@ -56,7 +56,7 @@ static void print_refused(const json_t *refused)
     }
 }
 
-/* One that is not set up does no harm where nobody wants it: most machines have one batch system. */
+/* An adapter that is not set up is no failure while no ensemble needs it: most machines have one batch system. */
 static bool all_are_well(const json_t *adapters)
 {
     json_t *adapter;

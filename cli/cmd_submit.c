@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
     {"wait", 'w', NULL, 0, "show progress until the ensemble has ended, then report", 0}, {0}};
 static const struct argp argp = {options, parse, "SPEC", "Run the ensemble that the file SPEC describes.", 0, 0, 0};
 
-/* It is accepted, and nothing of it can start as things are. */
+/* Warns that an ensemble that was accepted cannot start as things are. */
 static void warn(const json_t *ensemble)
 {
     char *text = render_text(ensemble_notice(ensemble));

@@ -41,7 +41,7 @@ int watch_sleep(int64_t ms)
     return interrupted;
 }
 
-/* Whether the same call may have an answer soon: the daemon is away, or has too much to do. */
+/* The same call may succeed soon where the daemon is away, or has too much to do. */
 static bool may_pass(const struct error *err)
 {
     return strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, "busy") == 0 || strcmp(err->code, "tcp_busy") == 0;

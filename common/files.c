@@ -42,8 +42,8 @@ static bool is_flushed(unsigned mode)
     return (mode & FILE_UNFLUSHED) == 0 && !atomic_load(&flush_nothing);
 }
 
-/* So that the name of a new file outlives a crash of this host, too. Some file systems cannot do that, and need not: the file is there, so
- * that it is no failure. */
+/* Flushes the directory, so that the name of a new file outlives a crash of this host. Some file systems cannot flush a directory;
+ * the file is there all the same, so an error is ignored. */
 static void flush_directory_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -45,7 +45,7 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
 /* "a string", "an integer", … */
 const char *jsonx_type_name(const json_t *value);
 
-/* Whether a text could not be read because there was no memory; jansson does not always say so. */
+/* Returns whether jansson failed for lack of memory, which it does not always say. */
 bool jsonx_no_memory(const json_error_t *err);
 
 /* The value as compact text with `end` behind it, to be freed; NULL where there is no memory, or the value is NULL. Unlike

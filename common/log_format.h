@@ -30,6 +30,6 @@ enum log_frame {
 size_t log_format(char out[LOG_LINE_MAX], const struct log_record *record, enum log_format format,
                   enum log_frame frame);
 
-/* Whether it is a line of LOG_TEXT and LOG_PLAIN, of any program, that tells of no trouble (info or debug). */
+/* Returns whether the line was logged as LOG_TEXT or LOG_PLAIN, by any program, at level info or debug. */
 bool log_is_notice(const char *line);
 #endif

@@ -25,6 +25,6 @@ void reserve_destroy(struct reserve *reserve);
  * that room before the change is stored. */
 void reserve_use(struct reserve *reserve);
 
-/* Whether new work may be accepted: 0, or -1 with code "store_full" while there is no room for the reserve. */
+/* Returns 0 if new work may be accepted, or -1 with code "store_full" while there is no room for the reserve. */
 int reserve_check(const struct reserve *reserve, struct error *err);
 #endif

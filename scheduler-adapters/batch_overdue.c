@@ -48,7 +48,7 @@ static void killed(void *arg, const struct error *err)
     batch_idle(arg);
 }
 
-/* Those of the name that run: how many. */
+/* Kills the running jobs of that name. Returns how many there were. */
 static size_t kill_all(struct adapter *a, const struct batch_rows *rows, const char *name)
 {
     size_t n, i;

@@ -81,7 +81,7 @@ static struct pbs_order *add(struct pbs *pbs, struct deed *deed, size_t n)
     return order;
 }
 
-/* One command for each range of an array, and for each job. */
+/* Adds one command for each range of an array, and for each job. */
 static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
 {
     struct target *targets = xcalloc(n, sizeof *targets);

@@ -78,8 +78,8 @@ static void take_array(struct batch_rows *rows, struct batch_row *row)
     batch_rows_expand(rows);
 }
 
-/* One that is over and has no host is known by the array's attributes, all but its state and its comment. One whose node was lost
- * has none either, but an Exit_status of its own: an array's is never below 0. */
+/* A subjob that is over and has no host is listed with the array's attributes, all but its state and its comment. A subjob whose node was lost
+ * has no host either, but an Exit_status of its own: an array's is never below 0. */
 static void forget_array(struct batch_row *row)
 {
     if (row->phase != BATCH_OVER || row->host[0] != '\0' || (row->has_exit_status && row->exit_status < 0))

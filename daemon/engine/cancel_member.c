@@ -2,7 +2,7 @@
  * when its turn comes, and one that is under way when its attempt ends, for which its job is ended unless others share it. */
 #include "daemon/engine/cancel_member.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "daemon/store/cancellation.h"
 
 int cancel_member_load(struct engine *engine, struct live_ensemble *ens, struct error *err)
@@ -46,7 +46,7 @@ static void stop_attempt(struct engine *engine, struct live_ensemble *ens, int64
     }
 }
 
-/* It is not final. `has_row`: it waits, or is under way; otherwise it was never tried. */
+/* Cancels a member that is not final. `has_row`: the member waits or is under way; otherwise it was never tried. */
 static int cancel(struct engine *engine, struct live_ensemble *ens, struct member_row *member, bool has_row, struct error *err)
 {
     if (store_cancellation_put(engine->store, ens->row.id, member->index, engine_now(engine), err) < 0)
@@ -90,7 +90,7 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
     if (cancel(engine, ens, &member, rc == 1, err) < 0)
         return -1;
     engine_event(engine, "member.cancelled", id, index, NULL);
-    log_info_of(LOG_ENSEMBLE(id), "member %lld.%lld is cancelled", (long long)id, (long long)index);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "member %lld.%lld is cancelled", (long long)id, (long long)index);
     engine_touch(engine, ens);
     engine_settle(engine);
     return 0;

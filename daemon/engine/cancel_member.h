@@ -3,7 +3,7 @@
 #define DAEMON_ENGINE_CANCEL_MEMBER_H
 #include "daemon/engine/internal.h"
 
-/* Whether there are any, into the ensemble's memory: 0 or -1. */
+/* Notes in the ensemble whether any of its members is being cancelled. Returns 0 or -1. */
 int cancel_member_load(struct engine *engine, struct live_ensemble *ens, struct error *err);
 
 /* Was this one cancelled? 1, 0 or -1. */

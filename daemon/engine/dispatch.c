@@ -142,7 +142,7 @@ static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detai
     ens->row.state = ENSEMBLE_FAILED;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
-    log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id, ens->row.reason);
+    log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id, ens->row.reason);
     engine_event(engine, "ensemble.failed", ens->row.id, -1, detail);
     ens->to_cancel = ens->jobs;
 }

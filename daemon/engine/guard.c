@@ -6,7 +6,7 @@
  * other nodes run: so the members that failed must be more than those that run now. */
 #include "daemon/engine/internal.h"
 
-#include "common/log.h"
+#include "common/log_changes.h"
 #include "common/text.h"
 #include "daemon/store/family.h"
 
@@ -82,7 +82,7 @@ static void end_for_failures(struct engine *engine, struct live_ensemble *ens, i
         chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = row->id}, &err) < 0)
         return; /* the turn is rolled back as a whole */
     engine_event(engine, "ensemble.ending", row->id, -1, json_pack("{s:s}", "reason", row->reason));
-    log_warn_of(LOG_ENSEMBLE(row->id), "ensemble %lld is ending: %s", (long long)row->id, row->reason);
+    log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(row->id), "ensemble %lld is ending: %s", (long long)row->id, row->reason);
 }
 
 /* 1: it is ending now. */

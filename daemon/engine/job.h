@@ -116,7 +116,7 @@ void job_saved(struct engine *engine, struct live_job *job); /* its row was writ
 void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
 
 /* cancel.c */
-/* It is to end, as soon as that is on disk. Of one that was told so before, the scheduler is told again at once. May end and free it. */
+/* The job is to end, and its scheduler is told as soon as that is on disk; at once where it was told before. May free the job. */
 void job_cancel(struct engine *engine, struct live_job *job);
 void job_send_cancel(struct engine *engine, struct live_job *job);
 bool job_cancel_is_due(const struct engine *engine, const struct live_job *job); /* the first order, or another one */
@@ -125,14 +125,14 @@ void cancel_tell_repeated(struct known_adapter *adapter, int n); /* in the log: 
 /* waiting.c */
 void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */
 const char *job_words(const struct live_job *job); /* what it waits for, or why it is not submitted; "": nothing was told */
-/* Of the jobs of members, or the allocations, the first that waits and of which that is told; NULL where one runs. */
+/* Returns the first job of members, or the first allocation, whose scheduler says why it waits; NULL where one of them runs. */
 const struct live_job *waiting_job(const struct live_ensemble *ens);
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);
-/* What the daemon has put in the place of an exit record: true. */
+/* Takes the reason from a fence, which the daemon has put in the place of an exit record. Returns true. */
 bool job_read_fence(struct live_job *job, const json_t *fence);
-/* All attempts that are open have that: they are lost. May free the job. */
+/* All open attempts of the job are fenced, and therefore lost. May free the job. */
 void job_abandon_fenced(struct engine *engine, struct live_job *job);
 void job_back(struct live_job *job); /* the scheduler has it again */
 /* No record where there should be one. `ended`: the runner says itself that it is through. May end and free the job. */

@@ -48,7 +48,7 @@ static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, c
                 sentence);
 }
 
-/* It is over, and some of its jobs are not, as far as is known. */
+/* Tells about jobs that may still run although their ensemble is over. */
 static bool tell_remains(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
     char before[200];

@@ -24,7 +24,7 @@ struct planner {
     char refused[sizeof ((struct job_refusal *)0)->reason]; /* why it can never be started; "": it can */
 };
 
-/* Whether it has room for one more argument or variable of so many bytes. */
+/* Counts one more argument or variable of so many bytes. Returns whether the task stays within the limits. */
 static bool fits(struct planner *p, size_t size, const char *what)
 {
     p->bytes += size + 1 + SIZES_POINTER;

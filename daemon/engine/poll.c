@@ -83,7 +83,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_advance(engine, job);
 }
 
-/* It is told once for all of an answer. */
+/* Returns whether this answer makes the engine cancel the job once more. The log tells how many such jobs an answer has. */
 static bool is_cancelled_again(const struct engine *engine, const struct live_job *job, const struct adapter_status *status)
 {
     return job->cancels > 0 && job_cancel_is_due(engine, job) &&

@@ -98,7 +98,7 @@ static int check_sum(struct known_adapter *adapter, const struct adapter_resourc
     return error_at(err, "resources_impossible", pointer, "%s", text);
 }
 
-/* What in the spec asks for more CPUs than are left beside the training. */
+/* Returns the key of the spec that asks for more CPUs than are left beside the training. */
 static const char *cpus_key(const struct spec *spec, int slots)
 {
     struct adapter_resources one = spec->members.resources;

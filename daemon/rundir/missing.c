@@ -21,7 +21,7 @@ struct counting {
     json_t *first;
 };
 
-/* What one rank says of members from `from` on. */
+/* Adds the numbers of one rank's file for `n` members, the first of which is `from`. */
 static int add_part(struct counting *c, const char *path, int64_t from, size_t n, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;

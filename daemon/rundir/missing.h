@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of members 0 to count - 1, each of which sends `steps`, but for `others`: their indices in ascending order, from malloc, whose
- * steps are not asked for. */
+/* The question is asked about members 0 to count - 1, each of which should send `steps` steps, except for `others`: a list of indices
+ * in ascending order, from malloc. */
 struct missing_question {
     int64_t count, steps;
     int64_t *others;

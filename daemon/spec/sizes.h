@@ -10,7 +10,7 @@
 #define SIZES_TOTAL_MAX ((size_t)2 << 20)          /* of all of them: a quarter of the usual limit on the stack */
 #define SIZES_POINTER sizeof(char *)               /* the kernel counts a pointer to each, besides its NUL */
 
-/* Whether every member, the training and a whole job stay within the limits. Code "spec_impossible_value" with the pointer of the
+/* Checks that every member, the training and a whole job stay within the limits. Fails with code "spec_impossible_value" with the pointer of the
  * argument or variable; of what only the whole exceeds, that of the members, the training or /pack. */
 int spec_check_sizes(const struct spec *spec, struct error *err);
 #endif

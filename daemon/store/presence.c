@@ -1,4 +1,4 @@
-/* Whether the database that is open is still the one in the state directory. One that was removed, renamed or replaced can be
+/* Checks that the open database is still the one in the state directory. A database that was removed, renamed or replaced can be
  * written to as before, and what is written is lost with the last descriptor. */
 #include "daemon/store/internal.h"
 

@@ -48,7 +48,7 @@ void store_flushed(struct store *store); /* by the loop's thread, after it */
  * closed before the store. */
 int store_open_reader(struct store **out, struct store *store, struct error *err);
 
-/* Whether the database is still in the state directory; -1 with code "store_gone" where it was removed, renamed or replaced. */
+/* Returns 0 while the database is in the state directory, or -1 with code "store_gone" where it was removed, renamed or replaced. */
 int store_check_present(const struct store *store, struct error *err);
 
 /* Something that the turn's changes depend on could not be read: nothing of this turn may be kept, and its commit will

@@ -35,7 +35,7 @@ struct flusher *flusher_create(flusher_look *look, void *arg)
     return f;
 }
 
-/* Whether the time to look has come; not where somebody wants it sooner, or not at all. */
+/* Returns true once the time to look has come, and false where it was changed or the flusher is to stop meanwhile. */
 static bool sleep_until_due(struct flusher *f)
 {
     struct timespec until;

@@ -37,7 +37,7 @@ struct links {
     int acks_ms; /* until acknowledgements are looked for by the flusher */
 };
 
-/* What the ranks hold is known anew. */
+/* Writes into the account how much the ranks hold by now. */
 static void note_held(struct links *l)
 {
     uint64_t oldest = l->whole + 1;

@@ -82,7 +82,7 @@ json_t *ckpt_json(const struct ckpt *ckpt);
 /* From such an object; false where it is none. Its path is copied. */
 bool ckpt_parse(const json_t *json, struct ckpt *ckpt);
 
-/* Those of the chain that fit and whose samples are held, the newest first, as an array. */
+/* Returns an array of the chain's checkpoints that fit and whose samples are held, the newest first. */
 json_t *ckptdir_json(const char *dir, const struct ckpt_chain *chain, struct error *err);
 
 #endif

@@ -28,7 +28,7 @@ void held_destroy(struct held_file *file);
 /* That attempt has found steps missing. */
 void held_begin_afresh(const char *records, int64_t ensemble, int64_t attempt);
 
-/* What such files say. */
+/* One such file, as it was read. */
 struct held_stream {
     int64_t ensemble, attempt, generation;
     uint64_t session, begun, held;

@@ -1,5 +1,5 @@
-/* Whether the kernel ended a process of this one's control group for want of memory. Its signal does not tell: it is SIGKILL, as
- * anybody may send. */
+/* Finds out whether the kernel ended a process of this control group for lack of memory. The signal does not tell: anybody may send
+ * SIGKILL. */
 #ifndef TASKS_RUNNER_OOM_H
 #define TASKS_RUNNER_OOM_H
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct oom {
 void oom_init(struct oom *oom, const char *root);
 void oom_fini(struct oom *oom);
 
-/* Whether there is one more such end than it was asked for before: each counts for one call. */
+/* Returns whether the kernel ended one more process than this function has returned true for. */
 bool oom_struck(struct oom *oom);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* What is to be seen of a task at one time. */
+/* A look at a task at one time. */
 struct sight {
     unsigned long long ticks; /* CPU time, in clock ticks */
     uint64_t processes;       /* a digest of which there are, */

@@ -57,7 +57,7 @@ static void set_gpus(struct environment *env, const struct task *t)
     free(gpus);
 }
 
-/* So that the library tells that it waits, tasks/proto/alive.h; several times in the time after which the task is hung. */
+/* Asks the library to tell that it waits (tasks/proto/alive.h), several times within the time after which a task counts as hung. */
 static void set_alive(struct environment *env, const struct task *t)
 {
     char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir), number[32];

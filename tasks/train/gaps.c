@@ -14,7 +14,8 @@ void gaps_note(struct gaps *g, int64_t step)
     g->last = step;
 }
 
-/* Between this session and the one before it. */
+/* Finds the steps that were left out between the session before and this one, *from to *to. Returns false where there are none, or
+ * where the steps are not equally far apart, so that nothing can be said. */
 static bool own(const struct gaps *g, int64_t *from, int64_t *to)
 {
     int64_t stride = g->first_stride;

@@ -6,7 +6,7 @@
 #define TASKS_TRAIN_GAPS_H
 #include "tasks/train/stepset.h"
 
-/* Of one session; all zero at first. */
+/* The steps that came in one session; all zero at first. */
 struct gaps {
     int64_t samples, first, last;        /* samples that came, and their steps */
     int64_t first_stride, last_stride;   /* between the first two, and the last two */

@@ -103,7 +103,7 @@ static struct params *read_params(struct intake *in, struct origin from, const s
     return params;
 }
 
-/* Whether one more session of that member is remembered, if need be in place of another. */
+/* Makes room for one more session of that member, in the place of another one if need be. Returns whether there is room. */
 static bool make_room(struct intake *in, struct origin from, const struct frame *f)
 {
     struct peer *spare;
@@ -156,7 +156,7 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
-    /* One that was taken for lost, and still runs: what it sent of samples that were not whole was forgotten, though acknowledged. */
+    /* This attempt was taken for lost and still runs. Its samples that were not whole were forgotten, though acknowledged. */
     if (peer == NULL && peers_find_later(in->peers, f->member, f->attempt) != NULL) {
         intake_refuse(in, from, f, FAULT_ATTEMPT, "a later attempt of this member has begun");
         return;

@@ -50,7 +50,7 @@ static bool is_of(const struct ifaddrs *interface, int family)
     return interface->ifa_addr != NULL && interface->ifa_addr->sa_family == family && (interface->ifa_flags & IFF_UP);
 }
 
-/* Those that are up, of one rank and family. */
+/* Adds the addresses of all interfaces that are up, of one rank and family. */
 static int add_interfaces(json_t *endpoints, const struct ifaddrs *all, enum rank rank, int family, unsigned port)
 {
     char text[INET6_ADDRSTRLEN + 2];

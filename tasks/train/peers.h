@@ -61,9 +61,9 @@ void peers_hear(struct peers *peers, struct peer *peer);
 /* A rank remembers so many sessions of a member. */
 #define PEERS_SESSIONS_MAX 256
 
-/* Whether one more session of that attempt of the member may be added now; those of earlier attempts do not count. Where it may not, and *spare is not NULL, that one may be removed
- * for it: of those that owe no fields of a sample, the one that has been silent for longest. It makes itself known again
- * if it is still there, and nothing of it is lost. */
+/* Returns whether one more session of that attempt of the member may be added now; sessions of earlier attempts do not count. If it
+ * may not and *spare is not NULL, that session may be removed for it: the one that has been silent for longest of those that owe no
+ * fields of a sample. It makes itself known again if it is still there, and nothing of it is lost. */
 bool peers_may_add(const struct peers *peers, uint64_t member, uint32_t attempt, struct peer **spare);
 
 /* To be called from time to time: let go of the memory of processes that were gone the last time already. What they had
