@@ -12,6 +12,7 @@
 #define LIMIT_CONNECTIONS (400u + LIMIT_STRANGERS + LIMIT_STREAMS + LIMIT_FOLLOWS) /* of one listener, where descriptors allow */
 #define LIMIT_FILES 256u             /* descriptors that connections leave for jobs, files and the database */
 #define LIMIT_IDLE_SECONDS 60u       /* without a byte in either direction */
+#define LIMIT_PARAMETERS 64u          /* of a query; no call knows as many */
 #define LIMIT_HEADERS (32u << 10)    /* bytes of memory of one connection: request line, headers, reply headers */
 
 #endif

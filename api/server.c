@@ -96,6 +96,19 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     return request_end(r);
 }
 
+/* libmicrohttpd (0.9.75) never answers a request whose query has more parameters than its memory of one connection holds. They are
+ * cut off before it reads them: what is left has an unknown parameter, or one twice, and is refused for that. */
+static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+    char *at = uri != NULL ? strchr(uri, '?') : NULL;
+
+    for (unsigned n = 0; at != NULL && n < LIMIT_PARAMETERS; n++)
+        at = strchr(at + 1, '&');
+    if (at != NULL)
+        *at = '\0';
+    return NULL; /* the context that on_request() begins with */
+}
+
 static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode why)
 {
@@ -205,8 +218,8 @@ int server_create(struct server **out, struct access *access, const struct tls *
         MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, server, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, LIMIT_IDLE_SECONDS,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT, max, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 2,
-        MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 2, MHD_OPTION_END);
     if (server->daemon == NULL) {
         listener_remove(&server->listener);
         clients_destroy(server->host.clients);

@@ -49,6 +49,8 @@ is "$(raw -I -w ' %{http_code} %{size_download}' $url/healthz) $(head_of content
 
 refused 400 query_unknown_parameter "an unknown query parameter" "$url/v1/ensembles?offset=3"
 like "$(jq -r .detail "$T/body")" 'offset.*limit cursor' "it is named, with those that are known"
+refused 400 query_unknown_parameter "thousands of them" "$url/v1/ensembles?$(printf 'a%d&' {1..3000})"
+refused 400 query_wrong_value "a known one thousands of times" "$url/v1/ensembles?$(printf 'limit=1&%.0s' {1..2000})"
 for value in 0 -1 1001 abc 1e3 1.5 99999999999999999999 '' '%31%00'; do
 	refused 400 query_wrong_value "limit=$value" "$url/v1/ensembles?limit=$value"
 done
