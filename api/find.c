@@ -25,9 +25,7 @@ int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row,
 
 enum member_state find_rowless_state(const struct ensemble_row *ensemble)
 {
-    bool is_started = ensemble->state != ENSEMBLE_CANCELLED && ensemble->state != ENSEMBLE_FAILED && !ensemble_is_ending(ensemble);
-
-    return is_started ? MEMBER_PENDING : MEMBER_CANCELLED;
+    return ensemble_is_stopped(ensemble) || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;
 }
 
 int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row)

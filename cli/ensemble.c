@@ -13,8 +13,8 @@ bool ensemble_ended(const json_t *ensemble)
     const char *state = get_string(ensemble, "state");
     const char *training = get_string(ensemble_training(ensemble), "state");
 
-    if (strcmp(state, "cancelled") != 0)
-        return strcmp(state, "complete") == 0 || strcmp(state, "failed") == 0;
+    if (strcmp(state, "cancelled") != 0 && strcmp(state, "failed") != 0)
+        return strcmp(state, "complete") == 0;
     return ensemble_finished(ensemble) == get_int(ensemble, "count") && strcmp(training, "pending") != 0 &&
            strcmp(training, "submitted") != 0 && strcmp(training, "running") != 0;
 }

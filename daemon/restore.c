@@ -83,7 +83,7 @@ static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
     if (store_attempt_each_open(r->store, job->id, keep_attempt, r, err) < 0)
         return -1;
     for (size_t i = 0; i < r->n_attempts; i++)
-        if (lose_attempt(r, &r->attempts[i], ensemble.state == ENSEMBLE_CANCELLED, err) < 0)
+        if (lose_attempt(r, &r->attempts[i], ensemble_is_stopped(&ensemble), err) < 0)
             return -1;
     log_warn("job %s was under way when the backup was made, and the run directory does not have it: its members are pending "
              "again", job->name);

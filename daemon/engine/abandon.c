@@ -54,7 +54,7 @@ static void conclude(struct engine *engine, struct live_job *job, json_t *const 
     job_fail_open(engine, job, job->abandon_as, reason, checkpoints);
     if (ends_all) {
         snprintf(whole, sizeof whole, "%s%s", job->waits ? "" : "the scheduler refuses its jobs: ", reason);
-        engine_end_ensemble(engine, job->ensemble, whole);
+        engine_stop_ensemble(engine, job->ensemble, whole);
     }
     job_end(engine, job, reason);
 }
@@ -243,7 +243,7 @@ void job_refuse(struct engine *engine, struct live_job *job, const char *why)
 
 bool job_is_unwanted(const struct live_job *job)
 {
-    return job->row.cancel || job->ensemble->row.state == ENSEMBLE_CANCELLED;
+    return job->row.cancel || ensemble_is_stopped(&job->ensemble->row);
 }
 
 /* The scheduler forgot a job before it started: the same job again. Were it to start after all, only one of the two

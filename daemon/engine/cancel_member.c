@@ -76,7 +76,7 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
     rc = engine_named_member(engine, &row, index, &member, err);
     if (rc < 0)
         return -1;
-    *cancelled = rc == 1 ? member.state == MEMBER_CANCELLED : row.state == ENSEMBLE_CANCELLED;
+    *cancelled = rc == 1 ? member.state == MEMBER_CANCELLED : ensemble_is_stopped(&row);
     if (*cancelled || (rc == 1 && member.state > MEMBER_RUNNING))
         return 0;
     asked = store_cancellation_has(engine->store, id, index, err);

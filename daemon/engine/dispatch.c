@@ -163,12 +163,16 @@ static bool fail_for_missing(struct engine *engine, struct live_ensemble *ens)
     return true;
 }
 
-static void complete(struct engine *engine, struct live_ensemble *ens)
+static void complete(struct engine *engine, struct live_ensemble *ens, int64_t failed)
 {
+    struct ensemble_row *row = &ens->row;
     struct error err;
 
-    if (ensemble_is_ending(&ens->row)) {
-        fail(engine, ens, json_pack("{s:s}", "reason", ens->row.reason));
+    if (failed == row->count && !ensemble_is_ending(row))
+        snprintf(row->reason, sizeof row->reason, failed == 1 ? "its only member has failed" : "all %lld members have failed",
+                 (long long)failed);
+    if (failed == row->count || ensemble_is_ending(row)) {
+        fail(engine, ens, json_pack("{s:s}", "reason", row->reason));
         return;
     }
     if (fail_for_missing(engine, ens))
@@ -185,9 +189,8 @@ static void complete(struct engine *engine, struct live_ensemble *ens)
 
 /* Is every member final? It cannot be while attempts are open or members have not been tried, so the tally is rarely
  * looked at. */
-static bool members_over(struct engine *engine, const struct live_ensemble *ens)
+static bool members_over(struct engine *engine, const struct live_ensemble *ens, int64_t tally[MEMBER_STATE_COUNT])
 {
-    int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
 
     if (ens->in_flight > 0 || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) || ens->chores)
@@ -204,10 +207,12 @@ bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble 
 {
     const struct training *training = ens->training;
 
+    int64_t tally[MEMBER_STATE_COUNT];
+
     if (ens->row.state != ENSEMBLE_RUNNING || training == NULL || training->row.state != TRAINING_PENDING ||
         engine_now(engine) < training->not_before_ms)
         return false;
-    return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens);
+    return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens, tally);
 }
 
 /* Jobs of a cancelled ensemble, some in each turn: there may be thousands. */
@@ -225,7 +230,7 @@ static void cancel_jobs(struct engine *engine, struct live_ensemble *ens)
 
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
 {
-    int64_t now = engine_now(engine);
+    int64_t now = engine_now(engine), tally[MEMBER_STATE_COUNT];
 
     deal_enter(engine, ens);
     if (dispatch_training_is_due(engine, ens) && deal_may_train(engine, ens))
@@ -234,9 +239,9 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         alarm_set(engine, &ens->due_alarm, ens->due);
     else
         alarm_set(engine, &ens->due_alarm, INT64_MAX); /* an ending attempt, or a call, brings us back */
-    if (ens->row.state < ENSEMBLE_COMPLETE && members_over(engine, ens)) {
+    if (ens->row.state < ENSEMBLE_COMPLETE && members_over(engine, ens, tally)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
-            complete(engine, ens);
+            complete(engine, ens, tally[MEMBER_FAILED]);
         else
             training_members_over(engine, ens);
     }

@@ -6,19 +6,26 @@
 
 #include <stdio.h>
 
-/* In the store: it is cancelled, but for its members. `training` is NULL where there is none. */
-static int store_cancelled(struct engine *engine, struct ensemble_row *row, struct training_row *training,
-                           const char *reason, struct error *err)
+/* As engine_stop_ensemble(), in the store, but for its members. `training` is NULL where there is none. */
+static int store_stopped(struct engine *engine, struct ensemble_row *row, struct training_row *training, const char *reason,
+                         struct error *err)
 {
+    bool failed = reason[0] != '\0';
+
     if (row->root != 0 && row->next_index < row->count && store_handover_end(engine->store, row, err) < 0)
         return -1;
-    row->state = ENSEMBLE_CANCELLED;
+    row->state = failed ? ENSEMBLE_FAILED : ENSEMBLE_CANCELLED;
     row->ended_ms = engine_now(engine);
     snprintf(row->reason, sizeof row->reason, "%s", reason);
     if (store_ensemble_update(engine->store, row, err) < 0 || store_chore_end_all(engine->store, row->id, err) < 0)
         return -1;
-    engine_event(engine, "ensemble.cancelled", row->id, -1, reason[0] ? json_pack("{s:s}", "reason", reason) : NULL);
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled%s%s", (long long)row->id, reason[0] ? ": " : "", reason);
+    if (failed) {
+        engine_event(engine, "ensemble.failed", row->id, -1, json_pack("{s:s}", "reason", reason));
+        log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(row->id), "ensemble %lld has failed: %s", (long long)row->id, reason);
+    } else {
+        engine_event(engine, "ensemble.cancelled", row->id, -1, NULL);
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled", (long long)row->id);
+    }
     if (training == NULL || training->state != TRAINING_PENDING)
         return 0;
     training->state = TRAINING_CANCELLED;
@@ -26,13 +33,13 @@ static int store_cancelled(struct engine *engine, struct ensemble_row *row, stru
     return store_training_update(engine->store, training, err);
 }
 
-void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
+void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason)
 {
     struct error err;
 
     if (ens->row.state >= ENSEMBLE_COMPLETE)
         return;
-    if (store_cancelled(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
+    if (store_stopped(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
         chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens->row.id}, &err) < 0)
         return; /* the turn is rolled back as a whole */
     ens->to_cancel = ens->jobs;
@@ -47,7 +54,7 @@ static int cancel_unattended(struct engine *engine, struct ensemble_row *row, st
     struct chore chore = {.kind = CHORE_CANCEL, .ensemble = row->id};
     int rc = store_training_of(engine->store, row->id, &training, err);
 
-    if (rc < 0 || store_cancelled(engine, row, rc == 1 ? &training : NULL, "", err) < 0)
+    if (rc < 0 || store_stopped(engine, row, rc == 1 ? &training : NULL, "", err) < 0)
         return -1;
     while ((rc = store_chore_piece(engine->store, &chore, SLICE_MAX, err)) == 1)
         ;
@@ -63,11 +70,11 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         return -1;
     ens = engine_find_ensemble(engine, id);
     if (ens != NULL) {
-        if (ens->row.state == ENSEMBLE_CANCELLED && ens->to_cancel == NULL) { /* once more: what is left of it is told so at once */
+        if (ensemble_is_stopped(&ens->row) && ens->to_cancel == NULL) { /* once more: what is left of it is told so at once */
             ens->to_cancel = ens->jobs;
             engine_touch(engine, ens);
         }
-        engine_end_ensemble(engine, ens, "");
+        engine_stop_ensemble(engine, ens, "");
         engine_settle(engine);
         return 0;
     }

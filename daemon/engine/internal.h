@@ -183,8 +183,8 @@ int engine_named_member(struct engine *engine, const struct ensemble_row *row, i
 /* Whether its adapter is here, and that of a training that is not over: 0, or -1 with "adapter_not_here". An ensemble of a
  * plugin that is not loaded is left alone until it is. */
 int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
-/* End the whole ensemble as cancelled, with a reason ("" none). */
-void engine_end_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
+/* Ends it before its members have: it has failed for the reason, or is cancelled where that is "". */
+void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
 
 /* Load memory if the engine rests: nobody may change what is not there. */

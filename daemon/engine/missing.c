@@ -46,7 +46,7 @@ bool missing_is_known(const struct live_ensemble *ens)
     const struct training *training = ens->training;
 
     return ens->spec->steps == 0 || training->row.missing[0] != '\0' || !training->ranks_succeeded ||
-           ens->row.state == ENSEMBLE_CANCELLED;
+           ensemble_is_stopped(&ens->row);
 }
 
 static void counted(void *arg, json_t **json, const struct error *failed)

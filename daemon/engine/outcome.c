@@ -21,7 +21,7 @@ int64_t engine_backoff(int64_t failures)
 /* Ended because we asked for it, in an ensemble that goes on: a resize to a smaller width. */
 static bool was_stopped(const struct live_job *job, const struct outcome *out)
 {
-    return job->row.cancel && job->ensemble->row.state != ENSEMBLE_CANCELLED &&
+    return job->row.cancel && !ensemble_is_stopped(&job->ensemble->row) &&
            (out->outcome == ATTEMPT_CANCELLED || out->outcome == ATTEMPT_LOST);
 }
 
@@ -75,7 +75,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     text_copy(member->reason, sizeof member->reason, out->reason);
     member->not_before_ms = 0;
     if (stopped) {
-        member->state = ens->row.state == ENSEMBLE_CANCELLED ? MEMBER_CANCELLED : MEMBER_PENDING;
+        member->state = ensemble_is_stopped(&ens->row) ? MEMBER_CANCELLED : MEMBER_PENDING;
         return;
     }
     switch (out->outcome) {
@@ -114,7 +114,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     case ATTEMPT_OPEN:
         break;
     }
-    if (ens->row.state == ENSEMBLE_CANCELLED)
+    if (ensemble_is_stopped(&ens->row))
         member->state = MEMBER_CANCELLED;
 }
 
@@ -175,7 +175,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);
     bool stale = renew_is_stale(job);
-    bool stopped = stale || was_stopped(job, out), unstarted = out->unstarted && ens->row.state != ENSEMBLE_CANCELLED;
+    bool stopped = stale || was_stopped(job, out), unstarted = out->unstarted && !ensemble_is_stopped(&ens->row);
     const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
     struct progress progress;
     struct error err;

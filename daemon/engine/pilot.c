@@ -160,7 +160,7 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
     if (alloc->failures < FAILURES_MAX)
         return;
     snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, what);
-    engine_end_ensemble(engine, ens, why);
+    engine_stop_ensemble(engine, ens, why);
 }
 
 void pilot_ended(struct live_job *job, const struct outcome *out)

@@ -63,7 +63,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
 
         snprintf(why, sizeof why, "a node of its allocation has %lld CPUs, %lld GPUs and %lld bytes of memory: no job of its members "
                  "fits", (long long)cpus, (long long)gpus, (long long)memory);
-        engine_end_ensemble(engine, ens, why);
+        engine_stop_ensemble(engine, ens, why);
     }
     engine_touch(engine, ens);
 }

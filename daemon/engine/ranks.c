@@ -101,9 +101,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         renew_training(engine, ens, reason);
         return;
     }
-    training->row.state = reason[0] == '\0'                         ? TRAINING_DONE
-                          : ens->row.state == ENSEMBLE_CANCELLED ? TRAINING_CANCELLED
-                                                                     : TRAINING_FAILED;
+    training->row.state = reason[0] == '\0' ? TRAINING_DONE : ensemble_is_stopped(&ens->row) ? TRAINING_CANCELLED : TRAINING_FAILED;
     training->row.ended_ms = engine_now(engine);
     if (reason[0] != '\0') /* it is no news what a training lacks that has failed */
         training->row.missing[0] = '\0';
@@ -115,7 +113,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         char whole[700];
 
         snprintf(whole, sizeof whole, "the training failed: %.600s", reason);
-        engine_end_ensemble(engine, ens, whole);
+        engine_stop_ensemble(engine, ens, whole);
     }
     engine_touch(engine, ens);
 }

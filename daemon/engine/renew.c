@@ -14,7 +14,7 @@ bool renew_may(const struct live_ensemble *ens, bool reached)
     const struct training *training = ens->training;
     bool ran = reached || has_former(ens);
 
-    return ens->row.state != ENSEMBLE_CANCELLED && training->row.generation <= ens->spec->training_retries &&
+    return !ensemble_is_stopped(&ens->row) && training->row.generation <= ens->spec->training_retries &&
            (ran || training->failed_as == ATTEMPT_LOST) && training->failed_as != ATTEMPT_TIMEOUT;
 }
 

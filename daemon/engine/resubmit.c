@@ -17,7 +17,7 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
         return -1;
     if (ensemble_is_ending(row))
         return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", (long long)id, row->reason);
-    if (row->state == ENSEMBLE_CANCELLED || row->state == ENSEMBLE_FAILED)
+    if (row->state == ENSEMBLE_CANCELLED || (row->state == ENSEMBLE_FAILED && tally[MEMBER_FAILED] < row->count))
         return error_set(err, "ensemble_over", "ensemble %lld is %s: its members cannot go again", (long long)id,
                          ensemble_state_name(row->state));
     return 0;
@@ -61,8 +61,9 @@ static struct live_ensemble *bring_back(struct engine *engine, const struct ense
 /* Members of it have become pending. */
 static int go_on(struct engine *engine, struct live_ensemble *ens, struct error *err)
 {
-    if (ens->row.state == ENSEMBLE_COMPLETE) {
+    if (ens->row.state >= ENSEMBLE_COMPLETE) {
         ens->row.state = ENSEMBLE_RUNNING;
+        ens->row.reason[0] = '\0';
         ens->row.ended_ms = 0;
         if (store_ensemble_update(engine->store, &ens->row, err) < 0)
             return -1;

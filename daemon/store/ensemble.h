@@ -31,6 +31,12 @@ static inline bool ensemble_is_ending(const struct ensemble_row *row)
     return row->state == ENSEMBLE_RUNNING && row->reason[0] != '\0';
 }
 
+/* Ended before its members had, by somebody or for a reason: what is under way of it is cancelled. */
+static inline bool ensemble_is_stopped(const struct ensemble_row *row)
+{
+    return row->state == ENSEMBLE_CANCELLED || row->state == ENSEMBLE_FAILED;
+}
+
 /* Insert; row->id is set. `spec` is the JSON text as accepted. */
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err);
 /* None gets an id up to this one. */

@@ -88,7 +88,7 @@ void watch_families_end(struct sim *sim)
           "('succeeded', 'timeout')");
     SIM_HOLDS(sim, "families with unfinished members that were to be followed up by themselves, and were not",
           "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND json_extract(r.spec, '$.follow_up.auto') AND NOT EXISTS "
-          "(SELECT 1 FROM ensemble e WHERE (e.id = r.id OR e.root = r.id) AND e.state = 'cancelled') AND (SELECT count(*) FROM "
+          "(SELECT 1 FROM ensemble e WHERE (e.id = r.id OR e.root = r.id) AND e.state IN ('cancelled', 'failed')) AND (SELECT count(*) FROM "
           "ensemble e WHERE e.root = r.id) < json_extract(r.spec, '$.follow_up.max') AND EXISTS (SELECT 1 FROM member m JOIN "
           "ensemble e ON e.id = m.ensemble WHERE (e.id = r.id OR e.root = r.id) AND m.heir IS NULL AND m.state = 'unfinished')");
 }

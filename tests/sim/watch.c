@@ -148,9 +148,9 @@ static void watch_history(struct sim *sim)
 }
 
 /* Attempt `a`, the last of member `m`, had succeeded when its training began anew, and was not sent back before its ensemble was
- * cancelled. */
+ * cancelled, or failed. */
 #define BEFORE_A_CANCEL                                                                                                \
-    "(a.number = m.attempts AND (SELECT state FROM ensemble e WHERE e.id = a.ensemble) = 'cancelled' AND (SELECT v.id FROM event v WHERE " \
+    "(a.number = m.attempts AND (SELECT state FROM ensemble e WHERE e.id = a.ensemble) IN ('cancelled', 'failed') AND (SELECT v.id FROM event v WHERE " \
     "v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'attempt.ended' AND json_extract(v.detail, '$.attempt') = " \
     "a.number) < (SELECT max(v.id) FROM event v WHERE v.ensemble = a.ensemble AND v.kind = 'training.restarted'))"
 
@@ -191,6 +191,10 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "complete ensembles with cancelled members that nobody cancelled",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = 'cancelled' AND "
           "NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx)");
+    SIM_HOLDS(sim, "complete ensembles of which every member failed",
+          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'failed' WHERE e.state = 'complete' AND t.n = e.count");
+    SIM_HOLDS(sim, "ensembles that nobody cancelled, and that have failed without a reason",
+          "SELECT count(*) FROM ensemble WHERE (state = 'failed') <> (state IN ('failed', 'cancelled') AND reason IS NOT NULL)");
     SIM_HOLDS(sim, "cancelled members that are neither cancelled nor succeeded",
           "SELECT count(*) FROM cancellation c JOIN member m ON m.ensemble = c.ensemble AND m.idx = c.idx WHERE m.state NOT IN "
           "('cancelled', 'succeeded')");

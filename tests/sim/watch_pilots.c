@@ -181,7 +181,7 @@ void watch_pilots(struct sim *sim)
     }
     SIM_HOLDS(sim, "allocations left behind by ensembles that are over",
               "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble WHERE j.kind = 'pilot' AND j.state <> 'ended' AND "
-              "j.cancel = 0 AND e.state IN ('complete', 'cancelled')");
+              "j.cancel = 0 AND e.state IN ('complete', 'cancelled', 'failed')");
 }
 
 void watch_pilots_end(struct sim *sim)

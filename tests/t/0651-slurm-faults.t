@@ -183,7 +183,7 @@ for ((i = 0; i < ensembles; i++)); do
 	members "$count" 4 5 ".members.command[1] = \"$i.{x}\""
 	ids="$ids $(submit spec.json)"
 done
-over() { for each in $ids; do [[ $(api GET "/v1/ensembles/$each" | jq -r .state) = @(complete|cancelled) ]] || return 1; done; }
+over() { for each in $ids; do [[ $(api GET "/v1/ensembles/$each" | jq -r .state) = @(complete|cancelled|failed) ]] || return 1; done; }
 while ! over; do
 	slurm save
 	sleep "0.$((RANDOM % 10))"

@@ -45,7 +45,7 @@ refused() { # NAME FILTER REASON
 	jq ".name = \"$1\" | $2" spec.json >never.json
 	id=$(submit never.json)
 	ok "$kind: $1: it ends" wait_ensemble "$id" 20
-	is "$(jq -r .state ensemble.json)" cancelled "$kind: $1: the ensemble is cancelled"
+	is "$(jq -r .state ensemble.json)" failed "$kind: $1: the ensemble has failed"
 	like "$(jq -r .reason ensemble.json)" "^the (scheduler refuses its jobs|job can never run): .*($3)" "$kind: $1: with PBS's reason"
 	is "$(api GET "/v1/ensembles/$id/members" | jq '[.members[].attempts] | max')" 1 "$kind: $1: nothing is tried again"
 }

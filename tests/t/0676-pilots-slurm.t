@@ -75,11 +75,11 @@ ok "and gives the allocations back" nothing_left
 # --- what Slurm will not give
 spec 3 true '.allocation.queue = "nope"'
 ID=$(submit spec.json)
-is "$(ended .state 30)" cancelled "an ensemble whose allocation is refused ends"
+is "$(ended .state 30)" failed "an ensemble whose allocation is refused has failed"
 like "$(jq -r .reason ensemble.json)" 'Invalid partition name' "with Slurm's reason"
 spec 3 true '.members.resources.tasks = 5'
 ID=$(submit spec.json)
-is "$(ended .state 40)" cancelled "so does one of which no member fits a node"
+is "$(ended .state 40)" failed "so does one of which no member fits a node"
 like "$(jq -r .reason ensemble.json)" 'has 4 CPUs.*no job of its members fits' "which is told"
 ok "nothing is left of them" nothing_left
 

@@ -147,7 +147,7 @@ before=$(apruns)
 jq '.pack = 1 | .members.resources.nodes = 1 | .members.parameters.count = 2 | .members.resources.cpus_per_task = 41 | .members.retries = 5' three.json >large.json
 id=$(submit large.json)
 ok "a member that wants too many CPUs" wait_ensemble "$id" 60
-like "$(jq -r '.state + ": " + .reason' ensemble.json)" "^cancelled: the job can never run: apsched: claim exceeds reservation's CPUs" "is given up with its ensemble"
+like "$(jq -r '.state + ": " + .reason' ensemble.json)" "^failed: the job can never run: apsched: claim exceeds reservation's CPUs" "is given up with its ensemble"
 like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "claim exceeds reservation's CPUs" "with ALPS's words"
 ok "after a few tries" test $(($(apruns) - before)) -le 10
 before=$(apruns)

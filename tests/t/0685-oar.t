@@ -45,7 +45,7 @@ refused() { # NAME FILTER REASON
 	jq ".name = \"$1\" | $2" spec.json >never.json
 	id=$(submit never.json)
 	ok "$1: it ends" wait_ensemble "$id" 30
-	is "$(jq -r .state ensemble.json)" cancelled "$1: the ensemble is cancelled"
+	is "$(jq -r .state ensemble.json)" failed "$1: the ensemble has failed"
 	like "$(jq -r .reason ensemble.json)" "^the scheduler refuses its jobs: .*($3)" "$1: with OAR's reason"
 }
 before=$(oar_jobs | wc -l)

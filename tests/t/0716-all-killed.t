@@ -13,7 +13,7 @@ mine() {
 		! grep -q -s -z '^STRETTO_MEMBER=' "/proc/$pid/environ" || echo "$pid"
 	done
 }
-over() { [[ $(api GET "/v1/ensembles/$ID" 2>/dev/null | jq -r .state) = @(complete|cancelled) ]]; }
+over() { [[ $(api GET "/v1/ensembles/$ID" 2>/dev/null | jq -r .state) = @(complete|cancelled|failed) ]]; }
 gone() { ! kill -0 "$DAEMON_PID" 2>/dev/null; }
 jq -n --arg python "${STRETTO_PYTHON:-/bin/true}" '{adapters: {local: {slots: 3}}, python: $python}' >"$T/config.json"
 
@@ -100,8 +100,8 @@ for daemon in there gone; do
 		ok "a training's $victim is killed, the daemon is $daemon: the ensemble ends" wait_ensemble "$ID" 60
 		wait_for 60 '[ "$(api GET "/v1/ensembles/$ID" | jq .members.cancelled)" = 3 ]'
 		E=$(api GET "/v1/ensembles/$ID")
-		is "$(jq -r '"\(.state) \(.training.state) \(.members.cancelled)"' <<<"$E")" "cancelled failed 3" \
-			"cancelled, with all its members, since the training failed"
+		is "$(jq -r '"\(.state) \(.training.state) \(.members.cancelled)"' <<<"$E")" "failed failed 3" \
+			"failed, with all its members cancelled, since the training failed"
 		why=runner
 		[ $victim = runner ] || why='signal 9'
 		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*$why.* [|] .*$why" \

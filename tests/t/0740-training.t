@@ -13,7 +13,7 @@ ended() { wait_ensemble "$ID" 60; jq -r "$1" "$T/ensemble.json"; }
 
 spec 'echo "no GPU today" >&2; exit 3'
 ID=$(submit "$T/spec.json")
-is "$(ended .state)" cancelled "a training that fails ends its ensemble"
+is "$(ended .state)" failed "a training that fails ends its ensemble, which has failed"
 is "$(jq -r .training.state "$T/ensemble.json")" failed "it has failed"
 like "$(jq -r .reason "$T/ensemble.json")" 'training failed.*exit status 3.*no GPU today' "the reason names its last words"
 is "$(jq .members.cancelled "$T/ensemble.json")" 3 "no member was started for nothing"
@@ -38,7 +38,7 @@ ID=$(submit "$T/spec.json")
 wait_for 30 '[ "$(api GET /v1/ensembles/$ID | jq .members.running)" -ge 1 ]' || bail "no member runs"
 pass "members start once every rank can be reached"
 : >"$T/die"
-is "$(ended .state)" cancelled "a rank that is killed twice, once more than it may be, ends the ensemble"
+is "$(ended .state)" failed "an ensemble has failed when a rank is killed once more than it may be"
 wait_for 30 '[ "$(api GET /v1/ensembles/$ID | jq .members.cancelled)" = 3 ]'
 is "$(api GET "/v1/ensembles/$ID" | jq .members.cancelled)" 3 "its members are ended"
 like "$(api GET "/v1/ensembles/$ID" | jq -r .training.reason)" '[Kk]illed|signal 9' "the training says why"

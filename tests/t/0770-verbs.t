@@ -119,11 +119,13 @@ rm "$T/mended"
 spec 1 "test -e $T/mended"
 ID=$(submit "$T/spec.json")
 wait_ensemble "$ID" 40
+is "$(get '[.state, .reason]')" '["failed","its only member has failed"]' "an ensemble of which every member failed has failed"
 keyed() { # KEY PATH
 	curl -s -m 30 --unix-socket "$SOCKET" -o "$T/api.body" -w '%{http_code}' -H "Idempotency-Key: $1" \
 		-H 'Content-Type: application/json' -d '{}' "http://stretto/v1/ensembles/$ID/$2"
 }
-is "$(keyed once resubmit) $(body .resubmitted)" "202 1" "resubmit with an Idempotency-Key"
+is "$(keyed once resubmit) $(body '[.resubmitted, .ensemble.state, .ensemble.reason]')" '202 [1,"running",null]' \
+	"resubmit with an Idempotency-Key: it is running again"
 wait_ensemble "$ID" 40
 restart
 is "$(keyed once resubmit) $(body .resubmitted)" "202 1" "made again, over a crash, it is answered the same"
@@ -131,7 +133,7 @@ is "$(keyed two members/0/resubmit) $(body .resubmitted)" "202 1" "the same for 
 wait_ensemble "$ID" 40
 is "$(keyed two members/0/resubmit) $(body .resubmitted)" "202 1" "made again"
 is "$(keyed two resubmit) $(code)" "409 idempotency_conflict" "but not for another call"
-is "$(get .state) $(api GET "/v1/ensembles/$ID/members/0" | jq '.attempts | length')" '"complete" 3' \
+is "$(get .state) $(api GET "/v1/ensembles/$ID/members/0" | jq '.attempts | length')" '"failed" 3' \
 	"and each happened once"
 
 # paused, and cancelled

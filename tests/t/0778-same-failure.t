@@ -48,16 +48,16 @@ for off in 0 null; do
 	spec 25 ".max_same_failures = $off | .members.retries = 0" false
 	status_is 1 "$off turns it off" stretto submit --wait spec.json
 	is "$(jq -c .state <(stretto status "$(db 'SELECT max(id) FROM ensemble')" --json)) $(db "SELECT count(*) FROM member WHERE ensemble = (SELECT max(id) FROM ensemble) AND state = 'failed'")" \
-		'"complete" 25' "$off: all of them fail"
+		'"failed" 25' "$off: all of them fail"
 done
 spec 19 '.members.retries = 0' false
 status_is 1 "few members cost little" stretto submit --wait spec.json
-is "$(get 5 '[.state, .members.failed]')" '["complete",19]' "all of them fail"
+is "$(get 5 '[.state, .members.failed, .reason]')" '["failed",19,"all 19 members have failed"]' "all of them fail"
 
 # --- what does not fail in one way
 spec 25 '.members.retries = 0' 'exit $((1 + {i} % 2))'
 status_is 1 "different failures stop nothing" stretto submit --wait spec.json
-is "$(get 6 '[.state, .members.failed]')" '["complete",25]' "all of them fail"
+is "$(get 6 '[.state, .members.failed]')" '["failed",25]' "all of them fail"
 spec 25 '.members.retries = 0 | .width = 1' 'test {i} = 1'
 status_is 1 "nor do failures after one has succeeded" stretto submit --wait spec.json
 is "$(get 7 '[.state, .members.failed, .members.succeeded]')" '["complete",24,1]' "all others fail"

@@ -52,7 +52,7 @@ ANY_MOMENT = {
 
 AT_THE_END = {
     "books: every ensemble is over":
-        "SELECT id, name, state FROM ensemble WHERE state NOT IN ('complete', 'cancelled')",
+        "SELECT id, name, state FROM ensemble WHERE state NOT IN ('complete', 'failed', 'cancelled')",
     "books: every member is final":
         "SELECT * FROM tally WHERE state IN ('pending', 'submitted', 'running') AND n > 0",
     "books: every job has ended": "SELECT id, name, state FROM job WHERE state <> 'ended'",

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-OVER = ("complete", "cancelled")
+OVER = ("complete", "failed", "cancelled")
 
 
 class NotSent(Exception):

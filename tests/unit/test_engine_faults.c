@@ -36,7 +36,7 @@ static void check_books(struct sim *sim)
           "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
     SIM_HOLDS(sim, "tallies that are not those of the rows",
           "SELECT count(*) FROM tally t WHERE state <> 'pending' AND NOT (state = 'cancelled' AND EXISTS (SELECT 1 FROM "
-          "ensemble e WHERE e.id = t.ensemble AND e.state = 'cancelled')) AND n <> (SELECT count(*) FROM member m WHERE "
+          "ensemble e WHERE e.id = t.ensemble AND e.state IN ('cancelled', 'failed'))) AND n <> (SELECT count(*) FROM member m WHERE "
           "m.ensemble = t.ensemble AND m.state = t.state)");
     SIM_HOLDS(sim, "members under way without an open attempt, or the other way round",
           "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "

@@ -467,7 +467,7 @@ static void what_was_decided_is_done_where_it_was_not_stored(void **state)
     assert_int_equal(sim_number(sim, "SELECT outcome IS NULL FROM attempt"), 1);
     until_over();
     assert_int_equal(sim_number(sim, "SELECT outcome = 'failed' AND reason = 'the job can never run: never' FROM attempt"), 1);
-    assert_int_equal(sim_number(sim, "SELECT state = 'cancelled' AND reason = 'the job can never run: never' FROM ensemble"), 1);
+    assert_int_equal(sim_number(sim, "SELECT state = 'failed' AND reason = 'the job can never run: never' FROM ensemble"), 1);
     end();
 }
 
