@@ -16,6 +16,7 @@ libcommon_la_SOURCES = \
 	common/process.c common/process.h \
 	common/safe_path.c common/safe_path.h \
 	common/text.c common/text.h \
+	common/thread.c common/thread.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
 	common/url.c common/url.h \

@@ -1,8 +1,9 @@
 #include "tasks/member/flusher.h"
 
+#include "common/thread.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,15 +22,11 @@ struct flusher {
 struct flusher *flusher_create(flusher_look *look, void *arg)
 {
     struct flusher *f = calloc(1, sizeof *f);
-    pthread_condattr_t monotonic;
 
     if (f == NULL)
         return NULL;
     pthread_mutex_init(&f->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&f->wake);
     f->look = look;
     f->arg = arg;
     return f;
@@ -68,18 +65,6 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the program's: they must not land in a thread that it does not know. */
-static bool start(struct flusher *f)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    f->started = pthread_create(&f->thread, NULL, run, f) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return f->started;
-}
-
 void flusher_destroy(struct flusher *f)
 {
     if (f == NULL)
@@ -103,7 +88,9 @@ void flusher_lock(struct flusher *f)
 int flusher_unlock(struct flusher *f, int ms)
 {
     if (ms > 0 && (f->due_ms == 0 || ms < f->due_ms)) {
-        if (!f->started && !start(f))
+        if (!f->started)
+            f->started = thread_start(&f->thread, run, f) == 0;
+        if (!f->started)
             return -1;
         f->due_ms = ms;
         pthread_cond_signal(&f->wake);

@@ -1,6 +1,7 @@
 #include "tasks/train/receiver.h"
 
 #include "common/log.h"
+#include "common/thread.h"
 #include "common/timefmt.h"
 #include "tasks/train/descriptors.h"
 #include "tasks/train/endpoint.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +206,6 @@ static void *run(void *arg)
 
 static int start(struct receiver *r)
 {
-    sigset_t all, before;
     int rc;
 
     if (r->intake == NULL)
@@ -214,11 +213,7 @@ static int start(struct receiver *r)
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake < 0)
         return error_errno(&r->err, "train_thread", "cannot start the receiver thread");
-    /* Signals are the program's: they must not land in a thread that it does not know. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&r->thread, NULL, run, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    rc = thread_start(&r->thread, run, r);
     if (rc != 0)
         return error_set(&r->err, "train_thread", "cannot start the receiver thread: %s", strerror(rc));
     r->running = true;

@@ -2,10 +2,10 @@
 
 #include "common/files.h"
 #include "common/log.h"
+#include "common/thread.h"
 #include "common/xalloc.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -82,8 +82,6 @@ static void drop(struct reception *r)
 struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct error *err)
 {
     struct reception *r = calloc(1, sizeof *r);
-    pthread_condattr_t monotonic;
-    sigset_t all, before;
     int rc;
 
     if (r != NULL)
@@ -95,15 +93,8 @@ struct reception *reception_watch(const struct train_config *config, struct rece
     }
     r->receiver = receiver;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    /* Signals are the program's: they must not land in a thread that it does not know. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&r->thread, NULL, run, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread_cond_init(&r->wake);
+    rc = thread_start(&r->thread, run, r);
     if (rc == 0)
         return r;
     error_set(err, "train_thread", "cannot start the thread that watches %s: %s", r->path, strerror(rc));

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/log.h"
+#include "common/thread.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/control.h"
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,9 +216,6 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
                             void *arg, struct error *err)
 {
     struct report *r = calloc(1, sizeof *r);
-    pthread_condattr_t monotonic;
-    sigset_t all, before;
-    int rc;
 
     if (r != NULL)
         r->metrics = alloc_printf("%s/metrics-rank%d.jsonl", config->dir, config->rank);
@@ -233,16 +230,9 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
     r->sender = control_sender_create(config->control, config->job, config->control_key);
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->writing, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&r->wake);
     control_sender_nudge(r->sender, CONTROL_ENDPOINT);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&r->thread, NULL, run, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
+    if (thread_start(&r->thread, run, r) == 0)
         return r;
     error_set(err, "train_thread", "cannot start the report thread");
     control_sender_destroy(r->sender);
