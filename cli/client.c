@@ -46,7 +46,7 @@ struct client *client_create(const char *url, const char *token, struct error *e
     if (cli_url_parse(&client->url, url, err) < 0)
         goto fail;
     if (token && token[0] != '\0') {
-        if (!url_is_private(&client->url)) {
+        if (!client->url.is_private) {
             error_set(err, CLIENT_BAD_URL, "the token would travel unencrypted to %s: use https://", client->url.base);
             goto fail;
         }
@@ -155,7 +155,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
         curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, on_connected);
         curl_easy_setopt(curl, CURLOPT_PREREQDATA, client);
     }
-    if (url_is_local(&client->url))
+    if (client->url.is_local)
         curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network, and must not see a token */
     if (client->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);

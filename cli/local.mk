@@ -37,7 +37,7 @@ libcli_la_SOURCES = \
 	cli/verb.c cli/verb.h \
 	cli/watch.c cli/watch.h
 libcli_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
-libcli_la_LIBADD = libcommon.la $(CURL_LIBS) $(JANSSON_LIBS) -lm
+libcli_la_LIBADD = liburl.la libcommon.la $(CURL_LIBS) $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += stretto
 stretto_SOURCES = cli/main.c

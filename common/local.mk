@@ -19,10 +19,15 @@ libcommon_la_SOURCES = \
 	common/thread.c common/thread.h \
 	common/timefmt.c common/timefmt.h \
 	common/units.c common/units.h \
-	common/url.c common/url.h \
 	common/xalloc.c common/xalloc.h
 libcommon_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libcommon_la_LIBADD = $(JANSSON_LIBS)
+
+# For programs that use libcurl anyway.
+noinst_LTLIBRARIES += liburl.la
+liburl_la_SOURCES = common/url.c common/url.h
+liburl_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+liburl_la_LIBADD = $(CURL_LIBS)
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_units tests/unit/test_jsonx tests/unit/test_files tests/unit/test_heap tests/unit/test_log tests/unit/test_safe_path tests/unit/test_text

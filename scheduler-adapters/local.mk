@@ -64,7 +64,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurmrestd_time.c \
 	scheduler-adapters/words.c scheduler-adapters/words.h
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS) $(CURL_CFLAGS)
-libadapters_la_LIBADD = libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS) $(CURL_LIBS)
+libadapters_la_LIBADD = liburl.la libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS) $(CURL_LIBS)
 
 # What adapters outside of this tree are built with: headers that need nothing else of ours, made from our own, and a
 # library of the helpers. It keeps nothing: a plugin and the daemon share only the structs of the headers.

@@ -110,7 +110,7 @@ static void warn_if_in_the_clear(const struct slurmrestd *a, const char *text)
     if (a->token_file == NULL || url_parse(&url, text, &err) < 0)
         return;
     snprintf(sentence, sizeof sentence, "the token travels unencrypted to %.200s: who can listen there can use it", url.base);
-    if (!url_is_private(&url))
+    if (!url.is_private)
         a->batch.host.log(a->batch.host.arg, ADAPTER_LOG_WARN, NULL, sentence);
     url_fini(&url);
 }
