@@ -1,5 +1,6 @@
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
+	common/backoff.h \
 	common/embedded.h \
 	common/error.c common/error.h \
 	common/files.c common/files.h \

@@ -2,6 +2,7 @@
  * growing pauses, for as long as the scheduler's answers still have the job, and at once where somebody cancels it once more. */
 #include "daemon/engine/pilot.h"
 
+#include "common/backoff.h"
 #include "common/log.h"
 #include "common/text.h"
 
@@ -11,13 +12,6 @@
 #define CANCEL_REFUSED_MS 15000 /* after an order that was not taken: it may be what the scheduler died of; then doubled */
 #define CANCEL_AGAIN_MAX 3600000
 #define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that are not taken */
-
-static int64_t doubled(int64_t ms, int times)
-{
-    while (--times > 0 && ms < CANCEL_AGAIN_MAX)
-        ms *= 2;
-    return ms < CANCEL_AGAIN_MAX ? ms : CANCEL_AGAIN_MAX;
-}
 
 /* One line when it begins, one when it is over, and few between: there may be thousands of jobs. */
 static void tell_refused(struct engine *engine, struct known_adapter *adapter, const char *why)
@@ -55,10 +49,10 @@ static void answered(void *arg, enum adapter_answer answer, const struct error *
     if (answer == ADAPTER_OK) {
         plan_adapter_job(job, NULL, &ajob);
         tell_taken(job->adapter);
-        job->cancel_again_ms = engine_now(engine) + ajob.grace_ms + doubled(CANCEL_AGAIN_MS, job->cancels);
+        job->cancel_again_ms = engine_now(engine) + ajob.grace_ms + backoff_ms(CANCEL_AGAIN_MS, job->cancels, CANCEL_AGAIN_MAX);
     } else {
         tell_refused(engine, job->adapter, why->text);
-        job->cancel_again_ms = engine_now(engine) + doubled(CANCEL_REFUSED_MS, job->cancels);
+        job->cancel_again_ms = engine_now(engine) + backoff_ms(CANCEL_REFUSED_MS, job->cancels, CANCEL_AGAIN_MAX);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
+#include "common/backoff.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 
@@ -11,11 +12,7 @@
 
 int64_t engine_backoff(int64_t failures)
 {
-    int64_t ms = BACKOFF_FIRST_MS;
-
-    for (int64_t i = 1; i < failures && ms < BACKOFF_MAX_MS; i++)
-        ms *= 2;
-    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+    return backoff_ms(BACKOFF_FIRST_MS, failures, BACKOFF_MAX_MS);
 }
 
 /* Ended because we asked for it, in an ensemble that goes on: a resize to a smaller width. */

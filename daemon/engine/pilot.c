@@ -130,15 +130,6 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
     return true;
 }
 
-static int64_t backoff(int failures)
-{
-    int64_t ms = BACKOFF_FIRST_MS;
-
-    for (int i = 1; i < failures && ms < BACKOFF_MAX_MS; i++)
-        ms *= 2;
-    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
-}
-
 /* One in which nothing has begun, though it failed by itself or members waited for it, would be followed by others like it, again
  * and again: where it has less time than a member needs, or none is handed to it before it is idle. */
 static void count_failure(struct engine *engine, const struct pilot *pilot)
@@ -156,7 +147,7 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
     log_change(LOG_LEVEL_WARN, LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, what);
 
     alloc->failures++;
-    alloc->not_before = engine_now(engine) + backoff(alloc->failures);
+    alloc->not_before = engine_now(engine) + engine_backoff(alloc->failures);
     if (alloc->failures < FAILURES_MAX)
         return;
     snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, what);

@@ -1,6 +1,7 @@
 /* Asking adapters what became of jobs: one question for all of them, and no conclusion from no answer. */
 #include "daemon/engine/internal.h"
 
+#include "common/backoff.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -138,20 +139,13 @@ static void linger_on(struct engine *engine, struct known_adapter *adapter, int 
     adapter->idle++;
 }
 
-static int64_t doubled(int64_t ms, int times, int64_t most)
-{
-    while (times-- > 0 && ms < most)
-        ms *= 2;
-    return ms < most ? ms : most;
-}
-
 static int64_t pause_before_next(const struct known_adapter *adapter)
 {
     int64_t ms = adapter->poll_ms;
 
     if (adapter->failures > 0)
-        return doubled(ms, adapter->failures > 5 ? 4 : adapter->failures - 1, ms > POLL_BACKOFF_MAX ? ms : POLL_BACKOFF_MAX);
-    return has_questions(adapter) ? ms : doubled(ms, adapter->idle - 1, ms > LINGER_POLL_MAX ? ms : LINGER_POLL_MAX);
+        return backoff_ms(ms, adapter->failures < 5 ? adapter->failures : 5, ms > POLL_BACKOFF_MAX ? ms : POLL_BACKOFF_MAX);
+    return has_questions(adapter) ? ms : backoff_ms(ms, adapter->idle, ms > LINGER_POLL_MAX ? ms : LINGER_POLL_MAX);
 }
 
 /* When: at once after news, and after a look-up, which put off a poll; else after a while, longer where it fails. */

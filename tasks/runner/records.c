@@ -1,12 +1,13 @@
 #include "tasks/runner/records.h"
 
+#include "common/backoff.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define BACKOFF_MIN_MS 100
+#define BACKOFF_FIRST_MS 100
 #define BACKOFF_MAX_MS 10000
 #define TRY_AT_LEAST_MS 10000
 
@@ -24,7 +25,7 @@ struct records {
     struct record *first, **last;
     int64_t failing_since; /* 0: the last write succeeded */
     int64_t due;
-    int64_t backoff;
+    int64_t failures; /* in a row */
     bool lost;
 };
 
@@ -84,13 +85,15 @@ static bool transient(int error)
 
 static void postpone(struct records *r, int64_t now, const struct error *err)
 {
+    int64_t pause;
+
     if (r->failing_since == 0) {
         r->failing_since = now;
-        r->backoff = BACKOFF_MIN_MS;
+        r->failures = 0;
     }
-    log_error("%s; trying again in %lld ms", err->text, (long long)r->backoff);
-    r->due = now + r->backoff;
-    r->backoff = r->backoff * 2 < BACKOFF_MAX_MS ? r->backoff * 2 : BACKOFF_MAX_MS;
+    pause = backoff_ms(BACKOFF_FIRST_MS, ++r->failures, BACKOFF_MAX_MS);
+    log_error("%s; trying again in %lld ms", err->text, (long long)pause);
+    r->due = now + pause;
 }
 
 void records_work(struct records *r, int64_t give_up)
