@@ -374,6 +374,7 @@ static void files_are_found_by_name(void **state)
     assert_string_equal(files.items[0].path, "sub/c-3.ckpt");
     ckptfind_free(&files);
     assert_int_equal(ckptfind_step("sub-9/a-10.ckpt"), 10);
+    assert_int_equal(ckptfind_step("sub-9/state.ckpt"), -1);
     assert_int_equal(ckptfind_step("state"), -1);
     assert_int_equal(ckptfind_step("99999999999999999999"), -1);
 }

@@ -2,12 +2,14 @@
 #include "common/process.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +23,19 @@ static const char *in_dir(const char *name)
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     return path;
+}
+
+/* How many files with a temporary name there are. */
+static int leftovers(void)
+{
+    DIR *entries = opendir(dir);
+    int n = 0;
+
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        n += strstr(entry->d_name, ".tmp") != NULL;
+    closedir(entries);
+    return n;
 }
 
 static void creating_twice_keeps_the_first(void **state)
@@ -84,6 +99,7 @@ static void a_link_that_was_made_is_no_failure(void **state)
     links = FAILS;
     assert_int_equal(file_create_json(in_dir("eio"), one, 0600, &err), -1);
     assert_int_equal(errno, EIO);
+    assert_int_equal(leftovers(), 0);
     links = LINKS;
     json_decref(back);
     json_decref(one);
@@ -155,7 +171,22 @@ static void a_file_that_has_no_room_is_not_replaced(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(file_read(in_dir("log"), 10000, &text, &size, &err), 0);
     assert_string_equal(text, "before");
+    assert_int_equal(leftovers(), 0);
     free(text);
+}
+
+static void a_file_cannot_take_the_place_of_a_directory(void **state)
+{
+    json_t *one = json_pack("{s:i}", "n", 1);
+    struct error err;
+
+    assert_int_equal(dir_make(in_dir("taken/in"), &err), 0);
+    assert_int_equal(file_write_whole(in_dir("taken"), "x", 1, 0600, &err), -1);
+    assert_true(errno == EISDIR || errno == EEXIST || errno == ENOTEMPTY);
+    assert_int_equal(file_create_json(in_dir("taken"), one, 0600, &err), -1);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(leftovers(), 0);
+    json_decref(one);
 }
 
 static bool begins_with_x(const char *line)
@@ -202,6 +233,23 @@ static void marked_processes_are_found_in_other_sessions(void **state)
     close(ready[1]);
 }
 
+/* A program may call itself what it likes. */
+static void a_process_is_the_same_whatever_its_name(void **state)
+{
+    static const char *const names[] = {"x) R (y", ")", "a b", "(", ") T 1 1 1 1 1"};
+    unsigned long long start = process_start_time(getpid());
+    char before[16];
+
+    assert_true(start > 0);
+    assert_int_equal(prctl(PR_GET_NAME, before), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
+        assert_int_equal(process_start_time(getpid()), start);
+        assert_false(process_is_stopped(getpid()));
+    }
+    prctl(PR_SET_NAME, before);
+}
+
 static void directories_are_made_with_their_parents(void **state)
 {
     struct error err = {0};
@@ -231,9 +279,11 @@ int main(void)
         cmocka_unit_test(names_are_flushed_after_contents),
         cmocka_unit_test(broken_and_missing_files_are_told_apart),
         cmocka_unit_test(a_file_that_has_no_room_is_not_replaced),
+        cmocka_unit_test(a_file_cannot_take_the_place_of_a_directory),
         cmocka_unit_test(last_line_is_printable),
         cmocka_unit_test(last_line_leaves_out_what_is_skipped),
         cmocka_unit_test(directories_are_made_with_their_parents),
+        cmocka_unit_test(a_process_is_the_same_whatever_its_name),
         cmocka_unit_test(marked_processes_are_found_in_other_sessions),
     };
     char rm[128];

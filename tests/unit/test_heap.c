@@ -57,22 +57,53 @@ static void the_first_is_always_the_least(void **unused)
     heap_fini(&heap);
 }
 
+/* Takes out the first until none is left, each of which must come after the one before. Returns how many there were. */
+static size_t empty(struct heap *heap)
+{
+    const struct heap_node *last = NULL;
+    size_t n = 0;
+
+    for (struct heap_node *first; (first = heap_first(heap)) != NULL; n++, last = first) {
+        assert_true(last == NULL || last->key < first->key || (last->key == first->key && last->tie < first->tie));
+        heap_remove(heap, first);
+    }
+    return n;
+}
+
 static void it_empties_in_order(void **unused)
 {
     static struct thing things[NODES];
     struct heap heap = {0};
-    int64_t last = INT64_MIN;
 
     for (int i = 0; i < NODES; i++)
         heap_set(&heap, &things[i].node, draw(2) ? INT64_MAX : (int64_t)draw(1000), i);
-    for (int i = 0; i < NODES; i++) {
-        struct heap_node *first = heap_first(&heap);
+    assert_int_equal(empty(&heap), NODES);
+    heap_fini(&heap);
+}
 
-        assert_true(first->key >= last);
-        last = first->key;
-        heap_remove(&heap, first);
+/* Whatever came, changed and left before. */
+static void it_empties_in_order_after_changes(void **unused)
+{
+    static struct thing things[NODES];
+    struct heap heap = {0};
+
+    for (int round = 0; round < 1000; round++) {
+        size_t held = 0;
+
+        for (int i = 0; i < NODES; i++)
+            heap_set(&heap, &things[i].node, (int64_t)draw(1000), i);
+        for (int change = 0; change < NODES; change++) {
+            struct thing *t = &things[draw(NODES)];
+
+            if (draw(2) == 0)
+                heap_remove(&heap, &t->node);
+            else
+                heap_set(&heap, &t->node, (int64_t)draw(1000), t - things);
+        }
+        for (int i = 0; i < NODES; i++)
+            held += heap_holds(&things[i].node);
+        assert_int_equal(empty(&heap), held);
     }
-    assert_null(heap_first(&heap));
     heap_fini(&heap);
 }
 
@@ -81,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_always_the_least),
         cmocka_unit_test(it_empties_in_order),
+        cmocka_unit_test(it_empties_in_order_after_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static char dir[64];
 static const char good_job[] =
     "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
     " \"control_key\": \"00112233445566778899aabbccddeeff\","
-    " \"walltime\": 600.5, \"grace\": 10, \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
+    " \"walltime\": 600.005, \"grace\": 10, \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
     " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
     " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"later\": 1}, {\"id\": \"7.124\", \"dir\": \"/d/a2\","
     " \"argv\": [\"x\"], \"launcher\": null}]}";
@@ -57,7 +57,7 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_int_equal(d->kind, JOBDESC_MEMBERS);
         assert_string_equal(d->control, "ipc:///x");
         assert_string_equal(d->control_key, KEY);
-        assert_int_equal(d->walltime_ms, 600500);
+        assert_int_equal(d->walltime_ms, 600005);
         assert_int_equal(d->grace_ms, 10000);
         assert_int_equal(d->ntasks, 2);
         assert_string_equal(d->tasks[0].id, "7.123");
@@ -162,7 +162,7 @@ static void exit_records_survive_the_round_trip(void **state)
     rec.outcome = EXITREC_TIMEOUT;
     rec.exit_code = -1;
     rec.signal = 9;
-    strcpy(rec.reason, "caf\xc3"); /* cut within a character */
+    strcpy(rec.reason, "caf\xf0\x9f\x98"); /* cut within a character */
     assert_int_equal(exitrec_write(in_dir("other.json"), &rec, &err), 0);
     assert_int_equal(exitrec_read(in_dir("other.json"), &back, &err), 0);
     assert_int_equal(back.exit_code, -1);
@@ -170,6 +170,31 @@ static void exit_records_survive_the_round_trip(void **state)
     assert_string_equal(back.reason, "caf");
     assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), -1); /* the first one counts */
     assert_int_equal(errno, EEXIST);
+}
+
+/* Reasons have room for so many bytes, whatever the last of them are. */
+static void a_cut_character_costs_no_more_than_itself(void **state)
+{
+    static const char whole[] = "disk \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"; /* of two, three and four bytes */
+    struct job_ended ended = {.time = 5.5}, read;
+    struct exitrec rec = sample_record(), back;
+    struct error err;
+    size_t shown = 0;
+
+    for (size_t n = 0; n < sizeof whole; n++) {
+        if (((unsigned char)whole[n] & 0xc0) != 0x80)
+            shown = n;
+        snprintf(rec.reason, n + 1, "%s", whole);
+        snprintf(ended.reason, n + 1, "%s", whole);
+        unlink(in_dir("cut.json"));
+        assert_int_equal(exitrec_write(in_dir("cut.json"), &rec, &err), 0);
+        assert_int_equal(exitrec_read(in_dir("cut.json"), &back, &err), 0);
+        assert_int_equal(job_ended_write(in_dir("ended.json"), &ended, &err), 0);
+        assert_int_equal(job_ended_read(in_dir("ended.json"), &read, &err), 0);
+        if (strncmp(back.reason, whole, shown) != 0 || strlen(back.reason) != shown)
+            fail_msg("of %zu bytes \"%s\" is left", n, back.reason);
+        assert_string_equal(read.reason, back.reason);
+    }
 }
 
 /* Every prefix of a record, and every wrong value, is refused and never half read. */
@@ -274,6 +299,8 @@ static void a_temporary_directory_is_private_and_goes(void **state)
     struct error err;
     struct stat st;
 
+    assert_int_equal(dir_make(in_dir("mine/inner"), &err), 0);
+    assert_int_equal(file_write_whole(in_dir("mine/inner/file"), "x", 1, 0600, &err), 0);
     assert_int_equal(setenv("TMPDIR", dir, 1), 0);
     assert_int_equal(job_tmpdir_name(path, sizeof path, &err), 0);
     assert_int_equal(stat(path, &st), -1); /* not before it is claimed */
@@ -287,8 +314,11 @@ static void a_temporary_directory_is_private_and_goes(void **state)
     assert_int_equal(mkdir(below, 0700), 0);
     snprintf(below, sizeof below, "%s/a/link", path);
     assert_int_equal(symlink(dir, below), 0);
+    snprintf(below, sizeof below, "%s/mine", path);
+    assert_int_equal(symlink(in_dir("mine"), below), 0);
     job_tmpdir_remove(path);
     assert_int_equal(stat(path, &st), -1);
+    assert_int_equal(access(in_dir("mine/inner/file"), F_OK), 0); /* links are not followed */
     job_tmpdir_remove(dir); /* not of this kind */
     assert_int_equal(stat(dir, &st), 0);
 }
@@ -357,6 +387,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_survives_the_round_trip),
         cmocka_unit_test(broken_descriptors_are_refused_with_the_place),
         cmocka_unit_test(exit_records_survive_the_round_trip),
+        cmocka_unit_test(a_cut_character_costs_no_more_than_itself),
         cmocka_unit_test(broken_exit_records_are_refused),
         cmocka_unit_test(ended_survives_the_round_trip),
         cmocka_unit_test(a_job_is_claimed_once),
@@ -368,7 +399,7 @@ int main(void)
     char rm[128];
     int rc;
 
-    alarm(300);
+    alarm(60);
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return 1;

@@ -202,6 +202,28 @@ static void a_file_that_was_moved_away_is_begun_anew(void **state)
     assert_null(strstr(contents(path), "two"));
 }
 
+/* Moved away, and nothing can be put in its place: the log goes on where it was, and says why. */
+static void a_file_that_cannot_be_begun_anew_goes_on(void **state)
+{
+    struct error err = {0};
+    char moved[160];
+
+    snprintf(moved, sizeof moved, "%s.1", path);
+    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+    log_info("one");
+    rename(path, moved);
+    assert_int_equal(mkdir(path, 0700), 0);
+    log_reopen();
+    log_info("two");
+    assert_non_null(strstr(contents(moved), "goes on where it was"));
+    assert_non_null(strstr(contents(moved), "two"));
+    assert_int_equal(rmdir(path), 0);
+    log_reopen();
+    log_info("three");
+    assert_null(strstr(contents(moved), "three"));
+    assert_non_null(strstr(contents(path), "three"));
+}
+
 /* Also where nobody sends SIGHUP. */
 static void a_file_that_was_removed_is_begun_anew(void **state)
 {
@@ -382,6 +404,7 @@ int main(void)
         WITH_DIR(a_file_is_closed_to_others),
         WITH_DIR(what_cannot_be_a_log_is_refused),
         WITH_DIR(a_file_that_was_moved_away_is_begun_anew),
+        WITH_DIR(a_file_that_cannot_be_begun_anew_goes_on),
         WITH_DIR(a_file_that_was_removed_is_begun_anew),
         WITH_DIR(a_full_disk_loses_lines_and_says_so),
         WITH_DIR(what_nobody_reads_holds_nobody_up),
