@@ -7,16 +7,30 @@ MEMBERS=4 STEPS=30
 cat >member.py <<'PY'
 import sys, numpy, stretto
 index, steps = int(sys.argv[1]), int(sys.argv[2])
+def lend_and_send(field, step, n):
+    other, array = field.lend(50 - n), field.lend(n)
+    assert array.shape == (n, 3) and field.lend(n) is array
+    assert (other is array) == other.flags.writeable == (50 - n == n) # one with another extent was taken back
+    array[:] = index + step / 64
+    field.send_lent(step)
 with stretto.open() as member:
+    field = member.field("particles", (-1, 3), numpy.float32) if index % 2 else None
     for step in range(steps):
         n = (7 * index + step) % 51
-        member.send(step, particles=numpy.full((n, 3), index + step / 64), count=[n])
+        if field is not None:
+            lend_and_send(field, step, n)
+            member.send(step, count=[n])
+        else:
+            member.send(step, particles=numpy.full((n, 3), index + step / 64), count=[n])
 PY
 cat >train.py <<'PY'
 import json, numpy, stretto.train
 seen = set()
 with stretto.train.open() as rx:
     for batch in rx.batches():
+        entries = batch.fields["particles"]
+        assert len(entries.offsets) == len(batch.step) + 1
+        assert len(entries.data) == entries.offsets[-1] == batch.fields["count"].sum()
         for member, step, (count,), particles in zip(batch.member, batch.step, batch.fields["count"], batch.fields["particles"]):
             assert particles.shape == (count, 3) and count == (7 * member + step) % 51
             assert (particles == member + step / 64).all()

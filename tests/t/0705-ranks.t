@@ -69,4 +69,35 @@ except RuntimeError as error:
 END
 like "$(PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$T/meet.py" "$T/met" 2>&1)" \
 	'^two processes are rank 0: .* must not start processes by mpiexec' "a second process of the same rank is told who the first is"
+
+# The loopback interface is for ranks of one host alone. These ranks are threads; each is told its host.
+cat >"$T/hosts.py" <<'END'
+import datetime, os, socket, sys, threading, types, torch.distributed
+from stretto import distributed
+os.environ["STRETTO_TRAINING_DIR"] = sys.argv[1]
+local, interfaces, hosts = threading.local(), [], sys.argv[2:]
+socket.gethostname = lambda: local.host
+def note_interface(*args, **more):
+    interfaces.append(os.environ.get("GLOO_SOCKET_IFNAME"))
+distributed.torch.distributed.init_process_group = note_interface
+distributed.torch.distributed.destroy_process_group = lambda: None
+def join(rank):
+    local.host = hosts[rank]
+    try:
+        with distributed.process_group(types.SimpleNamespace(rank=rank, ranks=len(hosts)),
+                                       meet_within=datetime.timedelta(seconds=60)):
+            pass
+    except (RuntimeError, ValueError): # there is no such group
+        pass
+threads = [threading.Thread(target=join, args=(rank,)) for rank in range(len(hosts))]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(interfaces)
+END
+interfaces() { # HOST...
+	mkdir "$T/ranks-of-$*" && PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$T/hosts.py" "$T/ranks-of-$*" "$@" 2>&1
+}
+is "$(interfaces one one)" "['lo', 'lo']" "ranks of one host need no network"
+is "$(interfaces one two)" "[None, None]" "those of two hosts use it"
+is "$(interfaces one one two)" "[None, None, None]" "each of them"
 done_testing

@@ -25,7 +25,7 @@ static int setup(void **state)
     struct rig *rig = calloc(1, sizeof *rig);
     int linger = 0;
 
-    alarm(120);
+    alarm(60);
     *state = rig;
     fixture_init(&rig->fx, WIDTH, 0, 3,
                  "{\"policy\": \"reservoir\", \"capacity\": 10, \"threshold\": 1, \"batch\": 1, \"seed\": 1}");

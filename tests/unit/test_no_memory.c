@@ -92,14 +92,21 @@ static void stop_failing(void)
     atomic_store(&countdown, 0);
 }
 
-/* All that a member does; -1 where a call told an error, whose sentence is in `why`. */
-static int be_a_member(const struct fixture *fx, int member, char *why, size_t size)
+enum shortage { OF_THE_OPENING, OF_ALL };
+
+/* All that a member does; -1 where a call told an error, whose sentence is in `why`. Where memory is short for the
+ * opening alone, a stream that was opened works. */
+static int be_a_member(const struct fixture *fx, int member, enum shortage shortage, char *why, size_t size)
 {
     int64_t shape[] = {WIDTH};
     struct stretto *s;
     int u = -1, n = -1, rc;
+    bool opened;
 
     rc = stretto_open(&s);
+    opened = rc == 0;
+    if (shortage == OF_THE_OPENING)
+        stop_failing();
     for (int64_t step = 0; rc == 0 && step < STEPS; step++) {
         bool lent = step % 2 == 1, narrow = step % 4 < 2;
         double data[WIDTH];
@@ -125,6 +132,8 @@ static int be_a_member(const struct fixture *fx, int member, char *why, size_t s
         rc = stretto_finish(s);
     snprintf(why, size, "%s", stretto_error(s));
     stretto_abort(s);
+    if (shortage == OF_THE_OPENING && opened && rc < 0)
+        fail_msg("a stream that was opened without enough memory does not work: %s", why);
     return rc;
 }
 
@@ -187,35 +196,96 @@ static void __attribute__((noreturn)) be_the_rank(const struct fixture *fx, cons
     _exit(0);
 }
 
-static void a_member_without_memory_is_told(void **state)
+/* One member after the other, each of which misses another allocation. Returns how many there were; *errors counts those
+ * that were told. */
+static int be_members(const struct fixture *fx, enum shortage shortage, atomic_bool *arrived, int *errors)
 {
-    atomic_bool *arrived = mmap(NULL, ROUNDS_MAX * sizeof *arrived, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int member = 0, status, errors = 0;
     bool again = true;
-    struct fixture fx;
-    pid_t rank;
+    int member = 0;
 
-    fixture_init(&fx, WIDTH, 1, ROUNDS_MAX, BUFFER);
-    if ((rank = fork()) == 0)
-        be_the_rank(&fx, arrived);
+    *errors = 0;
     for (; again; member++) {
         char why[256];
         int rc;
 
         assert_true(member < ROUNDS_MAX);
-        set_member(&fx, member);
-        write_checkpoint(&fx);
+        set_member(fx, member);
+        fixture_member_limit();
+        write_checkpoint(fx);
         start_failing(member + 1, false);
-        rc = be_a_member(&fx, member, why, sizeof why);
+        rc = be_a_member(fx, member, shortage, why, sizeof why);
         stop_failing();
         again = atomic_load(&failed) > 0;
         if (rc < 0)
             assert_true(again && *why != '\0');
-        errors += rc < 0;
+        *errors += rc < 0;
         atomic_store(&arrived[member], rc == 0);
     }
-    print_message("%d allocations failed, %d members were told an error\n", member - 1, errors);
-    assert_true(member > 100 && errors > 10);
+    print_message("%d allocations failed, %d members were told an error\n", member - 1, *errors);
+    return member;
+}
+
+/* Those that the rank's process sees, too. */
+static atomic_bool *shared_flags(void)
+{
+    void *flags = mmap(NULL, ROUNDS_MAX * sizeof(atomic_bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(flags != MAP_FAILED);
+    return flags;
+}
+
+static void a_member_without_memory_is_told(void **state)
+{
+    atomic_bool *arrived = shared_flags();
+    struct fixture fx;
+    int status, errors, members;
+    pid_t rank;
+
+    fixture_init(&fx, WIDTH, 1, ROUNDS_MAX, BUFFER);
+    if ((rank = fork()) == 0)
+        be_the_rank(&fx, arrived);
+    members = be_members(&fx, OF_ALL, arrived, &errors);
+    assert_true(members > 100 && errors > 10);
+    fixture_over(&fx);
+    assert_int_equal(waitpid(rank, &status, 0), rank);
+    assert_int_equal(status, 0);
+    clean(&fx);
+    munmap(arrived, ROUNDS_MAX * sizeof *arrived);
+}
+
+static int is_published(void *arg)
+{
+    return access(fixture_path(arg, "g1-rank0.json"), F_OK) == 0;
+}
+
+static void change(const struct fixture *fx, const char *name, const char *key, json_t *value)
+{
+    struct error err;
+    json_t *file = file_read_json(fixture_path(fx, name), &err);
+
+    assert_non_null(file);
+    json_object_set_new(file, key, value);
+    assert_int_equal(file_write_json(fixture_path(fx, name), file, 0600, &err), 0);
+    json_decref(file);
+}
+
+/* What a stream over the network needs besides, such as the rank's key. */
+static void a_member_elsewhere_without_memory_is_told(void **state)
+{
+    atomic_bool *arrived = shared_flags();
+    struct fixture fx;
+    int status, errors, members;
+    pid_t rank;
+
+    fixture_init(&fx, WIDTH, 1, ROUNDS_MAX, BUFFER);
+    change(&fx, "training.json", "network", json_true());
+    change(&fx, "training.json", "interface", json_string("lo"));
+    if ((rank = fork()) == 0)
+        be_the_rank(&fx, arrived);
+    assert_true(fixture_wait(is_published, &fx, FIXTURE_LIMIT_SECONDS * 1000));
+    change(&fx, "g1-rank0.json", "host", json_string("elsewhere"));
+    members = be_members(&fx, OF_THE_OPENING, arrived, &errors);
+    assert_true(members > 20 && errors > 10);
     fixture_over(&fx);
     assert_int_equal(waitpid(rank, &status, 0), rank);
     assert_int_equal(status, 0);
@@ -233,7 +303,7 @@ static pid_t start_member(const struct fixture *fx)
     exempt = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     set_member(fx, 0);
-    if (be_a_member(fx, 0, why, sizeof why) == 0)
+    if (be_a_member(fx, 0, OF_ALL, why, sizeof why) == 0)
         _exit(0);
     fprintf(stderr, "member: %s\n", why);
     _exit(1);
@@ -332,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_at_all_is_told_as_well),
         cmocka_unit_test(a_member_without_memory_is_told),
+        cmocka_unit_test(a_member_elsewhere_without_memory_is_told),
         cmocka_unit_test(a_training_without_memory_is_told),
     };
 

@@ -1,5 +1,4 @@
 /* Members and a rank, from stretto_send() to st_train_batch(). */
-#include "common/files.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/stream_proxy.h"
 #include "tests/unit/unit.h"
@@ -246,6 +245,42 @@ static void samples_are_dealt_to_all_ranks(void **state)
     fixture_fini(&fx);
 }
 
+/* Be it copied into the sample, as "n" is, or in a message of its own: what came first stays. */
+static void a_field_that_is_sent_twice_is_taken_once(void **state)
+{
+    enum { WIDTH = 3000, STEPS = 2 };
+    int64_t shape[] = {WIDTH}, n[STEPS] = {0, 1}, wrong = 7;
+    double *first = calloc(WIDTH, sizeof *first), *again = calloc(WIDTH, sizeof *again);
+    int times[STEPS] = {0}, number, u;
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+
+    fixture_init(&fx, WIDTH, 1, 1, RESERVOIR(10, 1, 1));
+    t = fixture_rank(0);
+    fixture_member_limit();
+    s = fixture_member(0, 1);
+    number = stretto_field(s, "n", STRETTO_INT64, 0, NULL);
+    u = stretto_field(s, "u", STRETTO_FLOAT64, 1, shape);
+    for (int i = 0; i < WIDTH; i++)
+        first[i] = i;
+    assert_int_equal(stretto_send(s, number, 0, &n[0]), 0);
+    assert_int_equal(stretto_send(s, number, 0, &wrong), 0);
+    assert_int_equal(stretto_send(s, u, 0, first), 0);
+    for (int i = 0; i < WIDTH; i++)
+        first[i] = 1.0 / 8 + i;
+    assert_int_equal(stretto_send(s, u, 1, first), 0);
+    assert_int_equal(stretto_send(s, u, 1, again), 0);
+    assert_int_equal(stretto_send(s, number, 1, &n[1]), 0);
+    assert_int_equal(stretto_close(s), 0);
+    fixture_train(&fx, t, 1, STEPS, times);
+    fixture_check_books(t, times, STEPS, 0);
+    st_train_close(t);
+    fixture_fini(&fx);
+    free(first);
+    free(again);
+}
+
 /* The processes of a member may each open a stream: what one has sent of a step stays while the other comes and goes. */
 static void two_streams_of_one_attempt_are_both_served(void **state)
 {
@@ -276,29 +311,6 @@ static void two_streams_of_one_attempt_are_both_served(void **state)
     fixture_check_books(t, times, STEPS, 0);
     assert_int_equal(fixture_stats(t).finalized, 1);
     st_train_close(t);
-    fixture_fini(&fx);
-}
-
-/* The thread that writes metrics does so once a second: what was told after that is written at the end. */
-static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
-{
-    struct fixture fx;
-    struct st_train *t;
-    struct error err;
-    size_t size, lines = 0;
-    char *metrics;
-
-    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    t = fixture_rank(0);
-    for (int step = 0; step < 100; step++)
-        assert_int_equal(st_train_metric(t, "loss", step, 0.5), 0);
-    st_train_close(t);
-    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 100000, &metrics, &size, &err), 0);
-    for (size_t i = 0; i < size; i++)
-        lines += metrics[i] == '\n';
-    assert_int_equal(lines, 100);
-    free(metrics);
-    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
     fixture_fini(&fx);
 }
 
@@ -418,6 +430,32 @@ static void without_a_stream_the_library_is_idle(void **state)
     assert_int_equal(stretto_close(NULL), 0);
 }
 
+static void a_checkpoint_is_due_by_whichever_needs_more_time(void **state)
+{
+    struct stretto *s;
+    char text[32];
+
+    unsetenv("STRETTO_STREAM");
+    snprintf(text, sizeof text, "%lld", (long long)time(NULL) + 3600);
+    setenv("STRETTO_DEADLINE", text, 1);
+    unsetenv("STRETTO_CHECKPOINT_BEFORE");
+    assert_int_equal(stretto_open(&s), 0);
+    assert_int_equal(stretto_checkpoint_due(s, 60), 0);
+    assert_int_equal(stretto_checkpoint_due(s, 7200), 1);
+    setenv("STRETTO_CHECKPOINT_BEFORE", "60", 1); /* of the spec */
+    assert_int_equal(stretto_checkpoint_due(s, 0), 0);
+    assert_int_equal(stretto_checkpoint_due(s, 7200), 1);
+    setenv("STRETTO_CHECKPOINT_BEFORE", "7200", 1);
+    assert_int_equal(stretto_checkpoint_due(s, 0), 1);
+    assert_int_equal(stretto_checkpoint_due(s, 60), 1);
+    stretto_abort(s);
+    unsetenv("STRETTO_DEADLINE");
+    assert_int_equal(stretto_open(&s), 0);
+    assert_int_equal(stretto_checkpoint_due(s, 1e9), 0); /* there is no limit */
+    stretto_abort(s);
+    unsetenv("STRETTO_CHECKPOINT_BEFORE");
+}
+
 static int again(int *rounds, int rc)
 {
     *rounds += rc == STRETTO_AGAIN;
@@ -491,44 +529,33 @@ static void a_wait_can_be_interrupted(void **state)
     fixture_fini(&fx);
 }
 
-static void the_daemon_is_told(void **state)
+/* A receiver that waits for room in the buffer when the training gives up is woken. */
+static void a_full_buffer_does_not_hold_up_the_end(void **state)
 {
+    enum { WIDTH = 10 };
+    double data[WIDTH] = {0};
+    int64_t width = WIDTH, step = 0;
     struct fixture fx;
     struct st_train *t;
-    struct stretto *s;
-    struct error err;
-    json_t *done, *status;
-    size_t size;
-    char *metrics;
-    int times[1] = {0};
+    struct stretto *s = NULL;
 
-    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    fixture_init(&fx, WIDTH, 0, 1, RESERVOIR(8, 4, 4));
     t = fixture_rank(0);
-    s = fixture_member(0, 1);
-    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
-    assert_int_equal(stretto_close(s), 0);
-    fixture_train(&fx, t, 1, 1, times);
-    assert_int_equal(st_train_metric(t, "loss", 1, 0.5), 0);
-    assert_int_equal(st_train_metric(t, "loss", 2, NAN), 0);
-    assert_int_equal(st_train_metric(t, "", 2, 1), -1);
-    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
-    assert_int_equal(st_train_done(t), 0);
-    done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
-    status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
-    assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
-    assert_true(json_equal(done, status) || json_object_size(done) == json_object_size(status));
-    for (size_t i = 0; i < 6; i++) {
-        static const char *const keys[] = {"received", "unique", "drawn", "batches", "finalized", "version"};
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    assert_int_equal(stretto_open_patiently(&s, 10), 0);
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT64, 1, &width), 0);
+    while (!has_waited(t)) {
+        int rc = stretto_send(s, 0, step, data);
 
-        assert_int_equal(json_integer_value(json_object_get(done, keys[i])), 1);
+        assert_true(rc == 0 || rc == STRETTO_AGAIN);
+        step += rc == 0;
     }
-    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000, &metrics, &size, &err), 0);
-    assert_non_null(strstr(metrics, "\"value\":0.5}\n{\"name\":\"loss\",\"step\":2,"));
-    assert_non_null(strstr(metrics, "\"value\":null}\n"));
-    free(metrics);
-    json_decref(done);
-    json_decref(status);
+    alarm(FIXTURE_LIMIT_SECONDS);
     st_train_close(t);
+    fixture_time_limit(NULL);
+    stretto_abort(s);
     fixture_fini(&fx);
 }
 
@@ -541,16 +568,17 @@ int main(void)
         cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
         cmocka_unit_test(a_step_that_is_sent_again_counts_once),
         cmocka_unit_test(samples_are_dealt_to_all_ranks),
+        cmocka_unit_test(a_field_that_is_sent_twice_is_taken_once),
         cmocka_unit_test(two_streams_of_one_attempt_are_both_served),
-        cmocka_unit_test(a_training_that_ends_without_done_leaves_its_metrics),
         cmocka_unit_test(a_member_waits_for_its_rank),
         cmocka_unit_test(a_member_gives_up_at_its_deadline),
         cmocka_unit_test(a_member_without_a_parameter_is_refused),
         cmocka_unit_test(wrong_fields_are_refused_where_they_are_declared),
         cmocka_unit_test(without_a_stream_the_library_is_idle),
+        cmocka_unit_test(a_checkpoint_is_due_by_whichever_needs_more_time),
         cmocka_unit_test(a_patient_stream_comes_back_while_it_waits),
         cmocka_unit_test(a_wait_can_be_interrupted),
-        cmocka_unit_test(the_daemon_is_told),
+        cmocka_unit_test(a_full_buffer_does_not_hold_up_the_end),
     };
 
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);

@@ -2,6 +2,7 @@
 #include "common/files.h"
 #include "tasks/proto/frame.h"
 #include "tests/unit/stream_fixture.h"
+#include "tests/unit/stream_proxy.h"
 #include "tests/unit/stream_tap.h"
 #include "tests/unit/unit.h"
 
@@ -182,6 +183,30 @@ static void a_rank_here_is_reached_by_its_unix_socket(void **state)
     fixture_fini(&fx);
 }
 
+/* Two hosts may have one name, as containers do: the rank's Unix socket is not here, and the network leads to it. */
+static void a_rank_on_a_host_of_the_same_name_is_reached_over_the_network(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    json_t *rank;
+    char host[200];
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    rank = rank_file(&fx);
+    assert_int_equal(gethostname(host, sizeof host), 0);
+    assert_string_equal(json_string_value(json_object_get(rank, "host")), host);
+    json_array_set_new(json_object_get(rank, "endpoints"), 0, json_string("ipc:///tmp/stretto-of-another-host/rank0"));
+    assert_int_equal(file_write_json(fixture_path(&fx, "g1-rank0.json"), rank, 0600, &err), 0);
+    json_decref(rank);
+    fixture_member_limit();
+    stream(&fx, t);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 /* What passes is the 128-byte header with its magic and key, and the doubles of the field: neither may be seen. */
 static void nobody_on_the_way_can_read_it(void **state)
 {
@@ -228,6 +253,65 @@ static void addresses_that_lead_nowhere_are_passed_over(void **state)
                              "tcp://no.such.host.invalid:4", json_sprintf("tcp://127.0.0.1:%u", port_of(&fx))));
     stream(&fx, t);
     tap_stop(deaf);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+/* A port at which nobody listens, and that nobody else gets, for as long as the descriptor is open. */
+static int reserve_port(unsigned *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* The only address that leads to the rank does so once the member has gone on to the next one. */
+static void an_address_may_begin_to_lead_somewhere(void **state)
+{
+    unsigned first, deaf;
+    int times[STEPS] = {0}, reserved = reserve_port(&first), rc;
+    struct tap *tap = tap_start(0, "", 0, &deaf);
+    struct stretto *s = NULL;
+    struct proxy *proxy;
+    struct fixture fx;
+    struct st_train *t;
+    char front[64], back[200];
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    setenv("STRETTO_STREAM_SILENCE_MS", "50", 1);
+    t = fixture_rank(0);
+    snprintf(front, sizeof front, "tcp://127.0.0.1:%u", first);
+    snprintf(back, sizeof back, "%s", fixture_endpoint(&fx));
+    elsewhere(&fx, json_pack("[s, o]", front, json_sprintf("tcp://127.0.0.1:%u", deaf)));
+    fixture_member_limit();
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    assert_int_equal(stretto_open_patiently(&s, 10), 0);
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    while ((rc = stretto_finish(s)) == STRETTO_AGAIN && tap_bytes(tap) == 0)
+        ;
+    assert_int_equal(rc, STRETTO_AGAIN);
+    proxy = proxy_start(front, back, &(struct proxy_losses){.percent = 0});
+    while ((rc = stretto_finish(s)) == STRETTO_AGAIN)
+        ;
+    if (rc < 0)
+        fail_msg("%s", stretto_error(s));
+    stretto_abort(s);
+    fixture_over(&fx);
+    fixture_draw_all(&fx, t, STEPS, times);
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(times[step], 1);
+    proxy_stop(proxy);
+    tap_stop(tap);
+    close(reserved);
     st_train_close(t);
     fixture_fini(&fx);
 }
@@ -397,8 +481,10 @@ int main(void)
         cmocka_unit_test(a_member_elsewhere_streams_over_the_network),
         cmocka_unit_test(ipv6_addresses_lead_to_a_rank),
         cmocka_unit_test(a_rank_here_is_reached_by_its_unix_socket),
+        cmocka_unit_test(a_rank_on_a_host_of_the_same_name_is_reached_over_the_network),
         cmocka_unit_test(nobody_on_the_way_can_read_it),
         cmocka_unit_test(addresses_that_lead_nowhere_are_passed_over),
+        cmocka_unit_test(an_address_may_begin_to_lead_somewhere),
         cmocka_unit_test(strangers_do_not_get_as_far_as_a_frame),
         cmocka_unit_test(an_endpoint_in_the_clear_is_not_used),
         cmocka_unit_test(an_interface_that_is_not_there_is_named),

@@ -171,6 +171,65 @@ static void another_rank_need_not_share_it(void **state)
     close(tell[1]);
 }
 
+static void wait_until_held(struct stretto *s)
+{
+    if (stretto_checkpointed(s, "none", 0) < 0) /* nobody keeps it: it only waits */
+        fail_msg("%s", stretto_error(s));
+}
+
+static void write_step(void *memory, int64_t step)
+{
+    for (int i = 0; i < WIDTH; i++)
+        ((float *)memory)[i] = (float)((double)step / 8 + i);
+}
+
+/* The program still writes into it when the rank that reads it goes, and another comes. */
+static void lent_memory_is_sent_to_a_rank_that_does_not_share_it(void **state)
+{
+    int64_t shape[] = {WIDTH};
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    void *lent, *other = malloc(BYTES);
+    int u;
+
+    memset(times, 0, sizeof times);
+    fixture_init(&fx, WIDTH, 0, 1, RESERVOIR(50, 1, 1));
+    unsetenv("STRETTO_CHECKPOINT_DIR");
+    setenv("STRETTO_STREAM_SILENCE_MS", "50", 1);
+    fixture_member_limit();
+    t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
+    wait_until_held(s); /* it knows by now that the rank shares its memory */
+    u = stretto_field(s, "u", STRETTO_FLOAT32, 1, shape);
+    assert_int_equal(stretto_lend(s, u, &lent), 0);
+    write_step(lent, 1);
+    assert_int_equal(stretto_send_lent(s, u, 1), 0);
+    wait_until_held(s);
+    assert_true(fixture_stats(t).memory_bytes >= BYTES);
+    assert_int_equal(stretto_lend(s, u, &lent), 0);
+    st_train_close(t);
+    setenv("STRETTO_STREAM_MEMORY", "0", 1);
+    t = fixture_rank(0);
+    unsetenv("STRETTO_STREAM_MEMORY");
+    write_step(other, 2);
+    assert_int_equal(stretto_send(s, u, 2, other), 0);
+    wait_until_held(s); /* and that this one does not */
+    write_step(lent, 3);
+    assert_int_equal(stretto_send_lent(s, u, 3), 0);
+    if (stretto_close(s) < 0)
+        fail_msg("the stream was not closed");
+    fixture_over(&fx);
+    fixture_draw_all(&fx, t, STEPS, times);
+    assert_true(times[2] >= 1 && times[3] >= 1);
+    assert_int_equal(fixture_stats(t).memory_bytes, 0);
+    assert_int_equal(fixture_stats(t).rejected, 0);
+    free(other);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 /* Announced and not read when the member is killed; then a second attempt sends all of it. */
 static void a_killed_member_does_no_harm(void **state)
 {
@@ -248,12 +307,6 @@ static void raw_sample(struct raw *raw, uint64_t place, uint64_t checksum)
     assert_true(zmq_send(raw->socket, m, sizeof m, 0) > 0);
 }
 
-static void write_step(void *memory, int64_t step)
-{
-    for (int i = 0; i < WIDTH; i++)
-        ((float *)memory)[i] = (float)((double)step / 8 + i);
-}
-
 static void places_that_lie_are_counted_and_dropped(void **state)
 {
     enum { SIZE = 1 << 20 };
@@ -309,6 +362,7 @@ int main(void)
         cmocka_unit_test(large_payloads_are_read_where_the_member_wrote_them),
         cmocka_unit_test(nothing_is_shared_where_that_is_not_wanted),
         cmocka_unit_test(another_rank_need_not_share_it),
+        cmocka_unit_test(lent_memory_is_sent_to_a_rank_that_does_not_share_it),
         cmocka_unit_test(a_killed_member_does_no_harm),
         cmocka_unit_test(places_that_lie_are_counted_and_dropped),
     };

@@ -3,10 +3,13 @@
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -123,6 +126,81 @@ static void what_is_held_goes_without_another_call(void **state)
     mute_fini(&m);
 }
 
+/* Nobody waits for a rank any more, however long ago the walltime ended. */
+static void a_deadline_that_has_passed_ends_each_wait(void **state)
+{
+    struct mute m;
+    struct stretto *s;
+
+    mute_init(&m);
+    alarm(FIXTURE_LIMIT_SECONDS);
+    for (int seconds = 1; seconds <= 1000; seconds *= 10) {
+        char text[32];
+
+        snprintf(text, sizeof text, "%lld", (long long)time(NULL) - seconds);
+        setenv("STRETTO_DEADLINE", text, 1);
+        s = fixture_member(0, 1);
+        assert_int_equal(fixture_send(&m.fx, s, 0, 0), 0);
+        assert_int_equal(stretto_finish(s), -1);
+        assert_non_null(strstr(stretto_error(s), "walltime"));
+        stretto_abort(s);
+    }
+    unlink(fixture_path(&m.fx, "current.json"));
+    assert_int_equal(stretto_open(&s), -1); /* nor for one to be there */
+    assert_non_null(strstr(stretto_error(s), "walltime"));
+    stretto_abort(s);
+    unsetenv("STRETTO_DEADLINE");
+    fixture_time_limit(NULL);
+    mute_fini(&m);
+}
+
+/* Returns how many threads there are besides this one. Each must leave all signals to the program, which may wait for
+ * one. */
+static int assert_others_block_signals(void)
+{
+    static const int some[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD, SIGCONT};
+    DIR *tasks = opendir("/proc/self/task");
+    int others = 0;
+
+    assert_non_null(tasks);
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        char path[300], line[200];
+        unsigned long long blocked = 0;
+        FILE *f;
+
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        f = fopen(path, "r");
+        assert_non_null(f);
+        while (fgets(line, sizeof line, f) != NULL)
+            sscanf(line, "SigBlk: %llx", &blocked);
+        fclose(f);
+        for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+            if (!(blocked >> (some[i] - 1) & 1))
+                fail_msg("signal %d can land in a thread that the program did not start", some[i]);
+        others++;
+    }
+    closedir(tasks);
+    return others;
+}
+
+static void signals_are_left_to_the_program(void **state)
+{
+    struct mute m;
+    struct stretto *s;
+    uint64_t last = 0;
+
+    mute_init(&m);
+    s = fixture_member(0, 1);
+    send_without_delay(&m, s, 0, 10);
+    while (last < 10) /* some of it was held, and is sent by a thread of the library's */
+        read_message(&m, &last);
+    assert_true(assert_others_block_signals() >= 5); /* that one, the rank's three, and ZeroMQ's */
+    stretto_abort(s);
+    mute_fini(&m);
+}
+
 /* What is not sent yet when a stream is given up is nobody's. */
 static void a_stream_is_given_up_while_frames_are_held(void **state)
 {
@@ -143,6 +221,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_gather_while_others_are_on_their_way),
         cmocka_unit_test(what_is_held_goes_without_another_call),
+        cmocka_unit_test(a_deadline_that_has_passed_ends_each_wait),
+        cmocka_unit_test(signals_are_left_to_the_program),
         cmocka_unit_test(a_stream_is_given_up_while_frames_are_held),
     };
 

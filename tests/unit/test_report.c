@@ -1,0 +1,157 @@
+/* What a rank tells the daemon in its files: how far it is, its metrics, and that it is done. */
+#include "common/files.h"
+#include "tests/unit/stream_fixture.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIMIT_MS (FIXTURE_LIMIT_SECONDS * 1000)
+
+struct waiting {
+    const struct fixture *fx;
+    const char *file, *text;
+};
+
+static int has_told(void *arg)
+{
+    const struct waiting *w = arg;
+    struct error err;
+    char *text;
+    size_t size;
+    int found;
+
+    if (file_read(fixture_path(w->fx, w->file), 100000, &text, &size, &err) < 0)
+        return 0;
+    found = strstr(text, w->text) != NULL;
+    free(text);
+    return found;
+}
+
+/* The thread that writes metrics does so once a second: what was told after that, here after its first time, is written
+ * at the end. */
+static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    size_t size, lines = 0;
+    char *metrics;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = fixture_rank(0);
+    assert_true(fixture_wait(has_told, &(struct waiting){&fx, "status-rank0.json", "\"state\""}, LIMIT_MS));
+    for (int step = 0; step < 100; step++)
+        assert_int_equal(st_train_metric(t, "loss", step, 0.5), 0);
+    st_train_close(t);
+    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 100000, &metrics, &size, &err), 0);
+    for (size_t i = 0; i < size; i++)
+        lines += metrics[i] == '\n';
+    assert_int_equal(lines, 100);
+    free(metrics);
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
+    fixture_fini(&fx);
+}
+
+/* A point of a metric, until it is in the file. */
+static void tell_again(const struct fixture *fx, struct st_train *t, int step)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "\"step\":%d,", step);
+    assert_int_equal(st_train_metric(t, "loss", step, 0.5), 0);
+    assert_true(fixture_wait(has_told, &(struct waiting){fx, "metrics-rank0.jsonl", text}, LIMIT_MS));
+}
+
+static void the_daemon_is_told(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    struct error err;
+    json_t *done, *status;
+    size_t size;
+    char *metrics;
+    int times[1] = {0};
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
+    assert_int_equal(stretto_close(s), 0);
+    fixture_train(&fx, t, 1, 1, times);
+    assert_int_equal(st_train_metric(t, "loss", 1, 0.5), 0);
+    assert_int_equal(st_train_metric(t, "loss", 2, NAN), 0);
+    assert_int_equal(st_train_metric(t, "", 2, 1), -1);
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
+    assert_int_equal(st_train_done(t), 0);
+    done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
+    status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
+    assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
+    assert_true(json_equal(done, status) || json_object_size(done) == json_object_size(status));
+    for (size_t i = 0; i < 6; i++) {
+        static const char *const keys[] = {"received", "unique", "drawn", "batches", "finalized", "version"};
+
+        assert_int_equal(json_integer_value(json_object_get(done, keys[i])), 1);
+    }
+    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000, &metrics, &size, &err), 0);
+    assert_non_null(strstr(metrics, "\"value\":0.5}\n{\"name\":\"loss\",\"step\":2,"));
+    assert_non_null(strstr(metrics, "\"value\":null}\n"));
+    free(metrics);
+    json_decref(done);
+    json_decref(status);
+    tell_again(&fx, t, 3); /* a second later the thread that reports has been there, and what is done stays so */
+    tell_again(&fx, t, 4);
+    status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
+    assert_string_equal(json_string_value(json_object_get(status, "state")), "done");
+    json_decref(status);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+/* The daemon looks for what is held once it is told that the training is done. */
+static void who_cannot_tell_what_it_holds_is_not_done(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    json_t *training;
+    uint32_t *held;
+    size_t size;
+
+    fixture_init(&fx, 10, 0, 2, RESERVOIR(100, 50, 5));
+    training = file_read_json(fixture_path(&fx, "training.json"), &err);
+    json_object_set_new(training, "steps", json_integer(1));
+    assert_int_equal(file_write_json(fixture_path(&fx, "training.json"), training, 0600, &err), 0);
+    json_decref(training);
+    t = fixture_rank(0);
+    assert_int_equal(mkdir(fixture_path(&fx, "held-rank0.bin"), 0700), 0);
+    assert_int_equal(st_train_done(t), -1);
+    assert_non_null(strstr(st_train_error(t), "held-rank0.bin"));
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
+    assert_int_equal(rmdir(fixture_path(&fx, "held-rank0.bin")), 0);
+    assert_int_equal(st_train_done(t), 0);
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), 0);
+    assert_int_equal(file_read(fixture_path(&fx, "held-rank0.bin"), 100, (char **)&held, &size, &err), 0);
+    assert_int_equal(size, 2 * sizeof *held);
+    assert_int_equal(held[0] + held[1], 0);
+    free(held);
+    st_train_close(t);
+    unlink(fixture_path(&fx, "held-rank0.bin"));
+    fixture_fini(&fx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_training_that_ends_without_done_leaves_its_metrics),
+        cmocka_unit_test(the_daemon_is_told),
+        cmocka_unit_test(who_cannot_tell_what_it_holds_is_not_done),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
+}
