@@ -22,6 +22,17 @@ else
 	skip "no mandoc here"
 fi
 
+# Pages for developers name files of the sources, and functions with ().
+named() { sed 's/^    .*//' "$srcdir/$1" | grep -oE "$2" | sort -u; }
+for page in docs/internals.md tests/README.md CONTRIBUTING.md; do
+	is "$(named "$page" '[a-z_0-9/-]+\.[cht]\b' | while read -r name; do
+		(cd "$srcdir" && find api daemon scheduler-adapters tasks common tests -path "*$name" | grep -q -E "(^|/)$name$") || echo "$name"
+	done)" "" "$page names files that are there"
+	is "$(named "$page" '\b[a-z_0-9]+\(\)' | tr -d '()' | while read -r name; do
+		grep -r -q --include='*.[ch]' -E "\b$name\(" "$srcdir"/{api,daemon,scheduler-adapters,tasks,common,tests} || echo "$name"
+	done)" "" "$page names functions that are there"
+done
+
 page=$srcdir/docs/man/stretto.1
 for command in $(stretto --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	ok "stretto(1) has $command" grep -q "^\.It Ic $command\b" "$page"
