@@ -4,6 +4,7 @@
 #include "api/feed.h"
 #include "api/handlers.h"
 #include "api/limits.h"
+#include "api/paced.h"
 #include "api/parameter_file.h"
 #include "api/server.h"
 #include "api/tls.h"
@@ -46,6 +47,7 @@ int api_create(struct api **out, const struct api_config *config, struct error *
     api->config = *config;
     api->config.clients = &api->clients;
     api->config.feed = feed_create(&api->config);
+    api->config.paced = paced_create(&api->config);
     api->access.config = &api->config;
     api->config.connections_max = connections_max(config);
     *out = api; /* also where it fails: api_destroy() then */
@@ -105,7 +107,8 @@ void api_destroy(struct api *api)
     free(api->published);
     while (api->n > 0)
         server_destroy(api->servers[--api->n]);
-    feed_destroy(api->config.feed); /* those who slept hold requests until here */
+    paced_destroy(api->config.paced); /* those who wait hold requests until here */
+    feed_destroy(api->config.feed);   /* those who slept hold requests until here */
     free(api->servers);
     tls_fini(&api->tls);
     free(api);

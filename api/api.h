@@ -11,6 +11,7 @@
 struct api;
 struct clients_counts;
 struct feed;
+struct paced;
 
 /* All pointers are borrowed and outlive the api. */
 struct api_config {
@@ -29,6 +30,7 @@ struct api_config {
     unsigned connections_max; /* of one listener; 0: as descriptors allow */
     int64_t heartbeat_ms; /* an event stream is never silent for longer */
     struct feed *feed;    /* made by api_create() */
+    struct paced *paced;  /* likewise */
     struct clients_counts *clients; /* of all listeners; made by api_create() */
     const struct adapters *adapters;
     const char *tls_certificate, *tls_key; /* files of the TCP listeners; NULL: none */

@@ -15,6 +15,11 @@ static bool names(const char *header, const char *quoted)
     return header != NULL && (strcmp(header, "*") == 0 || strstr(header, quoted) != NULL);
 }
 
+bool etag_is_known(const struct request *r, const char *tag)
+{
+    return names(request_header(r, "If-None-Match"), tag + 2);
+}
+
 void etag_reply_json(struct request *r, json_t *json)
 {
     unsigned char digest[TAG_BYTES];
@@ -30,7 +35,7 @@ void etag_reply_json(struct request *r, json_t *json)
     sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
     snprintf(tag, sizeof tag, "W/\"%s\"", hex);
     request_add_header(r, "ETag", tag);
-    if (names(request_header(r, "If-None-Match"), tag + 2)) {
+    if (etag_is_known(r, tag)) {
         free(text);
         request_reply_static(r, 304, NULL, "", 0);
     } else {

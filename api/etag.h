@@ -6,4 +6,7 @@
 /* Answer 200 with JSON, or 304 where the client says that it has the very same. `json` is taken over. The tag is made of
  * the text, not of the last event: rates, estimates and the counters of a training change without one. */
 void etag_reply_json(struct request *r, json_t *json);
+
+/* Whether the client says that it has what the tag (W/"…") names: the answer is then 304. */
+bool etag_is_known(const struct request *r, const char *tag);
 #endif

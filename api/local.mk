@@ -17,6 +17,9 @@ libapi_la_SOURCES = \
 	api/follow_ups_post.c \
 	api/follow_up_body.c api/follow_up_body.h \
 	api/states.c api/states.h \
+	api/ensemble_states_get.c \
+	api/encoding.c api/encoding.h \
+	api/state_changes.c api/state_changes.h \
 	api/ensemble_resume_post.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
@@ -51,6 +54,7 @@ libapi_la_SOURCES = \
 	api/openapi_get.c \
 	api/origin.c api/origin.h \
 	api/output.c api/output.h \
+	api/paced.c api/paced.h \
 	api/parameter_file.c api/parameter_file.h \
 	api/piece.c api/piece.h \
 	api/problem.c api/problem.h \
@@ -81,8 +85,8 @@ libapi_la_SOURCES = \
 	api/training_ranks_get.c \
 	api/rate.c api/rate.h \
 	api/value.c api/value.h
-libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
-libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS)
+libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(ZLIB_CFLAGS)
+libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) $(ZLIB_LIBS)
 
 # The document is written in YAML and compiled in as JSON. Both steps' results are in the tarball, which so needs no
 # PyYAML.
@@ -129,7 +133,8 @@ api_tests = \
 	tests/t/0587-shares.t \
 	tests/t/0588-properties.t \
 	tests/t/0589-refusals.t \
-	tests/t/0591-etag.t
+	tests/t/0591-etag.t \
+	tests/t/0592-states.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal
@@ -139,7 +144,7 @@ tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
 check_PROGRAMS += tests/bench/stream-reader
 tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
-EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/properties.py
+EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)

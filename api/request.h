@@ -39,7 +39,7 @@ json_t *request_json(struct request *r);
 
 /* For handlers: the answer. */
 
-/* Set before the answer; `name` is a literal, `value` is copied. At most four. */
+/* Set before the answer; `name` is a literal, `value` is copied. At most eight. */
 void request_add_header(struct request *r, const char *name, const char *value);
 
 void request_reply_json(struct request *r, int status, json_t *json); /* takes json over */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HEADERS_MAX 4
+#define HEADERS_MAX 8
 
 struct header {
     const char *name;

@@ -2,11 +2,21 @@
  * a time, so that no turn of the loop is long. What is left is in the store, and is gone on with after a restart. */
 #include "daemon/engine/internal.h"
 
+int chore_change_members(struct engine *engine, struct chore *chore, int limit, struct error *err)
+{
+    struct member_span span;
+    int rc = store_chore_piece(engine->store, chore, limit, &span, err);
+
+    if (rc >= 0)
+        engine_event_of_span(engine, chore->ensemble, &span, chore->kind == CHORE_CANCEL ? MEMBER_CANCELLED : MEMBER_PENDING);
+    return rc;
+}
+
 /* 1 there is more, 0 it is done, -1. */
 static int do_piece(struct engine *engine, struct live_ensemble *ens, struct chore *chore, struct error *err)
 {
     int rc = chore->kind == CHORE_STOP ? resize_stop(engine, ens, chore->next, engine->slice)
-                                       : store_chore_piece(engine->store, chore, engine->slice, err);
+                                       : chore_change_members(engine, chore, engine->slice, err);
 
     if (chore->kind == CHORE_RESUBMIT)
         ens->due = 0; /* those that were tried before go first */

@@ -97,6 +97,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
         row.state = MEMBER_CANCELLED;
         if (cancelled < 0 || store_member_put(engine->store, &row, &err) < 0)
             return store_doom(engine->store, &err);
+        engine_event_of_span(engine, ens->row.id, &(struct member_span){row.index, row.index}, MEMBER_CANCELLED);
     }
     return (int64_t)choice.n;
 }

@@ -56,7 +56,7 @@ static int cancel_unattended(struct engine *engine, struct ensemble_row *row, st
 
     if (rc < 0 || store_stopped(engine, row, rc == 1 ? &training : NULL, "", err) < 0)
         return -1;
-    while ((rc = store_chore_piece(engine->store, &chore, SLICE_MAX, err)) == 1)
+    while ((rc = chore_change_members(engine, &chore, SLICE_MAX, err)) == 1)
         ;
     return rc;
 }

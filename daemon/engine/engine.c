@@ -140,6 +140,14 @@ void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int
     store_event_add(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
 }
 
+void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct member_span *span, enum member_state state)
+{
+    if (span->first <= span->last)
+        engine_event(engine, "members.changed", ensemble, -1,
+                     json_pack("{s:I, s:I, s:s}", "from", (json_int_t)span->first, "to", (json_int_t)span->last, "state",
+                               member_state_name(state)));
+}
+
 void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
                              const char *rest)
 {

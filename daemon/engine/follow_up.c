@@ -20,11 +20,13 @@ struct family {
 /* Take over a slice: 1 there may be more, 0 it has them all, -1. */
 static int take_over(struct engine *engine, struct ensemble_row *row, struct error *err)
 {
+    struct member_span span;
     int64_t n;
-    int rc = store_handover_take(engine->store, row->id, engine->slice, &n, err);
+    int rc = store_handover_take(engine->store, row->id, engine->slice, &n, &span, err);
 
     if (rc < 0)
         return -1;
+    engine_event_of_span(engine, row->id, &span, MEMBER_PENDING);
     row->next_index += n;
     if (rc == 0 && row->next_index < row->count) /* cannot be: nobody changes them meanwhile */
         log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld has %lld of the %lld members that it was made for",

@@ -166,6 +166,9 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens); /* look at 
 void engine_settle(struct engine *engine);                           /* look at all that were touched */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens); /* its row, when all are settled */
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
+/* Members were changed for which nobody tells one by one: "members.changed" says between which indices they lie (nothing where there are
+ * none), and what they are now. */
+void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct member_span *span, enum member_state state);
 /* The same for the events that there are most of: `rest` is what the detail holds beside the attempt, ready to follow it. */
 void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
                              const char *rest);
@@ -214,6 +217,7 @@ int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row,
 
 /* chores.c */
 /* Do a piece of it, and the rest later: 0 or -1. */
+int chore_change_members(struct engine *engine, struct chore *chore, int limit, struct error *err); /* store_chore_piece(), told */
 int chore_begin(struct engine *engine, struct live_ensemble *ens, struct chore *chore, struct error *err);
 int chore_resume(struct engine *engine, struct live_ensemble *ens, struct error *err); /* go on with those that are left, if any */
 void chore_work(struct engine *engine, struct alarm *alarm);

@@ -49,7 +49,7 @@ int store_chore_end_all(struct store *store, int64_t ensemble, struct error *err
     return store_exec(store, err, "DELETE FROM chore WHERE ensemble = ?1", "i", ensemble);
 }
 
-int store_chore_piece(struct store *store, struct chore *chore, int limit, struct error *err)
+int store_chore_piece(struct store *store, struct chore *chore, int limit, struct member_span *span, struct error *err)
 {
     enum member_state from = chore->kind == CHORE_CANCEL ? MEMBER_PENDING : chore->state;
     int64_t n, last;
@@ -63,6 +63,8 @@ int store_chore_piece(struct store *store, struct chore *chore, int limit, struc
         rc = store_member_reset(store, chore->ensemble, from, chore->next, last, chore->afresh, err);
     if (rc < 0)
         return -1;
+    if (span != NULL)
+        *span = (struct member_span){chore->next, n > 0 ? last : chore->next - 1};
     if (n == limit) {
         chore->next = last + 1;
         return 1;

@@ -25,7 +25,7 @@ int store_chore_first(struct store *store, int64_t ensemble, struct chore *chore
 int store_chore_end(struct store *store, const struct chore *chore, struct error *err);
 int store_chore_end_all(struct store *store, int64_t ensemble, struct error *err);
 /* A piece of it, of `limit` members at most (not of CHORE_STOP): 1 there may be more, from chore->next on, 0 it is done, -1. What
- * is left is the caller's to put. */
-int store_chore_piece(struct store *store, struct chore *chore, int limit, struct error *err);
+ * is left is the caller's to put. *span (may be NULL): which members with a row it has changed. */
+int store_chore_piece(struct store *store, struct chore *chore, int limit, struct member_span *span, struct error *err);
 
 #endif

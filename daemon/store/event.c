@@ -178,6 +178,17 @@ int store_event_bounds(struct store *store, int64_t *oldest, int64_t *newest, st
     return 0;
 }
 
+int store_event_newest_of(struct store *store, int64_t ensemble, int64_t *id, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT max(id) FROM event WHERE ensemble = ?1", "i", ensemble);
+
+    if (stmt == NULL || store_row(store, stmt, err) != 1)
+        return -1;
+    *id = sqlite3_column_int64(stmt, 0);
+    store_done(stmt);
+    return 0;
+}
+
 int store_event_prune(struct store *store, int64_t before_ms, int64_t step, int64_t *n, struct error *err)
 {
     *n = 0;

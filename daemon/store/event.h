@@ -33,6 +33,9 @@ int store_event_each(struct store *store, int64_t after, int64_t upto, const str
 /* The id of the newest ever made that is on disk, without asking the database. */
 int64_t store_event_newest(const struct store *store);
 
+/* The newest that is kept of an ensemble; 0: none is. */
+int store_event_newest_of(struct store *store, int64_t ensemble, int64_t *id, struct error *err);
+
 /* The ids of the oldest kept and of the newest ever made; oldest is newest + 1 where none is kept. */
 int store_event_bounds(struct store *store, int64_t *oldest, int64_t *newest, struct error *err);
 

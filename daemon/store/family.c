@@ -151,15 +151,25 @@ static int hand_on(struct store *store, int64_t ensemble, const struct slice *sl
     return 0;
 }
 
-int store_handover_take(struct store *store, int64_t ensemble, int limit, int64_t *n, struct error *err)
+static void widen(struct member_span *span, const struct slice *slice)
+{
+    span->first = slice->first < span->first ? slice->first : span->first;
+    span->last = slice->last > span->last ? slice->last : span->last;
+}
+
+int store_handover_take(struct store *store, int64_t ensemble, int limit, int64_t *n, struct member_span *span, struct error *err)
 {
     struct slice slice;
     int rc;
 
     *n = 0;
+    if (span != NULL)
+        *span = (struct member_span){INT64_MAX, -1};
     while ((rc = find_slice(store, ensemble, limit - (int)*n, &slice, err)) == 1) {
         if (slice.n > 0 && hand_on(store, ensemble, &slice, err) < 0)
             return -1;
+        if (slice.n > 0 && span != NULL)
+            widen(span, &slice);
         *n += slice.n;
         if (*n == limit)
             return store_exec(store, err, "UPDATE handover SET next = ?4 WHERE ensemble = ?1 AND source = ?2 AND state = ?3",

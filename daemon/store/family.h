@@ -24,9 +24,9 @@ int store_handed_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STA
 
 /* The follow-up `row`, just stored, is to take over its family's members in `state`. */
 int store_handover_add(struct store *store, const struct ensemble_row *row, enum member_state state, struct error *err);
-/* Some of what is to be taken over, at most `limit`: *n members, pending in the follow-up. 1: there may be more, 0: it has
- * them all, -1. */
-int store_handover_take(struct store *store, int64_t ensemble, int limit, int64_t *n, struct error *err);
+/* Some of what is to be taken over, at most `limit`: *n members, pending in the follow-up; *span (may be NULL):
+ * which ones. 1: there may be more, 0: it has them all, -1. */
+int store_handover_take(struct store *store, int64_t ensemble, int limit, int64_t *n, struct member_span *span, struct error *err);
 /* It takes over no more: those that it has are all, row->next_index of them. */
 int store_handover_end(struct store *store, struct ensemble_row *row, struct error *err);
 /* The follow-up of the family that has not all of its members yet: 1 and *id, 0 none, -1. */

@@ -25,15 +25,20 @@ int member_state_parse(const char *name, enum member_state *state)
     return -1;
 }
 
+static enum member_state read_state(sqlite3_stmt *stmt, int column)
+{
+    enum member_state state;
+    char name[16];
+
+    store_text(stmt, column, name, sizeof name);
+    return member_state_parse(name, &state) < 0 ? MEMBER_FAILED : state; /* cannot be: the column has no others */
+}
+
 static void read_row(sqlite3_stmt *stmt, struct member_row *row)
 {
-    char state[16];
-
     row->ensemble = sqlite3_column_int64(stmt, 0);
     row->index = sqlite3_column_int64(stmt, 1);
-    store_text(stmt, 2, state, sizeof state);
-    if (member_state_parse(state, &row->state) < 0)
-        row->state = MEMBER_FAILED; /* cannot be: the column has no others */
+    row->state = read_state(stmt, 2);
     row->attempts = sqlite3_column_int64(stmt, 3);
     row->failures = sqlite3_column_int64(stmt, 4);
     row->losses = sqlite3_column_int64(stmt, 5);
@@ -103,6 +108,38 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
                            "ORDER BY idx LIMIT ?4",
                            "itii", ensemble, names[state], from, (int64_t)limit);
     return each_row(store, stmt, each, arg, err);
+}
+
+int store_member_each_between(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t to,
+                              int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND "
+                                "idx BETWEEN ?3 AND ?4 ORDER BY idx",
+                                "itii", ensemble, names[state], from, to),
+                    each, arg, err);
+}
+
+int store_member_each_state(struct store *store, int64_t ensemble, int64_t from, int64_t end,
+                            int (*each)(void *arg, int64_t index, enum member_state state), void *arg, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT idx, state FROM member WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 ORDER BY idx",
+                                     "iii", ensemble, from, end);
+    int rc = stmt != NULL ? 1 : -1;
+
+    while (rc == 1 && (rc = store_row(store, stmt, err)) == 1) {
+        enum member_state state = read_state(stmt, 1);
+
+        if (store_read_whole(store, stmt, err) < 0)
+            rc = -1;
+        else if (each(arg, sqlite3_column_int64(stmt, 0), state))
+            rc = 0;
+        if (rc != 1)
+            store_done(stmt);
+    }
+    return rc;
 }
 
 int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit, int64_t *n,

@@ -29,6 +29,11 @@ struct member_row {
     int64_t origin, heir; /* the ensembles of its family that had it before, and next: not for the calls that write; 0: none */
 };
 
+/* Members that one call has changed: between these indices, inclusive; first > last: none. */
+struct member_span {
+    int64_t first, last;
+};
+
 const char *member_state_name(enum member_state state);
 int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
 
@@ -40,6 +45,12 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
 /* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */
 int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                       int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
+/* Those in `state` from one index to another, inclusive. */
+int store_member_each_between(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t to,
+                              int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
+/* The states of rows from index `from` up to but without `end`, by index. */
+int store_member_each_state(struct store *store, int64_t ensemble, int64_t from, int64_t end,
+                            int (*each)(void *arg, int64_t index, enum member_state state), void *arg, struct error *err);
 /* Of the rows in `state` that were not handed on, the first `limit` from `from` on: how many there are, and the last. */
 int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit, int64_t *n,
                        int64_t *last, struct error *err);

@@ -121,6 +121,30 @@ def accept(state):
     daemon.stop()
 
 
+def states(daemon):
+    """All states at once, as they are and compressed; how long others wait meanwhile; and what changed since an event."""
+    path, took, waits = "/v1/ensembles/1/states", {"identity": [], "gzip": []}, []
+    other = Unix(daemon.state + "/stretto.sock")
+    for coding in took:
+        for _ in range(5):
+            start = time.perf_counter()
+            daemon.connection.request("GET", path, headers={"Accept-Encoding": coding})
+            while not waits or time.perf_counter() - start < 0.2:  # others ask while it is being sent
+                asked = time.perf_counter()
+                other.request("GET", "/healthz")
+                other.getresponse().read()
+                waits.append(1000 * (time.perf_counter() - asked))
+            reply = daemon.connection.getresponse()
+            size, event = len(reply.read()), reply.getheader("Last-Event-ID")
+            start = time.perf_counter()
+            daemon.connection.request("GET", path, headers={"Accept-Encoding": coding})
+            size = len(daemon.connection.getresponse().read())
+            took[coding].append(1000 * (time.perf_counter() - start))
+        figure(f"states-{coding}", statistics.median(took[coding]), "ms", bytes=size, members=MEMBERS, rows=DONE)
+    figure("others-wait-for-states", p99(waits), "ms", quantile=0.99, most=round(max(waits), 3))
+    figure("states-since", statistics.median(daemon.call("GET", f"{path}?since={event}")[1] for _ in range(200)), "ms")
+
+
 def pages(state):
     subprocess.run([BUILD + "/tests/bench/fill_members", state, str(MEMBERS), str(DONE)], check=True)
     size = os.path.getsize(state + "/stretto.db")
@@ -138,6 +162,7 @@ def pages(state):
     for what in asks:
         figure("page: " + what, statistics.median(took[what]), "ms", p99=round(p99(took[what]), 3), least=round(min(took[what]), 3))
     figure("last-to-first-page", min(took["last page"]) / min(took["first page"]), "ratio")
+    states(daemon)
     start = time.perf_counter()
     backup, _ = daemon.call("GET", "/v1/backup")
     figure("backup", time.perf_counter() - start, "s", bytes=len(backup))

@@ -73,7 +73,7 @@ static int take_all(struct store *store, struct ensemble_row *row, int limit)
     int rc, slices = 0;
 
     do {
-        rc = store_handover_take(store, row->id, limit, &n, &err);
+        rc = store_handover_take(store, row->id, limit, &n, NULL, &err);
         assert_true(rc >= 0);
         row->next_index += n;
         slices++;
@@ -125,7 +125,7 @@ static void members_are_taken_over_in_slices(void **state)
     family_is(store, root.id, 0, 1000, 1000, 1000); /* until they are taken over */
     assert_int_equal(store_handover_in(store, root.id, &id, &err), 1);
     assert_int_equal(id, next.id);
-    assert_int_equal(store_handover_take(store, next.id, 300, &next.next_index, &err), 1);
+    assert_int_equal(store_handover_take(store, next.id, 300, &next.next_index, NULL, &err), 1);
     assert_int_equal(next.next_index, 300);
     assert_int_equal(store_ensemble_update(store, &next, &err), 0);
     family_is(store, root.id, 300, 1000, 1000, 700);
@@ -213,10 +213,10 @@ static void one_that_is_cancelled_leaves_the_rest_where_they_are(void **state)
     struct error err;
 
     assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(store_handover_take(store, next.id, 4, &next.next_index, &err), 1);
+    assert_int_equal(store_handover_take(store, next.id, 4, &next.next_index, NULL, &err), 1);
     assert_int_equal(store_handover_end(store, &next, &err), 0);
     assert_int_equal(next.count, 4);
-    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = next.id}, 100, &err), 0);
+    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = next.id}, 100, NULL, &err), 0);
     assert_int_equal(store_tally_get(store, next.id, n, &err), 0);
     assert_int_equal(n[MEMBER_CANCELLED], 4);
     assert_int_equal(n[MEMBER_PENDING], 0);
@@ -303,12 +303,12 @@ static void families_with_unfinished_members_are_counted_once(void **state)
     assert_int_equal(families_unfinished(store), 2);
     next = add_follow_up(store, &root, 2);
     assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(store_handover_take(store, next.id, 1, &next.next_index, &err), 1);
+    assert_int_equal(store_handover_take(store, next.id, 1, &next.next_index, NULL, &err), 1);
     end_all(store, &next, MEMBER_UNFINISHED); /* one member here, one there */
     assert_int_equal(families_unfinished(store), 2);
     end_all(store, &next, MEMBER_SUCCEEDED);
     assert_int_equal(families_unfinished(store), 2);
-    assert_int_equal(store_handover_take(store, next.id, 2, &next.next_index, &err), 0);
+    assert_int_equal(store_handover_take(store, next.id, 2, &next.next_index, NULL, &err), 0);
     assert_int_equal(families_unfinished(store), 1);
     store_close(store);
 }

@@ -266,7 +266,7 @@ static void tallies_follow_every_change(void **state)
     assert_int_equal(n[MEMBER_PENDING], 7);
     assert_int_equal(n[MEMBER_RUNNING], 2);
     assert_int_equal(n[MEMBER_SUCCEEDED], 1);
-    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens.id}, 100, &err), 0);
+    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens.id}, 100, NULL, &err), 0);
     assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
     assert_int_equal(n[MEMBER_PENDING], 0);
     assert_int_equal(n[MEMBER_CANCELLED], 7);

@@ -152,7 +152,7 @@ static void end(struct life *life, int step)
     ens.state = ENSEMBLE_COMPLETE;
     ens.ended_ms = 9;
     store_job_update(life->store, &job, &err);
-    store_chore_piece(life->store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens.id}, 100, &err);
+    store_chore_piece(life->store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens.id}, 100, NULL, &err);
     store_ensemble_update(life->store, &ens, &err);
     life->ended[step] = commit(life);
 }

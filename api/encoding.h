@@ -1,0 +1,11 @@
+/* Content codings (RFC 9110, 12.5.3) that a reply can be sent in. */
+#ifndef API_ENCODING_H
+#define API_ENCODING_H
+
+enum encoding { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_DEFLATE };
+
+/* The one that Accept-Encoding (NULL: not sent) takes: gzip before deflate before none. */
+enum encoding encoding_choose(const char *accept);
+const char *encoding_name(enum encoding encoding); /* for Content-Encoding */
+int encoding_window_bits(enum encoding encoding);  /* for zlib's deflateInit2() */
+#endif

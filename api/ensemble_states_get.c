@@ -1,0 +1,215 @@
+/* The states of all members, a byte each, by index: read and sent in pieces, since there may be a million. Members change meanwhile, so
+ * that later bytes may know of later events than earlier ones; the reply names the event up to which all of them hold, and the changes
+ * since that one lead to any later moment. */
+#include "api/encoding.h"
+#include "api/etag.h"
+#include "api/find.h"
+#include "api/handlers.h"
+#include "api/paced.h"
+#include "api/range.h"
+#include "api/state_changes.h"
+#include "common/xalloc.h"
+#include "daemon/store/event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define PIECE 4096 /* members read in one turn of the loop */
+#define FIRST_CODE '0'
+#define NO_MEMBER '-' /* an index that is in another ensemble of the family */
+
+struct sending {
+    struct paced_waiter waiter; /* first */
+    unsigned refs;              /* the response's, and that of waiting for a turn */
+    struct request *r;
+    int64_t ensemble, at, end; /* the next member to read; one past the last */
+    char rowless;
+    bool packs, is_over, failed;
+    z_stream z;
+    unsigned char states[PIECE], packed[PIECE];
+    const unsigned char *next; /* bytes that are to be sent */
+    size_t size;
+};
+
+static void unref(struct sending *s)
+{
+    if (--s->refs > 0)
+        return;
+    if (s->packs)
+        deflateEnd(&s->z);
+    free(s);
+}
+
+static int put_state(void *arg, int64_t index, enum member_state state)
+{
+    struct sending *s = arg;
+
+    s->states[index - s->at] = (unsigned char)(FIRST_CODE + state);
+    return 0;
+}
+
+static int read_piece(struct sending *s)
+{
+    int64_t end = s->end - s->at < PIECE ? s->end : s->at + PIECE;
+    size_t n = (size_t)(end - s->at);
+    struct error err;
+
+    memset(s->states, s->rowless, n);
+    if (store_member_each_state(request_store(s->r), s->ensemble, s->at, end, put_state, s, &err) < 0)
+        return -1;
+    s->at = end;
+    s->next = s->z.next_in = s->states;
+    s->size = s->z.avail_in = (unsigned)n;
+    s->is_over = s->at == s->end;
+    return 0;
+}
+
+/* What the compressor has to send for now, which may be nothing. */
+static void pack(struct sending *s)
+{
+    int rc;
+
+    s->z.next_out = s->packed;
+    s->z.avail_out = sizeof s->packed;
+    rc = deflate(&s->z, s->at == s->end ? Z_FINISH : Z_NO_FLUSH);
+    s->failed |= rc < 0 && rc != Z_BUF_ERROR;
+    s->is_over = rc == Z_STREAM_END;
+    s->next = s->packed;
+    s->size = sizeof s->packed - s->z.avail_out;
+}
+
+static void on_turn(struct paced_waiter *waiter, bool ending)
+{
+    struct sending *s = (struct sending *)waiter;
+
+    s->failed = s->failed || ending || !request_is_allowed(s->r) || read_piece(s) < 0;
+    if (!s->failed && s->packs)
+        pack(s);
+    if (!s->failed && s->size == 0 && !s->is_over) {
+        paced_wait(request_config(s->r)->paced, waiter);
+        return;
+    }
+    request_go_on(s->r);
+    unref(s);
+}
+
+static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    struct sending *s = cls;
+    size_t n;
+
+    if (s->size == 0 && !s->failed && s->packs && s->at > 0 && !s->is_over && s->z.avail_out == 0)
+        pack(s);
+    if (s->failed)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    n = s->size < max ? s->size : max;
+    if (n > 0) {
+        memcpy(buf, s->next, n);
+        s->next += n;
+        s->size -= n;
+        return (ssize_t)n;
+    }
+    if (s->is_over)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    s->refs++;
+    request_pause(s->r);
+    paced_wait(request_config(s->r)->paced, &s->waiter);
+    return 0;
+}
+
+static void release(void *cls)
+{
+    unref(cls);
+}
+
+/* An index of a family means the same member in all its ensembles: a follow-up has places for those of its root. -1 with err. */
+static int64_t places_of(struct request *r, const struct ensemble_row *ensemble, struct error *err)
+{
+    struct ensemble_row root;
+
+    if (ensemble->root == 0)
+        return ensemble->count;
+    return find_named_ensemble(r, ensemble->root, &root, err) < 0 ? -1 : root.count;
+}
+
+static void reply_states(struct request *r, const struct ensemble_row *ensemble, int64_t places)
+{
+    const char *range = request_header(r, "If-Range") == NULL ? request_header(r, "Range") : NULL; /* the tag is weak: none matches */
+    struct sending *s = xcalloc(1, sizeof *s);
+    enum range_answer answer = range_parse(range, places, &s->at, &s->end);
+    enum encoding encoding = answer == RANGE_ALL ? encoding_choose(request_header(r, "Accept-Encoding")) : ENCODING_IDENTITY;
+    struct MHD_Response *response;
+    char text[96];
+
+    s->waiter.piece = on_turn;
+    s->refs = 1;
+    s->r = r;
+    s->ensemble = ensemble->id;
+    s->rowless = ensemble->root != 0 ? NO_MEMBER : (char)(FIRST_CODE + find_rowless_state(ensemble));
+    request_add_header(r, "Accept-Ranges", "bytes");
+    request_add_header(r, "Vary", "Accept-Encoding");
+    snprintf(text, sizeof text, answer == RANGE_UNSATISFIABLE ? "bytes */%" PRId64 : "bytes %" PRId64 "-%" PRId64 "/%" PRId64,
+             answer == RANGE_UNSATISFIABLE ? places : s->at, s->end - 1, places);
+    if (answer != RANGE_ALL)
+        request_add_header(r, "Content-Range", text);
+    if (answer == RANGE_UNSATISFIABLE) {
+        free(s);
+        request_reply_error(r, "range_not_satisfiable", "there are only %" PRId64 " places", places);
+        return;
+    }
+    s->packs = encoding != ENCODING_IDENTITY &&
+               deflateInit2(&s->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, encoding_window_bits(encoding), 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    if (s->packs)
+        request_add_header(r, "Content-Encoding", encoding_name(encoding));
+    response = MHD_create_response_from_callback(s->packs ? MHD_SIZE_UNKNOWN : (uint64_t)(s->end - s->at), PIECE, give, s, release);
+    if (response == NULL)
+        unref(s);
+    request_reply_response(r, answer == RANGE_PART ? 206 : 200, "text/plain", response);
+}
+
+/* Every change of a state has an event of its ensemble: the newest one is the version. */
+static int add_version(struct request *r, int64_t ensemble, bool *known, struct error *err)
+{
+    int64_t oldest, newest, own;
+    char id[24], tag[32];
+
+    if (store_event_bounds(request_store(r), &oldest, &newest, err) < 0 ||
+        store_event_newest_of(request_store(r), ensemble, &own, err) < 0)
+        return -1;
+    snprintf(id, sizeof id, "%" PRId64, newest);
+    snprintf(tag, sizeof tag, "W/\"%" PRId64 "\"", own > 0 ? own : oldest - 1);
+    request_add_header(r, "Last-Event-ID", id);
+    request_add_header(r, "ETag", tag);
+    *known = etag_is_known(r, tag);
+    return 0;
+}
+
+void ensemble_states_get(struct request *r)
+{
+    struct ensemble_row ensemble;
+    int64_t since = -1, places;
+    bool known = false;
+    struct error err;
+
+    if (find_ensemble(r, &ensemble) < 0)
+        return;
+    if (request_query_int(r, "since", 0, INT64_MAX, &since, &err) < 0)
+        goto fail;
+    if (since >= 0) {
+        state_changes_reply(r, &ensemble, since);
+        return;
+    }
+    places = places_of(r, &ensemble, &err);
+    if (places < 0 || add_version(r, ensemble.id, &known, &err) < 0)
+        goto fail;
+    if (known)
+        request_reply_static(r, 304, NULL, "", 0);
+    else
+        reply_states(r, &ensemble, places);
+    return;
+fail:
+    request_reply_problem(r, &err);
+}
