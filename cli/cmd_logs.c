@@ -102,16 +102,18 @@ static int follow(struct cli *cli, const char *path, struct error *err)
     int rc, vain = 0;
 
     for (;;) {
-        char *rest = at > 0 ? xasprintf("%s&from=%lld", path, (long long)at) : xstrdup(path);
+        rc = away ? client_get(cli->client, "/readyz", NULL, NULL, err) : 0; /* the output itself may be long in coming */
+        if (rc == 0) {
+            char *rest = at > 0 ? xasprintf("%s&from=%lld", path, (long long)at) : xstrdup(path);
 
-        rc = client_get_text(cli->client, rest, stdout, true, &n, err);
-        free(rest);
-        if (n >= 0 && away) {
-            fprintf(stderr, "stretto: the daemon is back\n");
+            if (away)
+                fprintf(stderr, "stretto: the daemon is back\n");
             away = false;
+            rc = client_get_text(cli->client, rest, stdout, true, &n, err);
+            free(rest);
+            vain = n > 0 ? 0 : vain + (n == 0);
+            at += n > 0 ? n : 0;
         }
-        vain = n > 0 ? 0 : vain + (n == 0);
-        at += n > 0 ? n : 0;
         if (rc == 0 || strcmp(err->code, CLIENT_NO_DAEMON) != 0 || vain == VAIN_MAX)
             return rc;
         if (!away)

@@ -85,7 +85,7 @@ kill_daemon
 ok "wait says that the daemon is gone" wait_for 10 'grep -q "does not answer" err'
 # shellcheck disable=SC2119 # no options
 start_daemon
-ok "and that it is back" wait_for 10 'grep -q "is back" err'
+ok "and that it is back" wait_for 10 'grep -q "the daemon is back" err'
 touch "$HOME/go"
 wait $waiting
 is $? 0 "and waits to the end: exit status 0"

@@ -7,7 +7,8 @@
 start_daemon
 jq -n '{name: "quick", members: {command: ["sh", "-c", "echo {x}"], parameters: {grid: {x: [range(4)]}}}, width: 4, pack: 2}' >quick.json
 jq -n '{name: "slow", members: {parameters: {grid: {x: [0]}}, retries: 1,
-	command: ["sh", "-c", "echo one; go=$HOME/go.$STRETTO_ATTEMPT; while ! test -e $go; do sleep 0.05; done; echo two; exit $(cat $go)"]}}' >slow.json
+	command: ["sh", "-c", "for word in one two; do echo $word; go=$HOME/go.$STRETTO_ATTEMPT.$word; while ! test -e $go; do sleep 0.05; done; done
+		echo three; exit 1"]}}' >slow.json
 ok "an ensemble" stretto submit --wait quick.json
 ok "and one that waits" stretto submit slow.json
 wait_for 20 'stretto members 2 --state running --json | jq -e ".members | length == 1"'
@@ -53,22 +54,28 @@ done
 name=$(api GET /v1/jobs/1 | jq -r .name)
 is "$(api GET /v1/ensembles/1/members/0 | jq -r '.attempts[0].job')" "$name" "its name is what attempts call it"
 
-# --- output, followed over a restart, and another attempt
+# --- output, followed over two restarts, and another attempt
 stretto logs -f 2.0 >followed 2>notes &
 follower=$!
-wait_for 20 'grep -q one followed'
-kill_daemon
-ok "logs -f says that the daemon is gone" wait_for 20 'grep -q "does not answer" notes'
-# shellcheck disable=SC2119 # no options
-start_daemon
-ok "and that it is back" wait_for 20 'grep -q "is back" notes'
-echo 1 >"$HOME/go.tmp" && mv "$HOME/go.tmp" "$HOME/go.1" # the attempt fails, and the next one begins
+times=0
+for word in one two; do
+	times=$((times + 1))
+	wait_for 20 'grep -q $word followed'
+	kill_daemon
+	# shellcheck disable=SC2016 # for wait_for
+	ok "logs -f says that the daemon is gone, once each time" wait_for 20 '[ "$(grep -c "does not answer" notes)" = $times ]'
+	# shellcheck disable=SC2119 # no options
+	start_daemon
+	# shellcheck disable=SC2016 # for wait_for
+	ok "and that it is back" wait_for 20 '[ "$(grep -c "the daemon is back" notes)" = $times ]'
+	touch "$HOME/go.1.$word" # at last the attempt fails, and the next one begins
+done
 wait "$follower"
 is $? 0 "it ends with the attempt that it began with"
-is "$(xargs <followed)" "one two" "without gap or repeat"
-is "$(grep -c 'does not answer' notes)" 1 "having said once that it waits"
+is "$(xargs <followed)" "one two three" "without gap or repeat"
+is "$(grep -c 'does not answer' notes)" 2 "having said once each time that it waits"
 is "$(api_status GET '/v1/ensembles/2/members/0/stdout?from=3')" 400 "from without follow is refused"
-is "$(api GET '/v1/ensembles/2/members/0/stdout?attempt=1&follow=1&from=4')" "two" "from: what comes after"
+is "$(api GET '/v1/ensembles/2/members/0/stdout?attempt=1&follow=1&from=4' | xargs)" "two three" "from: what comes after"
 is "$(api GET '/v1/ensembles/2/members/0/stdout?attempt=1&follow=1&from=400')" "" "from: beyond the end"
 timeout $((20 * PATIENCE)) stretto --url "unix:$T/none.sock" logs -f 2.0 >out 2>err
 is $? 4 "no daemon at all: exit status 4, at once"
