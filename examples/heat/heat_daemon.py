@@ -79,7 +79,7 @@ class Daemon:
         """The ensemble; RuntimeError where it, its training or one of its members has failed."""
         ensemble = self.call("GET", f"/v1/ensembles/{number}")
         training = (ensemble["training"] or {}).get("state")
-        if ensemble["state"] == "cancelled" or training == "failed" or ensemble["members"]["failed"] > 0:
+        if ensemble["state"] in ("cancelled", "failed") or training == "failed" or ensemble["members"]["failed"] > 0:
             raise RuntimeError(f"ensemble {number} has failed: {self._why(number, ensemble)}")
         if ensemble["state"] == "complete":
             self._running.discard(number)

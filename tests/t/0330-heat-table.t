@@ -24,6 +24,27 @@ rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table([run]
 assert rows[0] == ["FIFO", "2", "80.0", "80.0", "77", "0.38", "6.0", "7.0", "2.00", "9"], rows[0]
 assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "0.0 (0.0–0.0)", "1.0", "2.00", "9"], rows[1]
 PY
+ok "an ensemble that can no longer be complete is not waited for" "$STRETTO_PYTHON" - <<'PY'
+from stretto.examples.heat_daemon import Daemon
+class Told(Daemon):
+    """A daemon that has one ensemble, which is as it is told to be."""
+    def __init__(self, state, training, failed):
+        self._running, self.ensemble = {7}, {"state": state, "reason": "so it is", "members": {"failed": failed},
+                                             "training": training and {"state": training, "reason": "no GPU"}}
+    def __exit__(self, *exception):
+        pass
+    def call(self, method, path, body=None):
+        return {"members": [{"index": 3, "reason": "no mesh"}]} if "members" in path else self.ensemble
+for state, training, failed in (("cancelled", None, 0), ("failed", "done", 0), ("running", "failed", 0), ("running", "running", 1),
+                                ("complete", "failed", 0)):
+    try:
+        Told(state, training, failed).complete(7, 20)
+    except RuntimeError as error:
+        assert "ensemble 7 has failed" in str(error) and "so it is" in str(error) and "no mesh" in str(error), error
+        continue
+    raise AssertionError((state, training, failed))
+assert Told("complete", "done", 0).complete(7, 20)["state"] == "complete"
+PY
 small() { # OPTION...
 	timeout $((300 * PATIENCE)) "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --substeps 3000 --grid 8 \
 		--capacity 40 --threshold 8 --hidden 8 --validate-every 2 --report-every 1 --validation-members 1 "$@"
