@@ -1,5 +1,6 @@
 # properties.py SOCKET PORT TOKENS FOLDER: requests made from the daemon's own /openapi.json, valid and not, and what every answer must be:
-# never an error of the daemon's own (5xx), a status and a body that the document describes, and one within a minute.
+# never an error of the daemon's own (5xx), a status and a body that the document describes, and one within a minute. A few requests are
+# under way at a time, each on a connection that is kept for the next one as long as the answers do not say that it ends.
 #
 # Environment: PROPERTY_REQUESTS (10000), PROPERTY_SECONDS (50; no new request after so long), PROPERTY_SEED (14; "random").
 import http.client, json, os, random, re, socket, sys, time
@@ -7,36 +8,62 @@ import jsonschema
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-path, port, tokens, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3].split(), sys.argv[4]
+path, port, folder = sys.argv[1], int(sys.argv[2]), sys.argv[4]
+tokens = dict(zip(("admin", "operator", "reader"), sys.argv[3].split()))
 wanted = int(os.environ.get("PROPERTY_REQUESTS", 10000))
 until = time.monotonic() + float(os.environ.get("PROPERTY_SECONDS", 50))
 chosen = os.environ.get("PROPERTY_SEED", "14")
 chosen = random.randrange(1 << 32) if chosen == "random" else int(chosen)
 ANSWER_S = 60  # for what never comes; how long answers take is told at the end
+AT_ONCE = 8  # requests, at most
+IDLE_S = 30  # the daemon may end a connection that is not used for longer
 SHRINK_MAX = 200  # tries to make what failed smaller
 HEAD_MAX = 24 << 10  # what is larger may not fit into a connection's memory, and is refused below this interface
 
 
-def raw(data, over_tcp, head_only=False):
-    """One request on a connection of its own: status, headers, body; None for the body of a reply that does not end."""
-    if over_tcp:
-        s = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
-    else:
-        s = socket.socket(socket.AF_UNIX)
-        s.settimeout(ANSWER_S)
-        s.connect(path)
-    with s:
+class Connection:
+    """One request after the other; each is sent, and then its answer is read."""
+
+    def __init__(self, over_tcp):
+        self.over_tcp, self.s, self.used = over_tcp, None, 0
+
+    def close(self):
+        if self.s is not None:
+            self.s.close()
+        self.s = None
+
+    def send(self, data):
+        if time.monotonic() - self.used > IDLE_S:
+            self.close()
+        if self.s is None:
+            self.s = socket.socket(socket.AF_INET if self.over_tcp else socket.AF_UNIX)
+            self.s.settimeout(ANSWER_S)
+            self.s.connect(("127.0.0.1", port) if self.over_tcp else path)
         try:
-            s.sendall(data)
-        except BrokenPipeError:
+            self.s.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
             pass  # it has been refused before it was read whole
-        reply = http.client.HTTPResponse(s, method="HEAD" if head_only else "GET")
+
+    def receive(self, data, head_only=False):
+        """Status, headers, body; None for the body of a reply that does not end."""
+        reply = http.client.HTTPResponse(self.s, method="HEAD" if head_only else "GET")
         reply.begin()
         endless = reply.getheader("content-type", "").startswith("text/event-stream") or (b"follow=1" in data and reply.status == 200)
-        return reply.status, reply.headers, None if endless else reply.read()
+        body = None if endless else reply.read()
+        if endless or reply.will_close:
+            self.close()
+        self.used = time.monotonic()
+        return reply.status, reply.headers, body
 
 
-document = json.loads(raw(b"GET /openapi.json HTTP/1.1\r\nHost: stretto\r\nConnection: close\r\n\r\n", False)[2])
+def ask(method, path, body=""):
+    connection = Connection(False)
+    request = f"{method} {path} HTTP/1.1\r\nHost: stretto\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    connection.send(request)
+    return json.loads(connection.receive(request)[2])
+
+
+document = ask("GET", "/openapi.json")
 document = json.loads(json.dumps(document).replace("#/components/schemas/", "#/$defs/"))
 defs = document["components"]["schemas"]
 validators = {}
@@ -58,9 +85,34 @@ def validator(schema):
 
 # --- what is sent
 
+# What strategies are mapped by is named, and chances are drawn from lists: of a lambda, hypothesis would look for the source each time.
+def many_a(n):
+    return "a" * n
+
+
+def after_true(rest):
+    return ["true"] + rest
+
+
+def grid_of(n):
+    return {"grid": {"x": list(range(n))}}
+
+
+def start_of(text):
+    return text[:300]
+
+
+def without_slash(text):
+    return "/" not in text
+
+
+def one_in(n):
+    return st.sampled_from([False] * (n - 1) + [True])
+
+
 numbers = st.one_of(st.integers(0, 12), st.sampled_from([-1, 999, 2**31, 2**53, 2**63 - 1, 2**63, 10**30]))
 texts = st.one_of(st.sampled_from(["", "x", "0", "-1", "1.5", "true", "%", "%00", "\x7f", "ä", "\u202e", "a b", "\n", "null", "💥"]),
-                  st.text(max_size=12), st.integers(1, 3000).map(lambda n: "a" * n))
+                  st.text(max_size=12), st.integers(1, 3000).map(many_a))
 scalars = st.one_of(st.none(), st.booleans(), numbers, st.floats(allow_nan=False, allow_infinity=False), texts)
 anything = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)), max_leaves=6)
 durations = st.sampled_from(["30s", "1m", "2h", "01:30:00", "1d"])
@@ -68,10 +120,10 @@ durations = st.sampled_from(["30s", "1m", "2h", "01:30:00", "1d"])
 # What the document leaves open, by the names of keys. No program is started that does anything, and most ensembles go to a batch
 # system that is not here, so that ten thousand requests start no thousand processes.
 by_name = {
-    "command": st.lists(st.sampled_from(["true", "no-such-program", "{x}", "{{", "", "ä"]), min_size=0, max_size=3).map(lambda rest: ["true"] + rest),
+    "command": st.lists(st.sampled_from(["true", "no-such-program", "{x}", "{{", "", "ä"]), min_size=0, max_size=3).map(after_true),
     "adapter": st.sampled_from(["slurm"] * 12 + ["local", "pbs", "nope"]),
     "parameters": st.one_of(
-        st.integers(1, 4).map(lambda n: {"grid": {"x": list(range(n))}}),
+        st.integers(1, 4).map(grid_of),
         st.sampled_from([{"grid": {"x": [1], "y": ["a", 0.5]}}, {"method": "halton", "count": 3, "space": {"x": [0, 1]}},
                          {"method": "monte-carlo", "count": 1000000, "seed": 1, "space": {"x": [0.5, 1.5]}},
                          {"method": "latin", "count": 2, "seed": 2, "space": {"x": [-1, 1]}}, {"file": "/nowhere/x.csv"},
@@ -113,7 +165,7 @@ def make_strategy(schema):
     if kind == "boolean":
         return st.booleans()
     if kind == "string":
-        return st.from_regex(schema["pattern"], fullmatch=True).map(lambda s: s[:300]) if "pattern" in schema else texts
+        return st.from_regex(schema["pattern"], fullmatch=True).map(start_of) if "pattern" in schema else texts
     if kind == "array":
         return st.lists(from_schema(schema.get("items", {})), min_size=schema.get("minItems", 0), max_size=3)
     if kind == "object":
@@ -163,11 +215,11 @@ def quoted(text):
     return "".join(chr(b) if chr(b).isalnum() and b < 128 or chr(b) in "-._~" else f"%{b:02X}" for b in text.encode("utf-8", "surrogatepass"))
 
 
-odd = st.integers(0, 9).map(lambda n: n == 0)
+odd = one_in(10)
 any_method = st.sampled_from(methods)
 any_operation = st.sampled_from(operations)
 known_ids = st.integers(0, 8)
-odd_ids = st.one_of(numbers, texts.filter(lambda t: "/" not in t))
+odd_ids = st.one_of(numbers, texts.filter(without_slash))
 odd_values = st.one_of(numbers, texts)
 files = st.sampled_from([folder + "/backup.db", "/nowhere/at/all", "relative", ""])
 odd_names = st.one_of(texts, st.sampled_from(["limit", "cursor", "x"]))
@@ -176,11 +228,11 @@ odd_headers = st.sampled_from(["Range", "If-None-Match", "If-Match", "If-Modifie
 header_values = st.one_of(st.sampled_from(["*", "bytes=0-0", "bytes=-1", "bytes=5-", "bytes=9-1", "bytes=0-1,3-4", '"x"', 'W/"x"', "text/event-stream",
                                            "100-continue", "gzip"]), texts)
 content_types = st.sampled_from(["text/plain", "application/json; charset=utf-8", "application/x", ""])
-any_token = st.sampled_from(tokens)
+any_role = st.sampled_from(list(tokens))
 mutations = st.sampled_from(["replace", "replace", "remove", "add"])
 no_texts = st.one_of(st.none(), st.booleans(), numbers)
-one_in_three = st.integers(0, 2).map(lambda n: n == 0)
-one_in_twenty = st.integers(0, 19).map(lambda n: n == 0)
+one_in_three = one_in(3)
+one_in_twenty = one_in(20)
 flips = st.booleans()
 
 
@@ -219,11 +271,11 @@ def requests(draw):
             headers.append(("Content-Type", draw(content_types)))
     over_tcp = draw(odd)
     if over_tcp:
-        headers.append(("Authorization", "Bearer " + draw(any_token)))
+        headers.append(("Authorization", "Bearer " + tokens[draw(any_role)]))
     if query:
         target += "?" + "&".join(f"{quoted(k)}={quoted(v)}" for k, v in query)
     clean = lambda v: re.sub(r"[\x00-\x1f\x7f]", "", v).encode("utf-8", "surrogatepass")
-    head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n".encode()
+    head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n".encode()
     head += b"".join(k.encode() + b": " + clean(v) + b"\r\n" for k, v in headers)
     if body is not None:
         head += b"Content-Length: %d\r\n" % len(body)
@@ -233,6 +285,7 @@ def requests(draw):
 # --- what comes
 
 statuses, latencies, failing, made = {}, [], [], 0
+connections = {(over_tcp, i): Connection(over_tcp) for over_tcp in (False, True) for i in range(AT_ONCE)}
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -247,10 +300,17 @@ def problem_fits(status, data):
     assert status == problem["status"] == defs["Problem"]["x-status"][problem["code"]], problem
 
 
-def check(pattern, method, status, headers, data, head_size):
+def may_be_busy(pattern, request, under_way):
+    """Whether it is one of two that want a backup at the same time, or of three that have a file of parameters read."""
+    if pattern == "/v1/backup":
+        return sum(other[2] == pattern for other in under_way) > 1
+    return b".csv" in request and sum(b".csv" in other[5] for other in under_way) > 2
+
+
+def check(pattern, method, status, headers, data, head_size, busy):
     kind = headers.get("content-type", "").split(";")[0]
     operation = document["paths"][pattern].get({"HEAD": "get"}.get(method, method.lower()))
-    assert status < 500, data
+    assert status < 500 or busy and (method == "HEAD" or json.loads(data)["code"] == "busy"), data
     if head_size > HEAD_MAX and kind != "application/problem+json" and status in (413, 414, 431):
         return
     if method == "HEAD":
@@ -277,30 +337,42 @@ def check(pattern, method, status, headers, data, head_size):
 @seed(chosen)
 @settings(max_examples=wanted, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink],
           report_multiple_bugs=False, print_blob=False)
-@given(requests())
-def every_answer_is_described(request):
-    global made
-    pattern, method, over_tcp, data, head_size = request
-    if time.monotonic() > until and not failing:
+@given(st.lists(requests(), min_size=1, max_size=AT_ONCE))
+def every_answer_is_described(some):
+    if not failing and (time.monotonic() > until or made >= wanted):
         raise TimeIsUp()
-    began = time.monotonic()
+    under_way = [(connections[request[2], i], time.monotonic(), *request) for i, request in enumerate(some)]
+    for connection, _, _, _, _, data, _ in under_way:
+        connection.send(data)
     try:
-        status, headers, reply = raw(data, over_tcp, method == "HEAD")
+        for request in under_way:
+            finish(*request, under_way)
+    except Exception as e:
+        for connection in connections.values():
+            connection.close()  # which answer comes next over it is not known any more
+        if not failing:
+            print("FAILING:", type(e).__name__, str(e)[:1000], request[5][:600], flush=True)
+        failing.append(e)
+        if len(failing) > SHRINK_MAX:
+            raise TimeIsUp()
+        raise
+
+
+def finish(connection, began, pattern, method, over_tcp, data, head_size, under_way):
+    """Read the answer, and see whether it is one that the document describes."""
+    global made
+    try:
+        status, headers, reply = connection.receive(data, method == "HEAD")
     except socket.timeout:
         raise AssertionError(f"no answer within {ANSWER_S} s")
     made += 1
     latencies.append(time.monotonic() - began)
     statuses[status] = statuses.get(status, 0) + 1
-    try:
-        if reply is not None:
-            check(pattern, method, status, headers, reply, head_size)
-    except Exception as e:
-        if not failing:
-            print("FAILING:", type(e).__name__, str(e)[:1000], data[:600], flush=True)
-        failing.append(e)
-        if len(failing) > SHRINK_MAX:
-            raise TimeIsUp()
-        raise
+    if status == 401:  # another request has revoked the token: the next ones get a new one
+        for role in [role for role, token in tokens.items() if token.encode() in data]:
+            tokens[role] = ask("POST", "/v1/tokens", json.dumps({"role": role}))["token"]
+    if reply is not None:
+        check(pattern, method, status, headers, reply, head_size, may_be_busy(pattern, data, under_way))
 
 
 failed = False
