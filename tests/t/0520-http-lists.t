@@ -30,6 +30,10 @@ is "$(walk "/v1/ensembles/$id/members?limit=400" members | jq .index | md5sum)" 
 	"2,500 members, each once, in order"
 is "$(tr '\n' ' ' <"$T/sizes")" "400 400 400 400 400 400 100 " "in pages of what was asked for"
 is "$(api GET "/v1/ensembles/$id/members" | jq '.members | length')" 100 "100 by default"
+for limit in 1 2 3; do # a page may end among those with a row, behind them, or behind the first without one
+	is "$(api GET "/v1/ensembles/$id/members?limit=$limit" | jq -c '[[.members[].index], .next]')" \
+		"[$(jq -n -c "[range($limit)]"),\"$limit\"]" "a page of $limit ends where the next begins"
+done
 is "$(walk "/v1/ensembles/$id/members?limit=1000&state=pending" members | jq .index | md5sum)" \
 	"$(seq 2 2499 | md5sum)" "the pending ones"
 is "$(walk "/v1/ensembles/$id/members?limit=1000&state=succeeded" members | jq -c '[.index, .attempts, .parameters.i]')" \

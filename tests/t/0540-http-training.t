@@ -119,4 +119,33 @@ is "$(api_status GET /v1/trainings/99/ranks) $(jq -r .code "$T/api.body")" "404 
 like "$(api GET /metrics)" 'stretto_ensembles\{state="complete"\} 1' "Prometheus counts it"
 is "$(api GET /metrics | grep -c '^stretto_training_.*{')" 0 "and tells nothing more of its training"
 
+# A rank's output is followed to the end of that rank, and not of those that come after it.
+cat >"$T/again" <<'X'
+#!/usr/bin/env bash
+g=${STRETTO_TRAINING_DIR##*/}
+echo "in $g"
+echo "{\"version\": 1, \"generation\": ${g#g}, \"rank\": 0, \"ranks\": 1, \"host\": \"here\", \"endpoints\": [\"ipc:///nowhere\"]}" >"$0.tmp" &&
+	mv "$0.tmp" "$STRETTO_TRAINING_DIR/../stream/$g-rank0.json"
+until [ -e "$0.$g" ]; do sleep 0.05; done
+exit 1
+X
+chmod +x "$T/again"
+jq --arg rank "$T/again" '.name = "again" | .members.command = ["sleep", "600"] | .training.command = [$rank]' "$T/spec.json" >"$T/again.json"
+id=$(submit "$T/again.json")
+wait_for 30 '[ "$(api GET "/v1/ensembles/$id" | jq -r .training.state)" = running ]' || bail "the training does not run"
+v1=/v1/trainings/$(api GET "/v1/ensembles/$id" | jq .training.id)
+curl -s -N -m 300 --unix-socket "$SOCKET" "http://stretto$v1/stdout?follow=1" >"$T/followed" &
+follow=$!
+ok "a rank's output is followed" wait_for 20 'grep -q "in g1" "$T/followed"'
+: >"$T/again.g1"
+ok "the rank fails, and the training begins anew" wait_for 30 '[ "$(api GET "$v1/stdout")" = "in g2" ]'
+ok "who followed it is told the end" wait_for 20 '! kill -0 $follow'
+kill $follow 2>/dev/null
+rc=0
+wait $follow || rc=$?
+is "$rc $(cat "$T/followed")" "0 in g1" "with what that rank had printed"
+ok "while the next one goes on" wait_for 20 '[ "$(api GET "$v1" | jq -c "[.state, .generation]")" = "[\"running\",2]" ]'
+api POST "/v1/ensembles/$id/cancel" >/dev/null
+ok "the training is cancelled" wait_for 30 '[ "$(api GET "$v1" | jq -r .state)" = cancelled ]'
+
 done_testing

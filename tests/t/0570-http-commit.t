@@ -14,11 +14,13 @@ wait_ensemble 1 60
 # From now on every write to a file fails, as on a full disk.
 prlimit --pid "$DAEMON_PID" --fsize=0:unlimited
 post() {
-	curl -s -m 30 --unix-socket "$SOCKET" -o "$T/body" -w '%{http_code}' -H 'Content-Type: application/json' \
+	curl -s -m 30 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' -H 'Content-Type: application/json' \
 		-H "Idempotency-Key: key" -d "$spec" http://stretto/v1/ensembles
 }
+location() { tr -d '\r' <"$T/head" | sed -n 's/^location: //Ip'; }
 is "$(post) $(jq -r '.code | test("^store_(io|full)$")' "$T/body")" "50$(jq -r '.status % 10' "$T/body") true" \
 	"not accepted while it cannot be stored"
+is "$(location)" "" "and no place is told where it would be"
 is "$(api_status GET /v1/ensembles) $(jq '.ensembles | length' "$T/api.body")" "200 1" "and not shown"
 is "$(api_status GET /readyz) $(jq -r .code "$T/api.body")" "503 not_ready" "not ready"
 like "$(api GET /metrics)" 'stretto_commit_failing 1' "Prometheus is told"
@@ -31,6 +33,7 @@ ok "and go on" test "$(turns count)" -gt "$before"
 
 prlimit --pid "$DAEMON_PID" --fsize=unlimited:unlimited
 is "$(post)" 201 "the same try is accepted once it can be stored again"
+is "$(location)" "/v1/ensembles/$(jq .id "$T/body")" "with its place"
 is "$(api_status GET /readyz)" 200 "ready again"
 id=$(jq .id "$T/body")
 ok "it runs" wait_ensemble "$id" 60

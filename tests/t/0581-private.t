@@ -83,6 +83,14 @@ ok "a message is sent" "$say" "$endpoint" "{\"version\":1,\"job\":\"$job\",\"key
 # shellcheck disable=SC2016 # for wait_for
 ok "with the job's key it is taken" wait_for 10 '[ "$(count taken)" = $((taken + 1)) ]'
 
+# more of them than the daemon takes at a time, and none behind them
+taken=$(count taken)
+mapfile -t burst < <(yes "{\"version\":1,\"job\":\"$job\",\"key\":\"$key\",\"what\":\"exit\"}" | head -n 900)
+ok "900 messages are sent at once" "$say" "$endpoint" "${burst[@]}"
+# shellcheck disable=SC2016 # for wait_for
+ok "all of them are taken" wait_for 10 '[ "$(count taken)" = $((taken + 900)) ]'
+taken=$((taken + 899)) # and one, as before
+
 before=$(sqlite3 -readonly "$STATE/stretto.db" .dump | sha256sum)
 "$say" "$endpoint" "{\"version\":1,\"job\":\"$other\",\"key\":\"$key\",\"what\":\"ended\"}" \
 	"{\"version\":1,\"job\":\"$job\",\"what\":\"ended\"}" \

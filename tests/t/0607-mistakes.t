@@ -26,8 +26,12 @@ for url in http:// https:/// http://:80 http://localhost:99999 'http://localhost
 	like "$(cat err)" "^stretto: \"${url//\?/\\?}\" " "is named"
 done
 
-# shellcheck disable=SC2119 # no options
-start_daemon
+jq -n --arg dir "$T/nowhere" '{plugin_dir: $dir}' >settings.json
+start_daemon --config settings.json
+is "$(api GET /v1/adapters | jq -c '[.refused[] | [.path, .code]]')" "[[\"$T/nowhere\",\"plugin_unusable\"]]" \
+	"a directory of plugins that was chosen and is not there is told"
+status_is 1 "by the command, too" stretto adapters
+like "$(grep '^refused: ' out)" "$T/nowhere: No such file" "with its name"
 is "$(api_status POST /v1/ensembles '{"name": "a\u0000b"}') $(jq -r .detail api.body)" '400 line 1, column 19: a string cannot hold \u0000' \
 	"what no string can hold is said in words of the format's"
 

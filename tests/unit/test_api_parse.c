@@ -1,6 +1,7 @@
 /* What comes from clients and from programs' output: ranges, and bytes that are no UTF-8; and the rate of an ensemble. */
 #include "tests/unit/unit.h"
 
+#include "api/body.h"
 #include "api/problem.h"
 #include "api/range.h"
 #include "api/rate.h"
@@ -59,6 +60,28 @@ static void assert_text(const char *in, const char *wanted)
 }
 
 #define BAD "\xEF\xBF\xBD"
+
+/* Each request gives back all the room that its body took, however it came and whatever became of it. */
+static void bodies_give_back_their_room(void **state)
+{
+    static const size_t pieces[] = {1, 4095, 4096, 5000, 100000};
+    static char data[100000];
+    size_t budget = 0;
+
+    for (size_t i = 0; i < 3 * sizeof pieces / sizeof *pieces; i++) {
+        struct body body;
+        struct error err;
+
+        body_init(&body, &budget);
+        for (size_t n = 0; n <= i; n++)
+            assert_int_equal(body_append(&body, data, pieces[i % (sizeof pieces / sizeof *pieces)], &err), 0);
+        assert_true(budget >= body.size);
+        if (i % 2 == 0)
+            assert_int_equal(body_discard(&body, 1), 0);
+        body_fini(&body);
+        assert_int_equal(budget, 0);
+    }
+}
 
 static void any_bytes_become_text(void **state)
 {
@@ -200,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges),
+        cmocka_unit_test(bodies_give_back_their_room),
         cmocka_unit_test(any_bytes_become_text),
         cmocka_unit_test(numbers_and_times),
         cmocka_unit_test(reals_are_exact_and_short),
