@@ -15,7 +15,7 @@ until = time.monotonic() + float(os.environ.get("PROPERTY_SECONDS", 50))
 chosen = os.environ.get("PROPERTY_SEED", "14")
 chosen = random.randrange(1 << 32) if chosen == "random" else int(chosen)
 ANSWER_S = 60  # for what never comes; how long answers take is told at the end
-AT_ONCE = 8  # requests, at most
+AT_ONCE = 4, 16  # requests, at least and at most
 IDLE_S = 30  # the daemon may end a connection that is not used for longer
 SHRINK_MAX = 200  # tries to make what failed smaller
 HEAD_MAX = 24 << 10  # what is larger may not fit into a connection's memory, and is refused below this interface
@@ -285,7 +285,7 @@ def requests(draw):
 # --- what comes
 
 statuses, latencies, failing, made = {}, [], [], 0
-connections = {(over_tcp, i): Connection(over_tcp) for over_tcp in (False, True) for i in range(AT_ONCE)}
+connections = {(over_tcp, i): Connection(over_tcp) for over_tcp in (False, True) for i in range(AT_ONCE[1])}
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -337,7 +337,7 @@ def check(pattern, method, status, headers, data, head_size, busy):
 @seed(chosen)
 @settings(max_examples=wanted, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink],
           report_multiple_bugs=False, print_blob=False)
-@given(st.lists(requests(), min_size=1, max_size=AT_ONCE))
+@given(st.lists(requests(), min_size=AT_ONCE[0], max_size=AT_ONCE[1]))
 def every_answer_is_described(some):
     if not failing and (time.monotonic() > until or made >= wanted):
         raise TimeIsUp()
