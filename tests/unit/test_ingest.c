@@ -1,6 +1,7 @@
 /* Files of parameters: what they mean, and what is refused with which line. */
 #include "daemon/spec/ingest.h"
 #include "daemon/spec/number.h"
+#include "daemon/spec/rows.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -157,6 +158,36 @@ static void too_large_a_row(void **state)
     }
 }
 
+/* A row that is taken can be read, also where it is as large as one may be, and those around it. */
+static void the_largest_row(void **state)
+{
+    enum { FIRST = 8, LARGEST = ROWS_BYTES_MAX - 1, LAST = 8 }; /* bytes; the line feed is no part of the largest */
+    static char text[FIRST + LARGEST + 1 + LAST + 1];
+    struct error err;
+    struct rows *rows;
+
+    memset(text, 'x', sizeof text);
+    memcpy(text, "{\"a\":0}\n{\"a\":\"", FIRST + strlen("{\"a\":\""));
+    strcpy(text + FIRST + LARGEST - 2, "\"}\n{\"a\":1}\n");
+    rows = ingest(".jsonl", text, strlen(text), &err);
+    if (rows == NULL)
+        fail_msg("%s", err.text);
+    for (int64_t i = 0; i < 3; i++) {
+        json_t *row = rows_at(rows, i), *value = json_object_get(row, "a");
+
+        assert_non_null(row);
+        if (i == 1)
+            assert_int_equal(json_string_length(value), LARGEST - strlen("{\"a\":\"\"}"));
+        else
+            assert_int_equal(json_integer_value(value), i / 2);
+        json_decref(row);
+    }
+    rows_remove(copies, rows_name(rows));
+    rows_close(rows);
+    strcpy(text + FIRST + LARGEST - 2, "x\"}\n");
+    refused(".jsonl", text, "line 2: the row has more than");
+}
+
 static void other_than_files(void **state)
 {
     struct error err;
@@ -303,6 +334,7 @@ int main(void)
         cmocka_unit_test(csv_refused_with_the_line),
         cmocka_unit_test(json_lines),
         cmocka_unit_test(too_large_a_row),
+        cmocka_unit_test(the_largest_row),
         cmocka_unit_test(other_than_files),
         cmocka_unit_test(a_damaged_copy_is_noticed),
         cmocka_unit_test(malformed_at_random),

@@ -198,6 +198,61 @@ static void the_least_time_is_between_the_warning_and_the_walltime(void **state)
     }
 }
 
+/* Names of parameters are those of placeholders, which have 63 bytes at most: one that is taken can be used. */
+static void the_longest_name_of_a_parameter(void **state)
+{
+    static const char *const kinds[] = {"{\"grid\": {\"%s\": [1]}}",
+                                        "{\"method\": \"halton\", \"count\": 1, \"space\": {\"%s\": [0, 1]}}"};
+
+    for (size_t i = 0; i < 4; i++) {
+        int size = i % 2 ? 64 : 63;
+        char name[65], parameters[200];
+        struct error err;
+        struct spec *spec;
+        json_t *json;
+
+        memset(name, 'n', (size_t)size);
+        name[size] = '\0';
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(parameters, sizeof parameters, kinds[i / 2], name);
+#pragma GCC diagnostic pop
+        json = changed("members/parameters", parameters);
+        json_object_set_new(json_object_get(json, "members"), "command", json_pack("[s]", "true"));
+        json_object_del(json_object_get(json, "members"), "env");
+        spec = spec_parse(json, NULL, &err);
+        assert_int_equal(spec != NULL, size == 63);
+        spec_destroy(spec);
+        if (size == 63) {
+            json_object_set_new(json_object_get(json, "members"), "command", json_pack("[s, o]", "true", json_sprintf("{%s}", name)));
+            spec = spec_parse(json, NULL, &err);
+            assert_non_null(spec);
+            spec_destroy(spec);
+        }
+        json_decref(json);
+    }
+}
+
+/* A follow-up is like the ensemble before it, but for what is asked for. */
+static void a_follow_up_changes_what_it_names(void **state)
+{
+    json_t *json = parse(good), *changes = parse("{\"width\": 9, \"resources\": {\"walltime\": \"2h\"}}"), *wanted, *followed;
+    struct error err;
+
+    followed = spec_follow_up(json, changes, &err);
+    wanted = parse(good);
+    json_object_set_new(wanted, "width", json_integer(9));
+    json_object_set_new(json_object_get(json_object_get(wanted, "members"), "resources"), "walltime", json_string("2h"));
+    assert_true(json_equal(followed, wanted));
+    json_decref(wanted);
+    wanted = parse(good);
+    assert_true(json_equal(json, wanted)); /* which stays as it was */
+    json_decref(wanted);
+    json_decref(followed);
+    json_decref(changes);
+    json_decref(json);
+}
+
 /* A job of several members that others follow is an allocation of that size, in which each is a job of its own. */
 static void refilled_jobs_are_allocations(void **state)
 {
@@ -228,6 +283,8 @@ int main(void)
         cmocka_unit_test(a_key_that_is_nearly_right_is_guessed),
         cmocka_unit_test(a_batch_is_no_larger_than_the_buffer),
         cmocka_unit_test(the_least_time_is_between_the_warning_and_the_walltime),
+        cmocka_unit_test(the_longest_name_of_a_parameter),
+        cmocka_unit_test(a_follow_up_changes_what_it_names),
         cmocka_unit_test(refilled_jobs_are_allocations),
     };
 
