@@ -146,9 +146,11 @@ export STRETTO_URL=$URL
 status_is 3 "stretto without a token" stretto status
 STRETTO_TOKEN=$reader status_is 0 "with STRETTO_TOKEN" stretto status
 printf '%s\n' "$reader" >"$T/token"
-chmod 644 "$T/token"
-STRETTO_TOKEN_FILE=$T/token status_is 2 "a token file that others can read" stretto status
-like "$(cat "$T/err")" 'chmod 600' "says what to do"
+for mode in 640 620 604 602; do
+	chmod $mode "$T/token"
+	STRETTO_TOKEN_FILE=$T/token status_is 2 "a token file of mode $mode" stretto status
+	like "$(cat "$T/err")" 'chmod 600' "is refused with what to do"
+done
 chmod 600 "$T/token"
 STRETTO_TOKEN_FILE=$T/token status_is 0 "with STRETTO_TOKEN_FILE" stretto status
 STRETTO_TOKEN_FILE=$T/none status_is 2 "a token file that is not there" stretto status

@@ -46,6 +46,7 @@ serve "$T/batch.sock" 2
 start_daemon --config strettod.json
 is "$(api GET /v1/adapters | jq -c '[.adapters[] | [.name, .plugin]]')" \
 	"[[\"local\",null],[\"alps\",null],[\"pbs\",null],[\"slurm\",null],[\"slurmrestd\",null],[\"template\",\"$T/adapters/template.so\"]]" "the plugin is listed"
+status_is 0 "and every adapter is well" stretto adapters
 jq -n '{name: "by-plugin", adapter: "template", width: 4, members: {retries: 0, parameters: {grid: {x: [0, 1, 2, 3, 4, 5]}},
 	command: ["sh", "-c", "echo {x} >>$HOME/ran; while ! test -e $HOME/go; do sleep 0.1; done; echo hello {x}"]}}' >spec.json
 id=$(submit spec.json)
@@ -140,6 +141,8 @@ else
 	skip "only root can give a file away"
 fi
 is "$(grep -c 'adapter plugin refused' "$DAEMON_LOG")" "$(jq '.refused | length' adapters.json)" "the log has each once"
+status_is 1 "stretto adapters fails while a plugin is refused" stretto adapters
+is "$(grep -c '^refused: ' out)" "$(jq '.refused | length' adapters.json)" "and tells each"
 
 # --- a plugin that is gone: its ensembles wait for it
 rm "$HOME/go" "$HOME/ran"

@@ -35,6 +35,10 @@ over_tcp() { curl -s -o "$T/body" -w '%{http_code}' -H "Authorization: Bearer $1
 is "$(over_tcp "$(jq -r .token "$T/token")")" 403 "no backup for a reader"
 is "$(over_tcp "$(stretto --json token create --role operator | jq -r .token)")" 403 "nor for an operator"
 is "$(over_tcp "$(stretto --json token create --role admin | jq -r .token)") $(head -c 15 "$T/body")" "200 SQLite format 3" "but for an admin"
+STRETTO_TOKEN=$(jq -r .token "$T/token") status_is 3 "the command says that it was refused" stretto --url "$url" backup "$T/refused.db"
+STRETTO_TOKEN=$(jq -r .token "$T/token") status_is 3 "also where a file would be replaced" stretto --url "$url" backup --force "$T/a.db"
+is "$(find "$T" -maxdepth 1 -name 'refused.db*' -o -maxdepth 1 -name 'a.db?*')" "" "and leaves nothing where the backup would have been"
+is "$(sqlite3 -readonly "$T/a.db" 'SELECT count(*) FROM ensemble')" 2 "nor harms the one that is there"
 
 # While it is made over and over, members run and changes are made: each is whole.
 submit '{"name": "busy", "width": 4, "members": {"command": ["true"], "parameters": {"grid": {"x": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}}}}' >"$T/id"

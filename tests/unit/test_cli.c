@@ -139,7 +139,8 @@ static void test_success(void **state)
         {"complete", 10, 0, "failed", true, false},  {"complete", 9, 1, "done", true, false},
         {"cancelled", 10, 0, "done", true, false},   {"running", 10, 0, "running", false, false},
         {"paused", 3, 0, NULL, false, false},        {"cancelled", 3, 0, NULL, false, false},
-        {"cancelled", 10, 0, "running", false, false},
+        {"cancelled", 10, 0, "running", false, false}, {"cancelled", 10, 0, "submitted", false, false},
+        {"cancelled", 10, 0, "pending", false, false}, {"cancelled", 10, 0, "cancelled", true, false},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

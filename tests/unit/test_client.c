@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "cli/client.h"
+#include "cli/watch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -161,6 +162,40 @@ static void test_interrupt(void **state)
     server_stop(&server);
 }
 
+static void count_show(void *arg, const json_t *ensemble)
+{
+    ++*(int *)arg;
+}
+
+static void count_nothing(void *arg)
+{
+}
+
+/* A daemon that has too much to do just now is asked again. */
+static void test_watching_outlasts_a_busy_daemon(void **state)
+{
+    struct server server = {.answers = {ANSWER("200 OK", "application/json", "19", "{\"state\":\"running\"}"),
+                                        ANSWER("503 No", "application/problem+json", "30", "{\"code\":\"busy\",\"detail\":\"No.\"}"),
+                                        ANSWER("503 No", "application/problem+json", "34", "{\"code\":\"tcp_busy\",\"detail\":\"No.\"}"),
+                                        ANSWER("200 OK", "application/json", "20", "{\"state\":\"complete\"}")}};
+    int shown = 0;
+    struct view view = {count_show, count_nothing, &shown};
+    struct cli cli = {0};
+    struct error err;
+    json_t *ensemble;
+    char *text;
+
+    server_start(&server);
+    cli.client = client_create(server.url, NULL, &err);
+    assert_int_equal(watch_ensemble(&cli, 7, &view, &ensemble, &text), CLI_HOLDS);
+    assert_int_equal(shown, 2);
+    assert_string_equal(text, "{\"state\":\"complete\"}");
+    json_decref(ensemble);
+    free(text);
+    client_destroy(cli.client);
+    server_stop(&server);
+}
+
 static void test_curl_line(void **state)
 {
     struct error err;
@@ -182,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_refusal),
         cmocka_unit_test(test_no_daemon),
         cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_watching_outlasts_a_busy_daemon),
         cmocka_unit_test(test_curl_line),
     };
 
