@@ -19,6 +19,9 @@ refused 2 '--grid wants a whole number .*"0"' heat2d --grid 0
 refused 2 '--grid wants a whole number .*"99999999999999999999"' heat2d --grid 99999999999999999999
 refused 2 '--grid wants a whole number .*"1x"' heat2d --grid 1x
 refused 2 '--west wants a number, not "[{]tw[}]"' heat2d --west '{tw}'
+refused 2 '--west wants a number, not "300K"' heat2d --west 300K
+refused 2 '--dt wants a number above 0, not "0[.]1 s"' heat2d --dt '0.1 s'
+refused 2 '--tolerance wants a number above 0, not ""' heat2d --tolerance ''
 refused 2 '--east wants a number, not "nan"' heat2d --east nan
 refused 2 '--dt wants a number above 0' heat2d --dt 0
 refused 2 '--substeps wants a whole number from 1' heat2d --substeps 0

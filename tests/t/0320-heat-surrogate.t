@@ -108,6 +108,28 @@ rows = draw(["a", "b"], 6, 100, 500, 3)
 assert rows.shape == (6, 2) and (rows == draw(["a", "b"], 6, 100, 500, 3)).all()
 assert (rows != draw(["a", "b"], 6, 100, 500, 4)).all()
 PY
+part "progress: a rank has drawn all when it has drawn its share" <<'PY'
+import collections, contextlib, types
+import torch
+from stretto.examples import heat_surrogate
+class Watched(heat_surrogate.Trainer):
+    def set_progress(self, progress):
+        super().set_progress(progress)
+        seen.append((progress, self.optimiser.param_groups[0]["lr"]))
+seen, Field = [], collections.namedtuple("Field", "dtype shape")
+heat_surrogate.Trainer = Watched
+heat_surrogate.stretto.distributed.process_group = lambda rx, device: contextlib.nullcontext()
+torch.nn.parallel.DistributedDataParallel = lambda model: model
+options = heat_surrogate.parser("x", "x").parse_args(["--steps", "6", "--hidden", "4", "--halvings", "2", "--lr", "0.008"])
+rx = types.SimpleNamespace(rank=1, ranks=2, count=4, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))})
+def half(rx, device): # of the 24 samples, three at a time
+    for at in range(0, 12, 3):
+        place = torch.arange(at, at + 3)
+        yield {"temperature": torch.full((3, 3, 3), 300.0), "params": torch.full((3, 1), 300.0, dtype=torch.float64),
+               "member": place // 6, "step": place % 6 + 1}
+heat_surrogate.train(rx, options, half)
+assert seen == [(0.25, 0.008), (0.5, 0.004), (0.75, 0.002), (1.0, 0.002)], seen
+PY
 [ -n "${STRETTO_MPIEXEC:-}" ] || { run_parts; skip "no heat2d: built without MPI"; done_testing; }
 part "held-out members: the loss is in K², and the files go" <<'PY'
 import os

@@ -4,6 +4,7 @@
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
+export PATH=$builddir/examples/heat:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
@@ -60,6 +61,9 @@ is "$(api_status POST /v1/ensembles '{"name": "m", "members": {"command": ["true
 	{"command": ["true"], "fields": {"u": {"dtype": "uint8", "shape": [1]}}, "steps": 0}}')" 422 "a number of steps is positive"
 is "$(jq -r .pointer "$T/api.body")" /training/steps "and that is where"
 
+solver=
+[ -z "${STRETTO_MPIEXEC:-}" ] || solver=$(begin 1 heedless '.members.command = ["heat2d", "--grid", "8", "--steps", "15"] | .training.ranks = 1 |
+	.training.fields = {temperature: {dtype: "float32", shape: [8, 8]}}')
 all=$(begin 1 heedless) lacking=$(begin 8 heedless) honest=$(begin 3 honest) none=$(begin 2 heedless '.members.command = ["true"]')
 unsaid=$(begin 3 heedless 'del(.training.steps)') early=$(leap given) own=$(leap own)
 wait_ensemble "$all" 60
@@ -83,6 +87,13 @@ wait_ensemble "$honest" 60
 is "$(told '[.state, .members.succeeded, .members.failed, .training.missing.steps]')" '["complete",1,2,0]' \
 	"where the members fail of it, their states tell so"
 status_is 1 "and stretto wait fails, too" stretto wait "$honest"
+if [ -n "$solver" ]; then
+	wait_ensemble "$solver" 60
+	is "$(told '[.members.succeeded, .members.failed]')" "[0,1]" "heat2d fails of it"
+	like "$(api GET "/v1/ensembles/$solver/members/0" | jq -r .reason)" 'heat2d: .*holds 15 steps of this member, of the 20' "and says why"
+else
+	skip "no heat2d: built without MPI"
+fi
 wait_ensemble "$none" 60
 is "$(told '[.state, .training.missing.members, .training.missing.steps]')" '["failed",2,40]' "members that never open a stream lack all"
 wait_ensemble "$unsaid" 60
