@@ -106,13 +106,23 @@ static json_t *ask(struct cli *cli, const char *path)
     return reply;
 }
 
-static void offer_adapters(struct cli *cli, const char *now)
+/* A value, behind what stands before it in the same word. */
+static void offer_behind(const char *prefix, const char *value, const char *now)
+{
+    char *whole = xasprintf("%s%s", prefix, value);
+
+    if (strncmp(value, now, strlen(now)) == 0)
+        offer("", whole, "");
+    free(whole);
+}
+
+static void offer_adapters(struct cli *cli, const char *prefix, const char *now)
 {
     json_t *reply = ask(cli, "/v1/adapters"), *item;
     size_t i;
 
     json_array_foreach (json_object_get(reply, "adapters"), i, item)
-        offer(now, get_string(item, "name"), "");
+        offer_behind(prefix, get_string(item, "name"), now);
     json_decref(reply);
 }
 
@@ -121,18 +131,13 @@ static void offer_value(struct cli *cli, const struct argp_option *option, const
     const struct completion *c = cli->completion;
 
     if (option->name != NULL && strcmp(option->name, "adapter") == 0)
-        offer_adapters(cli, now);
+        offer_adapters(cli, prefix, now);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (strcmp(choices[i].command, c->command->name) != 0 || option->name == NULL ||
             strcmp(choices[i].option, option->name) != 0)
             continue;
-        for (const char *const *value = choices[i].values; *value != NULL; value++) {
-            char *whole = xasprintf("%s%s", prefix, *value);
-
-            if (strncmp(*value, now, strlen(now)) == 0)
-                offer("", whole, "");
-            free(whole);
-        }
+        for (const char *const *value = choices[i].values; *value != NULL; value++)
+            offer_behind(prefix, *value, now);
     }
 }
 

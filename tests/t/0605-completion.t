@@ -58,6 +58,7 @@ knows "1.1" "checkpoints: members, too" offers checkpoints 1.1
 is "$(offers pause 1.)" "" "pause: no members"
 is "$(offers token revoke '')" "" "token: no ensembles"
 knows "local alps pbs slurm slurmrestd" "adapters" offers jobs --adapter ''
+knows "--adapter=slurm --adapter=slurmrestd" "adapters after =" offers jobs --adapter=sl
 knows "1" "by --url" offers --url "unix:$SOCKET" status 1
 knows $'1\tone: two: complete' "with what they are" stretto __complete status 1
 
