@@ -81,6 +81,7 @@ libapi_la_SOURCES = \
 	api/training_figures.c \
 	api/training_figures.h \
 	api/training_metrics_get.c \
+	api/buckets.c api/buckets.h \
 	api/training_output_get.c \
 	api/training_ranks_get.c \
 	api/rate.c api/rate.h \

@@ -1,97 +1,196 @@
+/* Metric series of a training by buckets of steps. Every point is looked at, so that no spike and no NaN is lost; since there may be
+ * millions, they are read some in each turn of the loop. */
+#include "api/buckets.h"
 #include "api/find.h"
 #include "api/handlers.h"
+#include "api/paced.h"
 #include "api/value.h"
 #include "common/xalloc.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_MAX 20000   /* points for one reply, but for those of its last series */
-#define COUNTED_MAX 2000 /* points of a series, or as many as are asked for; whether there are more is told, not how many */
+#define PIECE 2000     /* points read in one turn of the loop */
+#define READ_MAX 20000 /* points for one reply, but for those of its last series */
 
 /* By name; the cursor is the name of the series with which the next page begins. */
-struct listing {
-    struct store *store;
-    int64_t training, points, limit, read;
-    const char *only; /* NULL: every series */
-    json_t *series;
-    char *next; /* NULL: no more */
-    struct error *err;
-    bool failed;
+struct reading {
+    struct paced_waiter waiter; /* first */
+    struct request *r;
+    int64_t training, from, to, n_buckets, limit, series, points; /* the last two: told so far */
+    bool only;        /* one series is asked for, by its name */
+    char *name;       /* the series that is being read, or the next one; NULL: no more */
+    bool inside;      /* it is being read */
+    int64_t last_step, step, rank; /* of the series; of the last point that was read */
+    int64_t in_piece;
+    struct buckets buckets;
+    struct text text;
 };
 
-static int add_point(void *arg, const struct metric_point *point)
+static void finish(struct reading *reading, const struct error *err)
 {
-    json_array_append_new(arg, json_pack("[I, o, o]", (json_int_t)point->step, value_time(point->time_ms),
-                                         value_real(point->value)));
+    if (err != NULL) {
+        free(reading->text.data);
+        request_reply_problem(reading->r, err);
+    } else {
+        text_string(&reading->text, "},\"next\":");
+        if (reading->name != NULL)
+            text_json_string(&reading->text, reading->name);
+        else
+            text_string(&reading->text, "null");
+        text_string(&reading->text, "}\n");
+        request_reply_text(reading->r, 200, "application/json", reading->text.data);
+    }
+    free(reading->name);
+    free(reading);
+}
+
+static int take_name(void *arg, const char *name)
+{
+    struct reading *reading = arg;
+
+    reading->name = xstrdup(name);
+    return 1;
+}
+
+/* The first series from this name on is the next. */
+static int find_series(struct reading *reading, const char *from, struct error *err)
+{
+    free(reading->name);
+    reading->name = NULL;
+    return store_metric_each_name(request_store(reading->r), reading->training, from, take_name, reading, err);
+}
+
+static int begin_series(struct reading *reading, struct error *err)
+{
+    int64_t first = 0, last = 0;
+    int rc = store_metric_bounds(request_store(reading->r), reading->training, reading->name, reading->from, reading->to, &first, &last,
+                                 err);
+
+    if (rc < 0)
+        return -1;
+    text_string(&reading->text, reading->series++ > 0 ? "," : "");
+    text_json_string(&reading->text, reading->name);
+    if (reading->from > INT64_MIN)
+        first = reading->from;
+    if (reading->to < INT64_MAX)
+        last = reading->to;
+    buckets_init(&reading->buckets, &reading->text, first, rc == 1 ? last : first, reading->n_buckets);
+    text_add(&reading->text, ":{\"width\":%" PRIu64 ",\"buckets\":[", reading->buckets.width);
+    reading->inside = true;
+    reading->last_step = last;
+    reading->step = first;
+    reading->rank = rc == 1 ? -1 : INT64_MAX;
     return 0;
 }
 
-static int read_series(struct listing *l, const char *name)
+static int add_point(void *arg, const struct metric_point *point)
 {
-    int64_t most = l->points > COUNTED_MAX ? l->points : COUNTED_MAX, n;
-    json_t *points;
+    struct reading *reading = arg;
+
+    buckets_add(&reading->buckets, point);
+    reading->step = point->step;
+    reading->rank = point->rank;
+    reading->in_piece++;
+    return 0;
+}
+
+/* After the last point of a series: the next one. */
+static int end_series(struct reading *reading, struct error *err)
+{
+    char *next;
     int rc;
 
-    if (store_metric_count(l->store, l->training, name, most + 1, &n, l->err) < 0)
-        return -1;
-    l->read += n;
-    points = json_array();
-    rc = (n <= l->points ? store_metric_each : store_metric_each_spread)(l->store, l->training, name, l->points, add_point,
-                                                                         points, l->err);
-    json_object_set_new(l->series, name,
-                        json_pack("{s:o, s:b, s:o}", "total", n <= most ? json_integer(n) : json_null(), "downsampled",
-                                  n > l->points, "points", points));
+    buckets_end(&reading->buckets);
+    text_string(&reading->text, "]}");
+    reading->inside = false;
+    if (reading->only) {
+        free(reading->name);
+        reading->name = NULL;
+        return 0;
+    }
+    next = xasprintf("%s\x01", reading->name); /* no name lies between */
+    rc = find_series(reading, next, err);
+    free(next);
     return rc;
 }
 
-/* Non-zero where the page is full. */
-static int add_series(void *arg, const char *name)
+static int read_piece(struct reading *reading, struct error *err)
 {
-    struct listing *l = arg;
-
-    if (l->only != NULL && strcmp(l->only, name) != 0)
-        return 1;
-    if ((int64_t)json_object_size(l->series) == l->limit || l->read >= READ_MAX) {
-        l->next = xstrdup(name);
-        return 1;
-    }
-    l->failed = read_series(l, name) < 0;
-    return l->failed;
+    if (!reading->inside)
+        return begin_series(reading, err);
+    reading->in_piece = 0;
+    if (store_metric_each(request_store(reading->r), reading->training, reading->name, reading->step, reading->rank,
+                          reading->last_step, PIECE, add_point, reading, err) < 0)
+        return -1;
+    reading->points += reading->in_piece;
+    return reading->in_piece < PIECE ? end_series(reading, err) : 0;
 }
 
-static int read_query(struct request *r, struct listing *l, const char **from)
+static bool is_full(const struct reading *reading)
 {
-    const char *cursor = request_query(r, "cursor");
+    return !reading->inside &&
+           (reading->name == NULL || reading->series == reading->limit || reading->points >= READ_MAX);
+}
 
-    l->only = request_query(r, "name");
-    *from = l->only != NULL ? l->only : cursor != NULL ? cursor : "";
-    if (l->only != NULL && cursor != NULL)
-        return error_set(l->err, "query_wrong_value", "query parameter \"cursor\" goes not with \"name\": that is one series");
-    if (request_query_int(r, "points", 2, 10000, &l->points, l->err) < 0)
+static void on_turn(struct paced_waiter *waiter, bool ending)
+{
+    struct reading *reading = (struct reading *)waiter;
+    struct error err;
+
+    if (ending || request_is_abandoned(reading->r)) {
+        error_set(&err, "not_ready", "the daemon ends");
+        finish(reading, &err);
+        return;
+    }
+    if (!is_full(reading) && read_piece(reading, &err) < 0)
+        finish(reading, &err);
+    else if (is_full(reading))
+        finish(reading, NULL);
+    else
+        paced_wait(request_config(reading->r)->paced, waiter);
+}
+
+static int read_query(struct request *r, struct reading *reading, struct error *err)
+{
+    const char *only = request_query(r, "name"), *cursor = request_query(r, "cursor");
+
+    if (only != NULL && cursor != NULL)
+        return error_set(err, "query_wrong_value", "query parameter \"cursor\" goes not with \"name\": that is one series");
+    if (request_query_int(r, "from", 0, INT64_MAX, &reading->from, err) < 0 ||
+        request_query_int(r, "to", 0, INT64_MAX, &reading->to, err) < 0 ||
+        request_query_int(r, "buckets", 1, 10000, &reading->n_buckets, err) < 0 ||
+        request_query_int(r, "limit", 1, 1000, &reading->limit, err) < 0)
         return -1;
-    return request_query_int(r, "limit", 1, 1000, &l->limit, l->err);
+    if (reading->from > reading->to)
+        return error_set(err, "query_wrong_value", "query parameter \"from\" must not be above \"to\"");
+    reading->only = only != NULL;
+    if (find_series(reading, only != NULL ? only : cursor != NULL ? cursor : "", err) < 0)
+        return -1;
+    if (only != NULL && reading->name != NULL && strcmp(reading->name, only) != 0) {
+        free(reading->name);
+        reading->name = NULL;
+    }
+    return 0;
 }
 
 void training_metrics_get(struct request *r)
 {
     struct training_row training;
+    struct reading *reading;
     struct error err;
-    struct listing l = {.store = request_store(r), .points = 500, .limit = 100, .err = &err};
-    const char *from;
 
     if (find_training(r, &training) < 0)
         return;
-    l.training = training.id;
-    l.series = json_object();
-    if (read_query(r, &l, &from) < 0 ||
-        store_metric_each_name(l.store, training.id, from, add_series, &l, &err) < 0 || l.failed) {
-        json_decref(l.series);
-        free(l.next);
-        request_reply_problem(r, &err);
+    reading = xcalloc(1, sizeof *reading);
+    *reading = (struct reading){.waiter.piece = on_turn, .r = r, .training = training.id, .from = INT64_MIN, .to = INT64_MAX,
+                                .n_buckets = 500, .limit = 100};
+    request_hold(r);
+    if (read_query(r, reading, &err) < 0) {
+        finish(reading, &err);
         return;
     }
-    request_reply_json(r, 200, json_pack("{s:I, s:o, s:s?}", "training", (json_int_t)training.id, "series", l.series, "next",
-                                         l.next));
-    free(l.next);
+    text_add(&reading->text, "{\"training\":%" PRId64 ",\"series\":{", training.id);
+    paced_wait(request_config(r)->paced, &reading->waiter);
 }

@@ -90,6 +90,32 @@ json_t *value_real(double x)
     return isfinite(x) ? or_null(json_real(x)) : json_null();
 }
 
+void value_put_real(struct text *text, double x)
+{
+    char digits[32];
+
+    if (!isfinite(x)) {
+        text_add(text, "null");
+        return;
+    }
+    for (int n = 15; n <= 17; n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, x);
+        if (strtod(digits, NULL) == x)
+            break;
+    }
+    text_string(text, digits);
+}
+
+void value_put_time(struct text *text, int64_t ms)
+{
+    char time[TIMEFMT_SIZE];
+
+    if (ms != 0)
+        text_add(text, "\"%s\"", timefmt_iso(time, ms));
+    else
+        text_add(text, "null");
+}
+
 /* The shortest digits that read back as the same number: 0.1 rather than 0.10000000000000001. `token` is a real of
  * `size` characters; returns the new size, never more. */
 static size_t shorten(char *token, size_t size)

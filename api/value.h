@@ -1,6 +1,8 @@
 /* JSON values made of what the daemon holds. Each returns a new reference, never NULL. */
 #ifndef API_VALUE_H
 #define API_VALUE_H
+#include "common/text.h"
+
 #include <jansson.h>
 #include <stdint.h>
 
@@ -12,6 +14,9 @@ json_t *value_or_null(json_t *value); /* takes value over; null where NULL */
 
 json_t *value_time(int64_t ms); /* RFC 3339; null where 0 */
 json_t *value_real(double x);   /* null where not finite */
+
+void value_put_real(struct text *text, double x); /* the same, written into a text */
+void value_put_time(struct text *text, int64_t ms);
 
 /* The text of a reply: compact, one final newline. NULL where there is no memory. Does not take `value`. */
 char *value_dump(const json_t *value);

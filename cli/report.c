@@ -153,13 +153,12 @@ static void print_samples(const json_t *training)
     table_destroy(table);
 }
 
-static void add_series(struct table *table, const char *name, const json_t *points)
+static void add_series(struct table *table, const char *name, const json_t *buckets)
 {
-    const json_t *first = json_array_get(json_array_get(points, 0), 2);
-    const json_t *last = json_array_get(json_array_get(points, json_array_size(points) - 1), 2);
+    const json_t *whole = json_array_get(buckets, 0), *first = json_object_get(whole, "first"), *last = json_object_get(whole, "last");
     char text[RENDER_SIZE];
 
-    if (json_array_size(points) == 0)
+    if (whole == NULL)
         return;
     table_cell(table, name);
     table_cell(table, render_metric(text, first));
@@ -183,12 +182,12 @@ static void print_metrics(struct cli *cli, const json_t *training)
     table = table_create(headers);
     json_object_foreach(json_object_get(training, "metrics"), name, value) {
         char *escaped = client_escape(name);
-        char *path = xasprintf("/v1/trainings/%lld/metrics?name=%s&points=2", (long long)get_int(training, "id"), escaped);
+        char *path = xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=1", (long long)get_int(training, "id"), escaped);
         json_t *reply = NULL;
         struct error err;
 
         if (client_get(cli->client, path, &reply, NULL, &err) == 0)
-            add_series(table, name, json_object_get(json_object_get(json_object_get(reply, "series"), name), "points"));
+            add_series(table, name, json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"));
         json_decref(reply);
         free(path);
         free(escaped);
@@ -255,5 +254,5 @@ void report_final(struct cli *cli, const json_t *ensemble)
     print_curl(cli, xasprintf("/v1/ensembles/%lld", id));
     print_curl(cli, xasprintf("/v1/ensembles/%lld/members", id));
     if (training)
-        print_curl(cli, xasprintf("/v1/trainings/%lld/metrics?points=20", (long long)get_int(training, "id")));
+        print_curl(cli, xasprintf("/v1/trainings/%lld/metrics?buckets=20", (long long)get_int(training, "id")));
 }

@@ -69,106 +69,40 @@ int store_metric_each_last(struct store *store, int64_t training, int (*each)(vo
     return each_named(store, stmt, &(struct listener){.last = each, .arg = arg}, err);
 }
 
-int store_metric_count(struct store *store, int64_t training, const char *name, int64_t limit, int64_t *n,
-                       struct error *err)
-{
-    sqlite3_stmt *stmt =
-        store_query(store, err,
-                    "SELECT count(*) FROM (SELECT 1 FROM metric WHERE training = ?1 AND name = ?2 LIMIT ?3)", "iti",
-                    training, name, limit);
-
-    if (stmt == NULL || store_row(store, stmt, err) != 1)
-        return -1;
-    *n = sqlite3_column_int64(stmt, 0);
-    store_done(stmt);
-    return 0;
-}
-
 static void read_point(sqlite3_stmt *stmt, struct metric_point *point)
 {
     *point = (struct metric_point){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
                                    sqlite3_column_int64(stmt, 2), value_of(stmt, 3)};
 }
 
-/* Points of a selection that begins anew, now and then, with the point that was the last: each once. */
-struct selection {
-    int (*each)(void *arg, const struct metric_point *point);
-    void *arg;
-    struct metric_point last;
-    int64_t n;
-    bool over;
-};
-
-static int select_point(void *arg, const struct metric_point *point)
-{
-    struct selection *s = arg;
-
-    if (s->n > 0 && point->step == s->last.step && point->rank == s->last.rank)
-        return 0;
-    s->last = *point;
-    s->n++;
-    s->over = s->each(s->arg, point) != 0;
-    return s->over;
-}
-
-static int each_point(struct store *store, sqlite3_stmt *stmt, struct selection *s, struct error *err)
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to, int64_t limit,
+                      int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err)
 {
     struct metric_point point;
 
-    return store_each_row(store, stmt, read_point, &point, select_point, s, err);
+    return store_each_row(store,
+                          store_query(store, err,
+                                      "SELECT step, time, rank, value FROM metric WHERE training = ?1 AND name = ?2 AND "
+                                      "(step, rank) > (?3, ?4) AND step <= ?5 ORDER BY step, rank LIMIT ?6",
+                                      "itiiii", training, name, step, rank, to, limit),
+                          read_point, &point, each, arg, err);
 }
 
-#define POINTS "SELECT step, time, rank, value FROM metric WHERE training = ?1 AND name = ?2 ORDER BY "
-
-int store_metric_each(struct store *store, int64_t training, const char *name, int64_t points,
-                      int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err)
+int store_metric_bounds(struct store *store, int64_t training, const char *name, int64_t from, int64_t to, int64_t *first,
+                        int64_t *last, struct error *err)
 {
-    struct selection s = {.each = each, .arg = arg};
+    /* two looks into the index, which min() and max() in one query are not */
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT (SELECT step FROM metric WHERE training = ?1 AND name = ?2 AND step >= ?3 ORDER BY step LIMIT 1), "
+                                     "(SELECT step FROM metric WHERE training = ?1 AND name = ?2 AND step <= ?4 ORDER BY step DESC LIMIT 1)",
+                                     "itii", training, name, from, to);
+    bool any;
 
-    return each_point(store, store_query(store, err, POINTS "step, rank LIMIT ?3", "iti", training, name, points), &s,
-                      err);
-}
-
-/* One point of the series; 1, or 0 where it has none. */
-static int end_of(struct store *store, sqlite3_stmt *stmt, struct metric_point *point, struct error *err)
-{
-    int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
-
-    if (rc != 1)
-        return rc;
-    read_point(stmt, point);
-    return store_row_taken(store, stmt, err);
-}
-
-int store_metric_each_spread(struct store *store, int64_t training, const char *name, int64_t points,
-                             int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err)
-{
-    struct selection s = {.each = each, .arg = arg};
-    struct metric_point first, last;
-    int64_t parts = points > 2 ? points - 1 : 1;
-    uint64_t span;
-    int rc = end_of(store, store_query(store, err, POINTS "step, rank LIMIT 1", "it", training, name), &first, err);
-
-    if (rc == 1)
-        rc = end_of(store, store_query(store, err, POINTS "step DESC, rank DESC LIMIT 1", "it", training, name), &last, err);
-    if (rc != 1)
-        return rc;
-    span = (uint64_t)last.step - (uint64_t)first.step;
-    if (parts > 1 && /* what is above the places is found by the index: it costs the points there, not those between */
-        each_point(store,
-                   store_query(store, err,
-                               "WITH RECURSIVE place (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM place WHERE n + 1 < ?6) "
-                               "SELECT m.step, m.time, m.rank, m.value FROM place CROSS JOIN metric m "
-                               "WHERE m.training = ?1 AND m.name = ?2 AND (m.step, m.rank) = "
-                               "(SELECT f.step, f.rank FROM metric f WHERE f.training = ?1 AND f.name = ?2 AND "
-                               "f.step >= ?3 + place.n * ?4 + place.n * ?5 / ?6 ORDER BY f.step, f.rank LIMIT 1)",
-                               "itiiii", training, name, first.step, (int64_t)(span / (uint64_t)parts),
-                               (int64_t)(span % (uint64_t)parts), parts),
-                   &s, err) < 0)
+    if (stmt == NULL || store_row(store, stmt, err) != 1)
         return -1;
-    if (parts == 1)
-        select_point(&s, &first);
-    if (!s.over)
-        select_point(&s, &last);
-    return 0;
+    *first = sqlite3_column_int64(stmt, 0);
+    *last = sqlite3_column_int64(stmt, 1);
+    any = sqlite3_column_type(stmt, 0) != SQLITE_NULL && sqlite3_column_type(stmt, 1) != SQLITE_NULL && *first <= *last;
+    store_done(stmt);
+    return any;
 }

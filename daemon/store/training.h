@@ -58,16 +58,12 @@ int store_metric_put(struct store *store, int64_t training, const char *name, co
 /* Names, in alphabetical order, from `from` on ("": all); costs what is told of names, not of points. */
 int store_metric_each_name(struct store *store, int64_t training, const char *from,
                            int (*each)(void *arg, const char *name), void *arg, struct error *err);
-/* How many points there are; `limit` where there are as many, or more. */
-int store_metric_count(struct store *store, int64_t training, const char *name, int64_t limit, int64_t *n,
-                       struct error *err);
-/* The first `points` points by step and rank. */
-int store_metric_each(struct store *store, int64_t training, const char *name, int64_t points,
+/* The first and the last step with a point, of those from `from` to `to`, inclusive: 1, 0 where there is none, -1. */
+int store_metric_bounds(struct store *store, int64_t training, const char *name, int64_t from, int64_t to, int64_t *first,
+                        int64_t *last, struct error *err);
+/* Points in their order, by step and rank: those after this step and rank, up to the step `to`, at most `limit`. */
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to, int64_t limit,
                       int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
-/* At most `points` points (at least 2), by step: the first, the last, and those next to places between them that are evenly
- * spaced. Costs what is told, not what there is. */
-int store_metric_each_spread(struct store *store, int64_t training, const char *name, int64_t points,
-                             int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
 /* Each name with its last point's value; costs what there is of names, not of points. */
 int store_metric_each_last(struct store *store, int64_t training, int (*each)(void *arg, const char *name, double value),
                            void *arg, struct error *err);

@@ -4,8 +4,8 @@
 
 The baseline that training on the stream is compared with. DIR holds a file INDEX.npy for each member, as heat2d --output
 writes it, and members.json: {"names": [...], "rows": [[...], ...]}, the members' parameters. In the
-working directory, rank0/series.json then holds what a training on the stream would have reported as metrics, in the form of
-GET /v1/trainings/{id}/metrics.
+working directory, rank0/series.json then holds what a training on the stream would have reported as metrics: for each
+series its points, each as step, time and value.
 """
 
 import collections

@@ -106,7 +106,8 @@ class Experiment:
         waves = self.waves(number)
         ensemble = daemon.complete(number, LIMIT)
         training = ensemble["training"]
-        metrics = daemon.call("GET", f"/v1/trainings/{training['id']}/metrics?points=10000")["series"]
+        metrics = daemon.call("GET", f"/v1/trainings/{training['id']}/metrics?buckets=10000")["series"]
+        metrics = {name: {"points": [[b["step"], b["time"], b["last"]] for b in one["buckets"]]} for name, one in metrics.items()}
         result = self.result(metrics, lambda text: datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp())
         return dict(result, waves=waves, unique=training["unique"], drawn=training["drawn"],
                     duplicates=training["duplicates"], samples=self.samples(number, ranks))

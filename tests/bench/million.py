@@ -3,7 +3,7 @@
 
 Run from a build tree, or with builddir in the environment; makes tests/bench/fill_members there.
 """
-import http.client, json, os, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
+import http.client, json, os, shutil, signal, socket, sqlite3, statistics, subprocess, sys, tempfile, time
 
 BUILD = os.environ.get("builddir", ".")
 MEMBERS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
@@ -169,11 +169,26 @@ def pages(state):
     daemon.stop()
 
 
+def series(state):
+    """A metric series of a million points: all of it by buckets, and a part of it."""
+    Daemon(state).stop()
+    with sqlite3.connect(state + "/stretto.db") as store:
+        store.execute("PRAGMA foreign_keys = OFF")
+        store.execute("INSERT INTO training (ensemble, state, ranks, created, ended) VALUES (1, 'done', 1, 1, 2)")
+        store.execute("WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < ?) INSERT INTO metric "
+                      "(training, name, step, rank, time, value) SELECT 1, 'loss', i, 0, 1790000000000 + i, 1.0 / (1 + i) FROM s", [MEMBERS - 1])
+    daemon = Daemon(state)
+    for what, query in {"whole": "", "part": f"&from={MEMBERS // 2}&to={MEMBERS // 2 + 999}"}.items():
+        took = [daemon.call("GET", f"/v1/trainings/1/metrics?name=loss&buckets=1000{query}")[1] for _ in range(10)]
+        figure(f"metrics-{what}", statistics.median(took), "ms", points=MEMBERS, buckets=1000)
+    daemon.stop()
+
+
 def main():
     subprocess.run(["make", "-s", "-C", BUILD, "strettod", "stretto-run", "tests/bench/fill_members"], check=True, stdout=sys.stderr)
     top = tempfile.mkdtemp(prefix="st.")
     try:
-        for part in (accept, pages):
+        for part in (accept, pages, series):
             state = f"{top}/{part.__name__}"
             os.mkdir(state, 0o700)
             part(state)

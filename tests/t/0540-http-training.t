@@ -61,20 +61,23 @@ is "$(api GET "$v1" | jq $JQ_SORTS .)" "$(jq $JQ_SORTS .training "$T/ensemble.js
 is "$(jq -r '.ensemble, .dir' <(api GET "$v1"))" "$id
 $(jq -r .dir "$T/ensemble.json")/training/g1" "it names its ensemble and its directory"
 
-api GET "$v1/metrics?points=10000" >"$T/all"
-is "$(jq -c '.series.train_loss | [.total, .downsampled, (.points | length)], .points[0], .points[-1]' "$T/all" | tr '\n' ' ')" \
-	'[1200,false,1200] [0,"2026-01-31T11:46:40.500Z",0.25] [1199,"2026-01-31T11:46:40.500Z",1199.25] ' "every point"
-is "$(jq -c '.series.validation_loss.points' "$T/all")" '[[7,"2026-01-31T11:47:20.000Z",null]]' "what is no number is null"
-for points in 2 3 5 499 500 599 600 1199 1200; do
-	api GET "$v1/metrics?name=train_loss&points=$points" >"$T/some"
-	is "$(jq -c --argjson n "$points" '[(.series | keys), .series.train_loss.total,
-		.series.train_loss.downsampled == ($n < 1200), (.series.train_loss.points | length <= $n and length > $n / 3),
-		.series.train_loss.points[0][0], .series.train_loss.points[-1][0]]' "$T/some")" \
-		'[["train_loss"],1200,true,true,0,1199]' "$points points at most, the first and the last among them"
+api GET "$v1/metrics?buckets=10000" >"$T/all"
+is "$(jq -c '.series.train_loss | [.width, (.buckets | length)], (.buckets[0, -1] | [.step, .last_step, .time, .count, .first, .last])' "$T/all" |
+	tr '\n' ' ')" '[1,1200] [0,0,"2026-01-31T11:46:40.500Z",1,0.25,0.25] [1199,1199,"2026-01-31T11:46:40.500Z",1,1199.25,1199.25] ' \
+	"every point, where there are as many buckets"
+is "$(jq -c '.series.validation_loss.buckets[] | [.step, .count, .not_finite, .first, .min]' "$T/all")" '[7,1,1,null,null]' "what is no number is null, and counted"
+for buckets in 1 2 3 499 500 599 600 1199 1200; do
+	api GET "$v1/metrics?name=train_loss&buckets=$buckets" >"$T/some"
+	is "$(jq -c --argjson n "$buckets" '[(.series | keys), (.series.train_loss | (.buckets | length <= $n and length > $n / 3),
+		([.buckets[].count] | add), .buckets[0].first, .buckets[-1].last, all(.buckets[]; .min == .step + 0.25 and .max == .last_step + 0.25))]' "$T/some")" \
+		'[["train_loss"],true,1200,0.25,1199.25,true]' "$buckets buckets at most, of all points"
 done
+is "$(api GET "$v1/metrics?name=train_loss&from=100&to=149&buckets=10" | jq -c '[.series.train_loss | .width, (.buckets | length), .buckets[0].first, .buckets[-1].last]')" \
+	'[5,10,100.25,149.25]' "a part of the steps"
+is "$(api GET "$v1/metrics?name=train_loss&from=5000" | jq -c '.series.train_loss.buckets')" '[]' "where there is nothing"
 is "$(api GET "$v1/metrics?name=none" | jq -c .series)" '{}' "a series that is not there"
-for points in 0 1 10001; do
-	is "$(api_status GET "$v1/metrics?points=$points") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "points=$points"
+for query in buckets=0 buckets=10001 points=2 from=-1 to=x "from=2&to=1"; do
+	like "$(api_status GET "$v1/metrics?$query") $(jq -r .code "$T/api.body")" "400 query_(wrong_value|unknown_parameter)" "$query"
 done
 is "$(api_status GET "$v1/metrics?name=none&cursor=a") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "one series has no pages"
 
@@ -82,9 +85,11 @@ is "$(api_status GET "$v1/metrics?name=none&cursor=a") $(jq -r .code "$T/api.bod
 stop_daemon
 sqlite3 "$STATE/stretto.db" "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 29999)
 	INSERT INTO metric (training, name, step, rank, time, value) SELECT $training, 'long', 2 * i, 0, 1769860000500, i FROM s
-	UNION ALL SELECT $training, printf('m%02d', n.i), s.i, 0, 1769860000500, n.i FROM s n, s WHERE n.i < 12 AND s.i < 3000"
+	UNION ALL SELECT $training, printf('m%02d', n.i), s.i, 0, 1769860000500, n.i FROM s n, s WHERE n.i < 12 AND s.i < 3000
+	UNION ALL SELECT $training, 'spiky', s.i, r.i, 1769860000500, CASE WHEN s.i = 12345 AND r.i = 1 THEN 1e9 WHEN s.i = 20001 AND r.i = 0 THEN NULL
+		WHEN s.i = 20002 AND r.i = 1 THEN 9e999 ELSE 0.5 END FROM s, s r WHERE r.i < 2"
 start_daemon
-for query in "limit=5" "points=500" "points=10000" "points=2&limit=1000"; do
+for query in "limit=5" "buckets=500" "buckets=10000" "buckets=2&limit=1000"; do
 	pages=0 names='' path="$v1/metrics?$query" next=first
 	while [ "$next" != null ]; do
 		api GET "$path" >"$T/page"
@@ -92,15 +97,15 @@ for query in "limit=5" "points=500" "points=10000" "points=2&limit=1000"; do
 		path="$v1/metrics?$query&cursor=$next"
 		[ $pages -lt 20 ] || break
 	done
-	is "$names" " long m00 m01 m02 m03 m04 m05 m06 m07 m08 m09 m10 m11 train_loss validation_loss" "$query: every series is there once"
+	is "$names" " long m00 m01 m02 m03 m04 m05 m06 m07 m08 m09 m10 m11 spiky train_loss validation_loss" "$query: every series is there once"
 	ok "$query: on more than one page" test $pages -gt 1
 done
-is "$(api GET "$v1/metrics?name=long&points=61" | jq -c '[.next, (.series.long | [.total, .downsampled, (.points | length), .points[0][0],
-	.points[1][0], .points[-1][0]])]')" '[null,[null,true,61,0,1000,59998]]' "points of many, evenly spaced"
-is "$(api GET "$v1/metrics?name=m03&points=10000" | jq -c '[.next, (.series.m03 | [.total, .downsampled, (.points | length)])]')" \
-	'[null,[3000,false,3000]]' "every point of some"
-is "$(api GET "$v1/metrics?name=long&points=10000" | jq -c '.series.long | [.total, .downsampled, (.points | length), .points[-1][2]]')" \
-	'[null,true,10000,29999]' "10,000 at most"
+is "$(api GET "$v1/metrics?name=long&buckets=60" | jq -c '[.next, (.series.long | [.width, (.buckets | length), ([.buckets[].count] | add), .buckets[1].step,
+	.buckets[1].first, .buckets[-1].last])]')" '[null,[1000,60,30000,1000,500,29999]]' "buckets of many points"
+spiky() { api GET "$v1/metrics?name=spiky&$1" | jq -c ".series.spiky.buckets[] | select($2)"; }
+is "$(spiky buckets=100 '.max > 1' | jq -c '[.step, .last_step, .count, .min, .max]')" '[12300,12599,600,0.5,1000000000]' "a spike of one rank in 60,000 points is seen"
+is "$(spiky "from=12300&to=12599&buckets=300" '.max > 1' | jq -c '[.step, .count, .first, .last]')" '[12345,2,0.5,1000000000]' "and found by looking closer"
+is "$(spiky buckets=100 '.not_finite > 0' | jq -c '[.step, .count, .not_finite, .min, .max]')" '[19800,600,2,0.5,0.5]' "so are NaN and infinity, which spoil no other figure"
 
 is "$(api GET "$v1/stdout")" "rank 0" "a rank's stdout"
 is "$(api GET "$v1/stderr?rank=0")" "warning" "a rank's stderr"

@@ -1,4 +1,4 @@
-/* Metric series of a training: every point, or some of many at a cost that does not grow with what there is. */
+/* Metric series of a training, in pieces whose cost does not grow with what there is. */
 #include "daemon/store/ensemble.h"
 #include "daemon/store/internal.h"
 #include "daemon/store/training.h"
@@ -71,24 +71,13 @@ static void check_order(void)
     }
 }
 
-static void all(const char *name, int64_t most)
+static void piece(const char *name, int64_t step, int64_t rank, int64_t to, int64_t most)
 {
     struct error err;
 
     got.n = 0;
     got.most = POINTS_MAX;
-    assert_int_equal(store_metric_each(store, training, name, most, keep, NULL, &err), 0);
-    assert_true(got.n <= most);
-    check_order();
-}
-
-static void spread(const char *name, int64_t most)
-{
-    struct error err;
-
-    got.n = 0;
-    got.most = POINTS_MAX;
-    assert_int_equal(store_metric_each_spread(store, training, name, most, keep, NULL, &err), 0);
+    assert_int_equal(store_metric_each(store, training, name, step, rank, to, most, keep, NULL, &err), 0);
     assert_true(got.n <= most);
     check_order();
 }
@@ -114,52 +103,56 @@ static void the_last_value_of_each_is_told(void **state)
     assert_true(last[0] == 99 && last[1] == 0.5 && last[2] == 0);
 }
 
-static void points_are_spread_with_both_ends(void **state)
+static void points_go_on_from_one(void **state)
 {
-    for (int64_t i = 0; i <= 24; i++)
+    int64_t n = 0, step = INT64_MIN, rank = -1;
+
+    for (int64_t i = 0; i <= 24; i++) {
         put("loss", i, 0, i == 3 ? NAN : (double)i);
-    put("other", 50, 0, 7);
-    all("loss", 100);
-    assert_int_equal(got.n, 25);
-    assert_true(isnan(got.points[3].value) && got.points[4].value == 4);
-    all("loss", 7);
-    assert_int_equal(got.points[got.n - 1].step, 6);
-    spread("loss", 9);
-    assert_int_equal(got.n, 9);
-    for (int i = 0; i < 9; i++)
-        assert_int_equal(got.points[i].step, 3 * i);
-    assert_true(isnan(got.points[1].value));
-    for (int64_t most = 2; most < 40; most++) {
-        spread("loss", most);
-        assert_int_equal(got.n, most < 25 ? most : 25);
-        assert_int_equal(got.points[0].step, 0);
-        assert_int_equal(got.points[got.n - 1].step, 24);
+        put("loss", i, 1, 0);
     }
-    spread("other", 9);
-    assert_int_equal(got.n, 1);
-    spread("none", 9);
+    put("other", 5, 0, 7);
+    do {
+        piece("loss", step, rank, INT64_MAX, 7);
+        for (int64_t i = 0; i < got.n; i++, n++)
+            assert_true(got.points[i].step == n / 2 && got.points[i].rank == n % 2);
+        step = got.n > 0 ? got.points[got.n - 1].step : step;
+        rank = got.n > 0 ? got.points[got.n - 1].rank : rank;
+    } while (got.n == 7);
+    assert_int_equal(n, 50);
+    piece("loss", 3, -1, 4, 100);
+    assert_int_equal(got.n, 4);
+    assert_true(isnan(got.points[0].value) && got.points[2].value == 4);
+    piece("none", INT64_MIN, -1, INT64_MAX, 9);
     assert_int_equal(got.n, 0);
+}
+
+static int bounds(const char *name, int64_t from, int64_t to, int64_t first, int64_t last)
+{
+    struct error err;
+    int64_t a = 0, b = 0;
+    int rc = store_metric_bounds(store, training, name, from, to, &a, &b, &err);
+
+    return rc == 1 ? a == first && b == last : rc;
 }
 
 static void steps_need_not_be_even(void **state)
 {
-    for (int64_t i = 0; i < 10; i++) { /* two ranks, and a gap */
-        put("gap", i, 0, 0);
-        put("gap", i, 1, 1);
-    }
-    put("gap", 1000000, 0, 2);
+    const int64_t min = INT64_MIN, max = INT64_MAX;
+
+    put("gap", 3, 0, 0);
     put("gap", 1000000, 3, 3);
-    spread("gap", 5);
-    assert_int_equal(got.points[0].step, 0);
-    assert_true(got.points[got.n - 1].step == 1000000 && got.points[got.n - 1].rank == 3);
-    put("wide", INT64_MIN, 0, 0);
+    put("wide", min, 0, 0);
     put("wide", -1, 0, 0);
-    put("wide", 0, 0, 0);
-    put("wide", INT64_MAX, 0, 0);
-    for (int64_t most = 2; most <= 5; most++) {
-        spread("wide", most);
-        assert_true(got.points[0].step == INT64_MIN && got.points[got.n - 1].step == INT64_MAX);
-    }
+    put("wide", max, 0, 0);
+    assert_int_equal(bounds("gap", min, max, 3, 1000000), 1);
+    assert_int_equal(bounds("gap", 0, 10, 3, 3), 1);
+    assert_int_equal(bounds("gap", 4, 10, 0, 0), 0);
+    assert_int_equal(bounds("gap", 0, 2, 0, 0), 0);
+    assert_int_equal(bounds("none", min, max, 0, 0), 0);
+    assert_int_equal(bounds("wide", min, max, min, max), 1);
+    piece("wide", min, -1, max, 9);
+    assert_int_equal(got.n, 3);
 }
 
 static void who_has_enough_is_told_no_more(void **state)
@@ -170,7 +163,7 @@ static void who_has_enough_is_told_no_more(void **state)
         put("loss", i, 0, 0);
     for (got.most = 1; got.most < 5; got.most++) {
         got.n = 0;
-        assert_int_equal(store_metric_each_spread(store, training, "loss", 5, keep, NULL, &err), 0);
+        assert_int_equal(store_metric_each(store, training, "loss", 0, -1, 9, 5, keep, NULL, &err), 0);
         assert_int_equal(got.n, got.most);
     }
 }
@@ -213,16 +206,13 @@ static int64_t cost_of(const char *name)
 {
     char names[64] = "";
     struct error err;
-    int64_t n;
+    int64_t first, last;
 
     steps = 0;
     sqlite3_progress_handler(store->db, 10, count_steps, NULL);
     assert_int_equal(store_metric_each_name(store, training, name, keep_name, names, &err), 0);
-    assert_int_equal(store_metric_count(store, training, name, 1000, &n, &err), 0);
-    assert_int_equal(n, 1000);
-    all(name, 500);
-    assert_int_equal(got.n, 500);
-    spread(name, 500);
+    assert_int_equal(store_metric_bounds(store, training, name, 0, INT64_MAX, &first, &last, &err), 1);
+    piece(name, last / 2, 0, last, 500);
     assert_int_equal(got.n, 500);
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
     return steps;
@@ -249,7 +239,7 @@ static void the_cost_does_not_grow_with_what_there_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ALL(the_last_value_of_each_is_told), WITH_ALL(points_are_spread_with_both_ends),
+        WITH_ALL(the_last_value_of_each_is_told), WITH_ALL(points_go_on_from_one),
         WITH_ALL(steps_need_not_be_even),         WITH_ALL(who_has_enough_is_told_no_more),
         WITH_ALL(names_go_on_from_one),           WITH_ALL(the_cost_does_not_grow_with_what_there_is),
     };

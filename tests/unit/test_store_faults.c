@@ -290,7 +290,7 @@ static void read_all(struct life *life, int step)
     LIST("events", MEMBERS, MEMBERS,
          store_event_each(s, 0, INT64_MAX, &(struct event_filter){.ensemble = id}, 100, count_event, &c, &err));
     LIST("metrics", 1, 1, store_metric_each_name(s, life->trainings[step], "", count_name, &c, &err));
-    LIST("points", 1, 1, store_metric_each_spread(s, life->trainings[step], "loss", 3, count_point, &c, &err));
+    LIST("points", 1, 1, store_metric_each(s, life->trainings[step], "loss", INT64_MIN, -1, INT64_MAX, 3, count_point, &c, &err));
     rc = store_tally_get(s, id, tally, &err);
     MUST(rc < 0 || tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_SUCCEEDED] + tally[MEMBER_CANCELLED] ==
                        2 * MEMBERS, "a tally that does not add up");
