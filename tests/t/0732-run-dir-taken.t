@@ -15,7 +15,7 @@ spec later 'echo "found $(ls) $STRETTO_RESUME $(ls "$STRETTO_CHECKPOINT_DIR")"' 
 # Its members leave nothing, so they must fail, and see nothing.
 alone() { # ID
 	status_is 1 "a member without a result fails" stretto submit --wait later.json
-	like "$(cat out)" "ensemble $1 later: complete" "and its ensemble has a number of its own"
+	like "$(cat out)" "ensemble $1 later: failed" "and its ensemble has a number of its own"
 	like "$(cat out)" "$1\\.0 failed: .*\"result\" is missing" "that nobody left a result by"
 	is "$(tr '\n' ' ' <"$RUN/e$1/members/0/0/a1/stdout" | xargs)" "found stderr stdout" "nor a checkpoint"
 }

@@ -106,7 +106,7 @@ attempts() { api GET "/v1/ensembles/$1/members/0" | jq -c '[.attempts[] | [.outc
 is "$(attempts "$early")" '[["failed",null],["failed","own"],["succeeded",null]]' "by an attempt that begins at the start"
 like "$(api GET "/v1/ensembles/$early/members/0" | jq -r '.attempts[1].reason')" '10 steps from 4[01] to 5[89] never came' "as the one before says"
 wait_ensemble "$own" 60
-is "$(told '[.state, .members.succeeded, .members.failed]')" '["complete",0,1]' "a program that leaves them out each time fails"
+is "$(told '[.state, .members.succeeded, .members.failed]')" '["failed",0,1]' "a program that leaves them out each time fails"
 kill_daemon
 start_daemon --config "$T/config.json"
 wait_ensemble "$lacking" 10

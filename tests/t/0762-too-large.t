@@ -32,7 +32,8 @@ refused /training/command/1 '.training = {command: ["x", $limit + "y"], fields: 
 refused /pack '.pack = 2000'
 jq -n -c --rawfile long "$T/long" '{a: "b"}, {a: $long}' >"$T/rows.jsonl"
 refused /members/command/3 '.members.parameters = {file: $rows} | .members.command[3] = "{a}{a}{a}"' --arg rows "$T/rows.jsonl"
-is "$(sqlite3 -readonly "$STATE/stretto.db" 'SELECT count(*) FROM ensemble') $(find "$STATE/parameters" -type f | wc -l)" "0 0" "nothing is stored"
+is "$(sqlite3 -readonly "$STATE/stretto.db" 'SELECT count(*) FROM ensemble')" 0 "nothing is stored"
+ok "the copy of the file is removed" wait_for 30 '[ -z "$(find "$STATE/parameters" -type f)" ]'
 
 spec '.members.command[3] = "{a}{a}"'
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 201 "what a program can be given is accepted"
