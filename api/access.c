@@ -2,6 +2,7 @@
 
 #include "api/host.h"
 #include "api/origin.h"
+#include "api/session.h"
 #include "api/token.h"
 #include "common/log.h"
 #include "common/timefmt.h"
@@ -51,7 +52,7 @@ static const struct sockaddr *peer_of(struct MHD_Connection *connection, char *t
 }
 
 /* Log, and count. What was sent is not in the reasons. `connection` NULL: not known which. */
-static int refuse(struct access *access, struct MHD_Connection *connection, struct error *err)
+int access_refuse(struct access *access, struct MHD_Connection *connection, struct error *err)
 {
     char peer[64] = "a client", more[64] = "";
     struct refusals_verdict verdict =
@@ -100,8 +101,37 @@ static int check_token(struct access *access, const char *token, struct caller *
         return error_set(err, "token_invalid", "token %" PRId64 " was revoked", row.id);
     if (row.expires_ms != 0 && row.expires_ms <= now_ms)
         return error_set(err, "token_invalid", "token %" PRId64 " has expired", row.id);
-    *caller = (struct caller){row.role, row.id, row.last_used_ms, row.expires_ms, access->revocations,
-                              false};
+    *caller = (struct caller){.role = row.role, .token = row.id, .last_used_ms = row.last_used_ms,
+                              .expires_ms = row.expires_ms, .revocations = access->revocations};
+    return 0;
+}
+
+/* Likewise by the place in the path and the cookie. */
+static int check_session(struct access *access, struct MHD_Connection *connection, const char *place,
+                         struct caller *caller, bool *failed, struct error *err)
+{
+    const struct api_config *config = access->config;
+    const char *cookies = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Cookie");
+    struct session_key key;
+    struct session_row row;
+    char hash[65];
+    int rc;
+
+    *failed = true;
+    snprintf(key.place, sizeof key.place, "%s", place);
+    if (place[0] == '\0' || !session_secret(cookies, key.secret))
+        return error_set(err, "session_missing",
+                         "a web browser needs a session: `stretto dashboard` prints a link that begins one");
+    session_hash(&key, hash);
+    rc = store_session_find(config->store, hash, config->now_ms(config->now_arg), &row, err);
+    *failed = rc >= 0;
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return error_set(err, "session_missing",
+                         "this session has ended: `stretto dashboard` prints a link that begins another");
+    *caller = (struct caller){.role = row.role, .token = row.token, .session = row.id, .last_used_ms = row.last_used_ms,
+                              .expires_ms = row.expires_ms, .revocations = access->revocations};
     return 0;
 }
 
@@ -115,10 +145,41 @@ static bool names_us(struct access *access, const struct listener *listener, str
     return host_allowed(host, listener->tcp ? listener->host : "stretto", fd_of(connection), access->config->host_names);
 }
 
-int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection, const char *method,
-                 struct caller *caller, struct error *err)
+static bool reads(const char *method)
 {
-    bool failed, tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL;
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "OPTIONS") == 0;
+}
+
+static bool is_open(const struct access_ask *ask)
+{
+    return ask->route != NULL && (ask->route->flags & ROUTE_OPEN) != 0;
+}
+
+/* A link on a page of another site may lead to the dashboard, in a window of its own: what is there is the same for
+ * everybody. */
+static bool is_link(const struct access_ask *ask, const struct origin *origin)
+{
+    return is_open(ask) && origin->document && reads(ask->method);
+}
+
+static int check_caller(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
+                        const struct access_ask *ask, bool browser, struct caller *caller, struct error *err)
+{
+    bool failed;
+
+    if (is_open(ask))
+        *caller = (struct caller){.stranger = true};
+    else if (browser ? check_session(access, connection, ask->place, caller, &failed, err) < 0
+                     : listener->tcp && check_token(access, bearer(connection), caller, &failed, err) < 0)
+        return failed ? access_refuse(access, connection, err) : -1;
+    return 0;
+}
+
+int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
+                 const struct access_ask *ask, struct caller *caller, struct error *err)
+{
+    bool tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL, browser;
+    struct origin origin;
 
     *caller = (struct caller){.role = TOKEN_ADMIN};
     if (!listener->tcp && check_peer(connection, err) < 0)
@@ -127,39 +188,72 @@ int access_check(struct access *access, const struct listener *listener, struct 
         error_set(err, "host_not_allowed",
                   "the Host header does not name this daemon: say localhost%s; host_names lists further names",
                   listener->tcp ? "" : " or stretto, as in http://stretto/v1/ensembles");
-        return refuse(access, connection, err);
+        return access_refuse(access, connection, err);
     }
-    if (origin_check(connection, method, tls, err) < 0)
-        return refuse(access, connection, err);
-    if (!listener->tcp || check_token(access, bearer(connection), caller, &failed, err) == 0)
+    if (origin_check(connection, tls, &origin, err) < 0 && !is_link(ask, &origin))
+        return access_refuse(access, connection, err);
+    browser = origin.browser || ask->place[0] != '\0';
+    if (check_caller(access, listener, connection, ask, browser, caller, err) < 0)
+        return -1;
+    if (!browser || origin.own || reads(ask->method))
         return 0;
-    return failed ? refuse(access, connection, err) : -1;
+    error_set(err, "origin_not_allowed", "a web browser changes something only from the dashboard's own page");
+    return access_refuse(access, connection, err);
+}
+
+int access_bearer(struct access *access, struct MHD_Connection *connection, struct caller *caller, struct error *err)
+{
+    bool failed;
+
+    if (check_token(access, bearer(connection), caller, &failed, err) == 0)
+        return 0;
+    return failed ? access_refuse(access, connection, err) : -1;
+}
+
+static enum token_role role_for(const struct route *route)
+{
+    if (route->flags & ROUTE_ADMIN)
+        return TOKEN_ADMIN;
+    return strcmp(route->method, "GET") == 0 || (route->flags & ROUTE_READER) ? TOKEN_READER : TOKEN_OPERATOR;
 }
 
 int access_permit(struct access *access, struct MHD_Connection *connection, const struct caller *caller,
                   const struct route *route, struct error *err)
 {
-    enum token_role needed = TOKEN_OPERATOR;
+    enum token_role needed = role_for(route);
+    const char *has = token_role_name(caller->role);
 
-    if (route->flags & ROUTE_ADMIN)
-        needed = TOKEN_ADMIN;
-    else if (strcmp(route->method, "GET") == 0)
-        needed = TOKEN_READER;
-    if (caller->role >= needed)
+    if (caller->stranger || caller->role >= needed)
         return 0;
-    error_set(err, "role_insufficient", "this takes the role %s, and token %" PRId64 " has the role %s",
-                     token_role_name(needed), caller->token, token_role_name(caller->role));
-    return refuse(access, connection, err);
+    if (caller->session != 0)
+        error_set(err, "role_insufficient", "this takes the role %s, and session %" PRId64 " has the role %s",
+                  token_role_name(needed), caller->session, has);
+    else
+        error_set(err, "role_insufficient", "this takes the role %s, and token %" PRId64 " has the role %s",
+                  token_role_name(needed), caller->token, has);
+    return access_refuse(access, connection, err);
+}
+
+/* 1: neither revoked nor ended meanwhile; 0, or -1. */
+static int look_again(struct store *store, const struct caller *caller, struct error *err)
+{
+    struct session_row session;
+    struct token_row token;
+    int rc;
+
+    if (caller->session != 0)
+        return store_session_get(store, caller->session, &session, err);
+    rc = store_token_get(store, caller->token, &token, err);
+    return rc == 1 && token.revoked_ms != 0 ? 0 : rc;
 }
 
 bool access_holds(const struct access *access, struct caller *caller)
 {
     const struct api_config *config = access->config;
-    struct token_row row;
     struct error err;
     int rc;
 
-    if (caller->token == 0)
+    if (caller->token == 0 && caller->session == 0)
         return true;
     if (caller->revoked)
         return false;
@@ -167,11 +261,11 @@ bool access_holds(const struct access *access, struct caller *caller)
         return false;
     if (caller->revocations == access->revocations)
         return true;
-    rc = store_token_get(config->store, caller->token, &row, &err);
+    rc = look_again(config->store, caller, &err);
     if (rc < 0)
         return true; /* the database's trouble is nobody's fault; asked again next time */
     caller->revocations = access->revocations;
-    caller->revoked = rc == 0 || row.revoked_ms != 0;
+    caller->revoked = rc == 0;
     return !caller->revoked;
 }
 
@@ -180,7 +274,7 @@ void access_log(struct access *access, struct MHD_Connection *connection, const 
     struct error err;
 
     error_set(&err, "no_request", "%s", what);
-    refuse(access, connection, &err);
+    access_refuse(access, connection, &err);
 }
 
 void access_used(struct access *access, const struct caller *caller)
@@ -190,9 +284,12 @@ void access_used(struct access *access, const struct caller *caller)
     struct error err;
 
     /* nobody waits for this; where the disk is full it must not undo what somebody does wait for */
-    if (caller->token == 0 || llabs(now_ms - caller->last_used_ms) < TOUCH_MS || turn_trouble(config->turn) != NULL)
+    if ((caller->token == 0 && caller->session == 0) || llabs(now_ms - caller->last_used_ms) < TOUCH_MS ||
+        turn_trouble(config->turn) != NULL)
         return;
-    if (store_token_touch(config->store, caller->token, now_ms, &err) < 0)
+    if (caller->session != 0 && store_session_touch(config->store, caller->session, now_ms, &err) < 0)
+        log_warn("cannot note that session %" PRId64 " was used: %s", caller->session, err.text);
+    else if (caller->session == 0 && store_token_touch(config->store, caller->token, now_ms, &err) < 0)
         log_warn("cannot note that token %" PRId64 " was used: %s", caller->token, err.text);
 }
 

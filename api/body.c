@@ -9,7 +9,7 @@
 
 void body_init(struct body *body, size_t *budget)
 {
-    *body = (struct body){.budget = budget};
+    *body = (struct body){.budget = budget, .max = LIMIT_BODY};
 }
 
 void body_fini(struct body *body)
@@ -46,14 +46,14 @@ static bool is_json(const char *type)
     return strncasecmp(charset, "utf-8", 5) == 0;
 }
 
-int body_check_headers(struct MHD_Connection *connection, bool wanted, struct error *err)
+int body_check_headers(const struct body *body, struct MHD_Connection *connection, bool wanted, struct error *err)
 {
     const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Type");
     bool chunked = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") != NULL;
 
-    if (announced(connection) > LIMIT_BODY)
-        return error_set(err, "body_too_large", "the body has %llu bytes; at most %u are taken", announced(connection),
-                         LIMIT_BODY);
+    if (announced(connection) > body->max)
+        return error_set(err, "body_too_large", "the body has %llu bytes; at most %zu are taken",
+                         announced(connection), body->max);
     if (type == NULL || is_json(type) || (!wanted && !chunked && announced(connection) == 0))
         return 0;
     return error_set(err, "body_not_json",
@@ -74,8 +74,8 @@ bool body_can_be_left(struct MHD_Connection *connection)
 
 int body_append(struct body *body, const char *data, size_t size, struct error *err)
 {
-    if (size > LIMIT_BODY - body->size)
-        return error_set(err, "body_too_large", "the body has more than %u bytes", LIMIT_BODY);
+    if (size > body->max - body->size)
+        return error_set(err, "body_too_large", "the body has more than %zu bytes", body->max);
     if (body->size + size + 1 > body->cap) {
         size_t cap = 2 * (body->size + size) + 1;
         char *grown;

@@ -9,7 +9,7 @@
 
 struct body {
     char *data; /* NUL-terminated once anything is in it */
-    size_t size, cap;
+    size_t size, cap, max; /* LIMIT_BODY, unless less is taken */
     size_t discarded;
     size_t *budget; /* bytes of all bodies in memory */
 };
@@ -18,7 +18,7 @@ void body_init(struct body *body, size_t *budget);
 void body_fini(struct body *body);
 
 /* Judge the headers: "body_too_large", "body_not_json". `wanted`: the route takes JSON. */
-int body_check_headers(struct MHD_Connection *connection, bool wanted, struct error *err);
+int body_check_headers(const struct body *body, struct MHD_Connection *connection, bool wanted, struct error *err);
 /* Would the client send the body only after having been told to, or is it too long to be read? */
 bool body_can_be_left(struct MHD_Connection *connection);
 

@@ -3,6 +3,7 @@
 #define API_LIMITS_H
 
 #define LIMIT_BODY (16u << 20)       /* bytes of one request body */
+#define LIMIT_OPEN_BODY (4u << 10)   /* likewise, from somebody who is not known */
 #define LIMIT_BODIES (256u << 20)    /* bytes of all bodies in memory at once */
 #define LIMIT_DISCARD (64u << 20)    /* bytes of a refused body that are read so that the client sees the answer */
 #define LIMIT_STREAMS 2048u          /* event streams; shares.h says who may have how many of them */

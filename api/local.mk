@@ -65,7 +65,15 @@ libapi_la_SOURCES = \
 	api/request.c api/request.h api/request_private.h api/request_admit.c api/request_reply.c \
 	api/root_get.c \
 	api/routes.c api/routes.h \
+	api/logins_post.c \
 	api/server.c api/server.h \
+	api/session.c api/session.h \
+	api/session_current.c \
+	api/session_delete.c \
+	api/session_wish.c api/session_wish.h \
+	api/sessions_delete.c \
+	api/sessions_get.c \
+	api/sessions_post.c \
 	api/shares.c api/shares.h \
 	api/stream.c api/stream.h \
 	api/tbl/problems.h \
@@ -135,7 +143,8 @@ api_tests = \
 	tests/t/0588-properties.t \
 	tests/t/0589-refusals.t \
 	tests/t/0591-etag.t \
-	tests/t/0592-states.t
+	tests/t/0592-states.t \
+	tests/t/0593-sessions.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal

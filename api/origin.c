@@ -8,7 +8,8 @@
 
 struct seen {
     const char *host;
-    bool tls, browser;
+    bool tls;
+    struct origin *origin;
     struct error *err;
     int rc;
 };
@@ -29,10 +30,11 @@ static bool own_site(const struct seen *seen, const char *value)
 static const struct rule {
     const char *name;
     bool (*fits)(const struct seen *seen, const char *value);
+    const char *of_no_page; /* the value that says that it was no page */
 } rules[] = {
-    {"Origin", own_origin},
-    {"Referer", own_origin},
-    {PREFIX "Site", own_site},
+    {"Origin", own_origin, ""},
+    {"Referer", own_origin, ""},
+    {PREFIX "Site", own_site, "none"},
 };
 
 /* "host[:port]" with its length; the port that goes without saying is left out. */
@@ -56,34 +58,40 @@ bool origin_is_same(const char *url, const char *host, bool tls)
     return size == host_size && strncasecmp(authority, host, size) == 0;
 }
 
-static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+static int refuse(struct seen *seen, const char *name, const char *value)
+{
+    return error_set(seen->err, "origin_not_allowed",
+                     "a page of another site sent this request (%s: %.100s), and no such page may use the daemon", name,
+                     value);
+}
+
+static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name, const char *text)
 {
     struct seen *seen = arg;
+    const char *value = text != NULL ? text : "";
 
     if (strncasecmp(name, PREFIX, sizeof PREFIX - 1) == 0)
-        seen->browser = true;
+        seen->origin->browser = true;
+    if (strcasecmp(name, PREFIX "Dest") == 0)
+        seen->origin->document = strcmp(value, "document") == 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (strcasecmp(name, rules[i].name) != 0)
             continue;
-        seen->browser = true;
-        if (rules[i].fits(seen, value != NULL ? value : ""))
-            continue;
-        seen->rc = error_set(seen->err, "origin_not_allowed",
-                             "a page of another site sent this request (%s: %.100s), and no such page may use the daemon", rules[i].name,
-                             value != NULL ? value : "");
-        return MHD_NO;
+        seen->origin->browser = true;
+        if (!rules[i].fits(seen, value))
+            seen->rc = refuse(seen, rules[i].name, value);
+        else if (strcmp(value, rules[i].of_no_page) != 0)
+            seen->origin->own = true;
     }
     return MHD_YES;
 }
 
-int origin_check(struct MHD_Connection *connection, const char *method, bool tls, struct error *err)
+int origin_check(struct MHD_Connection *connection, bool tls, struct origin *origin, struct error *err)
 {
-    struct seen seen = {.tls = tls, .err = err};
+    struct seen seen = {.tls = tls, .origin = origin, .err = err};
 
+    *origin = (struct origin){0};
     seen.host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, see, &seen);
-    if (seen.rc < 0 || !seen.browser || strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
-        return seen.rc;
-    return error_set(err, "session_missing",
-                     "a web browser needs a session to change anything, and this daemon has none yet: use curl or the stretto command");
+    return seen.rc;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const struct api_config *request_config(const struct request *r)
 {
@@ -39,6 +40,36 @@ int64_t request_id(const struct request *r, int n)
 int64_t request_token(const struct request *r)
 {
     return r->caller.token;
+}
+
+const struct caller *request_caller(const struct request *r)
+{
+    return &r->caller;
+}
+
+int request_bearer(struct request *r, struct caller *bearer, struct error *err)
+{
+    return access_bearer(r->host->access, r->connection, bearer, err);
+}
+
+void request_refuse(struct request *r, struct error *err)
+{
+    access_refuse(r->host->access, r->connection, err);
+    request_reply_problem(r, err);
+}
+
+const char *request_place(const struct request *r)
+{
+    return r->place;
+}
+
+/* A proxy may take TLS off, which the page's origin tells. */
+bool request_is_secure(const struct request *r)
+{
+    const char *origin = request_header(r, "Origin");
+
+    return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL ||
+           (origin != NULL && strncasecmp(origin, "https://", 8) == 0);
 }
 
 const char *request_query(const struct request *r, const char *name)

@@ -69,13 +69,22 @@ bool request_is_orphan(const struct request *r);
 
 /* The id of the caller's token; 0 on the Unix socket. */
 int64_t request_token(const struct request *r);
+const struct caller *request_caller(const struct request *r);
+
+/* For logins, whoever sends them: who the bearer of the token in the Authorization header is, 0 or -1 with err; that a
+ * secret was wrong, which is answered; the place that the path names, or ""; and whether what the browser sends is
+ * encrypted on its way. */
+int request_bearer(struct request *r, struct caller *bearer, struct error *err);
+void request_refuse(struct request *r, struct error *err);
+const char *request_place(const struct request *r);
+bool request_is_secure(const struct request *r);
 
 /* The socket, to send more of the body on while the request is paused; -1 where it has gone or speaks TLS. */
 int request_socket(const struct request *r);
 
 /* The caller's token has been neither revoked nor has it expired since: asked by replies that take their time. */
 bool request_is_allowed(struct request *r);
-/* The handler revokes a token: replies to its bearers end, once that is on disk. */
+/* The handler revokes a token or ends sessions: replies to its bearers end, once that is on disk. */
 void request_revokes(struct request *r);
 
 /* For the server. */

@@ -2,6 +2,7 @@
 
 #include "api/clients.h"
 #include "api/headers.h"
+#include "api/limits.h"
 #include "api/problem.h"
 
 #include <string.h>
@@ -9,10 +10,6 @@
 /* They are told what to send, and nothing of what there is. */
 static void refuse_access(struct request *r, const struct error *err)
 {
-    const char *challenge = access_challenge(err);
-
-    if (challenge != NULL)
-        request_add_header(r, "WWW-Authenticate", challenge);
     r->route = NULL;
     request_reply_problem(r, err);
 }
@@ -32,11 +29,13 @@ static int check_precondition(const struct request *r, struct error *err)
     return error_set(err, "precondition_failed", "If-Match cannot hold here, since all entity tags are weak; only \"*\" is possible");
 }
 
-void request_judge(struct request *r, const char *path)
+void request_judge(struct request *r, const char *whole)
 {
     char allow[64];
     struct error err;
+    const char *path = session_path(whole, r->place);
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
+    struct access_ask ask = {r->method, r->route, r->place};
 
     if (headers_check(r->connection, &err) < 0) {
         access_log(r->host->access, r->connection, err.text);
@@ -45,11 +44,11 @@ void request_judge(struct request *r, const char *path)
         request_reply_problem(r, &err);
         return;
     }
-    if (access_check(r->host->access, r->host->listener, r->connection, r->method, &r->caller, &err) < 0) {
+    if (access_check(r->host->access, r->host->listener, r->connection, &ask, &r->caller, &err) < 0) {
         refuse_access(r, &err);
         return;
     }
-    if (!clients_admit(r->host->clients, client_of(r->connection))) {
+    if (!r->caller.stranger && !clients_admit(r->host->clients, client_of(r->connection))) {
         request_add_header(r, "Retry-After", "10");
         request_add_header(r, "Connection", "close");
         error_set(&err, "busy", "too many clients are connected; try again later");
@@ -69,9 +68,11 @@ void request_judge(struct request *r, const char *path)
             request_reply_error(r, "method_not_allowed", "%s is not possible here; possible: %s", r->method, allow);
         return;
     }
+    if (r->caller.stranger)
+        r->body.max = LIMIT_OPEN_BODY;
     if (access_permit(r->host->access, r->connection, &r->caller, r->route, &err) < 0 ||
         check_precondition(r, &err) < 0 || query_read(&r->query, r->connection, r->route->query, &err) < 0 ||
-        body_check_headers(r->connection, r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL), &err) < 0)
+        body_check_headers(&r->body, r->connection, r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL), &err) < 0)
         request_reply_problem(r, &err);
 }
 

@@ -5,6 +5,7 @@
 #include "api/query.h"
 #include "api/request.h"
 #include "api/routes.h"
+#include "api/session.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 struct header {
     const char *name;
-    char value[128];
+    char value[320];
 };
 
 struct request {
@@ -27,6 +28,7 @@ struct request {
     char method[16];
     const struct route *route;
     int64_t ids[ROUTE_IDS];
+    char place[SESSION_PLACE_SIZE]; /* of a session, "" where the path names none */
     struct caller caller;
     struct query query;
     struct body body;

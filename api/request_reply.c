@@ -81,8 +81,11 @@ void request_reply_response(struct request *r, int status, const char *content_t
 
 void request_reply_problem(struct request *r, const struct error *err)
 {
+    const char *challenge = access_challenge(err);
     int status = problem_status(err->code);
 
+    if (challenge != NULL)
+        request_add_header(r, "WWW-Authenticate", challenge);
     if (strcmp(err->code, "too_many_tries") == 0)
         request_add_header(r, "Retry-After", "60");
     if (status >= 500)

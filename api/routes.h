@@ -10,6 +10,8 @@ enum {
     ROUTE_BODY = 1, /* wants a JSON body; POSTs without it take an empty one, or {} */
     ROUTE_ADMIN = 2, /* only for the role admin, whatever the method */
     ROUTE_BODY_OPTIONAL = 4, /* takes a JSON body, or none */
+    ROUTE_READER = 8, /* for the role reader, whatever the method */
+    ROUTE_OPEN = 16, /* for everybody: it tells nothing, or looks itself at who asks */
     ROUTE_IDS = 2,  /* at most this many ids in a pattern */
 };
 

@@ -2,6 +2,7 @@
 #include "api/request.h"
 #include "api/token.h"
 #include "common/log_changes.h"
+#include "daemon/store/session.h"
 
 #include <inttypes.h>
 
@@ -13,6 +14,8 @@ void token_delete(struct request *r)
     struct error err;
     int rc = store_token_revoke(store, id, request_now_ms(r), &err);
 
+    if (rc == 0)
+        rc = store_session_end_of(store, id, &err);
     if (rc == 0)
         rc = store_token_get(store, id, &row, &err);
     if (rc < 0) {

@@ -365,6 +365,11 @@ char *client_curl_line(const struct client *client, const char *path)
                      quote, client->url.base, path, quote);
 }
 
+const struct url *client_url(const struct client *client)
+{
+    return &client->url;
+}
+
 char *client_escape(const char *text)
 {
     char *escaped = xcalloc(3 * strlen(text) + 1, 1), *to = escaped;

@@ -53,6 +53,9 @@ int client_get_text(struct client *client, const char *path, FILE *to, bool foll
 /* A curl command line that GETs `path` as this client would, ready to paste; to be freed. */
 char *client_curl_line(const struct client *client, const char *path);
 
+/* Where calls go. */
+const struct url *client_url(const struct client *client);
+
 /* `text` percent-encoded for a query; to be freed. */
 char *client_escape(const char *text);
 #endif

@@ -9,6 +9,7 @@ libcli_la_SOURCES = \
 	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
 	cli/cmd_checkpoints.c \
+	cli/cmd_dashboard.c \
 	cli/cmd_follow_up.c \
 	cli/cmd_jobs.c \
 	cli/cmd_logs.c \

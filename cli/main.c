@@ -23,6 +23,7 @@ static const struct command commands[] = {
     {"adapters", "", "the batch systems, and how they are doing", cmd_adapters},
     {"jobs", "[ID] [--state STATE] [--adapter NAME]", "what was submitted to them", cmd_jobs},
     {"backup", "[FILE]", "a copy of all that the daemon knows, while it runs", cmd_backup},
+    {"dashboard", "[--operator]", "a link for a web browser that shows it all; --list and --revoke: who has used one", cmd_dashboard},
     {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
     {"pause", "ID", "start no more members of an ensemble", cmd_pause},
     {"resume", "ID", "let a paused ensemble go on", cmd_resume},

@@ -92,6 +92,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/place.c daemon/store/place.h \
 	daemon/store/presence.c \
 	daemon/store/retain.c daemon/store/retain.h \
+	daemon/store/session.c daemon/store/session.h \
 	daemon/store/statement.c \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/tally.c \

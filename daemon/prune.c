@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
 #include "daemon/store/idempotency.h"
+#include "daemon/store/session.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,8 @@ static void on_timer(uv_timer_t *timer)
         log_warn("old events stay for now: %s", err.text);
     if (store_idempotency_prune(prune->store, time_now_ms(), STEP, &err) < 0)
         log_warn("old replies stay for now: %s", err.text);
+    if (store_session_prune(prune->store, time_now_ms(), &err) < 0)
+        log_warn("expired sessions of browsers stay for now: %s", err.text);
     uv_timer_start(timer, on_timer, n == STEP ? STEP_MS : (uint64_t)rest, 0);
 }
 

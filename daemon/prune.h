@@ -1,4 +1,4 @@
-/* What grows with time and is forgotten after a while: events, replies to Idempotency-Keys. In small steps, so that no loop turn is long. */
+/* What grows with time and is forgotten after a while: events, replies to Idempotency-Keys, sessions. In small steps, so that no loop turn is long. */
 #ifndef DAEMON_PRUNE_H
 #define DAEMON_PRUNE_H
 #include "daemon/store/store.h"

@@ -9,6 +9,7 @@
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/job.h"
+#include "daemon/store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,8 @@ static int take_over(struct restoring *r, struct error *err)
     for (size_t i = 0; i < r->n_jobs; i++)
         if (!is_here(r, &r->jobs[i]) && lose_job(r, &r->jobs[i], err) < 0)
             return -1;
+    if (store_session_end_all(r->store, err) < 0)
+        return -1;
     return backup_adopt(r->store, run_claim_highest(r->run_dir), err);
 }
 

@@ -35,14 +35,35 @@ import json, re, subprocess, sys
 import jsonschema
 socket, ensemble, spec, training, open_ensemble, over = sys.argv[1:7]
 
-def call(method, path, body=None):
-    head = ["-H", "Content-Type: application/json", "--data-binary", body] if body is not None else []
+def call(method, path, body=None, head=[]):
+    if body is not None:
+        head = [*head, "-H", "Content-Type: application/json", "--data-binary", body]
     out = subprocess.run(["curl", "-s", "-m", "30", "-i", "--unix-socket", socket, "-X", method, *head, "http://stretto" + path],
                          stdout=subprocess.PIPE, check=True).stdout
     header, _, data = out.partition(b"\r\n\r\n")
     lines = header.decode().split("\r\n")
     kinds = [l.split(":", 1)[1].strip() for l in lines if l.lower().startswith("content-type:")]
     return int(lines[0].split()[1]), kinds[0].split(";")[0] if kinds else "", data
+
+# A login is good for one session, and a call for the current session belongs to one.
+def login():
+    return json.dumps({"login": json.loads(call("POST", "/v1/logins", "{}")[2])["login"]})
+
+def session():
+    out = subprocess.run(["curl", "-s", "-i", "--unix-socket", socket, "-H", "Content-Type: application/json", "-d", login(),
+                          "http://stretto/v1/sessions"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    begun = json.loads(out.split("\r\n\r\n")[1])
+    return begun["id"], begun["place"], re.search("(?i)set-cookie: ([^;]*)", out)[1]
+
+def prepared(method, path, body):
+    if (method, path) == ("POST", "/v1/sessions"):
+        return method, path, login()
+    if path == "/v1/sessions/1":
+        return method, f"/v1/sessions/{session()[0]}", body
+    if path == "/v1/sessions/current":
+        _, place, cookie = session()
+        return method, f"/{place}v1/sessions/current", body, ["-H", "Cookie: " + cookie, "-H", "Origin: http://stretto"]
+    return method, path, body
 
 doc = json.loads(call("GET", "/openapi.json")[2])
 jsonschema.Draft202012Validator.check_schema({"$defs": doc["components"]["schemas"]})
@@ -84,7 +105,7 @@ for path, item in doc["paths"].items():
                              over if path.endswith("/follow-up") else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index)
-            status, kind, data = call(method, at, body)
+            status, kind, data = call(*prepared(method, at, body))
             tell(status < 300 or (status == 404 and b'"output_not_found"' in data), f"{method} {at}: {status} {data[:200]}")
             check(operation, f"{method} {at}", status, kind, data)
         if "{" in path:

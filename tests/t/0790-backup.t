@@ -11,6 +11,8 @@ is "$(submit "$(jq -n --arg f "$T/rows.csv" --arg s "echo {x}; read y <>$T/go" '
 	members: {command: ["sh", "-c", $s], parameters: {file: $f}}}')")" 2 "another one runs, by the rows of a file"
 wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq .members.running)" = 1 ]' || bail "nothing runs"
 api POST /v1/tokens '{"role": "reader", "label": "kept"}' >"$T/token"
+api POST /v1/sessions "{\"login\": \"$(stretto --json dashboard | jq -r .login)\"}" >"$T/session"
+stretto dashboard >"$T/link"
 
 is "$(stretto backup "$T/a.db")" "$T/a.db" "a backup is written"
 is "$(stat -c %a "$T/a.db") $(sqlite3 -readonly "$T/a.db" 'PRAGMA integrity_check')" "600 ok" "a whole database, closed to others"
@@ -61,6 +63,9 @@ start_daemon
 is "$(api GET /v1/ensembles | jq -c '[.ensembles[] | [.name, .members.succeeded]]')" '[["listed",0],["done",2]]' "it has what was there then"
 is "$(api GET /v1/ensembles/2/members | jq -c '[.members[].parameters.x]')" '[1,2,3]' "and the rows of the file"
 is "$(api GET /v1/tokens | jq -r '.tokens[0].label')" kept "and the tokens"
+is "$(sqlite3 -readonly "$T/a.db" 'SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM login)') $(
+	sqlite3 -readonly "$STATE/stretto.db" 'SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM login)')" "1|1 0|0" \
+	"but no session of a browser, since it may have ended after the backup"
 is "$(api GET /v1/ensembles/2/members/0 | jq -r '.attempts[0].outcome')" lost "what was under way there is not followed here"
 wait_for 20 '[ "$(api GET /v1/ensembles/2 | jq .members.running)" = 1 ]' || bail "nothing runs in the second"
 is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT name = '$name' FROM job WHERE state <> 'ended'")" 0 "its jobs have names of their own"

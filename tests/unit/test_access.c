@@ -4,6 +4,7 @@
 #include "api/host.h"
 #include "api/origin.h"
 #include "api/refusals.h"
+#include "api/session.h"
 #include "api/token.h"
 
 #include <arpa/inet.h>
@@ -142,6 +143,66 @@ static void origins(void **state)
             fail_msg("%s and %s", cases[i].url, cases[i].host);
 }
 
+#define PLACE "abcdefghijabcdefghij-_"
+
+static void places_of_sessions(void **state)
+{
+    static const struct {
+        const char *path, *place, *rest;
+    } cases[] = {
+        {"/s/" PLACE "/v1/ensembles", PLACE, "/v1/ensembles"}, {"/s/" PLACE "/", PLACE, "/"},
+        {"/s/" PLACE "/s/" PLACE "/v1", PLACE, "/s/" PLACE "/v1"}, {"/v1/ensembles", "", "/v1/ensembles"},
+        {"/s/" PLACE, "", "/s/" PLACE}, {"/s/" PLACE "x/v1", "", "/s/" PLACE "x/v1"}, {"/s/x/v1", "", "/s/x/v1"},
+        {"/s//v1", "", "/s//v1"}, {"/", "", "/"}, {"", "", ""}, {"x/s/" PLACE "/v1", "", "x/s/" PLACE "/v1"},
+    };
+    char place[SESSION_PLACE_SIZE];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(session_path(cases[i].path, place), cases[i].rest);
+        assert_string_equal(place, cases[i].place);
+    }
+}
+
+static void cookies_of_sessions(void **state)
+{
+    static const char *const good[] = {"stretto=" SECRET, "a=b; stretto=" SECRET, "stretto=" SECRET "; a=b", "a=b;stretto=" SECRET ";c",
+                                       "stretto=" SECRET "; stretto=x", "a=\"x\"; ; =; stretto=" SECRET};
+    static const char *const bad[] = {"", "stretto=", "stretto", "xstretto=" SECRET, "stretto=" SECRET "x", "a=stretto=" SECRET,
+                                      "stretto=x; stretto=" SECRET, "Stretto=" SECRET, "stretto = " SECRET, ";", "stretto=short; a"};
+    char secret[TOKEN_SECRET_SIZE];
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        if (!session_secret(good[i], secret))
+            fail_msg("no secret in %s", good[i]);
+        assert_string_equal(secret, SECRET);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (session_secret(bad[i], secret))
+            fail_msg("a secret in %s", bad[i]);
+    assert_false(session_secret(NULL, secret));
+}
+
+/* The place and the secret are both needed, and told apart. */
+static void hashes_of_sessions(void **state)
+{
+    struct session_key key, other;
+    char hash[65], hash2[65];
+
+    session_key_make(&key);
+    session_key_make(&other);
+    assert_int_equal(strlen(key.place), SESSION_PLACE_SIZE - 1);
+    session_hash(&key, hash);
+    strcpy(other.secret, key.secret);
+    session_hash(&other, hash2);
+    assert_string_not_equal(hash, hash2);
+    strcpy(other.place, key.place);
+    session_hash(&other, hash2);
+    assert_string_equal(hash, hash2);
+    other.secret[0] = other.secret[0] == 'A' ? 'B' : 'A';
+    session_hash(&other, hash2);
+    assert_string_not_equal(hash, hash2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +210,9 @@ int main(void)
         cmocka_unit_test(what_is_no_token_is_not_read),
         cmocka_unit_test(hosts),
         cmocka_unit_test(origins),
+        cmocka_unit_test(places_of_sessions),
+        cmocka_unit_test(cookies_of_sessions),
+        cmocka_unit_test(hashes_of_sessions),
         cmocka_unit_test(failed_tries_are_counted_by_address),
         cmocka_unit_test(many_addresses_do_not_flood_the_log),
     };

@@ -1,6 +1,7 @@
 /* The document that is served, held against the tables that the daemon works by, both ways. */
 #include "tests/unit/unit.h"
 
+#include "api/routes.h"
 #include "common/embedded.h"
 
 #include <ctype.h>
@@ -14,9 +15,6 @@ static const struct {
     const char *method, *pattern, *query;
     int wants_body;
 } routes[] = {
-#define ROUTE_BODY 1
-#define ROUTE_ADMIN 2
-#define ROUTE_BODY_OPTIONAL 4
 #define ROUTE(method, pattern, handler, query, flags) {#method, pattern, query, (flags) & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)},
 #include "api/tbl/routes.h"
 #undef ROUTE

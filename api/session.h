@@ -1,0 +1,31 @@
+/* Sessions of web browsers. A session has two secrets, and both must come along: the cookie, which the page cannot
+ * read, and the place, a part of the path of every request, "/s/PLACE/v1/…", which only the page knows. Browsers send a
+ * cookie to all ports of a host, and so to other users' servers on it; they send ours with requests below that path
+ * alone, and so to nobody who does not know it. */
+#ifndef API_SESSION_H
+#define API_SESSION_H
+#include "api/token.h"
+#include "daemon/store/session.h"
+
+#define SESSION_PLACE_SIZE 23   /* with the NUL */
+#define SESSION_COOKIE_SIZE 320 /* of a Set-Cookie header */
+
+struct session_key {
+    char place[SESSION_PLACE_SIZE], secret[TOKEN_SECRET_SIZE];
+};
+
+void session_key_make(struct session_key *key);
+void session_hash(const struct session_key *key, char hash[65]);
+
+/* The path behind "/s/PLACE", with the place; or the path itself, with the place "". */
+const char *session_path(const char *path, char place[SESSION_PLACE_SIZE]);
+
+/* The secret in a Cookie header; false where there is none. */
+bool session_secret(const char *cookies, char secret[TOKEN_SECRET_SIZE]);
+
+/* A Set-Cookie header for `row`; the secret "": the one that has the browser forget it. */
+void session_cookie(char cookie[SESSION_COOKIE_SIZE], const struct session_row *row, const struct session_key *key,
+                    bool secure);
+
+json_t *session_json(const struct session_row *row); /* as the API shows it */
+#endif
