@@ -99,6 +99,7 @@ for mpi in "${mpis[@]}"; do
 	for ((m = 0; m < ${#runs[@]}; m++)); do
 		# shellcheck disable=SC2086 # words
 		status_is 0 "$cc: ${runs[m]}" member_of "$run" $m on ${runs[m]}
+		kill -0 $rank 2>"$T/err" || bail "$cc: the rank has ended: $(tail -n 3 "$run/rank.log")"
 	done
 
 	# mistakes

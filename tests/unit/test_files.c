@@ -141,6 +141,32 @@ static void broken_and_missing_files_are_told_apart(void **state)
     assert_non_null(strstr(err.text, "an array"));
 }
 
+/* What such a file says is run. */
+static void a_file_of_ones_own_is_no_other_user_s_and_no_link(void **state)
+{
+    struct error err;
+    char *text;
+    size_t size;
+
+    assert_int_equal(file_write_whole(in_dir("own"), "true\n", 5, 0600, &err), 0);
+    assert_int_equal(file_read_own(in_dir("own"), 5, &text, &size, &err), 0);
+    assert_string_equal(text, "true\n");
+    free(text);
+    assert_int_equal(file_read_own(in_dir("own"), 4, &text, &size, &err), -1);
+    assert_int_equal(errno, EFBIG);
+    assert_int_equal(symlink("own", in_dir("link")), 0);
+    assert_int_equal(file_read_own(in_dir("link"), 5, &text, &size, &err), -1);
+    assert_int_equal(errno, ELOOP);
+    assert_int_equal(file_read(in_dir("link"), 5, &text, &size, &err), 0); /* others may be links */
+    free(text);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown(in_dir("own"), 54321, 54321), 0);
+    assert_int_equal(file_read_own(in_dir("own"), 5, &text, &size, &err), -1);
+    assert_int_equal(errno, EPERM);
+    assert_non_null(strstr(err.text, "54321"));
+}
+
 static void last_line_is_printable(void **state)
 {
     struct error err;
@@ -210,6 +236,7 @@ static void last_line_leaves_out_what_is_skipped(void **state)
 static void marked_processes_are_found_in_other_sessions(void **state)
 {
     int ready[2], status;
+    siginfo_t ended;
     char byte;
     pid_t pid;
 
@@ -226,6 +253,8 @@ static void marked_processes_are_found_in_other_sessions(void **state)
     assert_true(process_start_time(pid) > 0);
     assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", "/another", 0), 0);
     assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", dir, SIGKILL), 1);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+    assert_int_equal(process_start_time(pid), 0); /* it has ended, though its parent has not noticed */
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(process_start_time(pid), 0);
@@ -280,6 +309,7 @@ int main(void)
         cmocka_unit_test(broken_and_missing_files_are_told_apart),
         cmocka_unit_test(a_file_that_has_no_room_is_not_replaced),
         cmocka_unit_test(a_file_cannot_take_the_place_of_a_directory),
+        cmocka_unit_test(a_file_of_ones_own_is_no_other_user_s_and_no_link),
         cmocka_unit_test(last_line_is_printable),
         cmocka_unit_test(last_line_leaves_out_what_is_skipped),
         cmocka_unit_test(directories_are_made_with_their_parents),

@@ -139,6 +139,17 @@ static void nothing_is_told_of_changing_distances(void **state)
     lacks(a, 0, 0, 0);
 }
 
+/* The same distances, but steps that those before would never have come to. */
+static void nothing_is_told_of_steps_in_between(void **state)
+{
+    struct attempt *a = *state;
+
+    sends(a, 0, 390, 10);
+    begin(a);
+    sends(a, 435, 995, 10);
+    lacks(a, 0, 0, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -151,6 +162,7 @@ int main(void)
         TEST(earlier_attempts_may_have_sent_them),
         TEST(an_attempt_that_sent_nothing_changes_nothing),
         TEST(nothing_is_told_of_changing_distances),
+        TEST(nothing_is_told_of_steps_in_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

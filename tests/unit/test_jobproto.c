@@ -8,6 +8,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,13 @@ static char dir[64];
 static const char good_job[] =
     "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
     " \"control_key\": \"00112233445566778899aabbccddeeff\","
-    " \"walltime\": 600.005, \"grace\": 10, \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
+    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"tmpdir\": true,"
+    " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
+    " \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
     " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
-    " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"later\": 1}, {\"id\": \"7.124\", \"dir\": \"/d/a2\","
-    " \"argv\": [\"x\"], \"launcher\": null}]}";
+    " \"ntasks\": 2, \"success_file\": \"out/r..npz\","
+    " \"resume\": [\"--from\", \"{checkpoint}\"], \"since\": 4, \"since_in\": 6, \"later\": 1},"
+    " {\"id\": \"7.124\", \"dir\": \"/d/a2\", \"argv\": [\"x\"], \"launcher\": null}]}";
 
 static const char *in_dir(const char *name)
 {
@@ -59,6 +63,13 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_string_equal(d->control_key, KEY);
         assert_int_equal(d->walltime_ms, 600005);
         assert_int_equal(d->grace_ms, 10000);
+        assert_int_equal(d->silence_ms, 2500);
+        assert_string_equal(d->umask, "0027");
+        assert_true(d->tmpdir && d->checkpoint.any);
+        assert_int_equal(d->checkpoint.before_ms, 30000);
+        assert_int_equal(d->checkpoint.signal, SIGUSR1);
+        assert_string_equal(d->checkpoint.glob, "*.ckpt");
+        assert_int_equal(d->checkpoint.keep, 3);
         assert_int_equal(d->ntasks, 2);
         assert_string_equal(d->tasks[0].id, "7.123");
         assert_string_equal(d->tasks[0].dir, "/d/a1");
@@ -68,6 +79,9 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_string_equal(d->tasks[0].launcher, "mpiexec");
         assert_int_equal(d->tasks[0].ntasks, 2);
         assert_string_equal(d->tasks[0].success_file, "out/r..npz");
+        assert_int_equal(json_array_size(d->tasks[0].resume), 2);
+        assert_int_equal(d->tasks[0].since, 4);
+        assert_int_equal(d->tasks[0].since_in, 6);
         assert_null(d->tasks[1].launcher);
         assert_null(d->tasks[1].env);
         assert_int_equal(d->tasks[1].ntasks, 1);
@@ -323,6 +337,27 @@ static void a_temporary_directory_is_private_and_goes(void **state)
     assert_int_equal(stat(dir, &st), 0);
 }
 
+/* Where it may be: a socket below it needs a short path, and whoever starts a job may have set TMPDIR to anything. */
+static void a_temporary_directory_has_a_short_path(void **state)
+{
+    static const char far[] = "/a-directory-of-a-user-with-a-long-name/of-which-there-may-be-many/below-each-other";
+    char place[256], path[128];
+    const char *const unfit[] = {"tmp", "/nowhere/at/all", "", place};
+    struct error err;
+
+    snprintf(place, sizeof place, "%s%s", dir, far);
+    assert_int_equal(dir_make(place, &err), 0);
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+        assert_int_equal(setenv("TMPDIR", unfit[i], 1), 0);
+        assert_int_equal(job_tmpdir_name(path, sizeof path, &err), 0);
+        unsetenv("TMPDIR");
+        assert_int_equal(strncmp(path, "/tmp/stretto-job-", 17), 0);
+        assert_int_equal(job_tmpdir_make(path, &err), 0);
+        job_tmpdir_remove(path);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+}
+
 static void control_messages(void **state)
 {
     char text[CONTROL_MESSAGE_MAX];
@@ -393,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_job_is_claimed_once),
         cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
+        cmocka_unit_test(a_temporary_directory_has_a_short_path),
         cmocka_unit_test(control_messages),
         cmocka_unit_test(a_nudge_arrives_and_its_absence_does_not_block),
     };

@@ -245,6 +245,48 @@ static void samples_are_dealt_to_all_ranks(void **state)
     fixture_fini(&fx);
 }
 
+/* The first draws of one of two ranks that hold so many samples each, as numbers in the order in which they came. */
+static void note_draws(int rank, int steps, int64_t *drawn, int draws)
+{
+    char buffer[160];
+    struct st_train_stats now;
+    struct fixture fx;
+    struct st_train *t[2];
+    struct stretto *s;
+
+    snprintf(buffer, sizeof buffer,
+             "{\"policy\": \"reservoir\", \"capacity\": %d, \"threshold\": %d, \"batch\": %d, \"seed\": 7}",
+             steps, steps, draws);
+    fixture_init_ranks(&fx, 2, 10, 0, 1, buffer);
+    for (int i = 0; i < 2; i++)
+        t[i] = fixture_rank(i);
+    s = fixture_member(0, 1);
+    for (int step = 0; step < 2 * steps; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+    assert_int_equal(st_train_batch(t[rank], NULL, NULL, NULL, drawn, FIXTURE_LIMIT_SECONDS * 1000), draws);
+    now = fixture_stats(t[rank]);
+    assert_int_equal(now.unique, steps);
+    for (int i = 0; i < draws; i++)
+        drawn[i] /= 2;
+    for (int i = 0; i < 2; i++)
+        st_train_close(t[i]);
+    fixture_fini(&fx);
+}
+
+/* Ranks that draw the same places of their buffers would train on the same moments of every member. */
+static void each_rank_draws_its_own_way_and_the_same_again(void **state)
+{
+    enum { STEPS = 50, DRAWS = 30 };
+    int64_t first[DRAWS], second[DRAWS], again[DRAWS];
+
+    note_draws(0, STEPS, first, DRAWS);
+    note_draws(1, STEPS, second, DRAWS);
+    note_draws(1, STEPS, again, DRAWS);
+    assert_memory_equal(second, again, sizeof again);
+    assert_memory_not_equal(first, second, sizeof first);
+}
+
 /* Be it copied into the sample, as "n" is, or in a message of its own: what came first stays. */
 static void a_field_that_is_sent_twice_is_taken_once(void **state)
 {
@@ -568,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
         cmocka_unit_test(a_step_that_is_sent_again_counts_once),
         cmocka_unit_test(samples_are_dealt_to_all_ranks),
+        cmocka_unit_test(each_rank_draws_its_own_way_and_the_same_again),
         cmocka_unit_test(a_field_that_is_sent_twice_is_taken_once),
         cmocka_unit_test(two_streams_of_one_attempt_are_both_served),
         cmocka_unit_test(a_member_waits_for_its_rank),

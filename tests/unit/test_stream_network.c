@@ -468,6 +468,7 @@ static void one_process_is_a_rank(void **state)
     assert_int_equal(st_train_open(&second), -1);
     assert_string_equal(st_train_error_code(second), "train_twice");
     st_train_close(second);
+    fixture_member_limit();
     stream(&fx, t); /* which the second has done no harm */
     st_train_close(t);
     t = fixture_rank(0); /* after it there can be another */
