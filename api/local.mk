@@ -7,6 +7,7 @@ libapi_la_SOURCES = \
 	api/body.c api/body.h \
 	api/clients.c api/clients.h \
 	api/ensemble_cancel_post.c \
+	api/ensemble_failures_get.c \
 	api/ensemble_get.c \
 	api/ensemble_json.c api/ensemble_json.h \
 	api/ensemble_patch.c \
@@ -144,7 +145,8 @@ api_tests = \
 	tests/t/0589-refusals.t \
 	tests/t/0591-etag.t \
 	tests/t/0592-states.t \
-	tests/t/0593-sessions.t
+	tests/t/0593-sessions.t \
+	tests/t/0594-failures.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal

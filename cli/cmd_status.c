@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/ensemble.h"
+#include "cli/failures.h"
 #include "cli/pages.h"
 #include "cli/progress.h"
 #include "cli/render.h"
@@ -147,10 +148,12 @@ static int show_one(struct cli *cli, int64_t id)
     free(path);
     if (rc < 0)
         return cli_fail(&err);
-    if (cli->json)
+    if (cli->json) {
         render_document(text);
-    else
+    } else {
         report_status(ensemble, stdout);
+        failures_print(cli, id);
+    }
     json_decref(ensemble);
     free(text);
     return CLI_HOLDS;

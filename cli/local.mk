@@ -25,6 +25,7 @@ libcli_la_SOURCES = \
 	cli/complete.c cli/complete.h \
 	cli/credentials.c cli/credentials.h \
 	cli/ensemble.c cli/ensemble.h \
+	cli/failures.c cli/failures.h \
 	cli/lock.c cli/lock.h \
 	cli/pages.c cli/pages.h \
 	cli/parse.c \

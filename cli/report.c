@@ -2,13 +2,13 @@
 
 #include "cli/client.h"
 #include "cli/ensemble.h"
+#include "cli/failures.h"
 #include "cli/render.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FAILED_SHOWN 5
 
 static double seconds_between(const json_t *obj, const char *from, const char *to)
 {
@@ -197,30 +197,6 @@ static void print_metrics(struct cli *cli, const json_t *training)
     table_destroy(table);
 }
 
-/* Why members failed: the first few. */
-static void print_failed(struct cli *cli, const json_t *ensemble)
-{
-    long long id = get_int(ensemble, "id"), failed = ensemble_members(ensemble, "failed");
-    char *path = xasprintf("/v1/ensembles/%lld/members?state=failed&limit=%d", id, FAILED_SHOWN);
-    json_t *reply = NULL, *member;
-    struct error err;
-    size_t i;
-
-    if (failed > 0 && client_get(cli->client, path, &reply, NULL, &err) == 0) {
-        putchar('\n');
-        json_array_foreach(json_object_get(reply, "members"), i, member) {
-            char *reason = render_text(get_string(member, "reason"));
-
-            printf("%lld.%lld failed: %s\n", id, (long long)get_int(member, "index"), reason);
-            free(reason);
-        }
-        if (failed > (long long)i)
-            printf("… and %lld more: stretto members %lld --state failed\n", failed - (long long)i, id);
-    }
-    json_decref(reply);
-    free(path);
-}
-
 /* Takes the path over. */
 static void print_curl(const struct cli *cli, char *path)
 {
@@ -249,7 +225,7 @@ void report_final(struct cli *cli, const json_t *ensemble)
             printf("\ntraining %s: %s\n", get_string(training, "state"), reason);
         free(reason);
     }
-    print_failed(cli, ensemble);
+    failures_print(cli, id);
     printf("\nThe same over HTTP:\n");
     print_curl(cli, xasprintf("/v1/ensembles/%lld", id));
     print_curl(cli, xasprintf("/v1/ensembles/%lld/members", id));

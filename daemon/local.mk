@@ -73,6 +73,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/attempt.c daemon/store/attempt.h \
 	daemon/store/backup.c daemon/store/backup.h \
 	daemon/store/cancellation.c daemon/store/cancellation.h \
+	daemon/store/cause.c daemon/store/cause.h \
 	daemon/store/chore.c daemon/store/chore.h \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \

@@ -4,7 +4,8 @@ migrations = migrations/0001-initial.sql migrations/0002-token.sql migrations/00
 	migrations/0007-checkpoints.sql migrations/0008-follow-ups.sql migrations/0009-pilots.sql \
 	migrations/0010-chores.sql \
 	migrations/0011-since.sql migrations/0012-training-adapter.sql migrations/0013-counted-moves.sql \
-	migrations/0014-missing-steps.sql migrations/0015-cancellation.sql migrations/0016-sessions.sql
+	migrations/0014-missing-steps.sql migrations/0015-cancellation.sql migrations/0016-sessions.sql \
+	migrations/0017-causes.sql
 EXTRA_DIST += $(migrations)
 
 migrations/embedded.c: $(migrations) migrations/local.mk build-aux/embed

@@ -8,36 +8,13 @@
 
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/store/cause.h"
 #include "daemon/store/family.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #define JOBS_MAX 1000 /* that are looked at to count what runs */
-
-/* A reason without what differs from member to member: words that have digits, such as indices, paths and process ids. */
-static void normalise(const char *reason, char *out, size_t size)
-{
-    size_t n = 0;
-
-    while (*reason != '\0' && n + 1 < size) {
-        size_t word = 0;
-        bool has_digit = false;
-
-        for (; isalnum((unsigned char)reason[word]); word++)
-            has_digit = has_digit || isdigit((unsigned char)reason[word]);
-        if (has_digit) {
-            out[n++] = '#';
-            reason += word;
-            continue;
-        }
-        do
-            out[n++] = *reason++;
-        while (word-- > 1 && n + 1 < size);
-    }
-    out[n] = '\0';
-}
 
 static bool was_counted(const struct guard *guard, int64_t index)
 {
@@ -109,7 +86,7 @@ void guard_note(struct engine *engine, struct live_ensemble *ens, const struct m
         return;
     if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST || out->outcome == ATTEMPT_CANCELLED)
         return;
-    normalise(out->reason, as + snprintf(as, sizeof as, "%d %d ", out->exit_code, out->signal), sizeof as - 32);
+    cause_text(out->reason, as + snprintf(as, sizeof as, "%d %d ", out->exit_code, out->signal), sizeof as - 32);
     if (out->outcome != ATTEMPT_FAILED || (guard->n > 0 && strcmp(as, guard->as) != 0)) {
         guard->over = true;
         return;

@@ -6,6 +6,7 @@
 #include "common/backoff.h"
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/store/cause.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,13 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
     engine_event_of_attempt(engine, "attempt.ended", job->row.ensemble, slot->index, slot->number, rest);
 }
 
+/* An end that counts among the causes of failures: not one that we asked for, nor one with a checkpoint to go on from. */
+static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct member_row *member)
+{
+    return (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) &&
+           !slot->cancelled && member->state != MEMBER_UNFINISHED;
+}
+
 static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
 {
     struct live_ensemble *ens = job->ensemble;
@@ -196,6 +204,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     }
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
+        return;
+    if (!stopped && !unstarted && is_failure(slot, &attempt, &member) && store_cause_count(engine->store, &attempt, &err) < 0)
         return;
     slot_tell_running(engine, job, slot);
     ens->in_flight--;

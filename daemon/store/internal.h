@@ -72,6 +72,7 @@ void store_events_free(struct store *store);
 
 /* tally.c: likewise what it changes of the tallies. */
 int store_tallies_init(struct store *store, struct error *err); /* before anything else is asked of the database */
+int store_causes_init(struct store *store, struct error *err); /* likewise */
 int store_tallies_write(struct store *store, struct error *err);
 void store_tallies_drop(struct store *store);
 void store_tallies_free(struct store *store);

@@ -152,7 +152,8 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
     if (set_journal(store, journal, err) < 0 || (unclean && store_check_whole(store, err) < 0) ||
         pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
-        pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_migrate(store, err) < 0 || (!unclean && store_check_small(store, err) < 0) ||
+        pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_causes_init(store, err) < 0 ||
+        store_migrate(store, err) < 0 || (!unclean && store_check_small(store, err) < 0) ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         store_prepare_rollback(store, err) < 0)
