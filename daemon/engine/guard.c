@@ -86,7 +86,7 @@ void guard_note(struct engine *engine, struct live_ensemble *ens, const struct m
         return;
     if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST || out->outcome == ATTEMPT_CANCELLED)
         return;
-    cause_text(out->reason, as + snprintf(as, sizeof as, "%d %d ", out->exit_code, out->signal), sizeof as - 32);
+    cause_text(out->reason, as, sizeof as);
     if (out->outcome != ATTEMPT_FAILED || (guard->n > 0 && strcmp(as, guard->as) != 0)) {
         guard->over = true;
         return;
