@@ -20,7 +20,6 @@ struct api_config {
     struct store *store;
     struct store *reader; /* sees what is committed; NULL: there is none, and `store` is read */
     struct engine *engine;
-    struct reserve *reserve;
     const struct control *control;
     const struct laps *laps;
     int64_t (*now_ms)(void *arg);

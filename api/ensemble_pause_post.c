@@ -1,12 +1,10 @@
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
-#include "daemon/reserve.h"
 
 void ensemble_pause_post(struct request *r)
 {
     struct error err;
 
-    reserve_use(request_config(r)->reserve); /* it may be what fills the disk */
     if (engine_pause(request_config(r)->engine, request_id(r, 0), &err) < 0)
         request_reply_problem(r, &err);
     else

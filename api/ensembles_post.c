@@ -3,7 +3,6 @@
 #include "api/idempotency.h"
 #include "api/parameter_file.h"
 #include "common/xalloc.h"
-#include "daemon/reserve.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,11 +31,6 @@ static bool submit(const struct submission *s, struct rows *rows)
     json_t *json;
     int64_t id;
 
-    if (reserve_check(request_config(r)->reserve, &err) < 0) {
-        rows_close(rows);
-        request_reply_problem(r, &err);
-        return false;
-    }
     if (engine_submit(request_config(r)->engine, s->spec, rows, &id, &err) < 0) {
         request_reply_problem(r, &err);
         return false;

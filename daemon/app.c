@@ -12,7 +12,6 @@
 #include "daemon/notify.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
-#include "daemon/reserve.h"
 #include "daemon/restore.h"
 #include "daemon/run_claim.h"
 #include "daemon/rundir/rundir.h"
@@ -37,7 +36,6 @@ struct app {
     struct store *store, *reader; /* the latter NULL where there can be but one */
     struct turn *turn;
     struct state_watch *state_watch;
-    struct reserve *reserve;
     struct engine *engine;
     struct adapters *adapters;
     struct control *control;
@@ -138,7 +136,6 @@ static int make_api(struct app *app, struct error *err)
         .store = app->store,
         .reader = app->reader,
         .engine = app->engine,
-        .reserve = app->reserve,
         .control = app->control,
         .laps = app->laps,
         .now_ms = now_ms,
@@ -239,8 +236,6 @@ static int start(struct app *app, struct error *err)
     app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
     memory_keep_blocks();
     rc = store_open_with(&app->store, app->config->state_dir, &options, err);
-    if (rc < 0 && reserve_open_up(app->config->state_dir))
-        rc = store_open_with(&app->store, app->config->state_dir, &options, err);
     if (rc < 0 || store_open_reader(&app->reader, app->store, err) < 0)
         return -1;
     backup_sweep(app->config->state_dir);
@@ -257,7 +252,6 @@ static int start(struct app *app, struct error *err)
     turn_pause(app->turn, COMMIT_PAUSE);
     turn_flush_apart(app->turn, not_flushed, NULL);
     app->state_watch = state_watch_create(&app->loop, app->store, app->turn);
-    app->reserve = reserve_create(&app->loop, app->config->state_dir);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
@@ -282,7 +276,6 @@ static void finish(struct app *app)
         engine_stop(app->engine);
     adapters_destroy(app->adapters);
     control_close(app->control);
-    reserve_destroy(app->reserve);
     state_watch_destroy(app->state_watch);
     turn_destroy(app->turn);
     laps_destroy(app->laps);

@@ -48,7 +48,6 @@ libdaemon_la_SOURCES = \
 	daemon/notify.c daemon/notify.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
-	daemon/reserve.c daemon/reserve.h \
 	daemon/restore.c daemon/restore.h \
 	daemon/run_claim.c daemon/run_claim.h \
 	daemon/rundir/missing.c daemon/rundir/missing.h \
@@ -93,6 +92,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/place.c daemon/store/place.h \
 	daemon/store/presence.c \
 	daemon/store/retain.c daemon/store/retain.h \
+	daemon/store/room.c \
 	daemon/store/session.c daemon/store/session.h \
 	daemon/store/statement.c \
 	daemon/store/store.c daemon/store/store.h \

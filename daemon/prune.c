@@ -25,6 +25,10 @@ static void on_timer(uv_timer_t *timer)
     int64_t n = 0, rest = prune->keep_events_ms / 2 < REST_MS ? prune->keep_events_ms / 2 : REST_MS;
     struct error err;
 
+    if (store_check_room(prune->store, &err) < 0) { /* to forget takes room, too */
+        uv_timer_start(timer, on_timer, (uint64_t)rest, 0);
+        return;
+    }
     if (store_event_prune(prune->store, time_now_ms() - prune->keep_events_ms, STEP, &n, &err) < 0)
         log_warn("old events stay for now: %s", err.text);
     if (store_idempotency_prune(prune->store, time_now_ms(), STEP, &err) < 0)

@@ -101,7 +101,7 @@ bool engine_adapter(struct engine *engine, const char *name, struct engine_adapt
 bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter)
 {
     if (is_set_up(engine, adapter))
-        return true;
+        return engine_has_room(engine);
     if (!heap_holds(&adapter->look.node)) {
         log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s is not set up: %s; its jobs wait until it is", adapter->ops->name,
                     adapter->missing);

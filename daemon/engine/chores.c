@@ -32,6 +32,10 @@ void chore_work(struct engine *engine, struct alarm *alarm)
     struct error err;
     int rc = store_chore_first(engine->store, ens->row.id, &chore, &err);
 
+    if (rc == 1 && chore.kind == CHORE_RESUBMIT && !engine_has_room(engine)) {
+        alarm_set(engine, alarm, engine_now(engine) + ROOM_MS);
+        return;
+    }
     if (rc == 1)
         rc = do_piece(engine, ens, &chore, &err);
     if (rc == 0) /* there may be another */

@@ -326,6 +326,27 @@ static void resume(struct engine *engine, int64_t now)
     }
 }
 
+bool engine_has_room(struct engine *engine)
+{
+    struct error err;
+
+    if (store_check_room(engine->store, &err) == 0)
+        return true;
+    engine->waits_for_room = true;
+    engine_wake_by(engine, engine_now(engine) + ROOM_MS);
+    return false;
+}
+
+static void look_for_room(struct engine *engine)
+{
+    engine->waits_for_room = false;
+    if (!engine_has_room(engine))
+        return;
+    for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
+        engine_touch(engine, ens);
+    engine->again = true;
+}
+
 void engine_tick(struct engine *engine)
 {
     int64_t now = engine_now(engine);
@@ -337,6 +358,8 @@ void engine_tick(struct engine *engine)
         return;
     }
     engine->budget = DISPATCH_MAX;
+    if (engine->waits_for_room)
+        look_for_room(engine);
     if (engine->again) {
         engine->again = false;
         HASH_ITER (hh, engine->adapters, adapter, next)

@@ -41,6 +41,10 @@ void follow_up_take_over(struct engine *engine, struct alarm *alarm)
     struct live_ensemble *ens = heap_entry(alarm, struct live_ensemble, take_over);
     struct error err;
 
+    if (!engine_has_room(engine)) {
+        alarm_set(engine, alarm, engine_now(engine) + ROOM_MS);
+        return;
+    }
     switch (take_over(engine, &ens->row, &err)) {
     case 1:
         alarm_set(engine, alarm, engine_now(engine) + 1);
@@ -226,7 +230,7 @@ int engine_follow_up(struct engine *engine, int64_t id, const struct engine_foll
     struct ensemble_row row;
     int rc;
 
-    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0 || store_accept(engine->store, err) < 0)
         return -1;
     rc = follow_up(engine, ensemble_root(&row), wish, out, err);
     *made = rc == 1;
@@ -291,7 +295,7 @@ int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit
     int made = 0, rc;
 
     wish.changes = changes;
-    if (engine_wake_up(engine, err) < 0)
+    if (engine_wake_up(engine, err) < 0 || store_accept(engine->store, err) < 0)
         return -1;
     do {
         looking.n = 0;

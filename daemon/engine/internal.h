@@ -32,6 +32,7 @@
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
 #define SLICE_MAX 512 /* members, or jobs, changed by one call or taken over by a follow-up, likewise */
 #define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
+#define ROOM_MS 1000   /* between looks for room on the disk, while there is none for new jobs */
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
 
 struct allocation;
@@ -146,6 +147,7 @@ struct engine {
     uint64_t follow_ups; /* made and committed, ever */
     int withdrawals, withdrawals_failed; /* of surplus jobs: under way; in a row */
     int slice;       /* members, or jobs, changed in one turn where there may be many */
+    bool waits_for_room; /* new jobs do */
     bool resting; /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
@@ -189,6 +191,9 @@ int engine_check_adapter(const struct engine *engine, const struct ensemble_row 
 /* Ends it before its members have: it has failed for the reason, or is cancelled where that is "". */
 void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
+
+/* Is there room on the disk for new jobs, and what trainings tell? Where not, all ensembles are touched once there is. */
+bool engine_has_room(struct engine *engine);
 
 /* Load memory if the engine rests: nobody may change what is not there. */
 int engine_wake_up(struct engine *engine, struct error *err);

@@ -30,6 +30,13 @@ static bool tell_rest(const struct engine *engine, struct engine_notice *out)
                 store_last_failure(engine->store), timefmt_iso(when, engine->rested_at + engine->rest_ms));
 }
 
+static bool tell_room(struct engine *engine, struct engine_notice *out)
+{
+    struct error err;
+
+    return store_check_room(engine->store, &err) < 0 && tell(out, "no_room", "%s", err.text);
+}
+
 static bool has_trouble(struct engine *engine, struct known_adapter *adapter)
 {
     enum engine_adapter_state state = adapter_state(engine, adapter);
@@ -118,6 +125,8 @@ bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct
     if (row->state >= ENSEMBLE_COMPLETE)
         return tell_remains(engine, ens, out);
     if (tell_trouble(engine, ens->adapter, "", out))
+        return true;
+    if (ens->row.state == ENSEMBLE_RUNNING && tell_room(engine, out))
         return true;
     if (ens->training != NULL && ens->training->row.state < TRAINING_DONE && tell_trouble(engine, ens->training->adapter, "", out))
         return true;

@@ -98,7 +98,7 @@ static void give_work(struct engine *engine, struct live_ensemble *ens, int64_t 
 {
     struct pilot_node *node;
 
-    while (dispatch_wants(ens, now) && (node = roomiest(ens->allocation, now)) != NULL) {
+    while (dispatch_wants(ens, now) && engine_has_room(engine) && (node = roomiest(ens->allocation, now)) != NULL) {
         int64_t n;
 
         if (engine->budget <= 0) { /* the rest after the next tick, which comes at once */

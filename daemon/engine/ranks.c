@@ -237,7 +237,7 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
     training->again = training->reading;
-    if (training->reading)
+    if (training->reading || (!training->job_over && !engine_has_room(engine)))
         return;
     training->reading = true;
     paths = xcalloc(n, sizeof *paths);

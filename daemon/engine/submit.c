@@ -185,7 +185,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         rows_close(rows);
         return -1;
     }
-    if (engine_check_resources(engine, spec, err) < 0) {
+    if (engine_check_resources(engine, spec, err) < 0 || store_accept(engine->store, err) < 0) {
         spec_destroy(spec);
         return -1;
     }

@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/store/gather.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,15 +34,11 @@ int store_damaged(const struct store *store, const char *what, struct error *err
 
 bool store_is_unclean(const struct store *store)
 {
-    static const char *const suffixes[] = {"-wal", "-journal"};
-    bool left = false;
+    char *log = xasprintf("%s-wal", store->path), *journal = xasprintf("%s-journal", store->path);
+    bool left = !gather_is_over(log) || access(journal, F_OK) == 0;
 
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *path = xasprintf("%s%s", store->path, suffixes[i]);
-
-        left = left || access(path, F_OK) == 0;
-        free(path);
-    }
+    free(log);
+    free(journal);
     return left;
 }
 

@@ -1,10 +1,18 @@
 #include "daemon/store/gather.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define GATHERED_MAX ((size_t)128 << 10)
+#define LOG_HEADER 32
+#define LOG_USUAL ((sqlite3_int64)4 << 20) /* as long as it gets before it is written back */
+#define LOG_STEP ((sqlite3_int64)1 << 20)
+#define INDEX_BYTES (64 << 10) /* of the log's index: for 8000 pages of the log */
 
 /* A log that is open: `real` is the usual file system's, in the memory that follows. */
 struct gathering {
@@ -15,6 +23,9 @@ struct gathering {
     size_t size;
     bool fresh, header; /* something was written since a flush was last asked for; the log's header, since one was made */
     bool defer, owed, lost; /* …: a flush has failed, and what it was for may never be on the disk */
+    int fd;                  /* of its own, to be given room by; -1: it is not */
+    sqlite3_int64 end, own;  /* behind what the log holds; behind the blocks that the file has */
+    bool frugal;
 };
 
 static struct gathering *of(sqlite3_file *file)
@@ -35,14 +46,39 @@ static int write_out(struct gathering *g)
     return size > 0 ? methods(g)->xWrite(g->real, g->data, (int)size, g->offset) : SQLITE_OK;
 }
 
+/* Gives the file blocks up to `size`; false where there is no room. */
+static bool get_blocks(struct gathering *g, sqlite3_int64 size)
+{
+    if (g->own >= size)
+        return true;
+    if (fallocate(g->fd, 0, g->own, size - g->own) < 0)
+        return false;
+    g->own = size;
+    return true;
+}
+
+/* Whether GATHER_KEPT bytes follow that offset, for which the file system is asked where they do not yet. */
+static bool is_followed(struct gathering *g, sqlite3_int64 offset)
+{
+    return g->fd < 0 || get_blocks(g, offset + GATHER_KEPT + LOG_STEP) || get_blocks(g, offset + GATHER_KEPT);
+}
+
 static int log_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 offset)
 {
     struct gathering *g = of(file);
     size_t size = (size_t)n;
 
+    if (g->frugal && !is_followed(g, offset + n))
+        return SQLITE_FULL;
     g->fresh = true;
-    if (offset == 0)
+    if (offset == 0) {
         g->header = true;
+        g->end = 0;
+    }
+    if (offset + n > g->end)
+        g->end = offset + n;
+    if (g->end > g->own)
+        g->own = g->end;
     if (g->size > 0 && (offset != g->offset + (sqlite3_int64)g->size || g->size + size > GATHERED_MAX)) {
         int rc = write_out(g);
 
@@ -68,12 +104,17 @@ static int log_read(sqlite3_file *file, void *data, int n, sqlite3_int64 offset)
     return rc == SQLITE_OK ? methods(g)->xRead(g->real, data, n, offset) : rc;
 }
 
+/* The log keeps its room: that it is over is told by a header without content. */
 static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
+    static const unsigned char none[LOG_HEADER];
     struct gathering *g = of(file);
     int rc = write_out(g);
 
-    return rc == SQLITE_OK ? methods(g)->xTruncate(g->real, size) : rc;
+    if (rc != SQLITE_OK || size > 0)
+        return rc;
+    g->end = 0;
+    return methods(g)->xWrite(g->real, none, sizeof none, 0);
 }
 
 /* One that is asked for with nothing new in the log is a checkpoint's, which relies on it. */
@@ -111,6 +152,8 @@ static int log_close(sqlite3_file *file)
 
     free(g->data);
     g->data = NULL;
+    if (g->fd >= 0)
+        close(g->fd);
     return written != SQLITE_OK ? written : closed;
 }
 
@@ -195,6 +238,51 @@ int gather_flush(sqlite3_file *log)
     return rc;
 }
 
+bool gather_has_room(sqlite3_file *log)
+{
+    struct gathering *g = of(log);
+
+    return is_followed(g, g->end);
+}
+
+void gather_begin_anew(sqlite3_file *log)
+{
+    of(log)->end = 0;
+}
+
+void gather_spare(sqlite3_file *log, bool spare)
+{
+    of(log)->frugal = spare;
+}
+
+bool gather_is_over(const char *path)
+{
+    static const unsigned char none[LOG_HEADER];
+    unsigned char header[LOG_HEADER];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, header, sizeof header);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? errno == ENOENT : n == sizeof header && memcmp(header, none, sizeof none) == 0;
+}
+
+/* It may be there, with blocks and content, from before. Locks, which closing a descriptor lets go, are on other files. */
+static void keep_room(struct gathering *g, const char *name)
+{
+    struct stat st;
+
+    g->fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (g->fd < 0 || fstat(g->fd, &st) < 0)
+        return;
+    g->end = gather_is_over(name) ? 0 : st.st_size;
+    g->own = 512 * (sqlite3_int64)st.st_blocks >= st.st_size ? st.st_size : 0;
+    if (get_blocks(g, LOG_USUAL + GATHER_KEPT) || errno == ENOSPC || errno == EDQUOT)
+        return;
+    close(g->fd);
+    g->fd = -1;
+}
+
 static sqlite3_vfs *usual;
 
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
@@ -207,9 +295,43 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     memset(g, 0, sizeof *g);
     g->real = (sqlite3_file *)(void *)(g + 1);
     rc = usual->xOpen(usual, name, g->real, flags, out_flags);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK) {
+        keep_room(g, name);
         g->base.pMethods = &log_methods;
+    }
     return rc;
+}
+
+/* SQLite cuts an index that nobody else uses to 3 bytes, and makes it anew. Zeros are as good, and leave it its blocks. */
+static int cut(int fd, off_t size)
+{
+    static const unsigned char zeros[4096];
+    struct stat st;
+
+    if (size != 3 || fstat(fd, &st) < 0 || st.st_size <= size)
+        return ftruncate(fd, size);
+    for (off_t at = 0; at < st.st_size; at += (off_t)sizeof zeros) {
+        size_t n = st.st_size - at < (off_t)sizeof zeros ? (size_t)(st.st_size - at) : sizeof zeros;
+
+        if (pwrite(fd, zeros, n, at) != (ssize_t)n)
+            return -1;
+    }
+    return 0;
+}
+
+void gather_keep_index(const char *path)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd >= 0) {
+        int rc = fallocate(fd, 0, 0, INDEX_BYTES); /* where there is no room, the next that needs it finds that */
+
+        (void)rc;
+        close(fd);
+    }
+    if (vfs != NULL && vfs->iVersion >= 3 && vfs->xSetSystemCall != NULL)
+        vfs->xSetSystemCall(vfs, "ftruncate", (sqlite3_syscall_ptr)cut);
 }
 
 const char *gather_vfs(void)

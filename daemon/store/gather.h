@@ -27,6 +27,19 @@ void gather_defer(sqlite3_file *log, bool defer); /* from now on, flushes are ow
 bool gather_owes(const sqlite3_file *log);
 void gather_settle(sqlite3_file *log); /* what was owed has been made good by gather_flush() */
 
+/* Room on the disk that is the log's own. Its file is given more blocks than it needs, and keeps them when it begins anew and when the
+ * database is closed. So there is room for a few changes also where the disk is full, and stays so because other programs take what
+ * gets free. */
+#define GATHER_KEPT ((sqlite3_int64)2 << 20)
+bool gather_has_room(sqlite3_file *log); /* for GATHER_KEPT bytes behind what it holds: asked for where there is not; or nobody can tell */
+void gather_spare(sqlite3_file *log, bool spare); /* from now on, what would leave less than that fails with SQLITE_FULL; or no more */
+void gather_begin_anew(sqlite3_file *log);        /* all of it is in the database: the next that is written is its first */
+
+/* Of files that nobody has open: is nothing in this log, or no such file there? */
+bool gather_is_over(const char *path);
+/* The index of a log, which is to be opened: it gets blocks enough, and keeps them. */
+void gather_keep_index(const char *path);
+
 /* Make good what is owed: SQLite's code. From any thread; nothing may be committed meanwhile. */
 int gather_flush(sqlite3_file *log);
 

@@ -29,6 +29,7 @@ struct store {
     bool held;                     /* of a reader: it sees the last that was flushed, in a transaction of its own */
     bool in_transaction;
     sqlite3_file *log; /* whose flushes can be put off, once it has been looked for */
+    bool no_room; /* the last that asked was told so */
     bool defer;
     bool doomed; /* a write failed: the transaction can only be rolled back */
     struct error why;
@@ -82,6 +83,13 @@ int store_write_all(struct store *store, struct error *err);
 
 /* Make good at once what flush is owed: for a checkpoint, which would else not get beyond what the reader holds. */
 int store_flush_owed(struct store *store, struct error *err);
+
+#define STORE_BUSY_MS 1000 /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
+
+/* room.c */
+void store_keep_room(struct store *store);     /* once it is open, with a write-ahead log */
+bool store_empty_log(struct store *store);     /* into the database, so that it begins anew with the next change; false: not now */
+void store_spare_no_more(struct store *store); /* the turn is over */
 
 /* presence.c: remember which files these are, once they are there. */
 void store_note_files(struct store *store);

@@ -100,6 +100,18 @@ static int judge_place(const char *state_dir, const struct store_options *option
     return store_place_judge(state_dir, (unsigned long)fs.f_type, options->allow_network, journal, err);
 }
 
+/* The index of the log, which is there before the log is looked at, or is needed no more. */
+static void place_index(struct store *store, enum store_journal journal)
+{
+    char *path = xasprintf("%s-shm", store->path);
+
+    if (journal == STORE_JOURNAL_WAL)
+        gather_keep_index(path);
+    else
+        unlink(path);
+    free(path);
+}
+
 /* A value of the meta table into `value`; where there is none, store as hex digits what is drawn now. */
 static int load_or_draw(struct store *store, const char *key, char *value, size_t size, struct error *err)
 {
@@ -138,18 +150,20 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     bool unclean;
 
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks, and it takes a lock each time; only the first can */
+    sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1); /* journals of statements stay in memory, which is there when a disk is full */
     store->lock_fd = -1;
     store->path = xasprintf("%s/stretto.db", state_dir);
     if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
         goto fail;
     unclean = store_is_unclean(store);
+    place_index(store, journal);
     if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         gather_vfs()) != SQLITE_OK) {
         store_error(store, "cannot open the database", err);
         goto fail;
     }
     sqlite3_extended_result_codes(store->db, 0);
-    sqlite3_busy_timeout(store->db, 1000); /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
+    sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     if (set_journal(store, journal, err) < 0 || (unclean && store_check_whole(store, err) < 0) ||
         pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_causes_init(store, err) < 0 ||
@@ -161,6 +175,8 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     if (store_event_bounds(store, &(int64_t){0}, &store->newest_event, err) < 0)
         goto fail;
     store->exclusive = journal == STORE_JOURNAL_ROLLBACK;
+    if (!store->exclusive)
+        store_keep_room(store);
     store_note_files(store);
     *out = store;
     return 0;
@@ -186,7 +202,7 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
         goto fail;
     }
     sqlite3_extended_result_codes(reader->db, 0);
-    sqlite3_busy_timeout(reader->db, 1000);
+    sqlite3_busy_timeout(reader->db, STORE_BUSY_MS);
     if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_prepare_rollback(reader, err) < 0)
         goto fail;
     *out = reader;

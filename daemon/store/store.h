@@ -51,6 +51,12 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
 /* Returns 0 while the database is in the state directory, or -1 with code "store_gone" where it was removed, renamed or replaced. */
 int store_check_present(const struct store *store, struct error *err);
 
+/* Is there room on the disk for new work? Returns 0, or -1 with code "store_full" where there is none but what is kept for ending work:
+ * new jobs must then not be made. Changes of work that there is already take that room where they need it. */
+int store_check_room(struct store *store, struct error *err);
+/* The same before new work is accepted in this turn, whose changes fail rather than take that room. */
+int store_accept(struct store *store, struct error *err);
+
 /* Something that the turn's changes depend on could not be read: nothing of this turn may be kept, and its commit will
  * say why. Returns -1. */
 int store_doom(struct store *store, const struct error *why);

@@ -4,6 +4,8 @@
 #include "common/log.h"
 #include "daemon/store/gather.h"
 
+#include <string.h>
+
 static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
 static const char hold_sql[] = "BEGIN", look_sql[] = "SELECT 1 FROM meta LIMIT 1";
 
@@ -125,8 +127,6 @@ static int commit(struct store *store, struct error *err)
 {
     int rc;
 
-    if (store->defer && store->log == NULL)
-        store->log = gather_log(store->db);
     if (!store->defer || store->log == NULL || (store->reader != NULL && !hold(store->reader)))
         return store_run(store, commit_sql, err);
     gather_defer(store->log, true);
@@ -150,12 +150,14 @@ int store_commit(struct store *store, struct error *err)
         return 0;
     if (!store->doomed && store_check_present(store, &store->why) == 0 && store_write_all(store, &rest) == 0 && commit(store, &store->why) == 0) {
         store->in_transaction = false;
+        store_spare_no_more(store);
         if (store->event_made != 0)
             *(store_owes_flush(store) ? &store->event_owed : &store->newest_event) = store->event_made;
         store->event_made = 0;
         return 0;
     }
     store->in_transaction = false;
+    store_spare_no_more(store);
     store->doomed = false;
     store->event_made = store->last_job = 0;
     store_events_drop(store);
@@ -163,5 +165,7 @@ int store_commit(struct store *store, struct error *err)
     *err = store->why;
     if (store_roll_back(store, &rest) < 0)
         log_error("%s", rest.text);
+    else if (strcmp(err->code, "store_full") == 0)
+        store_empty_log(store); /* the next has its room, if there is none elsewhere */
     return -1;
 }

@@ -2,31 +2,35 @@
 # The disk of the state directory is full: said so, new work refused, nothing harmed, and work goes on once there is room.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 mkdir "$STATE" "$T/run"
-mount -t tmpfs -o size=3m tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"
+mount -t tmpfs -o size=12m tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"
 trap 'umount -l "$STATE" 2>/dev/null; cleanup' EXIT
 start_daemon --run-dir "$T/run"
 mkfifo "$T/go"
-jq -n --arg script "read x <>$T/go" '{name: "d", members: {command: ["sh", "-c", $script],
+jq -n --arg script "read x <>$T/go # $(printf '%020000d' 0)" '{name: "d", members: {command: ["sh", "-c", $script],
 	parameters: {grid: {i: [1, 2]}}, retries: 0}}' >"$T/spec.json"
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 201 "there is room at first"
 wait_for 20 '[ "$(api GET /v1/ensembles/1 | jq .members.running)" = 2 ]' || bail "nothing runs"
 
-head -c 4000000 /dev/zero >"$STATE/fill" 2>/dev/null
-until [ "$(api_status POST /v1/ensembles "@$T/spec.json")" != 201 ]; do :; done # until the last free page is used
+head -c 16000000 /dev/zero >"$STATE/fill" 2>/dev/null
+submits() { [ "$(api_status POST /v1/ensembles "@$T/spec.json")" = 201 ]; }
+while submits || submits; do :; done # until there is no room but what is kept for changes of what there is
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 507 "new work gets 507"
 is "$(jq -r .code "$T/api.body")" store_full "with the reason"
 is "$(api_status GET /readyz)" 503 "/readyz says so"
 is "$(api_status GET /v1/ensembles/1)" 200 "what there is can be read"
 is "$(api_status GET /v1/backup) $(find "$STATE" -name 'backup-tmp*' | wc -l)" "507 0" "there is no room for a backup, and nothing is left of it"
-known=$(api GET /v1/ensembles | jq '.ensembles | length')
+width=2
+widens() { width=$((width + 1)); [ "$(api_status PATCH /v1/ensembles/1 "{\"width\": $width}")" = 200 ]; }
+while widens || widens; do :; done # until that room is used, too
+known=$(api GET '/v1/ensembles?limit=1000' | jq '.ensembles | length')
 lines=$(wc -l <"$DAEMON_LOG")
 exec 9<>"$T/go"
 yes | head -n 200 >&9 # its members end now, which cannot be stored
 wait_for 20 '[ "$(ls "$T"/run/e1/members/0/*/a1/exit.json | wc -l)" = 2 ]' || bail "the members have not ended"
-is "$(api_status PATCH /v1/ensembles/1 '{"width": 1}')" 507 "a change that cannot be stored is not accepted"
-ok "and the log does not tell of it" test "$(grep -c 'width 1, was 2' "$DAEMON_LOG")" = 0
+is "$(api_status PATCH /v1/ensembles/1 '{"width": 999}')" 507 "a change that cannot be stored is not accepted"
+ok "and the log does not tell of it" test "$(grep -c 'width 999,' "$DAEMON_LOG")" = 0
 ok "nor of ensembles that were not" test "$(grep -c 'info: ensemble [0-9]* "d"' "$DAEMON_LOG")" = "$known"
-is "$(api GET /v1/ensembles | jq '.ensembles | length')" "$known" "nothing of what was refused is there"
+is "$(api GET '/v1/ensembles?limit=1000' | jq '.ensembles | length')" "$known" "nothing of what was refused is there"
 ok "the log is not flooded" test $(($(wc -l <"$DAEMON_LOG") - lines)) -lt 60
 
 rm "$STATE/fill"
@@ -35,6 +39,6 @@ is "$(jq -r '"\(.state) \(.members.succeeded)"' "$T/ensemble.json")" "complete 2
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 201 "new work is accepted again"
 is "$(api_status GET /readyz)" 200 "/readyz says so"
 is "$(sqlite3 "$STATE/stretto.db" 'PRAGMA integrity_check')" ok "the database is whole"
-for id in $(api GET /v1/ensembles | jq '.ensembles[].id'); do api POST "/v1/ensembles/$id/cancel" >/dev/null; done
+for id in $(api GET '/v1/ensembles?limit=1000' | jq '.ensembles[].id'); do api POST "/v1/ensembles/$id/cancel" >/dev/null; done
 wait_for 30 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
 done_testing

@@ -1,46 +1,88 @@
 #!/usr/bin/env bash
-# A member fills the disk of the state directory: it can be cancelled, also by a daemon that is killed and started again then; nothing
-# is left that runs. New work is refused until there is room.
+# The disk of the state directory is full, and stays so all the time, since members and another program go on writing to it: ensembles can
+# be cancelled and paused all the same, and ends of members are stored, also by a daemon that was killed or ended, and was started again
+# then. New work is refused until there is room.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 mkdir "$STATE" "$T/run"
-mount -t tmpfs -o size=4m,mode=0700 tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"
+mount -t tmpfs -o size=24m,mode=0700 tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"
 trap 'umount -l "$STATE" 2>/dev/null; cleanup' EXIT
-start_daemon --run-dir "$T/run"
-wait_for 30 '[ "$(stat -c %s "$STATE/reserve")" = 1048576 ]' || bail "no reserve is made"
-is "$(stat -c %a "$STATE/reserve")" 600 "a reserve is made"
-# It does not try again once the disk is full: whatever it wrote would take the reserve's room, now and then before the daemon does.
-filler() { jq -n --arg script "cat /dev/zero >>$STATE/fill.{i} 2>/dev/null; while :; do sleep 1000; done" '{name: "f", members: {
-	command: ["sh", "-c", $script], parameters: {grid: {i: [1, 2]}}, retries: 0}}' >"$T/spec.json"; }
-filler
+echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
+SETTINGS=(--run-dir "$T/run" --config "$T/config.json")
+start_daemon "${SETTINGS[@]}"
+# takes every byte that gets free, at once
+cat >"$T/filler" <<'END'
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+while True:
+    try:
+        os.write(fd, bytes(int(sys.argv[2])))
+    except OSError:
+        time.sleep(0)
+END
+members() { # NAME COUNT WIDTH SCRIPT
+	jq -n --arg name "$1" --argjson count "$2" --argjson width "$3" --arg script "$4" '{name: $name, width: $width, members: {
+		command: ["sh", "-c", $script], parameters: {grid: {i: [range($count)]}}, retries: 0}}' >"$T/$1.json"
+}
+mkfifo "$T/go"
+jq -n '{name: "large", members: {command: ["true"], parameters: {grid: {x: [range(110) | tostring + "y" * 50000]}}}}' >"$T/large.json"
+members ends 2 2 "read x <>$T/go"
+members paused 9 1 "while :; do sleep 1000; done"
+members fills 1 1 "exec python3 $T/filler $STATE/fill 65536"
+members small 1 1 true
+members more 1 1 "while :; do sleep 1000; done # $(printf '%020000d' 0)"
 full() { [ "$(stat -f -c %a "$STATE")" = 0 ]; }
 running() { pgrep -f "$STATE/fill" | wc -l; }
+state() { api GET "/v1/ensembles/$1" | jq -r '"\(.state) \(.members.succeeded)"'; }
+on_the_disk() { sqlite3 -readonly "$STATE/stretto.db" "SELECT state FROM ensemble WHERE id = $1"; }
+restart() {
+	strettod --state-dir "$STATE" "${SETTINGS[@]}" </dev/null >>"$DAEMON_LOG" 2>&1 & # not ready while nothing new is accepted
+	DAEMON_PID=$!
+	wait_for 30 '[ "$(api_status GET /healthz)" = 200 ] || ! kill -0 $DAEMON_PID'
+}
 
-is "$(api_status POST /v1/ensembles "@$T/spec.json")" 201 "members that fill the disk"
+ENDS=$(submit "$T/ends.json") PAUSED=$(submit "$T/paused.json") FILLS=$(submit "$T/fills.json")
 wait_for 30 full || bail "the disk is not full"
-until [ "$(api_status POST /v1/ensembles "@$T/spec.json")" != 201 ]; do :; done # until the last free page is used
-is "$(api_status POST /v1/ensembles/1/cancel)" 202 "they can be cancelled all the same"
-# shellcheck disable=SC2016 # for wait_for
-ok "and end" wait_for 60 '[ "$(running)" -le "$((2 * ($(api GET /v1/ensembles | jq "[.ensembles[] | select(.state == \"running\")] | length"))))" ]'
-is "$(api GET /v1/ensembles/1 | jq -r .state)" cancelled "as the daemon says"
-is "$(api_status POST /v1/ensembles "@$T/spec.json") $(jq -r .code "$T/api.body")" "507 store_full" "nothing new is accepted meanwhile"
-for id in $(api GET /v1/ensembles | jq '.ensembles[] | select(.state == "running") | .id'); do
-	is "$(api_status POST "/v1/ensembles/$id/cancel")" 202 "ensemble $id can be cancelled, too"
+python3 "$T/filler" "$STATE/other" 1 &
+OTHER=$!
+is "$(api_status POST /v1/ensembles "@$T/large.json")" 507 "new work does not take the room that is kept"
+submits() { [ "$(api_status POST /v1/ensembles "@$T/$1.json")" = 201 ]; }
+for ((i = 0; i < 1000; i++)); do submits more || submits small || break; done # until what is left is kept for other changes
+is "$(api_status POST /v1/ensembles "@$T/small.json") $(jq -r .code "$T/api.body")" "507 store_full" "nothing new is accepted"
+is "$(api_status GET /readyz)" 503 "/readyz says so"
+yes | head -n 200 >"$T/go"
+ok "the end of an ensemble's members is stored" wait_ensemble "$ENDS" 60
+is "$(state "$ENDS")" "complete 2" "as it was"
+for ((i = 0; i < 30; i++)); do
+	[ "$(api_status POST "/v1/ensembles/$PAUSED/pause")$(api_status POST "/v1/ensembles/$PAUSED/resume")" = 200200 ] || break
 done
-ok "nothing runs any more" wait_for 60 '[ "$(running)" = 0 ]'
-rm "$STATE"/fill*
-ok "the reserve is made again once there is room" wait_for 30 '[ "$(stat -c %s "$STATE/reserve")" = 1048576 ]'
-ok "new work is accepted then" wait_for 30 '[ "$(api_status POST /v1/ensembles "@$T/spec.json")" = 201 ]'
-
-id=$(api GET /v1/ensembles | jq '.ensembles[0].id')
-wait_for 30 full || bail "the disk is not full again"
+is "$i" 30 "an ensemble can be paused and go on, many times"
+is "$(api_status POST "/v1/ensembles/$PAUSED/pause")" 200 "and is paused"
 kill_daemon
-head -c 4000000 /dev/zero >"$STATE/last" 2>/dev/null
-strettod --state-dir "$STATE" --run-dir "$T/run" </dev/null >>"$DAEMON_LOG" 2>&1 & # not ready: it cannot store changes
-DAEMON_PID=$!
-ok "a daemon can be started on the full disk" wait_for 30 '[ "$(api_status GET /healthz)" = 200 ]'
-is "$(api_status POST "/v1/ensembles/$id/cancel")" 202 "and cancels"
-ok "no runner outlives it" wait_for 60 '[ "$(running)" = 0 ]'
-rm "$STATE"/fill* "$STATE/last"
-ok "all is over" wait_for 60 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
+restart
+is "$(api_status GET /healthz)" 200 "a daemon that was killed can be started on the full disk"
+is "$(state "$PAUSED")" "paused 0" "and what it had answered holds"
+stop_daemon
+is "$DAEMON_STATUS" 0 "it ends well"
+restart
+is "$(api_status GET /healthz)" 200 "and can be started once more"
+ok "the disk was full all the time" full
+is "$(api_status POST "/v1/ensembles/$FILLS/cancel")" 202 "what fills the disk can be cancelled"
+is "$(on_the_disk "$FILLS")" cancelled "and that is on the disk"
+ok "it ends" wait_for 60 '[ "$(running)" = 0 ]'
+cancel_all() { # FILTER
+	for id in $(api GET '/v1/ensembles?limit=1000' | jq ".ensembles[] | select($1) | .id"); do
+		[ "$(api_status POST "/v1/ensembles/$id/cancel")" = 202 ] || fail "ensemble $id can be cancelled, too"
+	done
+}
+cancel_all '.members.submitted + .members.running > 0'
+ok "nothing is under way any more" wait_for 60 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
+is "$(api_status POST /v1/ensembles "@$T/small.json") $(jq -r .code "$T/api.body")" "507 store_full" "nothing new is accepted still"
+kill "$OTHER"
+rm "$STATE/fill" "$STATE/other"
+ok "new work is accepted once there is room" wait_for 30 '[ "$(api_status POST /v1/ensembles "@$T/ends.json")" = 201 ]'
+ok "and the daemon is ready" wait_for 30 is_ready
+cancel_all '.name == "more" and .state == "running"'
+yes | head -n 200 >"$T/go"
+ok "and it is done" wait_ensemble "$(api GET '/v1/ensembles?limit=1000' | jq '[.ensembles[].id] | max')" 60
 is "$(sqlite3 "$STATE/stretto.db" 'PRAGMA integrity_check')" ok "the database is whole"
 done_testing
