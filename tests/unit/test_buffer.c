@@ -322,6 +322,44 @@ static void fifo_keeps_the_order(void **state)
     buffer_destroy(b);
 }
 
+enum { TURNS = 200 };
+
+static void count_visit(void *visited, void *arg)
+{
+    ((char *)arg)[index_of(visited)]++;
+}
+
+/* Each item that was put in and has not come out again is visited once: whoever ends the buffer lets go of just these. */
+static void what_is_held_is_visited_once(void **state)
+{
+    static const char *const policies[] = {"reservoir", "fifo", "firo"};
+
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+        struct buffer *b = make(policies[p], 5, 0, 1);
+        char held[TURNS] = {0}, visited[TURNS];
+
+        for (size_t turn = 0; turn < TURNS; turn++) {
+            if (turn % 4 != 3 && buffer_has_room(b)) {
+                void *evicted = buffer_put(b, item(turn));
+
+                if (evicted != NULL)
+                    held[index_of(evicted)] = 0;
+                held[turn] = 1;
+            } else {
+                bool removed = false;
+                void *drawn = buffer_draw(b, &removed);
+
+                held[index_of(drawn)] = !removed;
+            }
+            memset(visited, 0, sizeof visited);
+            buffer_each(b, count_visit, visited);
+            if (memcmp(visited, held, sizeof held) != 0)
+                fail_msg("%s, after %zu turns: another set of items is visited", policies[p], turn + 1);
+        }
+        buffer_destroy(b);
+    }
+}
+
 static void firo_removes_what_it_draws_above_the_threshold(void **state)
 {
     struct buffer *b = make("firo", 10, 4, 1);
@@ -390,6 +428,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_draws),
         cmocka_unit_test(draining_gives_each_once_in_random_order),
         cmocka_unit_test(fifo_keeps_the_order),
+        cmocka_unit_test(what_is_held_is_visited_once),
         cmocka_unit_test(firo_removes_what_it_draws_above_the_threshold),
         cmocka_unit_test(firo_draws_from_anywhere),
         cmocka_unit_test(sizes_that_would_wait_for_ever_are_refused),
