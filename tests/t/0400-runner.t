@@ -87,6 +87,11 @@ deadline=$(sed -n 's/^STRETTO_DEADLINE=//p' "$e"); [ "$deadline" -ge $((now + 59
 t=$(sed -n 's/^STRETTO_TMPDIR=//p' "$e"); [ "$(cat "$tmp/packed/7.3/mode")" = 700 ] && [ ! -e "$t" ] && [ ${#t} -lt 80 ]; ok $? 'STRETTO_TMPDIR is private, and removed'
 is "$tmp/ends/claim.json" 'has("tmpdir") | not' 'and where the descriptor asks for none, there is none'
 
+mkdir -p "$tmp/first/tell" "$tmp/second"; touch "$tmp/second/tell"; printf '#!/bin/sh\necho told\n' >"$tmp/bin/tell"; chmod +x "$tmp/bin/tell"
+job hidden 60 1 '[{id: "7.0", argv: ["tell"], path: ["'"$tmp"'/first", "'"$tmp"'/second", "'"$tmp"'/bin"]}]'
+run hidden
+[ "$(cat "$tmp/hidden/7.0/stdout")" = told ]; ok $? 'a directory, and a file that is not executable, hide no program that is later on PATH'
+
 # A process tree that ignores SIGTERM, leaves its session and its environment. Every process of it holds descriptor 9
 # open: reading the fifo to its end waits until the last is gone.
 cat >"$tmp/stubborn" <<'END'

@@ -15,17 +15,31 @@ job() {
 	"$builddir/stretto-run" "$T/$1" 2>"$T/$1/log" & RUNNER=$!
 }
 record() { jq -r '"\(.outcome): \(.reason)"' "$T/$1/exit.json" 2>&1; }
-both='[ -e ../7.0/exit.json ] && [ -e ../7.1/exit.json ]'
+both='[ -e ../7.0/exit.json ] && [ -e ../7.1/exit.json ] && [ -e ../7.5/exit.json ]'
+# a debugger, and what it has stopped, which ends with it
+cat >traced.py <<'END'
+import ctypes, os, signal
+libc = ctypes.CDLL(None)
+child = os.fork()
+if child == 0:
+    libc.prctl(1, int(signal.SIGKILL))
+    libc.ptrace(0, 0, None, None)
+    os.kill(os.getpid(), signal.SIGSTOP)
+os.waitpid(child, 0)
+signal.pause()
+END
 
 job members members 2 "[\"kill -STOP \$\$\", \"sleep 1000 & wait\", \"until $both; do :; done\", \"until $both; do echo; sleep 0.1; done\",
-	\"exec $builddir/tests/t/stream-member 3\"]"
+	\"exec $builddir/tests/t/stream-member 3\", \"trap 'exit 0' TERM; sleep 1000 & wait\", \"exec python3 ../../traced.py\"]"
 ok "a job with tasks that hang, and others" wait_for 60 '[ -e members/7.2/exit.json ] && [ -e members/7.3/exit.json ]'
 is "$(record members/7.0)" "failed: ended, since all its processes were stopped for 2 s" "one that is stopped has failed"
 is "$(record members/7.1)" "failed: ended, since it showed no sign of life for 2 s: no sample, no report, no output, no CPU time" \
 	"so has one that is blocked"
 is "$(jq -c .signal members/7.[01]/exit.json | xargs)" "15 15" "by SIGTERM: nobody waits for the grace of an hour"
+is "$(jq -r '"\(.outcome) \(.exit_code)"' members/7.5/exit.json)" "failed 0" "exit status 0 at that is no success"
 is "$(record members/7.2),$(record members/7.3)" "succeeded: ,succeeded: " "one that computes is left alone, and so is one that tells something"
 ok "and one that waits for its training in the library" kill -0 "$(pgrep -P "$RUNNER" -f stream-member)"
+ok "so is one that is in a debugger" [ ! -e members/7.6/exit.json ]
 kill -TERM "$RUNNER"; wait "$RUNNER"
 like "$(record members/7.4)" "^cancelled" "to its end"
 

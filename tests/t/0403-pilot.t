@@ -20,7 +20,7 @@ job() { # NAME MEMORY GRACE SCRIPT
 	mkdir "$1"
 	order "$(jq -n -c --arg job "$mark-$1" --arg dir "$T/$1" --argjson memory "$2" --argjson grace "$3" --arg script "$4" '{job: $job,
 		dir: $dir, cpus: 1, gpus: 0, memory: $memory, least: 0, grace: $grace, descriptor: {version: 1, job: $job, ensemble: 7,
-		kind: "members", walltime: 0, grace: $grace, tasks: [{id: "7.0", dir: ($dir + "/7.0"), argv: ["sh", "-c", $script]}]}}')"
+		kind: "members", walltime: 0, grace: $grace, tasks: [{id: "7.0", dir: ($dir + "/7.0"), argv: ["sh", "-c", $script]}]}}' | tee "$1/order")"
 }
 said() { grep "\"$mark-$1\"" pilot/node0/journal.jsonl | grep -c "$2"; }
 ended() { wait_for 15 "[ -s $1/7.0/exit.json ]"; }
@@ -42,6 +42,21 @@ ok "a job whose runner is stopped" wait_for 60 '[ -e stopped/7.0/up ]'
 job after 900 1 'true'
 ok "gives its place to the next one" ended after
 ok "after its runner was killed" grep -q "$mark-stopped: its runner was stopped and did not go on" pilot.log
+
+job large 1001 1 'true'
+ok "a job of more than its memory is given back" wait_for 15 '[ "$(said large return)" = 1 ]'
+order "$(jq -c . large/order)"
+ok "and once more, where a daemon that did not hear of it hands it over again" wait_for 15 '[ "$(said large return)" = 2 ]'
+
+# What it is handed while it looks away it takes in the order in which it was written: no job is started that was cancelled since.
+kill -STOP "$pilot"
+for ((i = 0; i < 30; i++)); do
+	job "c$i" 0 1 'true'
+	order "{\"cancel\":\"$mark-c$i\"}"
+done
+kill -CONT "$pilot"
+ok "what becomes of jobs that were cancelled before it looked is told" wait_for 30 '[ "$(grep -cE "\"what\":\"(return|start)\".*-c[0-9]+\"" pilot/node0/journal.jsonl)" = 30 ]'
+is "$(grep -c "\"what\":\"start\".*-c[0-9]*\"" pilot/node0/journal.jsonl)" 0 "none of them is started"
 
 kill -TERM "$pilot"
 wait "$pilot"; is $? 0 "the pilot ends"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # stretto-run alone: what tasks find when they start, and what exit status 0 proves of one that was warned that its time is nearly over, where
 # nothing else tells success.
-TEST_LIMIT=30
+TEST_LIMIT=60
 . "${srcdir:-.}/tests/t/lib.sh"
 
 # job NAME BEFORE SCRIPT: warned so many seconds before the end of an hour
 job() {
 	mkdir -p "$T/$1/checkpoints"
 	jq -n --arg job "st-0404-$$-$1" --arg dir "$T/$1" --argjson before "$2" --arg script "$3" '{version: 1, job: $job, ensemble: 7,
-		kind: "members", walltime: 3600, grace: 60, checkpoint: {before: $before, signal: "USR1"}, tasks: [{id: "7.0",
+		kind: "members", walltime: 3600, grace: 60, checkpoint: {before: $before, signal: "USR1", glob: "*.ckpt"}, tasks: [{id: "7.0",
 		dir: ($dir + "/7.0"), argv: ["sh", "-c", $script], env: {STRETTO_CHECKPOINT_DIR: ($dir + "/checkpoints")}}]}' >"$T/$1/job.json"
 	(trap '' PIPE; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log")
 	is $? 0 "$1: the runner ends"
@@ -25,5 +25,29 @@ is "$(outcome failed)" "timeout 3: stopped near the end of its time: exit status
 job signals 1 'exec grep -E "^Sig(Ign|Blk)" /proc/self/status'
 low() { echo $((0x$(sed -n "s/^$1:.//p" signals/7.0/stdout) & 0x7fffffff)); } # the others are libc's own
 is "$(low SigIgn) $(low SigBlk)" "0 0" "a task ignores and blocks no signals, whatever its runner does"
+
+# It begins afresh in ensemble 7: what was left before does not count, and what was left since does, also in a follow-up. The programs
+# of all three share a directory for their checkpoints.
+goes_on() { # NAME ENSEMBLE ATTEMPT SINCE SINCE_IN CHECKPOINT: leaves it, and is told which to go on from
+	mkdir "$T/$1"
+	jq -n --arg job "st-0404-$$-$1" --arg dir "$T/$1" --arg checkpoints "$T/shared" --arg file "$6" --argjson ensemble "$2" --arg attempt "$3" \
+		--argjson since "$4" --argjson since_in "$5" '{version: 1, job: $job, ensemble: $ensemble, kind: "members", walltime: 3600,
+		grace: 60, checkpoint: {before: 1, signal: "USR1", glob: "*.ckpt"}, tasks: [{id: "\($ensemble).0", dir: ($dir + "/task"),
+		since: $since, since_in: $since_in, env: {STRETTO_CHECKPOINT_DIR: $checkpoints, STRETTO_ATTEMPT: $attempt},
+		argv: ["sh", "-c", "echo \"${STRETTO_RESUME-afresh}\"; echo $0 >$STRETTO_CHECKPOINT_DIR/$0", $file]}]}' >"$T/$1/job.json"
+	"$builddir/stretto-run" "$T/$1" 2>"$T/$1/log"
+	basename "$(cat "$T/$1/task/stdout")"
+}
+mkdir shared
+is "$(goes_on first 7 1 0 0 a-1.ckpt)" afresh "a first attempt has nothing to go on from"
+is "$(goes_on second 7 2 0 0 a-2.ckpt)" a-1.ckpt "the next one goes on from what it left"
+is "$(goes_on afresh 7 3 3 0 a-3.ckpt)" afresh "one that is to begin afresh does not"
+is "$(goes_on follow 8 1 3 7 a-4.ckpt)" a-3.ckpt "a follow-up goes on from what that one left"
+is "$(goes_on again 8 2 3 7 a-5.ckpt)" a-4.ckpt "and then from its own"
+
+# Programs that write a checkpoint under another name and rename it are looked at then, while they run.
+job renamed 1 'cd "$STRETTO_CHECKPOINT_DIR"; echo x >part; mv part a-1.ckpt
+	for i in $(seq 300); do ! grep -q a-1.ckpt .stretto/* 2>/dev/null || exit 0; sleep 0.1; done; exit 3'
+is "$(outcome renamed)" "succeeded 0: " "a checkpoint that is renamed into place is in the books while its program runs"
 
 done_testing

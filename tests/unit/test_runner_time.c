@@ -40,6 +40,7 @@ static struct {
 } process;
 
 static int64_t told_at; /* when the runner gets SIGTERM */
+static int64_t pilot_over = NEVER; /* when the time of the pilot around it is over, after the start */
 
 static struct {
     int64_t at; /* since the start */
@@ -182,7 +183,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     now = START;
     n_sent = n_waits = 0;
     assert_int_equal(pipe2(runner_signals, O_NONBLOCK | O_CLOEXEC), 0);
-    deadline_set(&job, START, INT64_MAX);
+    deadline_set(&job, START, pilot_over != NEVER ? START + pilot_over : NEVER);
     control = control_sender_create(NULL, desc.job, NULL);
     assert_int_equal(run_job(&job, dir, runner_signals[0], START, control), 0);
     control_sender_destroy(control);
@@ -318,6 +319,25 @@ static void it_ends_before_its_allocation_does(void **state)
     unsetenv("STRETTO_ALLOCATION_END");
 }
 
+/* What is put down to the time of the pilot costs the member nothing, and its own walltime does. */
+static void it_ends_with_its_pilot_only_where_that_is_earlier(void **state)
+{
+    json_t *record;
+
+    pilot_over = 300000;
+    begin();
+    record = run(600000, 30000, none);
+    assert_true(json_is_true(json_object_get(record, "late")));
+    assert_record(record, "timeout", "ended with what was left of its allocation's time");
+    SENT({SIGTERM, 300000}, {SIGKILL, 330000});
+    begin();
+    record = run(200000, 30000, none);
+    assert_null(json_object_get(record, "late"));
+    assert_record(record, "timeout", "ended at the walltime of 200 s");
+    SENT({SIGTERM, 200000}, {SIGKILL, 230000});
+    pilot_over = NEVER;
+}
+
 static void memory_is_told_in_bytes(void **state)
 {
     json_t *record;
@@ -340,6 +360,7 @@ int main(void)
         cmocka_unit_test(told_to_end_it_has_its_grace),
         cmocka_unit_test(it_ends_before_the_scheduler_ends_it),
         cmocka_unit_test(it_ends_before_its_allocation_does),
+        cmocka_unit_test(it_ends_with_its_pilot_only_where_that_is_earlier),
         cmocka_unit_test(memory_is_told_in_bytes),
     };
     char rm[128];
