@@ -136,8 +136,8 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
-	tests/unit/test_batch tests/unit/test_pbs_rows \
-	tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_rest
+	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_pbs_rows \
+	tests/unit/test_oar_orders tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_rest
 # What several programs share is compiled once.
 check_LTLIBRARIES += tests/unit/libharness.la
 tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
@@ -149,6 +149,9 @@ tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
 tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_batch_asked_SOURCES = tests/unit/test_batch_asked.c tests/unit/unit.h
+tests_unit_test_batch_asked_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_batch_asked_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_alps_SOURCES = tests/unit/test_alps.c tests/unit/unit.h
 tests_unit_test_alps_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_alps_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -159,6 +162,10 @@ tests_unit_test_oar_rows_SOURCES = tests/unit/test_oar_rows.c scheduler-adapters
 tests_unit_test_oar_rows_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
 tests_unit_test_oar_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_oar_rows_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_oar_orders_SOURCES = tests/unit/test_oar_orders.c $(oar_la_SOURCES) tests/unit/unit.h
+tests_unit_test_oar_orders_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
+tests_unit_test_oar_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_oar_orders_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
 tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)

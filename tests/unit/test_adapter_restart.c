@@ -1,6 +1,7 @@
 /* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
 #include "common/process.h"
+#include "scheduler-adapters/local.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
@@ -18,6 +19,12 @@ static char line[256];
 static int open_with_3(void **state)
 {
     harness_open(&h, ops, "{\"slots\": 3, \"gpus\": 0}");
+    return 0;
+}
+
+static int open_with_looks(void **state)
+{
+    harness_open(&h, ops, "{\"slots\": 3, \"gpus\": 0, \"stopped\": \"6s\"}"); /* a look each second */
     return 0;
 }
 
@@ -130,6 +137,40 @@ static void an_adopted_job_can_be_cancelled(void **state)
         ;
 }
 
+static void until_marked(const struct local_job *job, int times)
+{
+    uint64_t until = uv_hrtime() + (uint64_t)harness_wait_s() * 1000000000u;
+
+    while (job->seen_stopped != times) {
+        uv_run(&h.loop, UV_RUN_ONCE);
+        if (uv_hrtime() > until)
+            fail_msg("its runner is seen to be stopped %d times, and not %d", job->seen_stopped, times);
+    }
+}
+
+/* One that is stopped now and then, as with its whole machine, has done nothing wrong. */
+static void a_runner_that_goes_on_is_not_counted_as_stopped(void **state)
+{
+    struct harness_job job;
+    const struct local_job *known;
+    pid_t runner;
+
+    harness_job(&h, &job, REPORT_AND_WAIT, 0, 1);
+    harness_submit_ok(&h, &job);
+    harness_line(&h, line, sizeof line);
+    runner = harness_runner(&job);
+    known = local_job_find(h.adapter, job.name);
+    assert_non_null(known);
+    for (int i = 0; i < 2; i++) {
+        kill(runner, SIGSTOP);
+        until_marked(known, 1);
+        kill(runner, SIGCONT);
+        until_marked(known, 0);
+    }
+    harness_let_go(&h);
+    assert_false(harness_wait_ended(&h, &job).node_lost);
+}
+
 static void a_killed_runner_is_a_lost_node(void **state)
 {
     struct harness_job job;
@@ -182,6 +223,7 @@ int main(void)
         WITH_3(a_job_submitted_twice_runs_once),
         WITH_3(jobs_are_found_after_a_restart),
         WITH_3(an_adopted_job_can_be_cancelled),
+        cmocka_unit_test_setup_teardown(a_runner_that_goes_on_is_not_counted_as_stopped, open_with_looks, close_all),
         WITH_3(a_killed_runner_is_a_lost_node),
         WITH_3(another_program_with_the_pid_is_left_alone),
     };

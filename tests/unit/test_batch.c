@@ -21,6 +21,7 @@ static char dir[64];
 static uv_loop_t loop;
 static struct adapter *a;
 static unsigned warnings;
+static char too_many[200]; /* that were told to be */
 static bool gone;
 
 static void put(const char *name, const char *text, mode_t mode)
@@ -134,6 +135,9 @@ static void poke(void *arg)
 
 static void surplus(void *arg, const char *name, const char *scheduler_id)
 {
+    size_t n = strlen(too_many);
+
+    snprintf(too_many + n, sizeof too_many - n, "%s %s;", name, scheduler_id);
 }
 
 static void note(void *arg, enum adapter_log level, const char *job, const char *sentence)
@@ -172,6 +176,7 @@ static int open_all(void **state)
     a->overrun_ms = OVERRUN_MS;
     a->kill_again_ms = KILL_AGAIN_MS;
     warnings = 0;
+    too_many[0] = '\0';
     gone = false;
     return 0;
 }
@@ -423,6 +428,31 @@ static void a_record_that_says_it_runs_is_not_believed(void **state)
     assert_int_equal(state_of("job-2", "79"), ADAPTER_JOB_UNKNOWN);
 }
 
+/* Those that wait are told, besides the one that the answer is about; what runs is left to its end, since it may be at work. */
+static void others_that_wait_are_told(void **state)
+{
+    pid_t asked = begin(), second = begin(), running = begin(), other = begin();
+    char expected[200];
+
+    tell("job-1", asked, 'R');
+    tell("job-1.2", second, 'Q');
+    tell("job-2", other, 'Q');
+    tell("job-3", running, 'R');
+    assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_RUNNING);
+    snprintf(expected, sizeof expected, "job-1 %d;job-2 %d;", (int)second, (int)other);
+    assert_string_equal(too_many, expected);
+    too_many[0] = '\0';
+    tell("job-1", asked, 'Q');
+    take_away("job-2");
+    assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_QUEUED);
+    snprintf(expected, sizeof expected, "job-1 %d;", (int)(asked > second ? asked : second)); /* the first of them is the answer */
+    assert_string_equal(too_many, expected);
+    end(asked);
+    end(second);
+    end(running);
+    end(other);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void)
@@ -437,6 +467,7 @@ int main(void)
         CASE(all_of_a_name_are_cancelled),
         CASE(both_the_running_and_the_waiting_one_are_cancelled),
         CASE(a_record_that_says_it_runs_is_not_believed),
+        CASE(others_that_wait_are_told),
     };
 
     alarm(100); /* what never comes is a failure, too */

@@ -138,11 +138,13 @@ static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **s
     assert_true(polite.at < stubborn.at);
     for (size_t i = 0; i < 3; i++) {
         const struct answer *of[] = {&polite, &orphan, &stubborn};
+        uint64_t limit = uv_hrtime() + 20000000000u;
 
         pid = (pid_t)strtol(of[i]->out, &end, 10);
         assert_true(pid > 1 && *end == '\n');
-        while (kill(pid, 0) == 0) /* killed, and perhaps not yet waited for by who inherits it */
+        while (kill(pid, 0) == 0 && uv_hrtime() < limit) /* killed, and perhaps not yet waited for by who inherits it */
             usleep(1000);
+        assert_int_equal(kill(pid, 0), -1);
         assert_int_equal(errno, ESRCH);
     }
 }
