@@ -130,7 +130,9 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
-	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric
+	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_missing
+tests_unit_test_missing_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_missing_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_metric_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_family_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -2,7 +2,7 @@
 # A backup is made while the daemon runs, is whole or not there, and a daemon started on it has it all and harms nothing.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 start_daemon
-printf 'x\n1\n2\n3\n' >"$T/rows.csv"
+{ echo x,padding; for x in $(seq 30); do printf '%d,%060000d\n' "$x" 0; done; } >"$T/rows.csv" # more than goes at once
 mkfifo "$T/go"
 submit() { api POST /v1/ensembles "$1" | jq .id; }
 submit '{"name": "done", "members": {"command": ["true"], "parameters": {"grid": {"x": [1, 2]}}}}' >"$T/id"
@@ -61,7 +61,8 @@ STATE=$T/second SOCKET=$T/second/stretto.sock
 mkdir -m 700 "$STATE" && cp "$T/a.db" "$STATE/stretto.db"
 start_daemon
 is "$(api GET /v1/ensembles | jq -c '[.ensembles[] | [.name, .members.succeeded]]')" '[["listed",0],["done",2]]' "it has what was there then"
-is "$(api GET /v1/ensembles/2/members | jq -c '[.members[].parameters.x]')" '[1,2,3]' "and the rows of the file"
+is "$(api GET '/v1/ensembles/2/members?limit=3' | jq -c '[.members[].parameters.x]')" '[1,2,3]' "and the rows of the file"
+is "$(diff -rq "$first/parameters" "$STATE/parameters")" "" "all of them"
 is "$(api GET /v1/tokens | jq -r '.tokens[0].label')" kept "and the tokens"
 is "$(sqlite3 -readonly "$T/a.db" 'SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM login)') $(
 	sqlite3 -readonly "$STATE/stretto.db" 'SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM login)')" "1|1 0|0" \
@@ -86,7 +87,7 @@ start_daemon
 is "$(api GET /v1/ensembles/2 | jq .members.running)" 1 "what was under way is followed on"
 is "$(submit '{"name": "new", "members": {"command": ["true"], "parameters": {"grid": {"x": [1]}}}}')" 4 "an id that was used since is not used again"
 exec 9<>"$T/go"
-yes | head -n 3 >&9
+yes | head -n 30 >&9
 ok "it ends as if nothing had been" wait_ensemble 2 60
 is "$(api GET /v1/ensembles/2/members/0 | jq -c '[.attempts[] | [.outcome, .job]]')" "[[\"succeeded\",\"$name\"]]" "in the job of before"
 ok "what a killed backup left is removed" test ! -e "$STATE/backup-tmp.abcdef"

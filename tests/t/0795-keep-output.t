@@ -24,7 +24,6 @@ wait_for 30 '[ "$(api GET /v1/ensembles/3 | jq -c "[.members.running, .members.s
 is "$(api_status POST /v1/ensembles/3/cancel)" 202 "while its members run"
 wait_for 30 '[ "$(api GET /v1/ensembles/3 | jq .members.cancelled)" = 3 ]' || bail "they do not end"
 stop_daemon
-sqlite3 "$STATE/stretto.db" "UPDATE member SET state = 'unfinished' WHERE ensemble = 3 AND idx = 2"
 before=$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)
 is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | wc -l)" 8 "members have written files of their own"
 
@@ -39,7 +38,7 @@ is "$(api GET /v1/ensembles/1/members/0 | jq '.attempts[0].output_released | typ
 is "$(output 1 3) $(cat "$T/api.body")" "200 out" "that of one that failed is kept"
 is "$(api GET /v1/ensembles/1/members/3 | jq '.attempts[0].output_released')" null "and says so"
 is "$(output 2 0)" 200 "in another ensemble, too"
-is "$(output 3 0) $(output 3 1) $(output 3 2) $(output 3 3)" "410 200 200 200" "that of members that were cancelled or are unfinished is kept, too"
+is "$(output 3 0) $(output 3 1) $(output 3 2) $(output 3 3)" "410 200 200 200" "that of members that were cancelled is kept, too"
 is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)" "$before" "what members own is all there"
 is "$(readlink "$STATE/run/e1/members/0/2/a1/stdout")" result.txt "so is what took the place of ours"
 is "$(find "$STATE"/run/e[12] -name stdout -type f | wc -l) $(find "$STATE"/run/e[12] -name exit.json | wc -l)" "2 2" \
@@ -66,6 +65,7 @@ start_daemon --config "$T/none.json"
 wait_for 20 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM ensemble WHERE swept = 2")" = 3 ]' || bail "nothing is removed"
 is "$(output 1 3)" 410 "with keep_output none the rest goes"
 is "$(find "$STATE"/run/e[12] -name stdout -type f -o -name exit.json | wc -l)" 0 "none of ours is left"
+is "$(find "$STATE"/run/e[12]/jobs -mindepth 1 | wc -l)" 0 "nor of the jobs, also of those that failed"
 is "$(find "$STATE/run" -name result.txt -o -name '*.ckpt' | sort)" "$before" "all of theirs is"
 exec 9<>"$T/go"
 yes | head -n 8 >&9

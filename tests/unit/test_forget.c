@@ -102,6 +102,21 @@ static void output_goes_when_its_time_has_come(void **state)
     assert_int_equal(ensemble, id);
 }
 
+/* An ensemble that was cancelled is over before its last attempts are. */
+static void output_stays_while_it_is_written(void **state)
+{
+    int64_t id = ended_ensemble(), ensemble, from;
+    struct attempt_row open = {.ensemble = id, .index = 3, .number = 2, .job = 1, .submitted_ms = 3};
+    struct error err;
+
+    assert_int_equal(store_attempt_insert(store, &open, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 0);
+    open.outcome = ATTEMPT_CANCELLED;
+    open.ended_ms = ENDED_MS + 100;
+    assert_int_equal(store_attempt_update(store, &open, &err), 0);
+    assert_int_equal(released(RETAIN_NONE), 1 + 2 + 4 + 8);
+}
+
 static int note_id(void *arg, const struct event_row *row)
 {
     char *ids = arg;
@@ -129,12 +144,34 @@ static void events_go_from_the_beginning(void **state)
     assert_string_equal(ids, "5 ");
 }
 
+/* A client that asks for what came after the last one that it was told of is told of all that comes. */
+static void ids_of_events_are_never_given_twice(void **state)
+{
+    struct error err;
+    int64_t n;
+
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(store_event_put(store, 10, "x", 1, -1, NULL, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    assert_int_equal(store_event_prune(store, 50, 100, &n, &err), 0);
+    assert_int_equal(n, 3);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    assert_int_equal(store_event_newest(store), 3);
+    assert_int_equal(store_event_put(store, 60, "x", 1, -1, NULL, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    assert_int_equal(store_event_newest(store), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(output_goes_by_the_setting, open_store, close_store),
         cmocka_unit_test_setup_teardown(output_goes_when_its_time_has_come, open_store, close_store),
+        cmocka_unit_test_setup_teardown(output_stays_while_it_is_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(events_go_from_the_beginning, open_store, close_store),
+        cmocka_unit_test_setup_teardown(ids_of_events_are_never_given_twice, open_store, close_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -428,6 +428,28 @@ static void the_longest_due_go_first(void **state)
     store_close(store);
 }
 
+/* One that waited for its next attempt when it was cancelled, say. */
+static void a_member_that_is_reset_waits_for_nothing(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 10);
+    struct member_row member = {.ensemble = ens.id, .index = 1, .state = MEMBER_CANCELLED, .attempts = 4, .failures = 2, .losses = 1,
+                                .stalls = 1, .not_before_ms = 900, .reason = "x"};
+    int64_t when;
+    struct error err;
+
+    assert_int_equal(store_member_put(store, &member, &err), 0);
+    assert_int_equal(store_member_reset(store, ens.id, MEMBER_CANCELLED, 0, 9, false, &err), 0);
+    assert_int_equal(store_member_next_due(store, ens.id, &when, &err), 0);
+    assert_int_equal(when, 0);
+    assert_int_equal(store_member_get(store, ens.id, 1, &member, &err), 1);
+    assert_int_equal(member.state, MEMBER_PENDING);
+    assert_int_equal(member.attempts, 4);
+    assert_int_equal(member.failures + member.losses + member.stalls, 0);
+    assert_string_equal(member.reason, "");
+    store_close(store);
+}
+
 static void ensembles_are_counted_as_they_change(void **state)
 {
     struct store *store = must_open();
@@ -488,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_read_that_fails_dooms_what_was_changed_before, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_member_that_is_reset_waits_for_nothing, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(replies_are_remembered_for_a_day, new_dir, remove_dir),
     };

@@ -1,4 +1,5 @@
 /* When a loop turn's changes are committed, and who is told. */
+#include "daemon/state_watch.h"
 #include "daemon/store/event.h"
 #include "daemon/turn.h"
 #include "tests/sim/faultfs.h"
@@ -14,10 +15,11 @@ static struct store *store;
 static struct turn *turn;
 static uv_timer_t alive; /* a loop without active handles does not turn */
 static int told;
+static bool may_fail;
 
 static void rolled_back(void *arg)
 {
-    fail();
+    assert_true(may_fail);
 }
 
 static void never(uv_timer_t *timer)
@@ -36,6 +38,7 @@ static int open_all(void **state)
     uv_timer_start(&alive, never, 3600000, 0);
     turn = turn_create(&loop, store, rolled_back, NULL);
     told = 0;
+    may_fail = false;
     return 0;
 }
 
@@ -124,6 +127,35 @@ static void what_comes_in_the_pause_after_a_commit_is_told_too(void **state)
             uv_run(&loop, UV_RUN_ONCE);
         assert_false(store_dirty(store));
     }
+}
+
+static void until_troubled(bool troubled)
+{
+    uint64_t until = uv_hrtime() + 60000000000u;
+
+    while ((turn_trouble(turn) != NULL) != troubled) {
+        uv_run(&loop, UV_RUN_ONCE);
+        if (uv_hrtime() > until)
+            fail_msg("it is %s", troubled ? "well" : "still troubled");
+    }
+}
+
+/* Nobody has to ask for anything, or change it, before the daemon is ready again. */
+static void a_state_directory_that_is_gone_and_back_is_noticed(void **state)
+{
+    struct state_watch *watch = state_watch_create(&loop, store, turn);
+    char elsewhere[80];
+
+    may_fail = true;
+    snprintf(elsewhere, sizeof elsewhere, "%s-elsewhere", dir);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rename(dir, elsewhere), 0);
+        until_troubled(true);
+        assert_string_equal(turn_trouble(turn)->code, "store_gone");
+        assert_int_equal(rename(elsewhere, dir), 0);
+        until_troubled(false);
+    }
+    state_watch_destroy(watch);
 }
 
 static void no_loss(void *arg, const struct error *err)
@@ -243,6 +275,7 @@ int main(void)
         WITH_ALL(who_waits_is_told_at_once),
         WITH_ALL(what_is_put_off_is_committed_at_the_end),
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
+        WITH_ALL(a_state_directory_that_is_gone_and_back_is_noticed),
         WITH_ALL(a_flush_apart_is_waited_for),
         WITH_ALL(what_comes_during_a_flush_is_committed_after_it),
         WITH_ALL(who_changes_nothing_waits_for_the_flush_under_way),
