@@ -37,7 +37,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     job->retry.ring = retry;
     HASH_ADD(hh, engine->jobs, row.id, sizeof job->row.id, job);
     DL_APPEND2(ens->jobs, job, ens_prev, ens_next);
-    if (row->kind == JOB_PILOT && ens->allocation != NULL) {
+    if (row->kind == JOB_PILOT) {
         job->pilot = pilot_new(job);
         alarm_set(engine, &job->pilot->look, engine_now(engine));
     }

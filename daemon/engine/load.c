@@ -197,13 +197,25 @@ static void lose_pilot(struct engine *engine, struct live_job *job)
     job_retry_in(engine, job, 0);
 }
 
+/* The ensemble that a job belongs to; NULL where it is not in memory, which was told, or has no jobs of that kind. */
+static struct live_ensemble *ensemble_of(struct engine *engine, const struct job_row *row)
+{
+    struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
+
+    if (ens == NULL || (row->kind == JOB_TRAINING ? ens->training != NULL : row->kind != JOB_PILOT || ens->allocation != NULL))
+        return ens;
+    log_error_of(LOG_JOB(row->ensemble, row->name), "job %s is of the kind \"%s\", of which ensemble %lld has none; it is left alone",
+                 row->name, job_kind_name(row->kind), (long long)row->ensemble);
+    return NULL;
+}
+
 static int adopt_jobs(struct loading *loading, struct error *err)
 {
     struct engine *engine = loading->engine;
 
     for (size_t i = 0; i < loading->n_jobs; i++) {
         const struct job_row *row = &loading->jobs[i];
-        struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
+        struct live_ensemble *ens = ensemble_of(engine, row);
         struct live_job *job = ens ? job_new(engine, ens, row) : NULL;
 
         if (job == NULL)
@@ -228,8 +240,7 @@ static int adopt_jobs(struct loading *loading, struct error *err)
         if (row->kind == JOB_PILOT) {
             add_slot(job, &(struct attempt_row){.number = 1});
             job->started = row->state == JOB_RUNNING;
-            if (job->pilot != NULL)
-                job->pilot->begun = job->started;
+            job->pilot->begun = job->started;
             continue;
         }
         for (int64_t rank = 0; rank < row->size; rank++)
