@@ -1,7 +1,7 @@
 /* Steps that a member left out between two of its attempts: the later one went on behind steps that the earlier one had not come to.
  * It is told by the distances between steps. Where they are the same at the end of the earlier attempt and at the beginning of the
- * later one, and the distance between the two is longer, what lies between was left out. Of a program whose steps come at changing
- * distances nothing is told. */
+ * later one, and the distance between the two is a multiple of that, what lies between was left out. Of a program whose steps come at
+ * changing distances nothing is told. */
 #ifndef TASKS_TRAIN_GAPS_H
 #define TASKS_TRAIN_GAPS_H
 #include "tasks/train/stepset.h"
