@@ -123,16 +123,6 @@ static int add(void *arg, const struct cause_row *row)
     return 0;
 }
 
-static int take_example(void *arg, const struct attempt_row *row)
-{
-    struct failure *failure = arg;
-
-    if (row->number != failure->cause.number)
-        return 0;
-    failure->example = *row;
-    return 1;
-}
-
 static int find_failures(struct asking *asking, int limit, struct error *err)
 {
     struct store *store = request_store(asking->r);
@@ -144,7 +134,7 @@ static int find_failures(struct asking *asking, int limit, struct error *err)
         struct failure *failure = &asking->failures[i];
         char *dir;
 
-        if (store_attempt_each(store, asking->ensemble, failure->cause.index, take_example, failure, err) < 0)
+        if (store_attempt_get(store, asking->ensemble, failure->cause.index, failure->cause.number, &failure->example, err) < 0)
             return -1;
         if (failure->example.number == 0 || failure->example.released_ms != 0)
             continue;

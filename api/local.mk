@@ -146,7 +146,8 @@ api_tests = \
 	tests/t/0591-etag.t \
 	tests/t/0592-states.t \
 	tests/t/0593-sessions.t \
-	tests/t/0594-failures.t
+	tests/t/0594-failures.t \
+	tests/t/0595-resource-use.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal

@@ -37,6 +37,8 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));
     json_object_set_new(json, "ended", value_time(row->ended_ms));
+    json_object_set_new(json, "cpu_seconds", value_seconds(row->cpu_ms, row->measured));
+    json_object_set_new(json, "memory_peak", row->measured ? json_integer(row->memory_peak) : json_null());
     json_object_set_new(json, "output_released", value_time(row->released_ms));
     json_array_append_new(attempts->items, json);
     return 0;

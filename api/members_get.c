@@ -1,17 +1,42 @@
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
+#include "daemon/store/attempt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 /* By index; the cursor is the index at which the next page begins. */
 struct listing {
+    struct store *store;
     const struct spec *spec;
     json_t *items;
     int64_t limit;
     int64_t next; /* -1: no more */
+    bool failed;  /* with *err */
+    struct error *err;
 };
+
+/* The latest attempt of a member; null where it had none. */
+static json_t *last_attempt(struct listing *l, const struct member_row *row)
+{
+    struct attempt_row attempt;
+
+    if (row->attempts == 0 || l->failed)
+        return json_null();
+    switch (store_attempt_get(l->store, row->ensemble, row->index, row->attempts, &attempt, l->err)) {
+    case 1:
+        return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "host", value_text_or_null(attempt.host), "submitted",
+                         value_time(attempt.submitted_ms), "started", value_time(attempt.started_ms), "ended",
+                         value_time(attempt.ended_ms), "cpu_seconds", value_seconds(attempt.cpu_ms, attempt.measured), "memory_peak",
+                         attempt.measured ? json_integer(attempt.memory_peak) : json_null());
+    case 0:
+        return json_null();
+    default:
+        l->failed = true;
+        return json_null();
+    }
+}
 
 /* Non-zero where the page is full. */
 static int add(void *arg, const struct member_row *row)
@@ -23,12 +48,13 @@ static int add(void *arg, const struct member_row *row)
         return 1;
     }
     json_array_append_new(l->items,
-                          json_pack("{s:I, s:o, s:I, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
+                          json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
                                     value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts,
                                     "reason", value_text_or_null(row->reason), "follow_up",
-                                    row->heir != 0 ? json_integer(row->heir) : json_null(), "parameters",
+                                    row->heir != 0 ? json_integer(row->heir) : json_null(), "last_attempt",
+                                    last_attempt(l, row), "parameters",
                                     value_or_null(params_at(l->spec->params, row->index))));
-    return 0;
+    return l->failed;
 }
 
 /* After those with a row come those without one; none in a follow-up. */
@@ -58,10 +84,10 @@ static int read_query(struct request *r, struct listing *l, enum member_state *s
 void members_get(struct request *r)
 {
     struct ensemble_row ensemble;
-    struct listing l = {.limit = 100, .next = -1};
+    struct error err;
+    struct listing l = {.store = request_store(r), .limit = 100, .next = -1, .err = &err};
     enum member_state state = MEMBER_STATE_COUNT;
     struct spec *owned = NULL;
-    struct error err;
     int64_t from = 0;
     char cursor[24];
 
@@ -73,7 +99,7 @@ void members_get(struct request *r)
     if (l.spec == NULL)
         goto fail;
     l.items = json_array();
-    if (store_member_each(request_store(r), ensemble.id, state, from, (int)l.limit + 1, add, &l, &err) < 0)
+    if (store_member_each(request_store(r), ensemble.id, state, from, (int)l.limit + 1, add, &l, &err) < 0 || l.failed)
         goto fail;
     if (l.next < 0 && ensemble.root == 0 && (state == MEMBER_STATE_COUNT || state == find_rowless_state(&ensemble)))
         add_rowless(&l, &ensemble, from);

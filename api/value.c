@@ -85,6 +85,11 @@ json_t *value_time(int64_t ms)
     return ms != 0 ? value_text(timefmt_iso(buf, ms)) : json_null();
 }
 
+json_t *value_seconds(int64_t ms, bool known)
+{
+    return known ? value_real((double)ms / 1000) : json_null();
+}
+
 json_t *value_real(double x)
 {
     return isfinite(x) ? or_null(json_real(x)) : json_null();

@@ -4,6 +4,7 @@
 #include "common/text.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Paths, reasons and error texts may hold any bytes: what is not UTF-8 becomes U+FFFD. */
@@ -12,6 +13,7 @@ json_t *value_text_or_null(const char *text); /* null where NULL or empty */
 
 json_t *value_or_null(json_t *value); /* takes value over; null where NULL */
 
+json_t *value_seconds(int64_t ms, bool known); /* null where it is not known */
 json_t *value_time(int64_t ms); /* RFC 3339; null where 0 */
 json_t *value_real(double x);   /* null where not finite */
 

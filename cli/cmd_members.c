@@ -13,6 +13,12 @@ struct members {
     struct ref ref;
     bool said;
     const char *state;
+    bool is_long;
+};
+
+struct listing {
+    struct table *table;
+    bool is_long;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -21,6 +27,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 's': members->state = arg; return 0;
+    case 'l': members->is_long = true; return 0;
     case ARGP_KEY_ARG:
         if (members->said)
             argp_error(state, "one ID at a time, please");
@@ -31,6 +38,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!members->said)
             argp_error(state, "of which ensemble? `stretto status` lists them");
+        if (members->is_long && members->ref.index >= 0)
+            argp_error(state, "--long is for the members of an ensemble; one member is always told in full");
         if (members->state && members->ref.index >= 0)
             argp_error(state, "--state chooses among the members of an ensemble");
         return 0;
@@ -41,6 +50,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     {"state", 's', "STATE", 0, "only those that are pending, submitted, running, succeeded, failed, unfinished or "
      "cancelled", 0},
+    {"long", 'l', NULL, 0, "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
 static const struct argp argp = {
     options, parse, "ID\nID.INDEX", "The members of ensemble ID, or member ID.INDEX with all its attempts.", 0, 0, 0};
@@ -70,9 +80,32 @@ static void put_parameters(struct table *table, const json_t *parameters)
     free(text);
 }
 
+static void put_span(struct table *table, const json_t *attempt, const char *from, const char *to)
+{
+    double seconds = render_seconds_between(attempt, from, to);
+    char text[RENDER_SIZE];
+
+    table_cell(table, seconds < 0 ? "-" : render_duration(text, seconds));
+}
+
+/* The cells of USE_HEADERS. */
+static void put_use(struct table *table, const json_t *attempt)
+{
+    const json_t *cpu = json_object_get(attempt, "cpu_seconds");
+    char text[RENDER_SIZE];
+
+    put_span(table, attempt, "submitted", "started");
+    put_span(table, attempt, "started", "ended");
+    table_cell(table, json_is_number(cpu) ? render_duration(text, json_number_value(cpu)) : "-");
+    table_cell(table, render_size(text, json_object_get(attempt, "memory_peak")));
+}
+
+#define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
+
 static void print_page(void *arg, const json_t *items)
 {
-    struct table *table = arg;
+    const struct listing *listing = arg;
+    struct table *table = listing->table;
     json_t *member;
     size_t i;
 
@@ -80,6 +113,13 @@ static void print_page(void *arg, const json_t *items)
         table_cellf(table, "%lld", (long long)get_int(member, "index"));
         table_cell(table, get_string(member, "state"));
         table_cellf(table, "%lld", (long long)get_int(member, "attempts"));
+        if (listing->is_long) {
+            const json_t *attempt = json_object_get(member, "last_attempt");
+            const char *host = get_string(attempt, "host");
+
+            table_cell(table, host[0] ? host : "-");
+            put_use(table, attempt);
+        }
         put_parameters(table, json_object_get(member, "parameters"));
         table_cell(table, get_string(member, "reason"));
     }
@@ -88,22 +128,23 @@ static void print_page(void *arg, const json_t *items)
 
 static int list_members(struct cli *cli, const struct members *members, struct error *err)
 {
-    const char *headers[] = {">index", "state", ">attempts", "parameters", "reason", NULL};
-    struct table *table = table_create(headers);
+    const char *short_headers[] = {">index", "state", ">attempts", "parameters", "reason", NULL};
+    const char *long_headers[] = {">index", "state", ">attempts", "host", USE_HEADERS, "parameters", "reason", NULL};
+    struct listing listing = {table_create(members->is_long ? long_headers : short_headers), members->is_long};
     char *state = members->state ? client_escape(members->state) : NULL;
     char *path = xasprintf("/v1/ensembles/%lld/members?limit=500%s%s", (long long)members->ref.ensemble,
                            state ? "&state=" : "", state ? state : "");
-    int rc = pages_each(cli, path, "members", print_page, table, err);
+    int rc = pages_each(cli, path, "members", print_page, &listing, err);
 
     free(path);
     free(state);
-    table_destroy(table);
+    table_destroy(listing.table);
     return rc;
 }
 
 static void print_attempts(const json_t *attempts)
 {
-    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host", "from", "submitted", "ended", "reason", NULL};
+    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host", "from", "submitted", USE_HEADERS, "reason", NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *attempt;
@@ -123,7 +164,7 @@ static void print_attempts(const json_t *attempts)
         table_cell(table, get_string(attempt, "host"));
         table_cell(table, get_string(attempt, "resumed"));
         table_cell(table, get_string(attempt, "submitted"));
-        table_cell(table, get_string(attempt, "ended"));
+        put_use(table, attempt);
         table_cell(table, get_reason(attempt));
     }
     table_print(table, stdout);

@@ -200,3 +200,26 @@ const char *get_reason(const json_t *obj)
 
     return reason[0] ? reason : get_string(obj, "waits_for");
 }
+
+char *render_size(char buf[RENDER_SIZE], const json_t *bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double n = json_number_value(bytes);
+    size_t unit = 0;
+
+    if (!json_is_integer(bytes)) {
+        snprintf(buf, RENDER_SIZE, "-");
+        return buf;
+    }
+    for (; n >= 1024 && unit < sizeof units / sizeof *units - 1; unit++)
+        n /= 1024;
+    snprintf(buf, RENDER_SIZE, unit > 0 && n < 100 ? "%.1f %s" : "%.0f %s", n, units[unit]);
+    return buf;
+}
+
+double render_seconds_between(const json_t *obj, const char *from, const char *to)
+{
+    double begin = render_time_parse(get_string(obj, from)), end = render_time_parse(get_string(obj, to));
+
+    return begin < 0 || end < begin ? -1 : end - begin;
+}

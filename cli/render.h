@@ -22,6 +22,12 @@ char *render_text(const char *text);
 /* "2m13s"; "1h02m", "0.4s". Returns buf. */
 char *render_duration(char buf[RENDER_SIZE], double seconds);
 
+/* "512 B", "12.3 MiB": bytes, "-" for null or missing. Returns buf. */
+char *render_size(char buf[RENDER_SIZE], const json_t *bytes);
+
+/* From one time of an object to another; -1 where one is missing. */
+double render_seconds_between(const json_t *obj, const char *from, const char *to);
+
 /* Unix seconds of "2026-01-31T12:00:00Z", or -1. */
 double render_time_parse(const char *iso);
 

@@ -10,18 +10,11 @@
 #include <string.h>
 
 
-static double seconds_between(const json_t *obj, const char *from, const char *to)
-{
-    double begin = render_time_parse(get_string(obj, from)), end = render_time_parse(get_string(obj, to));
-
-    return begin < 0 || end < begin ? -1 : end - begin;
-}
-
 static void print_head(const json_t *ensemble, FILE *to)
 {
     char text[RENDER_SIZE], *name = render_text(get_string(ensemble, "name"));
     char *reason = render_text(get_string(ensemble, "reason"));
-    double took = seconds_between(ensemble, "created", "ended");
+    double took = render_seconds_between(ensemble, "created", "ended");
 
     fprintf(to, "ensemble %lld %s: %s", (long long)get_int(ensemble, "id"), name, get_string(ensemble, "state"));
     if (took >= 0)
@@ -127,7 +120,7 @@ static void print_members(const json_t *ensemble)
  * the unique ones alone; `repeats` says which. "-" where there is no telling. */
 static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)
 {
-    double seconds = seconds_between(training, "started", "ended");
+    double seconds = render_seconds_between(training, "started", "ended");
     json_t *rate = seconds > 0 ? json_real((double)(get_int(training, "drawn") + get_int(training, "repeats")) / seconds)
                                : json_null();
 

@@ -5,7 +5,7 @@ migrations = migrations/0001-initial.sql migrations/0002-token.sql migrations/00
 	migrations/0010-chores.sql \
 	migrations/0011-since.sql migrations/0012-training-adapter.sql migrations/0013-counted-moves.sql \
 	migrations/0014-missing-steps.sql migrations/0015-cancellation.sql migrations/0016-sessions.sql \
-	migrations/0017-causes.sql
+	migrations/0017-causes.sql migrations/0018-resource-use.sql
 EXTRA_DIST += $(migrations)
 
 migrations/embedded.c: $(migrations) migrations/local.mk build-aux/embed

@@ -62,6 +62,9 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .signal = rec->signal,
         .started_ms = (int64_t)(rec->started * 1000),
         .ended_ms = (int64_t)(rec->ended * 1000),
+        .measured = rec->ended > rec->started, /* it was started */
+        .cpu_ms = (int64_t)((rec->user_seconds + rec->system_seconds) * 1000),
+        .memory_peak = rec->max_rss,
         .late = rec->late,
         .recorded = true,
         .resumed = rec->resumed,

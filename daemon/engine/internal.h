@@ -312,6 +312,8 @@ struct outcome {
     int exit_code, signal;
     char reason[512], host[64];
     int64_t started_ms, ended_ms;
+    bool measured; /* what follows is known */
+    int64_t cpu_ms, memory_peak;
     bool final; /* no retry: it can never run */
     bool late; /* ATTEMPT_TIMEOUT, and it was started when less than its walltime was left */
     bool recorded; /* by its runner, which says what it went on from: */

@@ -176,6 +176,9 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         .signal = out->signal,
         .started_ms = out->started_ms,
         .ended_ms = out->ended_ms,
+        .measured = out->measured,
+        .cpu_ms = out->cpu_ms,
+        .memory_peak = out->memory_peak,
     };
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);

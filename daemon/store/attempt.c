@@ -6,7 +6,7 @@ static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "can
 
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
-    "a.started, a.ended, a.released, a.resumed FROM attempt a JOIN job j ON j.id = a.job"
+    "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
 {
@@ -36,6 +36,9 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->ended_ms = sqlite3_column_int64(stmt, 12);
     row->released_ms = sqlite3_column_int64(stmt, 13);
     store_text(stmt, 14, row->resumed, sizeof row->resumed);
+    row->measured = sqlite3_column_type(stmt, 15) != SQLITE_NULL;
+    row->cpu_ms = sqlite3_column_int64(stmt, 15);
+    row->memory_peak = sqlite3_column_int64(stmt, 16);
 }
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
@@ -49,11 +52,13 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
 {
     return store_exec(store, err,
                       "UPDATE attempt SET outcome = ?4, exit_code = nullif(?5, -1), signal = nullif(?6, 0), "
-                      "reason = ?7, host = ?8, started = ?9, ended = ?10, resumed = ?11 "
+                      "reason = ?7, host = ?8, started = ?9, ended = ?10, resumed = ?11, cpu_ms = nullif(?12, -1), "
+                      "memory_peak = nullif(?13, -1) "
                       "WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
-                      "iiitiittmmt", row->ensemble, row->index, row->number, names[row->outcome],
+                      "iiitiittmmtii", row->ensemble, row->index, row->number, names[row->outcome],
                       (int64_t)row->exit_code, (int64_t)row->signal, row->reason[0] ? row->reason : NULL,
-                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms, row->resumed[0] ? row->resumed : NULL);
+                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms, row->resumed[0] ? row->resumed : NULL,
+                      row->measured ? row->cpu_ms : -1, row->measured ? row->memory_peak : -1);
 }
 
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
@@ -62,6 +67,19 @@ static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *,
     struct attempt_row row;
 
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
+}
+
+int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx = ?2 AND a.number = ?3", "iii",
+                                     ensemble, index, number);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        read_row(stmt, row);
+        rc = store_row_taken(store, stmt, err);
+    }
+    return rc;
 }
 
 int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,

@@ -23,6 +23,8 @@ struct attempt_row {
     char host[64];
     char resumed[512]; /* the checkpoint that it went on from; "" none */
     int64_t submitted_ms, started_ms, ended_ms; /* 0: not yet */
+    bool measured;       /* what follows is known */
+    int64_t cpu_ms, memory_peak; /* bytes, of the largest of its processes */
     int64_t released_ms; /* read only; its output was let go; 0: it was not */
 };
 
@@ -30,6 +32,8 @@ const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTE
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
+/* 1 found, 0 none, -1. */
+int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row, struct error *err);
 /* All attempts of a member, by number. */
 int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
                        int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
