@@ -25,13 +25,15 @@ static int add_rate(const struct request *r, const struct ensemble_row *row, con
     int64_t now = request_now_ms(r), left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
     struct successes successes = {request_store(r), row->id};
     double rate = 0;
+    int64_t last, took;
     json_t *eta = NULL;
 
     if (row->ended_ms == 0 && n[MEMBER_SUCCEEDED] > 0) {
-        if (rate_of(now, row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, &rate, err) < 0)
+        if (rate_of(now, row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, &rate, err) < 0 ||
+            store_ensemble_pace(request_store(r), row->id, &last, &took, err) < 0)
             return -1;
         /* beyond a century it is no estimate */
-        if (row->state == ENSEMBLE_RUNNING && left > 0 && (double)left / rate < 3e9)
+        if (row->state == ENSEMBLE_RUNNING && left > 0 && !rate_is_stale(now, last, took) && (double)left / rate < 3e9)
             eta = value_time(now + (int64_t)((double)left / rate * 1000));
     }
     json_object_set_new(json, "rate", value_real(rate));

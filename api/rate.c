@@ -5,6 +5,8 @@
 #define LEAST 20
 #define MOST 1000
 #define SECOND_MS 1000
+#define STALE_TIMES 3 /* as long as members take, without a success; */
+#define STALE_MS 60000 /* at least */
 #define LOOKED_AT_MOST 16000 /* members: each of them costs the look-up time */
 
 int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, void *arg, double *rate,
@@ -26,4 +28,11 @@ int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded
     }
     *rate = (double)n * 1000 / (double)(now_ms > since ? now_ms - since : 1);
     return 0;
+}
+
+bool rate_is_stale(int64_t now_ms, int64_t last_ms, int64_t took_ms)
+{
+    int64_t patience = took_ms < INT64_MAX / STALE_TIMES ? STALE_TIMES * took_ms : INT64_MAX;
+
+    return now_ms - last_ms > (patience > STALE_MS ? patience : STALE_MS);
 }

@@ -221,3 +221,20 @@ int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, i
     }
     return rc;
 }
+
+int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT max(ended), max(ended - submitted) FROM (SELECT ended, submitted FROM attempt "
+                                     "WHERE ensemble = ?1 AND outcome = 'succeeded' ORDER BY ended DESC LIMIT 20)",
+                                     "i", ensemble);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    *last_ms = *took_ms = 0;
+    if (rc == 1) {
+        *last_ms = sqlite3_column_int64(stmt, 0);
+        *took_ms = sqlite3_column_int64(stmt, 1);
+        store_done(stmt);
+    }
+    return rc < 0 ? -1 : 0;
+}

@@ -64,6 +64,8 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 /* Members without a row become cancelled: once no row is pending. */
 int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err);
+/* When the latest of its members that succeeded did so, and the longest that the latest 20 took from their submission on; 0: none has. */
+int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err);
 /* When the nth latest of its members that succeeded did so, for the rate: 1 found, 0 there are fewer. */
 int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, int64_t *ended_ms, struct error *err);
 #endif

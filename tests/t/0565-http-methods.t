@@ -97,6 +97,17 @@ ok "the rate is that of the last successes, not of the last minute, nor of the h
 	jq -e '.rate > 0.04 and .rate < 0.08' rate.out
 ok "the estimated end is when the rest would be done" jq -e --argjson now "$(date +%s)" \
 	'(.eta | sub("\\.[0-9]+Z"; "Z") | fromdate) - $now | . > 60 / 0.08 - 60 and . < 60 / 0.04 + 60' rate.out
+# members took 1000 s from submission to end; 50 minutes without another are three times that
+shift_successes() { # SECONDS
+	stop_daemon
+	sqlite3 "$STATE/stretto.db" "UPDATE attempt SET submitted = ended - $1 * 1000 - 1000000, ended = ended - $1 * 1000
+		WHERE ensemble = 2 AND outcome = 'succeeded'"
+	start_daemon --config "$T/config.json"
+}
+shift_successes 1500
+is "$(api GET /v1/ensembles/2 | jq -c '[.members.succeeded, .eta == null]')" '[40,false]' "none has succeeded for as long as one takes: there is an estimate"
+shift_successes 1600
+is "$(api GET /v1/ensembles/2 | jq -c '[.members.succeeded, .rate > 0, .eta]')" '[40,true,null]' "none has for three times as long: there is no estimate"
 touch "$HOME/go"
 wait_ensemble 2 60
 is "$(jq -c '[.members.succeeded, .rate == 0, .eta]' ensemble.json)" '[100,true,null]' "over: none"

@@ -219,6 +219,15 @@ static void the_rate_falls_while_nothing_succeeds(void **state)
     assert_true(rate < before / 100);
 }
 
+/* Members that took an hour, or a second. */
+static void nothing_is_estimated_where_nothing_succeeds(void **state)
+{
+    assert_false(rate_is_stale(1000000000 + 2 * 3600000, 1000000000, 3600000));
+    assert_true(rate_is_stale(1000000000 + 4 * 3600000, 1000000000, 3600000));
+    assert_false(rate_is_stale(1000000000 + 50000, 1000000000, 1000));
+    assert_true(rate_is_stale(1000000000 + 70000, 1000000000, 1000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +238,7 @@ int main(void)
         cmocka_unit_test(reals_are_exact_and_short),
         cmocka_unit_test(problems),
         cmocka_unit_test(the_rate_of_short_members),
+        cmocka_unit_test(nothing_is_estimated_where_nothing_succeeds),
         cmocka_unit_test(the_rate_falls_while_nothing_succeeds),
     };
 
