@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Member processes stream into a rank in Python, with NumPy and with a PyTorch DataLoader.
+# Member processes stream into a rank in Python, with NumPy and with a PyTorch DataLoader; and ranks wait for each other as long as
+# they are told to.
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
@@ -68,4 +69,19 @@ run() { # KIND CAPACITY: a rank of this kind, and its members, one of which send
 
 run numpy 500
 run torch 30
+
+# PyTorch's own patience with a rank that does not come is five minutes.
+cat >"$T/alone.py" <<'END'
+import datetime, os, sys, types
+from stretto import distributed
+os.environ["STRETTO_TRAINING_DIR"] = sys.argv[1]
+try:
+    with distributed.process_group(types.SimpleNamespace(rank=0, ranks=2), meet_within=datetime.timedelta(seconds=1)):
+        print("both are there")
+except RuntimeError as error:
+    print(error)
+END
+mkdir "$T/alone"
+like "$(python "$T/alone.py" "$T/alone" 2>&1)" '^rank 1 of 2 did not come: ' \
+	"a rank waits for the others no longer than it is told to"
 done_testing
