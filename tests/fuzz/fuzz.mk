@@ -26,7 +26,7 @@ $(OUT)/libfuzzed.a: $(objects)
 	rm -f $@ && ar rcs $@ $(objects)
 
 $(OUT)/obj/%.o: $(SRCDIR)/%.c
-	mkdir -p $(dir $@) && $(CLANG) $(flags) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
+	mkdir -p $(dir $@) && $(CLANG) $(flags) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 -include $(objects:.o=.d) $(patsubst %,$(OUT)/obj/tests/fuzz/fuzz_%.d,$(names))
 .PRECIOUS: $(OUT)/obj/%.o

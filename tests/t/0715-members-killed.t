@@ -36,7 +36,7 @@ spared=$(training_runner)
 member_runners() { mine stretto-run | grep -v -x "$spared"; }
 
 killed=0
-over() { [[ $(api GET "/v1/ensembles/$ID" | jq -r .state) = @(complete|cancelled) ]]; }
+over() { [[ $(api GET "/v1/ensembles/$ID" | jq -r .state) = @(complete|cancelled|failed) ]]; }
 while [ $killed -lt $KILLS ] && ! over; do
 	case $((killed % 3)) in
 	0) victim=$(members_own heat2d | head -n 1) ;;

@@ -16,7 +16,7 @@ import threading
 import time
 
 import kills_books
-from kills_clients import Client, NoAnswer, NotSent, World, request
+from kills_clients import OVER, Client, NoAnswer, NotSent, World, request
 
 PATIENCE = int(os.environ.get("STRETTO_TEST_PATIENCE", "5"))  # for what never comes, as lib.sh has it
 # What a daemon calls, and up to which time it is worth waiting for it.
@@ -162,7 +162,7 @@ class Driver:
     def drain(self):
         until = time.monotonic() + self.o.end * PATIENCE
         while True:
-            live = [e for e in self.list("/v1/ensembles", "ensembles") if e["state"] not in ("complete", "cancelled")
+            live = [e for e in self.list("/v1/ensembles", "ensembles") if e["state"] not in OVER
                     or e["members"]["running"] + e["members"]["submitted"] > 0]
             if not live and kills_books.jobs_ended(self.world):  # a job ends after its last member
                 return
