@@ -69,7 +69,7 @@ refused() {
 	jq ".name = \"$1\" | $2" spec.json >never.json
 	id=$(submit never.json)
 	ok "$1: it ends" wait_ensemble "$id" 20
-	is "$(jq -r .state ensemble.json)" cancelled "$1: the ensemble is cancelled"
+	is "$(jq -r .state ensemble.json)" failed "$1: the ensemble has failed"
 	like "$(jq -r .reason ensemble.json)" "^the (scheduler refuses its jobs|job can never run): .*($3)" "$1: with Slurm's reason"
 	like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "$3" "$1: so is a member of it"
 	is "$(api GET "/v1/ensembles/$id/members" | jq '[.members[].attempts] | max')" 1 "$1: nothing is tried again"
