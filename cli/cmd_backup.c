@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/watch.h"
+#include "common/files.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -69,10 +70,11 @@ static int flush_checked(FILE *to, struct error *err)
 
 static int settle(const char *part, const char *file, bool force, struct error *err)
 {
+    if (force ? rename(part, file) < 0 : link(part, file) < 0)
+        return error_errno(err, force ? "file_write" : "file_exists", "%s", file);
+    file_flush_name(file);
     if (force)
-        return rename(part, file) == 0 ? 0 : error_errno(err, "file_write", "%s", file);
-    if (link(part, file) < 0)
-        return error_errno(err, "file_exists", "%s", file);
+        return 0;
     return unlink(part) == 0 ? 0 : error_errno(err, "file_write", "%s", part);
 }
 

@@ -42,14 +42,21 @@ static bool is_flushed(unsigned mode)
     return (mode & FILE_UNFLUSHED) == 0 && !atomic_load(&flush_nothing);
 }
 
-/* Flushes the directory, so that the name of a new file outlives a crash of this host. Some file systems cannot flush a directory;
- * the file is there all the same, so an error is ignored. */
-static void flush_directory_of(const char *path)
+/* Some file systems cannot flush a directory; the file is there all the same, so an error is ignored. */
+void file_flush_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash == NULL ? xstrdup(".") : xasprintf("%.*s", slash > path ? (int)(slash - path) : 1, path);
-    int saved = errno, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int saved = errno, length = (int)strlen(path), fd = -1;
+    char *dir;
 
+    if (!is_flushed(0))
+        return;
+    while (length > 0 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    dir = length > 0 ? alloc_printf("%.*s", length, path) : alloc_printf(".");
+    if (dir != NULL)
+        fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         fsync(fd);
         close(fd);
@@ -113,7 +120,7 @@ int file_write_whole(const char *path, const void *data, size_t size, unsigned m
         unlink(tmp);
         errno = saved;
     } else if (is_flushed(mode)) {
-        flush_directory_of(path);
+        file_flush_name(path);
     }
     free(tmp);
     return rc;
@@ -169,7 +176,7 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
     if (link(tmp, path) < 0 && !was_linked(tmp))
         rc = error_errno(err, errno == EEXIST ? "file_exists" : "file_write", "cannot create %s", path);
     else if (is_flushed(mode))
-        flush_directory_of(path);
+        file_flush_name(path);
     saved = errno;
     unlink(tmp);
     free(tmp);
@@ -265,13 +272,21 @@ json_t *file_read_json(const char *path, struct error *err)
     return value;
 }
 
+static int make_one(const char *path)
+{
+    if (mkdir(path, 0700) < 0)
+        return -1;
+    file_flush_name(path);
+    return 0;
+}
+
 int dir_make(const char *path, struct error *err)
 {
     struct stat st;
     char *parent, *slash;
     int rc;
 
-    if (mkdir(path, 0700) == 0) /* most often only the last one is missing, or none */
+    if (make_one(path) == 0) /* most often only the last one is missing, or none */
         return 0;
     if (errno == ENOENT && (slash = strrchr(path, '/')) != NULL && slash > path) {
         parent = alloc_printf("%.*s", (int)(slash - path), path);
@@ -283,7 +298,7 @@ int dir_make(const char *path, struct error *err)
         free(parent);
         if (rc < 0)
             return -1;
-        if (mkdir(path, 0700) == 0)
+        if (make_one(path) == 0)
             return 0;
     }
     if (errno != EEXIST)

@@ -33,7 +33,10 @@ json_t *file_read_json(const char *path, struct error *err);
 /* From now on this process flushes nothing, as if every mode had FILE_UNFLUSHED. */
 void file_flush_nothing(void);
 
-/* mkdir -p with mode 0700 for what is made. */
+/* The file or directory was just made: flush the directory that it is in, so that its name outlives a crash of this host. */
+void file_flush_name(const char *path);
+
+/* mkdir -p with mode 0700 for what is made, and file_flush_name(). */
 int dir_make(const char *path, struct error *err);
 
 /* The file's last non-blank line, printable, at most size-1 bytes, into out; "" where there is none. Lines for which `skip` (may be

@@ -235,6 +235,8 @@ static int append(const char *rows_dir, const char *name, bool first, const void
         rc = error_errno(err, "store_io", "%s cannot be restored", path);
     if (fd >= 0)
         close(fd);
+    if (first && rc == 0)
+        file_flush_name(path);
     free(path);
     return rc;
 }

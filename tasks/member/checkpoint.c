@@ -1,5 +1,6 @@
 #include "tasks/member/checkpoint.h"
 
+#include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "tasks/proto/ckptdir.h"
@@ -37,6 +38,7 @@ static int flush(const char *path, struct error *err)
     if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
         rc = error_errno(err, "checkpoint", "%s", path);
     close(fd);
+    file_flush_name(path);
     return rc;
 }
 

@@ -1,5 +1,6 @@
 #include "tasks/proto/held.h"
 
+#include "common/files.h"
 #include "common/process.h"
 #include "common/xalloc.h"
 
@@ -79,8 +80,10 @@ struct held_file *held_create(const char *records, int64_t ensemble, int64_t att
         return NULL;
     }
     fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && fill(fd, &page) == 0 && fsync(fd) == 0 && rename(part, path) == 0)
+    if (fd >= 0 && fill(fd, &page) == 0 && fsync(fd) == 0 && rename(part, path) == 0) {
+        file_flush_name(path);
         file = map(fd);
+    }
     if (file == NULL) {
         error_errno(err, "stream_held", "%s", path);
         if (fd >= 0)
@@ -140,6 +143,7 @@ void held_begin_afresh(const char *records, int64_t ensemble, int64_t attempt)
     if (fd >= 0) {
         fsync(fd);
         close(fd);
+        file_flush_name(path);
     }
     free(path);
 }

@@ -61,6 +61,7 @@ static int take_number(struct pilot *p, struct error *err)
         free(p->node_dir);
         p->node_dir = xasprintf("%s/node%lld", p->dir, (long long)i);
         if (mkdir(p->node_dir, 0700) == 0) {
+            file_flush_name(p->node_dir);
             p->inbox = xasprintf("%s/inbox", p->node_dir);
             return dir_make(p->inbox, err);
         }

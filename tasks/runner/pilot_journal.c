@@ -1,6 +1,7 @@
 /* The journal of a pilot: lines of JSON, only appended, many by one write. */
 #include "tasks/runner/pilot.h"
 
+#include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -21,6 +22,8 @@ int pilot_journal_open(struct pilot *p, struct error *err)
     p->journal = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
     if (p->journal < 0)
         error_errno(err, "journal", "%s", path);
+    else
+        file_flush_name(path);
     free(path);
     return p->journal < 0 ? -1 : 0;
 }

@@ -25,9 +25,28 @@ count-1 itself flushed
 exit.json flushed, in a flushed directory
 ended.json flushed, in a flushed directory" "each file is on the disk before it has its name, and has it there before the next step"
 
+# --- a pilot on another host: its journal, which the daemon reads there
+mkdir "$T/pilot"
+jq -n '{version: 1, job: "st-0572-2", ensemble: 7, nodes: 1, cpus: 1, memory: 0, idle: 3600, least: 0, flush: true}' >"$T/pilot/pilot.json"
+env "DURABLE_LOG=$T/pilot.log" "${watch[@]}" "$builddir/stretto-run" --pilot "$T/pilot" &
+wait_for 30 'grep -q ready "$T/pilot/node0/journal.jsonl"' || bail "no pilot"
+kill -TERM $!
+wait $!
+is "$(judge order "$T/pilot.log" '/pilot$|/node0' | sed -n 1,6p)" "made node0
+flush pilot
+made inbox
+flush node0
+made journal.jsonl
+flush node0" "the directory and the journal of a pilot have their names on the disk"
+is "$(judge names "$T/pilot.log" journal | tail -n 1)" "journal.jsonl itself flushed" "and the journal is there as it is"
+
+# --- job.json, which a runner on another host reads
+mkdir "$T/batch"
+program "$T/batch/sbatch" "sh -c 'printf \"0\\t0\\ttold\\tthe job is submitted\\t0\\t0\\t0\\n\" >>$T/daemon; exit 1' sbatch"
+for name in squeue scancel; do program "$T/batch/$name" true; done
 # --- a daemon: whose run directory it is, the copy of a parameter file, and checkpoints of the log, which takes 4 MB
-echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"
-env "DURABLE_LOG=$T/daemon" "${watch[@]}" "$builddir/strettod" --state-dir "$STATE" --config "$T/config.json" </dev/null >>"$DAEMON_LOG" 2>&1 &
+jq -n --arg python "${STRETTO_PYTHON:-python3}" '{python: $python, adapters: {local: {slots: 4}, slurm: {}}}' >"$T/config.json"
+env "PATH=$T/batch:$PATH" "DURABLE_LOG=$T/daemon" "${watch[@]}" "$builddir/strettod" --state-dir "$STATE" --config "$T/config.json" </dev/null >>"$DAEMON_LOG" 2>&1 &
 DAEMON_PID=$!
 wait_for 30 "is_ready || ! kill -0 $DAEMON_PID"
 is_ready || bail "the daemon did not get ready"
@@ -38,6 +57,27 @@ ID=$(submit "$T/spec.json")
 is "$(judge copies "$T/daemon" "$STATE/parameters")" "index flushed with its name
 jsonl flushed with its name" "the copy of a parameter file is on the disk before the ensemble that refers to it"
 api POST "/v1/ensembles/$ID/cancel" >/dev/null
+jq '.adapter = "slurm" | .members.parameters = {grid: {x: [1]}}' "$T/spec.json" >"$T/slurm.json"
+ID=$(submit "$T/slurm.json")
+wait_for 30 'grep -q submitted "$T/daemon"' || bail "no job is submitted"
+is "$(judge names "$T/daemon" 'job.json$')" "job.json flushed, in a flushed directory
+the job is submitted" "job.json is on the disk before the job is submitted"
+is "$(judge order "$T/daemon" "run(/e$ID(/jobs(/st-[^/]*)?)?)?$" | sed 's/st-.*/JOB/')" "made run
+flush run
+made e$ID
+flush run
+made jobs
+flush e$ID
+made JOB
+flush jobs
+flush JOB" "so are the directories in which it is"
+api POST "/v1/ensembles/$ID/cancel" >/dev/null
+
+# --- a backup, by the command line, and parameter files that come back from it
+env "DURABLE_LOG=$T/backup.log" "${watch[@]}" "$builddir/stretto" backup "$T/first.db" >/dev/null || fail "a backup"
+env "DURABLE_LOG=$T/backup.log" "${watch[@]}" "$builddir/stretto" backup --force "$T/first.db" >/dev/null || fail "a backup in its place"
+is "$(judge names "$T/backup.log" 'first.db$')" "first.db flushed, in a flushed directory
+first.db flushed, in a flushed directory" "a backup is on the disk, with its name"
 # large ones, until the log has been written from its start again
 jq -n '{name: "large", width: 1, members: {command: ["true"], parameters: {grid: {x: [range(90) | tostring + "y" * 50000]}}}}' >"$T/large.json"
 begins() { grep -c $'\tbegin\t' "$T/daemon"; }
@@ -52,4 +92,51 @@ stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 is "$(judge database "$T/daemon" | sort | uniq -c)" "" \
 	"the log is on the disk before a checkpoint writes to the database, and that before the log is written from its start"
+
+# --- a daemon on that backup
+mkdir -m 700 "$T/second"
+cp "$T/first.db" "$T/second/stretto.db"
+STATE=$T/second SOCKET=$T/second/stretto.sock
+env "DURABLE_LOG=$T/restored" "${watch[@]}" "$builddir/strettod" --state-dir "$STATE" </dev/null >>"$DAEMON_LOG" 2>&1 &
+DAEMON_PID=$!
+wait_for 30 "is_ready || ! kill -0 $DAEMON_PID"
+is "$(judge order "$T/restored" '/parameters' | sed 's|[0-9a-f]*\.|*.|')" "made parameters
+made *.index
+flush *.index
+flush parameters
+made *.jsonl
+flush *.jsonl
+flush parameters" "parameter files that come back from a backup are on the disk, with their names"
+
+# --- a member that streams, and leaves a checkpoint behind what it has sent
+if [ -n "${STRETTO_PYTHON:-}" ]; then
+	echo detect_leaks=1 >"$T/asan.held-member"
+	cat >"$T/rank.py" <<-'END'
+		import stretto.train
+		with stretto.train.open() as rx:
+		    for batch in rx.batches():
+		        pass
+		    rx.done()
+	END
+	jq -n --arg rank "$T/rank.py" --arg member "$builddir/tests/t/held-member" '{name: "held",
+		members: {command: (["env", "DURABLE_LOG=member.log"] + $ARGS.positional + [$member, "reported", "6", "3", "8"]),
+			parameters: {grid: {x: [0]}}, checkpoint: {before: "1h"}, resources: {walltime: "2h"}},
+		training: {command: ["python3", $rank], fields: {data: {dtype: "uint8", shape: [8]}},
+			buffer: {policy: "fifo", capacity: 100, threshold: 1, batch: 1}}}' --args "${watch[@]}" >"$T/held.json"
+	ID=$(submit "$T/held.json")
+	wait_ensemble "$ID" 60
+	is "$(jq -c '[.state, .members.succeeded]' "$T/ensemble.json")" '["complete",1]' "a member streams, in two attempts"
+	is "$(judge order "$STATE/run/e$ID/members/0/0/a1/member.log" '/checkpoint(/|$)')" "made stream.part
+flush stream.part
+name stream
+flush .stretto
+name step-3.reported
+flush stream
+flush step-3.reported
+flush checkpoint
+made 00000001.json.tmp
+flush 00000001.json.tmp
+name 00000001.json
+flush .stretto" "the account of what it sent, and its checkpoint, are on the disk before the checkpoint is told of"
+fi
 done_testing

@@ -6,16 +6,20 @@
  *   DURABLE_BELOW=DIR    only what is in it is written down
  *   DURABLE_MARK=TEXT    a write of the database's log with this in it is a "commit"
  *
- * Events: "flush" and "name" (of a file that now has its path, by rename or link) once they have been made; "write" (of the
+ * Events: "flush" (msync() of what is mapped, too), "name" (of a file that now has its path, by rename or link) and "made" (a file or directory that was
+ * not there) once they have been made; "write" (of the
  * database or its log), "begin" (the log is written from its start again, truncated or removed) and "commit" before they are.
  * Other files may be written in ways that cannot be seen from here: their size and modification time tell. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -199,4 +203,86 @@ int link(const char *from, const char *to)
     if (rc == 0)
         note("name", to);
     return rc;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    static int (*next)(const char *path, mode_t mode);
+    int rc;
+
+    if (next == NULL)
+        next = (int (*)(const char *, mode_t))find("mkdir");
+    rc = next(path, mode);
+    if (rc == 0)
+        note("made", path);
+    return rc;
+}
+
+/* The file that is mapped there is found by its line in /proc/self/maps, whose sixth field it is. */
+static void mapped_at(const void *address, char path[4096])
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[4600];
+
+    path[0] = '\0';
+    while (maps != NULL && path[0] == '\0' && fgets(line, sizeof line, maps) != NULL)
+        if (strtoull(line, NULL, 16) == (unsigned long long)(uintptr_t)address)
+            sscanf(line, "%*s %*s %*s %*s %*s %4095[^\n]", path);
+    if (maps != NULL)
+        fclose(maps);
+}
+
+int msync(void *address, size_t size, int flags)
+{
+    static int (*next)(void *address, size_t size, int flags);
+    char path[4096];
+    int rc;
+
+    if (next == NULL)
+        next = (int (*)(void *, size_t, int))find("msync");
+    rc = next(address, size, flags);
+    mapped_at(address, path);
+    if (rc == 0 && (flags & MS_SYNC) != 0)
+        note("flush", path);
+    return rc;
+}
+
+static int opened(const char *function, const char *path, int flags, mode_t mode)
+{
+    int (*next)(const char *path, int flags, ...) = (int (*)(const char *, int, ...))find(function);
+    int saved = errno, fd;
+    bool missing = (flags & O_CREAT) != 0 && access(path, F_OK) < 0;
+
+    errno = saved;
+    fd = next(path, flags, mode);
+    if (fd >= 0 && missing)
+        note("made", path);
+    return fd;
+}
+
+static mode_t mode_of(int flags, va_list ap)
+{
+    return (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+    mode_t mode;
+    va_list ap;
+
+    va_start(ap, flags);
+    mode = mode_of(flags, ap);
+    va_end(ap);
+    return opened("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    mode_t mode;
+    va_list ap;
+
+    va_start(ap, flags);
+    mode = mode_of(flags, ap);
+    va_end(ap);
+    return opened("open64", path, flags, mode);
 }

@@ -5,6 +5,8 @@
                                        "flushed" or "not flushed" (as it was then), "in a flushed directory" where the thread
                                        flushed that before it did anything else; for each file that was flushed under the
                                        name that it has: "itself flushed" (as it is now); lines that the test "told", too
+    durable.py order LOG PATTERN       what of such paths was flushed, got its name or was made, in order, without the numbers in the
+                                       names of accounts of streams and of temporary files
     durable.py copies LOG DIR          a line for each file in DIR: was it flushed as it is now, and DIR after it, before the
                                        commit?
     durable.py database LOG            what is wrong with the checkpoints of the database's log, of which there must be two"""
@@ -48,6 +50,16 @@ def names(log, pattern="."):
             print(os.path.basename(event.path), "itself flushed" if event[4:] == as_it_is(event.path) else "flushed too early")
 
 
+def order(log, pattern):
+    lines = []
+    for event in read(log):
+        if event.what in ("flush", "name", "made") and re.search(pattern, event.path):
+            base = re.sub(r"^stream-[^.]*", "stream", os.path.basename(event.path))
+            line = "{} {}".format(event.what, re.sub(r"json\..*tmp$", "json.tmp", base))
+            lines += [line] if lines[-1:] != [line] else []
+    print("\n".join(lines))
+
+
 def copies(log, folder):
     events = read(log)
     commit = next((i for i, e in enumerate(events) if e.what == "commit"), -1)
@@ -85,4 +97,4 @@ def database(log):
 
 
 if __name__ == "__main__":
-    {"names": names, "copies": copies, "database": database}[sys.argv[1]](*sys.argv[2:])
+    {"names": names, "order": order, "copies": copies, "database": database}[sys.argv[1]](*sys.argv[2:])
