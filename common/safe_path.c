@@ -25,19 +25,29 @@ static void user_name(uid_t uid, char *text, size_t size)
         snprintf(text, size, "uid %u", (unsigned)uid);
 }
 
-static int check(const char *path, const char *component, const struct stat *st, struct error *err)
+static bool is_of(const struct stat *st, const struct safe_groups *trusted)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < trusted->n && S_ISDIR(st->st_mode); i++)
+        found = found || st->st_gid == trusted->ids[i];
+    return found;
+}
+
+static int check(const char *path, const char *component, const struct stat *st, const struct safe_groups *trusted, struct error *err)
 {
     const char *subject = strcmp(path, component) == 0 ? "it" : component;
     unsigned mode = (unsigned)st->st_mode & 07777;
+    bool is_trusted = is_of(st, trusted);
     char owner[96];
 
     user_name(st->st_uid, owner, sizeof owner);
-    if (st->st_uid != 0 && st->st_uid != geteuid())
+    if (st->st_uid != 0 && st->st_uid != geteuid() && !is_trusted)
         return error_set(err, "path_not_safe",
                          "%.200s is not safe, since %.200s belongs to %s (mode %04o), who could put something else in its place; choose "
                          "a path whose directories belong to you or root",
                          path, subject, owner, mode);
-    if (S_ISLNK(st->st_mode) || (mode & 022) == 0 || (S_ISDIR(st->st_mode) && (mode & S_ISVTX) != 0))
+    if (S_ISLNK(st->st_mode) || (mode & (is_trusted ? 02 : 022)) == 0 || (S_ISDIR(st->st_mode) && (mode & S_ISVTX) != 0))
         return 0;
     return error_set(err, "path_not_safe",
                      "%.200s is not safe, since %.200s can be written by %s (owner %s, mode %04o), who could change or replace what is "
@@ -66,14 +76,14 @@ static void up(char *path)
 }
 
 /* One component after another; `done` holds no link any more. 0, or -1 with err; *way is the caller's to free. */
-static int walk(const char *path, char **way, struct error *err)
+static int walk(const char *path, char **way, const struct safe_groups *trusted, struct error *err)
 {
     char done[PATH_MAX] = "", next[PATH_MAX];
     char *rest = *way, *longer;
     struct stat st;
     int links = 0;
 
-    if (stat("/", &st) < 0 || check(path, "/", &st, err) < 0)
+    if (stat("/", &st) < 0 || check(path, "/", &st, trusted, err) < 0)
         return -1;
     for (;;) {
         size_t n;
@@ -91,7 +101,7 @@ static int walk(const char *path, char **way, struct error *err)
             }
             if (lstat(next, &st) < 0)
                 return errno == ENOENT ? 0 : error_errno(err, "path_unusable", "%.200s", next);
-            if (check(path, next, &st, err) < 0)
+            if (check(path, next, &st, trusted, err) < 0)
                 return -1;
             if (S_ISLNK(st.st_mode)) {
                 errno = ELOOP;
@@ -110,7 +120,7 @@ static int walk(const char *path, char **way, struct error *err)
     }
 }
 
-int safe_path(const char *path, struct error *err)
+int safe_path_among(const char *path, const struct safe_groups *trusted, struct error *err)
 {
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0), *way;
     int rc;
@@ -118,18 +128,28 @@ int safe_path(const char *path, struct error *err)
     if (path[0] != '/' && here == NULL)
         return error_errno(err, "path_unusable", "the current directory");
     way = xasprintf("%s/%s", here != NULL ? here : "", path);
-    rc = walk(path, &way, err);
+    rc = walk(path, &way, trusted, err);
     free(way);
     free(here);
     return rc;
 }
 
-int safe_path_parent(const char *path, struct error *err)
+int safe_path(const char *path, struct error *err)
+{
+    return safe_path_among(path, &(struct safe_groups){0}, err);
+}
+
+int safe_path_parent_among(const char *path, const struct safe_groups *trusted, struct error *err)
 {
     const char *slash = strrchr(path, '/');
     char *parent = slash != NULL ? xasprintf("%.*s", (int)(slash - path + 1), path) : xstrdup(".");
-    int rc = safe_path(parent, err);
+    int rc = safe_path_among(parent, trusted, err);
 
     free(parent);
     return rc;
+}
+
+int safe_path_parent(const char *path, struct error *err)
+{
+    return safe_path_parent_among(path, &(struct safe_groups){0}, err);
 }

@@ -3,6 +3,9 @@
 #define COMMON_SAFE_PATH_H
 #include "common/error.h"
 
+#include <stddef.h>
+#include <sys/types.h>
+
 /* Check every component of `path`, as StrictModes of sshd does: each directory and each symbolic link on the way, where links
  * lead, and what the path names must belong to root or to this user, and must not be writable by the group or by others. A
  * directory with the sticky bit may be writable, since nobody can replace what belongs to someone else there.
@@ -12,6 +15,15 @@
  * the component, its owner, its mode and the remedy, or with code "path_unusable" where the path cannot be followed. */
 int safe_path(const char *path, struct error *err);
 
-/* The same for the directory that `path` lies in: for a file that is checked by other means once it is open. */
+/* Groups whose members may do what this user may: a directory of such a group is safe, whoever of them it belongs to and although
+ * they can write to it. */
+struct safe_groups {
+    const gid_t *ids;
+    size_t n;
+};
+int safe_path_among(const char *path, const struct safe_groups *trusted, struct error *err);
+
+/* Both for the directory that `path` lies in: for what is not there yet, or is checked by other means once it is open. */
 int safe_path_parent(const char *path, struct error *err);
+int safe_path_parent_among(const char *path, const struct safe_groups *trusted, struct error *err);
 #endif

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum key {
     KEY_TLS_CERTIFICATE,
     KEY_TLS_KEY,
     KEY_HOST_NAMES,
+    KEY_TRUSTED_GROUPS,
     KEY_PYTHON,
     KEY_LOG_LEVEL,
     KEY_LOG_TO,
@@ -54,6 +56,8 @@ static const struct {
     [KEY_TLS_KEY] = {"tls_key", "none", "PEM file of its private key, closed to all other users"},
     [KEY_HOST_NAMES] = {"host_names", "[]",
                         "names by which clients may call any listener (their Host header), besides localhost and its own address"},
+    [KEY_TRUSTED_GROUPS] = {"trusted_groups", "[]",
+                            "groups whose members may own, and write to, directories above the run directory: they can then act as you"},
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
@@ -123,6 +127,7 @@ void config_fini(struct config *config)
 {
     clear_listen(config);
     clear_host_names(config);
+    free(config->trusted_groups);
     free(config->tls_certificate);
     free(config->tls_key);
     free(config->state_dir);
@@ -213,13 +218,33 @@ static int take_duration(const json_t *json, enum key key, int64_t min_ms, int64
     return 0;
 }
 
+static int take_groups(struct config *config, const json_t *names, struct error *err)
+{
+    const json_t *name;
+    char place[80];
+    size_t i;
+
+    free(config->trusted_groups);
+    config->trusted_groups = xcalloc(json_array_size(names) + 1, sizeof *config->trusted_groups);
+    config->n_trusted_groups = 0;
+    json_array_foreach (names, i, name) {
+        const struct group *group = getgrnam(json_string_value(name));
+
+        snprintf(place, sizeof place, "/%s/%zu", keys[KEY_TRUSTED_GROUPS].name, i);
+        if (group == NULL)
+            return error_at(err, "config_value", place, "there is no group \"%.40s\" here", json_string_value(name));
+        config->trusted_groups[config->n_trusted_groups++] = group->gr_gid;
+    }
+    return 0;
+}
+
 static int take(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
     const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL, *keep = NULL;
     const char *log_to = NULL, *log_format = NULL, *plugin_dir = NULL, *interface = NULL;
     const char *certificate = NULL, *tls_key = NULL;
-    const json_t *listen = NULL, *host_names = NULL, *adapters = NULL, *item;
+    const json_t *listen = NULL, *host_names = NULL, *groups = NULL, *adapters = NULL, *item;
     size_t i;
 
     for (i = 0; i < KEY_COUNT; i++)
@@ -231,6 +256,8 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_TLS_CERTIFICATE].name, JSONX_OPTIONAL, &certificate, err) < 0 ||
         jsonx_string(json, "", keys[KEY_TLS_KEY].name, JSONX_OPTIONAL, &tls_key, err) < 0 ||
         jsonx_strings(json, "", keys[KEY_HOST_NAMES].name, JSONX_OPTIONAL, 0, &host_names, err) < 0 ||
+        jsonx_strings(json, "", keys[KEY_TRUSTED_GROUPS].name, JSONX_OPTIONAL, 0, &groups, err) < 0 ||
+        (groups != NULL && take_groups(config, groups, err) < 0) ||
         jsonx_string(json, "", keys[KEY_PYTHON].name, JSONX_OPTIONAL, &python, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_LEVEL].name, JSONX_OPTIONAL, &level, err) < 0 ||
         jsonx_string(json, "", keys[KEY_LOG_TO].name, JSONX_OPTIONAL, &log_to, err) < 0 ||
@@ -330,7 +357,7 @@ static int keep_private(const char *dir, struct error *err)
 }
 
 /* Make the directory where it is missing, closed to others, and its path absolute. Nobody else may be able to replace it. */
-static int make_private(char **dir, struct error *err)
+static int make_private(char **dir, const struct safe_groups *trusted, struct error *err)
 {
     struct stat st;
     char *absolute;
@@ -338,7 +365,8 @@ static int make_private(char **dir, struct error *err)
 
     while (n > 1 && (*dir)[n - 1] == '/')
         (*dir)[--n] = '\0';
-    if (safe_path_parent(*dir, err) < 0 || dir_make(*dir, err) < 0 || keep_private(*dir, err) < 0 || safe_path(*dir, err) < 0)
+    if (safe_path_parent_among(*dir, trusted, err) < 0 || dir_make(*dir, err) < 0 || keep_private(*dir, err) < 0 ||
+        safe_path_among(*dir, trusted, err) < 0)
         return -1;
     absolute = realpath(*dir, NULL);
     if (absolute == NULL || stat(absolute, &st) < 0) {
@@ -391,15 +419,17 @@ static void listen_on_a_socket(struct config *config)
 
 int config_complete(struct config *config, struct error *err)
 {
+    const struct safe_groups none = {0}, trusted = {config->trusted_groups, config->n_trusted_groups};
+
     if (config->state_dir == NULL)
         config->state_dir = default_state_dir();
     if (config->state_dir == NULL)
         return error_set(err, "config_value", "neither XDG_STATE_HOME nor HOME is set: give --state-dir");
-    if (make_private(&config->state_dir, err) < 0)
+    if (make_private(&config->state_dir, &none, err) < 0)
         return -1;
     if (config->run_dir == NULL)
         config->run_dir = xasprintf("%s/run", config->state_dir);
-    if (make_private(&config->run_dir, err) < 0)
+    if (make_private(&config->run_dir, &trusted, err) < 0)
         return -1;
     listen_on_a_socket(config);
     if (config->plugin_dir == NULL)

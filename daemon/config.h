@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct config {
     char *state_dir; /* absolute once completed; likewise run_dir */
@@ -17,6 +18,8 @@ struct config {
     size_t n_listen;
     char *tls_certificate, *tls_key; /* NULL: no TLS */
     char **host_names;               /* ended by NULL; NULL: none */
+    gid_t *trusted_groups;           /* whose members may replace the run directory */
+    size_t n_trusted_groups;
     char *python; /* NULL: look for one */
     enum log_level log_level;
     char *log_to; /* NULL: stderr */

@@ -29,6 +29,28 @@ refused "or in one that all can write to" "$T/open can be written by other users
 is "$(find group open -mindepth 1 | sort)" group/deep "and nothing was made there"
 refused "a run directory likewise" "$T/open can be written" --state-dir "$STATE" --run-dir "$T/open/run"
 refused "a socket likewise" "$T/open can be written" --state-dir "$STATE" --listen "unix:$T/open/socket"
+# a project's directory, which belongs to its head, and which its group can write to
+group=$(getent group | awk -F: '$3 > 0 && $3 < 60000 { print $1; exit }')
+mkdir -m 2770 project
+mkdir -m 700 project/mine
+chown "$other:$group" project
+refused "a run directory in a project's directory" "$T/project belongs to uid $other" --state-dir "$STATE" --run-dir "$T/project/mine/run"
+jq -n --arg group "$group" '{trusted_groups: [$group]}' >good/trusting.json
+start_daemon --config "$T/good/trusting.json" --run-dir "$T/project/mine/run"
+is "$(api_status GET /readyz)" 200 "it will do where the settings trust the project's group"
+stop_daemon
+rm -r "$STATE"
+refused "a state directory there will not" "$T/project belongs to uid $other" --config "$T/good/trusting.json" --state-dir "$T/project/mine/state"
+chmod 2777 project
+refused "nor does it where others can write to it, too" "$T/project can be written by other users \\(" --config "$T/good/trusting.json" \
+	--state-dir "$STATE" --run-dir "$T/project/mine/run"
+chgrp "$other" project
+chmod 2770 project
+refused "nor where it is another group's" "$T/project belongs to uid $other" --config "$T/good/trusting.json" --state-dir "$STATE" \
+	--run-dir "$T/project/mine/run"
+echo '{"trusted_groups": ["none-such"]}' >good/none.json
+refused "a group that is not there is told with its place" 'there is no group "none-such" here \(at /trusted_groups/0\)' --config "$T/good/none.json" \
+	--state-dir "$STATE"
 ln -s "$T/good" open/link
 ln -s "$T/open/link/sub" good/link
 refused "a link that leads through such a directory" "$T/open can be written" --state-dir "$T/good/link/state"
