@@ -41,7 +41,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     const char *host = json_string_value(json_object_get(line, "host"));
     int64_t cpus = json_integer_value(json_object_get(line, "cpus")), fits = 0;
     int64_t gpus = json_integer_value(json_object_get(line, "gpus"));
-    int64_t memory = json_integer_value(json_object_get(line, "memory"));
+    int64_t memory = json_integer_value(json_object_get(line, "memory")), started;
 
     if (ens->allocation == NULL)
         return;
@@ -49,8 +49,9 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     node->fits = pilot_fits(ens->spec, cpus, gpus, memory);
     pilot->deadline_ms = milliseconds(line, "deadline");
     job_mark_running(engine, job, milliseconds(line, "time"), host ? host : "");
-    if (job->row.submitted_ms > 0 && job->row.started_ms >= job->row.submitted_ms) /* whoever told first that it has started */
-        ens->allocation->queue_ms = job->row.started_ms - job->row.submitted_ms;
+    started = job->row.started_ms < engine_now(engine) ? job->row.started_ms : engine_now(engine); /* whoever told it first, by a clock of another host, perhaps */
+    if (job->row.submitted_ms > 0 && started >= job->row.submitted_ms)
+        ens->allocation->queue_ms = started - job->row.submitted_ms;
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         fits += pilot->nodes[i].fits;
     if (fits > ens->allocation->fits)

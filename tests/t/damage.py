@@ -21,7 +21,7 @@ import time
 STRETTOD, BASE, STATE, PART, OF = sys.argv[1:4] + [int(n) for n in sys.argv[4:6]]
 LIMIT = 30 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5"))
 INTEGERS = [None, -1, 0, 2**31, 2**63 - 1, -(2**63), "x"]
-ALWAYS = [("job", "kind", "training")]
+ALWAYS = [("job", "kind", "training"), ("job", "started", 2**63 - 1)]
 TEXTS = [None, "", "x", 7, b"\xff\xfe", "[" * 3000, "y" * 1000000, "{}", '{"name": null}', "-1", "../../x"]
 
 
