@@ -124,11 +124,11 @@ static void fence(struct engine *engine, struct live_job *job)
     engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced, ticket_new(engine, job->row.id));
 }
 
-/* Only of members whose runner may go on where we cannot see it; a rank that does belongs to a generation that is over. */
+/* Only where its runner may go on and we cannot see it. A job inside of a pilot ends with that. */
 static bool needs_fence(const struct live_job *job)
 {
     return job->abandon_as == ATTEMPT_LOST && !job->fenced && job->open > 0 && has_run(job, job->claimed) &&
-           job->row.kind == JOB_MEMBERS && !job->adapter->ops->exact && !job_is_inside(job);
+           !job->adapter->ops->exact && !job_is_inside(job);
 }
 
 bool job_read_fence(struct live_job *job, const json_t *given_up)

@@ -1,5 +1,6 @@
 #include "tasks/runner/run.h"
 
+#include "common/files.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/xalloc.h"
@@ -21,6 +22,7 @@
 
 #define SWEEP_MIN_MS 20
 #define SWEEP_MAX_MS 1000
+#define GIVEN_UP_MS 30000 /* between looks whether the job was given up */
 #define TOLD_TOO_MS 2000 /* between the first and the last process of a job that hear that it is to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
@@ -38,6 +40,7 @@ struct run {
     int64_t warn_at;  /* a little before it; INT64_MAX: not, or no longer */
     int64_t term_at;  /* SIGTERM, where the tasks were first warned that the job is to end */
     int64_t kill_at;  /* SIGKILL for what did not end in its grace, once the whole job is to end */
+    int64_t given_up_due; /* when to look whether the job was given up; INT64_MAX: never */
     int64_t sweep_ms; /* until the next look whether that helped */
     enum stop stop;
     bool finishing;   /* every exit record is written: what is left to write is ended.json */
@@ -217,7 +220,7 @@ static bool reap(struct run *r, int64_t now)
 }
 
 static const char *const reasons[] = {[STOP_TIMEOUT] = "the walltime was over", [STOP_CANCEL] = "told to end",
-                                      [STOP_RANK] = "a rank failed"};
+                                      [STOP_RANK] = "a rank failed", [STOP_GIVEN_UP] = "the job was given up"};
 
 static void forward(struct run *r, int sig)
 {
@@ -256,6 +259,8 @@ static void stop_job(struct run *r, enum stop why, int64_t now)
         return;
     r->stop = why;
     log_info("%s: ending %zu task%s", reasons[why], r->left, r->left == 1 ? "" : "s");
+    if (why == STOP_GIVEN_UP) /* others may leave checkpoints by now */
+        r->warn_at = INT64_MAX;
     warn(r);
     if (warn_first)
         r->term_at = now + r->job->desc->grace_ms / 2;
@@ -306,6 +311,30 @@ static void end_silent(struct run *r, int64_t now)
     }
 }
 
+/* The daemon gives a job up by taking the places of all exit records that are not written yet. It is slow to do so, and a file system may
+ * be slow to show it; and the runners of a whole cluster look. */
+static void look_whether_given_up(struct run *r, int64_t now)
+{
+    const struct task *t = r->tasks;
+    struct error err;
+    json_t *fence;
+    char *path;
+
+    if (r->stop != STOP_NONE || now < r->given_up_due)
+        return;
+    r->given_up_due = now + GIVEN_UP_MS;
+    while (t < r->tasks + r->ntasks && t->pid <= 0)
+        t++;
+    if (t == r->tasks + r->ntasks)
+        return;
+    path = xasprintf("%s/exit.json", t->desc->dir);
+    fence = file_read_json(path, &err); /* mostly there is none */
+    if (json_is_true(json_object_get(fence, "given_up"))) /* and is no file of the task's own */
+        stop_job(r, STOP_GIVEN_UP, now);
+    json_decref(fence);
+    free(path);
+}
+
 static void take_signals(struct run *r, int64_t now)
 {
     struct signalfd_siginfo info;
@@ -350,6 +379,7 @@ static void loop(struct run *r, int64_t give_up_after)
         if (children && r->left == 0)
             end_children(r, now);
         end_silent(r, now);
+        look_whether_given_up(r, now);
         leftovers_kill(&r->leftovers, now);
         if (children && now >= r->kill_at)
             kill_now(r, now);
@@ -375,7 +405,7 @@ static void loop(struct run *r, int64_t give_up_after)
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
         if (r->stop == STOP_NONE && r->left > 0)
-            until = earlier(until, earlier(earlier(r->deadline, r->warn_at), silences_due(&r->silences)));
+            until = earlier(until, earlier(earlier(r->deadline, r->warn_at), earlier(silences_due(&r->silences), r->given_up_due)));
         wait_for_events(r, until);
         take_signals(r, r->job->machine->monotonic_ms());
     }
@@ -415,6 +445,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         .warn_at = INT64_MAX,
         .term_at = INT64_MAX,
         .kill_at = INT64_MAX,
+        .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS, /* the daemon knows of its own jobs whether they run */
         .sweep_ms = SWEEP_MIN_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
     };

@@ -11,8 +11,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Why the runner ends its tasks. STOP_RANK: one of a training's ranks failed, and the others would wait for it. */
-enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL, STOP_RANK };
+/* Why the runner ends its tasks. STOP_RANK: one of a training's ranks failed, and the others would wait for it. STOP_GIVEN_UP: the daemon
+ * has given the job up, so that others may do its work by now. */
+enum stop { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL, STOP_RANK, STOP_GIVEN_UP };
 
 /* Why the runner ends one task: it has shown no sign of life (tasks/runner/silence.h), and its processes were stopped, or were not. */
 enum silent { SILENT_NOT, SILENT_STOPPED, SILENT_BLOCKED };

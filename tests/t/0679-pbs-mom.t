@@ -1,13 +1,14 @@
 #!/bin/bash
 # To PBS a node is lost when only its MOM has died: the job has ended, says PBS, and its processes go on. What they leave behind counts,
-# or it is known not to, but never both.
+# or it is known not to, but never both; and they are ended.
 # shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
-TEST_LIMIT=120
+TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/pbs.sh
 . "$srcdir/tests/t/pbs.sh"
 
+ids=() pids=()
 pbs_start openpbs
 pbs_config
 start_daemon --config config.json
@@ -60,6 +61,26 @@ touch "$HOME/go-1" "$HOME/go-2"
 ok "and counts" wait_ensemble "$id" 60
 is "$(jq -c '[.state, .members.succeeded]' ensemble.json) $(attempts)" '["complete",1] ["lost","succeeded"]' "as it ended"
 is "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0].reason')" "by a daemon that died" "for the reason that was given"
+
+# --- what goes on although it was given up is ended: a member, a member in an allocation, a training
+for kind in member allocation training; do
+	jq --arg kind "$kind" --arg home "$HOME" '.members.command = ["sh", "-c", "echo $$ >>\($home)/\($kind); while :; do sleep 1; done"] |
+		.members.resources = {walltime: "1m"} |
+		if $kind == "allocation" then .allocation = {walltime: "10m", cpus: 1}
+		elif $kind == "training" then .training = {command: .members.command, fields: {u: {dtype: "float32", shape: [1]}},
+			resources: {walltime: "10m"}} else . end' spec.json >$kind.json
+	ids[${#ids[@]}]=$(submit $kind.json)
+	ok "$kind: it runs" wait_for 30 '[ -s "$HOME/$kind" ]'
+	pids[${#pids[@]}]=$(head -n 1 "$HOME/$kind")
+done
+for job in $(pbs_jobs | awk '$3 == "R" { print $2 }'); do pbs lose-mom "$job"; done
+gone() { ! kill -0 "$1" 2>/dev/null; }
+for i in 0 1 2; do
+	ok "what was given up ends within a minute" wait_for 60 "gone ${pids[i]}"
+	ok "as its runner says" grep -r -q --include=runner.log "the job was given up" "$STATE/run/e${ids[i]}"
+	api POST "/v1/ensembles/${ids[i]}/cancel" >/dev/null
+done
+for i in 0 1 2; do wait_ensemble "${ids[i]}" 60; done
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 pbs_stop

@@ -40,6 +40,8 @@ static struct {
 } process;
 
 static int64_t told_at; /* when the runner gets SIGTERM */
+static int64_t given_up_at = NEVER; /* when the daemon takes the place of its exit record, after the start */
+static char record_path[128];
 static int64_t pilot_over = NEVER; /* when the time of the pilot around it is over, after the start */
 
 static struct {
@@ -89,6 +91,8 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
         until = START + process.ends_at;
     if (told_at != NEVER && START + told_at < until)
         until = START + told_at;
+    if (given_up_at != NEVER && START + given_up_at < until)
+        until = START + given_up_at;
     if (until == NEVER)
         fail_msg("the runner waits for ever");
     if (++n_waits > WAITS_MAX)
@@ -99,6 +103,13 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
 
         told_at = NEVER;
         assert_int_equal(write(runner_signals[1], &info, sizeof info), sizeof info);
+    }
+    if (given_up_at != NEVER && now >= START + given_up_at) {
+        static const char fence[] = "{\"given_up\": true}\n";
+        struct error err;
+
+        given_up_at = NEVER;
+        assert_int_equal(file_write_whole(record_path, fence, sizeof fence - 1, 0600, &err), 0);
     }
     return 0;
 }
@@ -180,6 +191,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     struct error err;
     json_t *json;
 
+    snprintf(record_path, sizeof record_path, "%s", record);
     now = START;
     n_sent = n_waits = 0;
     assert_int_equal(pipe2(runner_signals, O_NONBLOCK | O_CLOEXEC), 0);
@@ -248,6 +260,24 @@ static void what_does_not_die_is_killed_again(void **state)
     assert_int_equal(sent[1].at, 630000);
     for (size_t i = 2; i < n_sent; i++)
         assert_in_range(sent[i].at - sent[i - 1].at, 20, 1000);
+}
+
+/* Another attempt may run by then. It is not warned either, since what it leaves is no checkpoint of that one. */
+static void what_was_given_up_is_ended(void **state)
+{
+    json_t *record;
+
+    begin();
+    given_up_at = 100000;
+    record = run(0, 30000, before_2m);
+    assert_true(json_is_true(json_object_get(record, "given_up")));
+    json_decref(record);
+    assert_int_equal(n_sent, 2);
+    assert_int_equal(sent[0].sig, SIGTERM);
+    assert_in_range(sent[0].at, 100000, 160000);
+    assert_int_equal(sent[1].sig, SIGKILL);
+    assert_int_equal(sent[1].at, sent[0].at + 30000);
+    assert_int_equal(now, START + sent[1].at);
 }
 
 static void without_a_walltime_it_takes_its_time(void **state)
@@ -355,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_the_walltime_sigterm_and_after_the_grace_sigkill),
         cmocka_unit_test(what_does_not_die_is_killed_again),
+        cmocka_unit_test(what_was_given_up_is_ended),
         cmocka_unit_test(without_a_walltime_it_takes_its_time),
         cmocka_unit_test(the_warning_comes_before),
         cmocka_unit_test(told_to_end_it_has_its_grace),
