@@ -34,6 +34,8 @@ int store_chore_first(struct store *store, int64_t ensemble, struct chore *chore
     if (chore->kind == CHORE_RESUBMIT && member_state_parse(word, &chore->state) < 0)
         chore->state = MEMBER_FAILED; /* cannot be: nobody else writes them */
     chore->next = sqlite3_column_int64(stmt, 2);
+    if (chore->next < 0)
+        chore->next = 0; /* likewise */
     chore->afresh = sqlite3_column_int(stmt, 3);
     return store_row_taken(store, stmt, err);
 }
