@@ -152,7 +152,7 @@ static bool reads(const char *method)
 
 static bool is_open(const struct access_ask *ask)
 {
-    return ask->route != NULL && (ask->route->flags & ROUTE_OPEN) != 0;
+    return ask->route != NULL && (ask->route->flags & (ask->page ? ROUTE_OPEN | ROUTE_PAGE : ROUTE_OPEN)) != 0;
 }
 
 /* A link on a page of another site may lead to the dashboard, in a window of its own: what is there is the same for

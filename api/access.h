@@ -23,6 +23,7 @@ struct access_ask {
     const char *method;
     const struct route *route; /* NULL: none */
     const char *place;         /* of a session, "" where the path names none */
+    bool page;                 /* HTML is asked for */
 };
 
 struct caller {

@@ -20,10 +20,19 @@ bool etag_is_known(const struct request *r, const char *tag)
     return names(request_header(r, "If-None-Match"), tag + 2);
 }
 
-void etag_reply_json(struct request *r, json_t *json)
+void etag_of(const char *data, size_t size, char tag[ETAG_SIZE])
 {
     unsigned char digest[TAG_BYTES];
-    char hex[2 * TAG_BYTES + 1], tag[sizeof hex + 5];
+    char hex[2 * TAG_BYTES + 1];
+
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)data, size, NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    snprintf(tag, ETAG_SIZE, "W/\"%s\"", hex);
+}
+
+void etag_reply_json(struct request *r, json_t *json)
+{
+    char tag[ETAG_SIZE];
     char *text = value_dump(json);
 
     if (text == NULL) {
@@ -31,9 +40,7 @@ void etag_reply_json(struct request *r, json_t *json)
         return;
     }
     json_decref(json);
-    crypto_generichash(digest, sizeof digest, (const unsigned char *)text, strlen(text), NULL, 0);
-    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
-    snprintf(tag, sizeof tag, "W/\"%s\"", hex);
+    etag_of(text, strlen(text), tag);
     request_add_header(r, "ETag", tag);
     if (etag_is_known(r, tag)) {
         free(text);

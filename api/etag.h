@@ -7,6 +7,10 @@
  * the text, not of the last event: rates, estimates and the counters of a training change without one. */
 void etag_reply_json(struct request *r, json_t *json);
 
+/* The tag of these bytes, W/"…". */
+#define ETAG_SIZE 40
+void etag_of(const char *data, size_t size, char tag[ETAG_SIZE]);
+
 /* Whether the client says that it has what the tag (W/"…") names: the answer is then 304. */
 bool etag_is_known(const struct request *r, const char *tag);
 #endif

@@ -94,7 +94,10 @@ libapi_la_SOURCES = \
 	api/training_output_get.c \
 	api/training_ranks_get.c \
 	api/rate.c api/rate.h \
-	api/value.c api/value.h
+	api/value.c api/value.h \
+	api/web.c api/web.h \
+	api/web_get.c
+nodist_libapi_la_SOURCES = web/embedded.c
 libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(ZLIB_CFLAGS)
 libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) $(ZLIB_LIBS)
 
@@ -147,7 +150,9 @@ api_tests = \
 	tests/t/0592-states.t \
 	tests/t/0593-sessions.t \
 	tests/t/0594-failures.t \
-	tests/t/0595-resource-use.t
+	tests/t/0595-resource-use.t \
+	tests/t/0596-dashboard.t \
+	tests/t/0597-dashboard-used.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal
@@ -157,7 +162,7 @@ tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
 check_PROGRAMS += tests/bench/stream-reader
 tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
-EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/properties.py tests/t/states.py
+EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)

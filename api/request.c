@@ -72,6 +72,18 @@ bool request_is_secure(const struct request *r)
            (origin != NULL && strncasecmp(origin, "https://", 8) == 0);
 }
 
+const char *request_file(const struct request *r)
+{
+    return r->file;
+}
+
+bool request_wants_page(const struct request *r)
+{
+    const char *accept = request_header(r, "Accept");
+
+    return accept != NULL && strstr(accept, "text/html") != NULL;
+}
+
 const char *request_query(const struct request *r, const char *name)
 {
     return query_get(&r->query, name);

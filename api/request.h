@@ -24,6 +24,11 @@ int64_t request_now_ms(const struct request *r);
 /* The n-th number of the path. */
 int64_t request_id(const struct request *r, int n);
 
+/* The name at the end of the path, cut where it is too long for one of ours. */
+const char *request_file(const struct request *r);
+/* The client wants HTML rather than JSON: it shows a page to somebody. */
+bool request_wants_page(const struct request *r);
+
 /* A query parameter of the route, NULL where it was not given. */
 const char *request_query(const struct request *r, const char *name);
 /* A number; *value stays where the parameter was not given. Code "query_wrong_value". */

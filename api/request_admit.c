@@ -5,6 +5,7 @@
 #include "api/limits.h"
 #include "api/problem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* They are told what to send, and nothing of what there is. */
@@ -35,7 +36,9 @@ void request_judge(struct request *r, const char *whole)
     struct error err;
     const char *path = session_path(whole, r->place);
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
-    struct access_ask ask = {r->method, r->route, r->place};
+    struct access_ask ask = {r->method, r->route, r->place, request_wants_page(r)};
+
+    snprintf(r->file, sizeof r->file, "%s", strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : "");
 
     if (headers_check(r->connection, &err) < 0) {
         access_log(r->host->access, r->connection, err.text);

@@ -28,6 +28,7 @@ struct request {
     char method[16];
     const struct route *route;
     int64_t ids[ROUTE_IDS];
+    char file[ROUTE_FILE];
     char place[SESSION_PLACE_SIZE]; /* of a session, "" where the path names none */
     struct caller caller;
     struct query query;

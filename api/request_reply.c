@@ -9,6 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What a member has printed, say, may be shown in a window of its own: it is text, and does nothing there. */
+static void add_for_browser(struct MHD_Response *response)
+{
+    MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+}
+
 void request_set_response(struct request *r, int status, const char *content_type, struct MHD_Response *response)
 {
     if (r->response != NULL)
@@ -19,8 +27,11 @@ void request_set_response(struct request *r, int status, const char *content_typ
         return;
     if (content_type != NULL)
         MHD_add_response_header(response, "Content-Type", content_type);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (MHD_get_response_header(response, "Cache-Control") == NULL)
+        MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (r->caller.session != 0)
+        add_for_browser(response);
     if (status >= 500) {
         char number[24];
 

@@ -34,6 +34,8 @@ static bool match(const char *pattern, const char *path, int64_t ids[ROUTE_IDS])
     size_t n = 0;
 
     while (*pattern && *path) {
+        if (strcmp(pattern, "{file}") == 0)
+            return strchr(path, '/') == NULL;
         if (*pattern == '{') {
             size_t size = strcspn(path, "/");
 

@@ -12,12 +12,14 @@ enum {
     ROUTE_BODY_OPTIONAL = 4, /* takes a JSON body, or none */
     ROUTE_READER = 8, /* for the role reader, whatever the method */
     ROUTE_OPEN = 16, /* for everybody: it tells nothing, or looks itself at who asks */
+    ROUTE_PAGE = 32, /* likewise, where HTML is asked for */
+    ROUTE_FILE = 40, /* bytes of a name, with the NUL */
     ROUTE_IDS = 2,  /* at most this many ids in a pattern */
 };
 
 struct route {
     const char *method;
-    const char *pattern; /* "{…}" stands for a number */
+    const char *pattern; /* "{…}" stands for a number, and "{file}" at the end for a name */
     void (*handler)(struct request *request);
     const char *query; /* names of the query parameters, separated by blanks */
     unsigned flags;

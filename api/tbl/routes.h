@@ -1,6 +1,7 @@
 /* Every route: method, pattern, handler, query parameters, what it does with a body. Held against openapi.yaml by a
  * unit test. No guard: included with ROUTE defined. */
-ROUTE(GET, "/", root_get, "", 0)
+ROUTE(GET, "/", root_get, "", ROUTE_PAGE)
+ROUTE(GET, "/web/{file}", web_get, "", ROUTE_OPEN)
 ROUTE(GET, "/healthz", health_get, "", 0)
 ROUTE(GET, "/readyz", ready_get, "", 0)
 ROUTE(GET, "/metrics", metrics_get, "", 0)

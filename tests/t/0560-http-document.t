@@ -101,10 +101,10 @@ for path, item in doc["paths"].items():
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
         changes = method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit")
-        there = path.replace("{id}", training if "/trainings/" in path else open_ensemble if changes else
+        there = path.replace("{file}", "app.js").replace("{id}", training if "/trainings/" in path else open_ensemble if changes else
                              over if path.endswith("/follow-up") else ensemble)
         for index in ("0", "1", "2"):
-            at = there.replace("{index}", index)
+            at = there.replace("{index}", index).replace("{file}", "app.js")
             status, kind, data = call(*prepared(method, at, body))
             tell(status < 300 or (status == 404 and b'"output_not_found"' in data), f"{method} {at}: {status} {data[:200]}")
             check(operation, f"{method} {at}", status, kind, data)

@@ -78,7 +78,10 @@ while read -r method pattern; do
 			diag "$role $method $path: $status"
 		fi
 	done
-	[ "$method $path" != "POST /v1/sessions" ] || continue # it has no token, and looks for what is as good
+	case "$method $path" in
+	"POST /v1/sessions") continue ;; # it looks itself for what is as good as a token
+	"GET /web/"*) continue ;;        # the same for everybody
+	esac
 	[ "$(tcp "$method" "$path" '')" = 401 ] || { wrong=$((wrong + 1)); diag "without a token: $method $path"; }
 done < <(sed -n 's/^ROUTE(\([A-Z]*\), "\([^"]*\)".*/\1 \2/p' "$srcdir/api/tbl/routes.h")
 is "$wrong" 0 "$routes routes answer each role as they should, and nobody without a token"

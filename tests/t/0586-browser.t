@@ -171,6 +171,10 @@ tokens: 403 role_insufficient
 another login: 403 role_insufficient
 cookie: not for scripts" "in an operator's it changes something, too"
 is "$(jq -c .other seen)" '["/ None","/v1/ensembles None","/s/ None","/s/x/v1/ensembles None"]' "the cookie is not sent to another server on the same host"
+is "$(jq -r '.frames[]' seen | sort | uniq -c | xargs)" "1 200 7 403" "pages of other sites have the daemon in no frame"
+is "$(jq -r '.files[]' seen | grep -c '^/old/ \(200\|304\)$') $(jq -r '.files[]' seen | grep -c '^/old/web')" "4 0" \
+	"nor is the dashboard shown in one, in a browser that does not say what it asks for"
+is "$(jq -r '.files[]' seen | grep '/web/app.js')" "/web/app.js 200" "but a link leads there, and only then it is loaded"
 is "$(grep '^logout: ' tries | sed 's/^logout: //')" "read: 200
 log out: 200
 read again: 403 session_missing" "a page logs out"

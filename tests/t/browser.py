@@ -1,6 +1,7 @@
 # browser.py SOCKET SPEC ENSEMBLE CHROMIUM DIR READER OPERATOR: what pages can do through a port that is forwarded to the daemon's Unix
 # socket, as `ssh -L 8080:/path/stretto.sock` does it, first without a session and then in one. READER and OPERATOR are one-time tokens.
-# Prints one line a try, "WHERE: TRY: RESULT", as the pages themselves saw it, and leaves in DIR/seen what went over the wire.
+# Prints one line a try, "WHERE: TRY: RESULT", as the pages themselves saw it, and leaves in DIR/seen what went over the wire. Below /old/
+# the daemon is seen as by a browser that sends neither Origin nor Referer nor Sec-Fetch-*.
 #
 # /stage/N and /report are the attacker's site; everything else goes to the daemon, byte for byte but for the Connection header. So
 # http://evil.example:PORT/stage/0 stands for a name that came to mean this machine after the page was loaded (DNS rebinding),
@@ -8,7 +9,7 @@
 import http.server, json, os, re, socket, subprocess, sys, threading
 
 daemon, spec, ensemble, chromium, folder, reader, operator = sys.argv[1:]
-reports, done, place, other_cookies, session_cookie = {}, threading.Event(), "", [], ""
+reports, done, place, other_cookies, session_cookie, frames, files = {}, threading.Event(), "", [], "", [], []
 
 PAGE = """<!doctype html><meta charset=utf-8><script>
 const results = {}, target = %(target)s, id = %(ensemble)s, json = {'Content-Type': 'application/json'}, body = %(spec)s;
@@ -51,6 +52,16 @@ async function attack() {
   await element('image', 'img', 'src', 'v1/ensembles');
   await element('script', 'script', 'src', 'v1/ensembles');
   await form('v1/ensembles/' + id + '/cancel');
+  await framed(base);
+  await framed(target + 'old/');
+}
+function framed(url) {
+  return new Promise(resolve => {
+    const frame = document.createElement('iframe');
+    frame.onload = resolve;
+    frame.src = url;
+    document.body.append(frame);
+  });
 }
 async function login(token) {
   const begin = {method: 'POST', headers: json, body: JSON.stringify({login: token})};
@@ -104,15 +115,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def stage(self, number):
         where, host, target, in_session, action = STAGES[number]
-        following = f"http://{STAGES[number + 1][1]}/stage/{number + 1}" if number + 1 < len(STAGES) else None
+        following = f"http://{STAGES[number + 1][1]}/stage/{number + 1}" if number + 1 < len(STAGES) else own
         words = {"where": where, "target": target, "place": place if in_session else "", "spec": spec, "ensemble": ensemble, "next": following}
         self.reply((PAGE % dict({key: json.dumps(word) for key, word in words.items()}, action=action)).encode())
 
     def relay(self):
         global place, session_cookie
-        head, answer = self.raw_requestline, b""
+        head, answer, old = self.raw_requestline.replace(b" /old/", b" /"), b"", self.path.startswith("/old/")
         for name, value in self.headers.raw_items():
-            if name.lower() != "connection":
+            if name.lower() != "connection" and not (old and re.match("(?i)origin|referer|sec-fetch-", name)):
                 head += f"{name}: {value}\r\n".encode()
         session_cookie = self.headers.get("Cookie") or session_cookie
         with socket.socket(socket.AF_UNIX) as upstream:
@@ -124,6 +135,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     self.wfile.write(data)
                 except OSError:  # it has left an event stream
                     break
+        status = answer.split(b" ")[1].decode()
+        if self.headers.get("Sec-Fetch-Dest") == "iframe" and not old:
+            frames.append(status)
+        elif old or self.path.startswith("/web/"):
+            files.append(f"{self.path} {status}")
+            if self.path.endswith("/web/app.js"):
+                done.set()
         if found := re.search(rb'"place":"([^"]*)"', answer):
             place = found[1].decode()
 
@@ -135,8 +153,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             report = json.loads(self.body)
             reports[report["where"]] = report["results"]
             self.reply(b"{}")
-            if len(reports) == len(STAGES):
-                done.set()
         elif self.path == "/favicon.ico":
             self.reply(b"")
         elif self.server is other:
@@ -168,6 +184,7 @@ STAGES = [  # where, host of the page, target, whether the attacker knows the se
     ("another port in a session", f"localhost:{other_port}", own, True, "await attack();"),
     ("another server", f"localhost:{other_port}", "/", False, "await look();"),
     ("logout", f"localhost:{port}", "/", True, "await logout();"),
+    ("a link", f"other.example:{port}", own, True, ""),
 ]
 with open(os.path.join(folder, "chromium.log"), "wb") as log:
     browser = subprocess.Popen(
@@ -186,5 +203,5 @@ for where, results in reports.items():
     for attempt, result in results.items():
         print(f"{where}: {attempt}: {result}")
 with open(os.path.join(folder, "seen"), "w") as seen:
-    json.dump({"place": place, "cookie": session_cookie, "other": other_cookies}, seen)
+    json.dump({"place": place, "cookie": session_cookie, "other": other_cookies, "frames": frames, "files": files}, seen)
 sys.exit(0 if finished else 1)

@@ -1,0 +1,139 @@
+// The page: logs in, finds the view that the address names, and keeps it up to date.
+import {h, morph} from './dom.js';
+import * as api from './api.js';
+import {Live} from './live.js';
+import {clock} from './format.js';
+import {loginView} from './login.js';
+import {overview} from './overview.js';
+import {ensembleView} from './ensemble.js';
+import {memberView} from './member.js';
+
+const main = document.getElementById('main'), liveSign = document.getElementById('live'), who = document.getElementById('who');
+const live = new Live(look, showLive);
+let view = null, session = null, failure = null;
+
+const ROUTES = [
+  [/^\/ensembles\/(\d+)\/members\/(\d+)$/, ([id, index], parameters) => memberView(id, index, parameters)],
+  [/^\/ensembles\/(\d+)$/, ([id], parameters) => ensembleView(id, parameters, {isOperator: session.role === 'operator', act})],
+  [/^\/?$/, (_, parameters) => overview(parameters)],
+];
+
+function route() {
+  const [path, query] = location.hash.slice(1).split('?');
+  for (const [pattern, make] of ROUTES) {
+    const found = pattern.exec(path);
+    if (found) return make(found.slice(1), new URLSearchParams(query));
+  }
+  return null;
+}
+
+function show(...content) {
+  morph(main, h('main', {id: 'main', tabindex: '-1'}, content));
+}
+
+function showLive(since) {
+  const text = since === null ? 'Live' : `Stale since ${clock(since)}`;
+  morph(liveSign, h('span', {id: 'live', role: 'status', class: since === null ? 'is-live' : 'is-stale'},
+    h('span', {'aria-hidden': 'true'}, since === null ? '● ' : '▲ '), text));
+}
+
+function showWho() {
+  morph(who, h('span', {id: 'who'}, session && [h('span', {class: 'role'}, session.role), ' ', h('button', {class: 'plain', onclick: logOut}, 'Log out')]));
+}
+
+const isLost = problem => problem.code === 'session_missing' || (problem.status === 429 && session === null);
+
+function askToLogIn(why) {
+  live.stop();
+  session = view = null;
+  showWho();
+  liveSign.replaceChildren();
+  document.title = 'stretto: log in';
+  show(loginView(why, start, askToLogIn));
+}
+
+function lose() {
+  if (api.isOutdated()) return location.reload();
+  api.forget();
+  askToLogIn('The session has ended.');
+}
+
+async function logOut() {
+  await api.logOut().catch(() => {});
+  askToLogIn('You are logged out.');
+}
+
+function showProblem(problem) {
+  show(h('div', {class: 'empty'}, h('h1', {tabindex: '-1'}, problem.status === 404 ? 'Not here' : 'That did not work'),
+    h('p', null, problem.message), h('p', null, h('a', {href: '#/'}, 'All ensembles'))));
+}
+
+// What the view shows, asked for again. A refusal is shown; that nobody answers is told by throwing it.
+async function look() {
+  const asked = view;
+  try {
+    const data = await asked.load();
+    if (asked === view) show(failure && h('p', {class: 'notice', role: 'alert'}, failure), asked.render(data));
+  } catch (problem) {
+    if (asked !== view) return;
+    if (!(problem instanceof api.Problem) || problem.status >= 500) throw problem;
+    if (isLost(problem)) lose();
+    else showProblem(problem);
+  }
+}
+
+async function act(action) {
+  failure = null;
+  try {
+    await action();
+  } catch (problem) {
+    if (isLost(problem)) return lose();
+    failure = `That was not done: ${problem.message}`;
+  }
+  live.soon(0);
+}
+
+async function open() {
+  live.stop();
+  failure = null;
+  view = route();
+  if (view === null) return showProblem({status: 404, message: 'The address names nothing that there is.'});
+  const opened = view, former = document.title;
+  document.title = `${view.title} – stretto`;
+  const slow = setTimeout(() => opened === view && show(h('p', {class: 'empty', role: 'status'}, 'Loading…')), 300);
+  await live.follow(() => api.events(opened.events), opened.every);
+  clearTimeout(slow);
+  if (opened === view && document.title !== former) main.querySelector('h1')?.focus({preventScroll: true});
+}
+
+// The one-time token is out of the address before anything else happens.
+function takeLogin() {
+  const found = /^#login=([\w-]+)$/.exec(location.hash);
+  if (found) history.replaceState(null, '', `${location.pathname}${location.search}#/`);
+  return found?.[1];
+}
+
+async function start() {
+  try {
+    session = await api.get('v1/sessions/current');
+  } catch (problem) {
+    if (isLost(problem)) return lose();
+    return askToLogIn(problem.message);
+  }
+  showWho();
+  await open();
+}
+
+async function begin() {
+  const login = takeLogin();
+  try {
+    if (login) await api.logInByLink(login);
+  } catch (problem) {
+    if (!api.hasSession()) return askToLogIn(problem.message);
+  }
+  if (api.hasSession()) await start();
+  else askToLogIn(null);
+}
+
+addEventListener('hashchange', () => (location.hash.startsWith('#login=') ? begin() : session && open()));
+begin();

@@ -1,0 +1,47 @@
+// What an operator can do to an ensemble. Each says what it does before it does what cannot be taken back.
+import {h, visible} from './dom.js';
+import * as api from './api.js';
+import {confirm} from './dialog.js';
+import {count} from './format.js';
+
+const under = ({members}) => members.submitted + members.running;
+
+function whatCancelDoes(ensemble) {
+  const lines = [], going = under(ensemble), {pending, succeeded} = ensemble.members;
+  if (going > 0) lines.push(`${count(going)} members that are submitted or running are ended.`);
+  if (pending > 0) lines.push(`${count(pending)} that wait are never started.`);
+  if (ensemble.training && ensemble.training.ended === null) lines.push('The training is ended, too.');
+  if (succeeded > 0) lines.push(`${count(succeeded)} that have succeeded stay as they are.`);
+  return [...lines, 'A cancelled ensemble cannot be resumed.'];
+}
+
+async function cancel(ensemble, act) {
+  const name = visible(ensemble.name);
+  const sure = await confirm({title: `Cancel ensemble ${ensemble.id}, “\u2068${name}\u2069”?`, text: whatCancelDoes(ensemble), yes: 'Cancel the ensemble', no: 'Let it go on'});
+  if (sure) act(() => api.change('POST', `v1/ensembles/${ensemble.id}/cancel`));
+}
+
+async function resize(event, ensemble, act) {
+  event.preventDefault();
+  const width = Number(new FormData(event.target).get('width'));
+  act(() => api.change('PATCH', `v1/ensembles/${ensemble.id}`, {width}));
+}
+
+function widthForm(ensemble, act) {
+  return h('form', {class: 'width', onsubmit: event => resize(event, ensemble, act)},
+    h('label', {for: 'width', title: 'How many members may be submitted or running at once'}, 'Width'),
+    h('input', {id: 'width', name: 'width', type: 'number', min: '1', max: '1000000', required: true, value: ensemble.width}),
+    h('button', null, 'Set'));
+}
+
+// act(action): does it, shows what went wrong, and asks again.
+export function controls(ensemble, act) {
+  const post = verb => () => act(() => api.change('POST', `v1/ensembles/${ensemble.id}/${verb}`));
+  if (ensemble.ended !== null || !['running', 'paused'].includes(ensemble.state)) return null;
+  return h('div', {class: 'controls', role: 'group', 'aria-label': 'Change this ensemble'},
+    ensemble.state === 'running'
+      ? h('button', {'data-key': 'pause', title: 'Start no more members; what runs goes on', onclick: post('pause')}, 'Pause')
+      : h('button', {'data-key': 'resume', class: 'primary', title: 'Start members again', onclick: post('resume')}, 'Resume'),
+    widthForm(ensemble, act),
+    h('button', {'data-key': 'cancel', class: 'danger', onclick: () => cancel(ensemble, act)}, 'Cancel…'));
+}

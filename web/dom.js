@@ -1,0 +1,101 @@
+// Elements, and how a page becomes another one. Text is only ever put in as text.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) listen(element, name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  for (const child of children.flat(Infinity))
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  return element;
+}
+
+// h('p', {class: 'x', onclick: f}, 'text', h('b', null, 'more')); what is null or false is left out.
+export function h(tag, properties, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+export function svg(tag, properties, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+// One listener for each kind of event, whose function can be changed.
+function listen(element, kind, action) {
+  element.actions ??= {};
+  if (!(kind in element.actions)) element.addEventListener(kind, event => element.actions[kind]?.(event));
+  element.actions[kind] = action;
+}
+
+const KEPT = new Set(['open', 'value']); // that the user has changed
+
+// What the user is about to change stays; what was changed elsewhere is taken.
+function takeValue(from, to) {
+  if ('selected' in from) from.selected = to.selected;
+  if (from.nodeName === 'INPUT' && from !== document.activeElement && from.getAttribute('value') !== to.getAttribute('value')) from.value = to.value;
+}
+
+function takeAttributes(from, to) {
+  takeValue(from, to);
+  for (const {name} of [...from.attributes]) if (!to.hasAttribute(name) && !KEPT.has(name)) from.removeAttribute(name);
+  for (const {name, value} of [...to.attributes]) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+  for (const kind of Object.keys(from.actions ?? {})) from.actions[kind] = null;
+  for (const [kind, action] of Object.entries(to.actions ?? {})) listen(from, kind, action);
+}
+
+const keyOf = node => node.dataset?.key;
+
+function fits(from, to) {
+  return from?.nodeName === to.nodeName && keyOf(from) === keyOf(to);
+}
+
+// Where `from` has a child with this key further on, it is moved here.
+function find(parent, at, to) {
+  const key = keyOf(to);
+  if (key === undefined) return fits(at, to) ? at : null;
+  for (let node = at; node !== null; node = node.nextSibling) if (fits(node, to)) return node;
+  return null;
+}
+
+function takeChildren(from, to) {
+  let at = from.firstChild;
+  for (const wanted of [...to.childNodes]) {
+    const found = find(from, at, wanted);
+    if (found === null) {
+      from.insertBefore(wanted, at);
+      continue;
+    }
+    if (found !== at) from.insertBefore(found, at);
+    else at = at.nextSibling;
+    morph(found, wanted);
+  }
+  while (at !== null) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+// Make `from` look like `to`, and keep what is the same: focus, selection and scroll positions stay where they are.
+export function morph(from, to) {
+  if (from.nodeType === Node.TEXT_NODE) {
+    if (from.data !== to.data) from.data = to.data;
+    return;
+  }
+  takeAttributes(from, to);
+  takeChildren(from, to);
+}
+
+// What comes from elsewhere: whatever direction it is written in, it stays in its place.
+export function foreign(text) {
+  return h('bdi', null, visible(text));
+}
+
+// Characters that are not seen, or that turn what follows round, are seen. Line ends and tabs stay.
+export function visible(text) {
+  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, character => {
+    return `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}›`;
+  });
+}

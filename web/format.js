@@ -1,0 +1,56 @@
+// Numbers and times for people.
+
+const whole = new Intl.NumberFormat('en');
+
+export const count = n => whole.format(n);
+
+export function number(value, digits = 4) {
+  if (value === null || value === undefined) return 'NaN';
+  const size = Math.abs(value);
+  if (value === 0 || (size >= 0.001 && size < 1e6)) return new Intl.NumberFormat('en', {maximumSignificantDigits: digits}).format(value);
+  return value.toExponential(2).replace('e+', 'e');
+}
+
+const UNITS = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
+
+// How long it took, or has taken until now; null where it has not begun.
+export const between = (started, ended) => started && duration((Date.parse(ended ?? new Date().toISOString()) - Date.parse(started)) / 1000);
+
+// Two units at most: "2 h 13 min".
+export function duration(seconds) {
+  let left = Math.max(0, Math.round(seconds));
+  const words = [];
+  for (const [unit, size] of UNITS) {
+    const n = Math.floor(left / size);
+    left -= n * size;
+    if (n > 0) words.push(`${n} ${unit}`);
+    else if (words.length > 0) break;
+    if (words.length === 2) break;
+  }
+  return words.length > 0 ? words.join(' ') : '0 s';
+}
+
+// Members a second, or in a unit in which there is more than one.
+export function rate(perSecond) {
+  if (!(perSecond > 0)) return '–';
+  for (const [unit, size] of [['s', 1], ['min', 60], ['h', 3600]])
+    if (perSecond * size >= 1) return `${number(perSecond * size, 3)}/${unit}`;
+  return `${number(perSecond * 86400, 3)}/d`;
+}
+
+export function bytes(n) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  for (; n >= 1000 && unit < units.length - 1; unit++) n /= 1000;
+  return `${number(n, 3)} ${units[unit]}`;
+}
+
+const since = time => (Date.now() - Date.parse(time)) / 1000;
+
+export const age = time => `${duration(since(time))} ago`;
+
+export const until = time => (since(time) < 0 ? `in ${duration(-since(time))}` : 'any moment');
+
+export const moment = time => new Date(time).toLocaleString();
+
+export const clock = time => new Date(time).toLocaleTimeString();

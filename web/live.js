@@ -1,0 +1,84 @@
+// The event stream says that something has happened; what it is, is asked for. While the page is hidden it holds no connection, and
+// when it is shown again it catches up.
+
+const PAUSE = 1000; // between two looks, however many events there are
+const RETRY = 3000;
+
+// An EventSource hears only of the kinds that it is told of.
+export const KINDS = [
+  'attempt.ended', 'ensemble.cancelled', 'ensemble.complete', 'ensemble.ending', 'ensemble.failed', 'ensemble.follow_up', 'ensemble.paused',
+  'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed', 'ensemble.submitted', 'member.cancelled', 'member.resubmitted',
+  'member.running', 'member.submitted', 'members.changed', 'training.ended', 'training.restarted', 'training.running',
+  'training.submitted', 'gap',
+];
+
+export class Live {
+  // look(): asks again, a promise. told(since): since when what is shown may be out of date; null: it is not.
+  constructor(look, told) {
+    this.look = look;
+    this.told = told;
+    document.addEventListener('visibilitychange', () => (document.hidden ? this.close() : this.connect()));
+  }
+
+  // open(): makes an EventSource. What changes without an event, such as a rate, is looked at `every` so many milliseconds.
+  // Resolves once the first look is over.
+  async follow(open, every) {
+    this.open = open;
+    this.every = every;
+    this.seen = Date.now();
+    this.connect();
+    await this.now();
+  }
+
+  stop() {
+    this.close();
+    this.open = null;
+  }
+
+  close() {
+    this.source?.close();
+    for (const timer of [this.beat, this.next, this.retry]) clearTimeout(timer);
+    this.source = this.next = null;
+  }
+
+  connect() {
+    this.close();
+    if (document.hidden || !this.open) return;
+    const source = this.open();
+    this.source = source;
+    this.beat = setInterval(() => this.soon(0), this.every);
+    source.onopen = () => this.soon(0); // what happened before
+    source.onerror = () => this.lost(source);
+    for (const kind of KINDS) source.addEventListener(kind, () => this.soon(PAUSE));
+  }
+
+  // One that was interrupted comes back by itself; one that was refused does not.
+  lost(source) {
+    if (source !== this.source) return;
+    this.soon(0);
+    if (source.readyState === EventSource.CLOSED) this.retry = setTimeout(() => this.connect(), RETRY);
+  }
+
+  soon(after) {
+    if (this.looking) this.again = true;
+    else this.next ??= setTimeout(() => this.now(), after);
+  }
+
+  async now() {
+    let good = true;
+    this.next = null;
+    this.again = false;
+    this.looking = true;
+    try {
+      await this.look();
+      this.seen = Date.now();
+    } catch {
+      good = false;
+    }
+    this.looking = false;
+    if (!this.open) return;
+    this.told(good ? null : this.seen);
+    if (!good) this.soon(RETRY);
+    else if (this.again) this.soon(PAUSE);
+  }
+}

@@ -1,0 +1,93 @@
+// One member: its parameters, its attempts, and the end of what it printed.
+import {h, foreign, visible} from './dom.js';
+import * as api from './api.js';
+import * as format from './format.js';
+import {parametersOf} from './members.js';
+import {facts} from './training.js';
+import {pill} from './states.js';
+
+const SHOWN = 16384; // bytes of an output
+
+async function output(path, attempt) {
+  if (!attempt.started) return {text: '', size: 0, why: 'It has not started yet.'};
+  if (attempt.output_released) return {text: '', size: 0, why: 'The output is no longer kept.'};
+  try {
+    return await api.tail(path, SHOWN);
+  } catch (problem) {
+    if (problem.status === 404 || problem.status === 410) return {text: '', size: 0, why: problem.message};
+    throw problem;
+  }
+}
+
+async function load(id, index, parameters) {
+  const member = await api.get(`v1/ensembles/${id}/members/${index}`);
+  const chosen = Number(parameters.get('attempt'));
+  const attempt = member.attempts.find(({number}) => number === chosen) ?? member.attempts.at(-1);
+  if (!attempt) return {member, attempt: null, outputs: []};
+  const outputs = ['stderr', 'stdout'].map(async stream => {
+    const path = `v1/ensembles/${id}/members/${index}/${stream}?attempt=${attempt.number}`;
+    return {stream, path, ...(await output(path, attempt))};
+  });
+  return {member, attempt: attempt.number, outputs: await Promise.all(outputs)};
+}
+
+function attemptRow(member, attempt, chosen) {
+  const how = attempt.exit_code !== null ? `exit ${attempt.exit_code}` : attempt.signal !== null ? `signal ${attempt.signal}` : '';
+  return h('tr', {'data-key': attempt.number, 'aria-current': attempt.number === chosen && 'true'},
+    h('th', {scope: 'row'}, h('a', {href: `#/ensembles/${member.ensemble}/members/${member.index}?attempt=${attempt.number}`}, attempt.number)),
+    h('td', null, pill(attempt.outcome ?? attempt.state)),
+    h('td', null, attempt.host && foreign(attempt.host)),
+    h('td', null, attempt.started && h('time', {datetime: attempt.started}, format.moment(attempt.started))),
+    h('td', {class: 'number'}, format.between(attempt.started, attempt.ended)),
+    h('td', {class: 'number'}, attempt.cpu_seconds !== null && format.duration(attempt.cpu_seconds)),
+    h('td', {class: 'number'}, attempt.memory_peak !== null && format.bytes(attempt.memory_peak)),
+    h('td', {class: 'wide'}, foreign(attempt.reason ?? attempt.waits_for ?? how)),
+    h('td', null, foreign(attempt.job)));
+}
+
+const HEADERS = ['attempt', 'state', 'host', 'started', 'took', 'CPU time', 'memory', 'how it ended, or what it waits for', 'job'];
+const NUMBERS = new Set(['took', 'CPU time', 'memory']);
+
+function attempts(member, chosen) {
+  return h('section', {class: 'panel', 'aria-labelledby': 'attempts'}, h('h2', {id: 'attempts'}, 'Attempts'),
+    member.attempts.length === 0 ? h('p', {class: 'empty'}, 'It has not been tried yet.') :
+      h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts'}, h('table', null,
+        h('thead', null, h('tr', null, HEADERS.map(word => h('th', {scope: 'col', class: NUMBERS.has(word) && 'number'}, word)))),
+        h('tbody', null, [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen))))));
+}
+
+function outputView({stream, path, text, size, why}) {
+  const cut = size > SHOWN;
+  return h('section', {class: 'panel', 'data-key': stream, 'aria-labelledby': stream},
+    h('div', {class: 'panel-head'}, h('h2', {id: stream}, stream === 'stdout' ? 'Standard output' : 'Standard error'),
+      size > 0 && h('a', {href: api.url(path), target: '_blank', rel: 'noopener'}, `all ${format.bytes(size)}`)),
+    cut && h('p', {class: 'quiet'}, `The last ${format.bytes(SHOWN)}:`),
+    text === '' ? h('p', {class: 'empty'}, why ?? 'Nothing was printed.') : h('pre', {class: 'output', tabindex: '0', dir: 'auto'}, visible(text)));
+}
+
+function render({member, attempt, outputs}) {
+  const {ensemble, index} = member;
+  return [
+    h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / ', h('a', {href: `#/ensembles/${ensemble}`}, `#${ensemble}`), ' / '),
+    h('div', {class: 'head'}, h('h1', {tabindex: '-1'}, `Member ${ensemble}.${index}`), pill(member.state)),
+    member.reason && h('p', {class: 'notice'}, foreign(member.reason)),
+    h('section', {class: 'panel', 'aria-label': 'About it'}, facts([
+      ['parameters', parametersOf(member.parameters)],
+      ['seed', member.seed],
+      ['checkpoints', member.checkpoints.length > 0 ? format.count(member.checkpoints.length) : null],
+      ['goes on in', member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${index}`}, `#${member.follow_up}`)],
+    ])),
+    attempts(member, attempt),
+    outputs.map(outputView),
+  ];
+}
+
+export function memberView(id, index, parameters) {
+  return {
+    title: `Member ${id}.${index}`,
+    events: `v1/events?ensemble=${id}`,
+    every: 5000,
+    load: () => load(id, index, parameters),
+    render,
+  };
+}

@@ -1,0 +1,30 @@
+// States, each with a sign beside its colour, in the order in which they are shown.
+import {h, svg} from './dom.js';
+import {count} from './format.js';
+
+export const MEMBERS = ['succeeded', 'unfinished', 'failed', 'cancelled', 'running', 'submitted', 'pending'];
+
+const SIGNS = {
+  pending: '○', submitted: '◔', running: '▶', succeeded: '✓', complete: '✓', done: '✓', failed: '✕', unfinished: '◐', cancelled: '⊘',
+  paused: '‖', timeout: '◐', lost: '?', ended: '■',
+};
+
+export const sign = state => h('span', {class: `sign s-${state}`, 'aria-hidden': 'true'}, SIGNS[state] ?? '·');
+
+export const pill = state => h('span', {class: `pill s-${state}`}, sign(state), ' ', state);
+
+export const inWords = members =>
+  MEMBERS.filter(state => members[state] > 0).map(state => `${count(members[state])} ${state}`).join(', ');
+
+// How many members are in which state: a bar whose parts are at least visible.
+export function bar(members, total) {
+  const parts = MEMBERS.filter(state => members[state] > 0);
+  const least = 0.6, room = 100 - least * parts.length;
+  let x = 0;
+  const rects = parts.map(state => {
+    const width = least + (room * members[state]) / total;
+    x += width;
+    return svg('rect', {class: `s-${state}`, x: `${x - width}%`, width: `${width}%`, height: '100%'});
+  });
+  return svg('svg', {class: 'bar', role: 'img', 'aria-label': inWords(members)}, rects);
+}
