@@ -1,6 +1,7 @@
 #include "tasks/train/descriptors.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -32,21 +33,25 @@ static int close_range_of(unsigned first, unsigned last, unsigned flags)
     return first > last ? 0 : (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* Where the kernel is older than close_range(2), 5.9. */
-static bool close_listed(int kept)
+/* Where the kernel is older than close_range(2), 5.9, or does not let it through. The list is opened first: descriptors that cannot be closed
+ * must not be copied, or what the program closes would stay open. */
+static bool part_and_close_listed(int kept)
 {
     DIR *dir = opendir("/proc/thread-self/fd");
+    int error;
 
     if (dir == NULL)
         return false;
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+    error = unshare(CLONE_FILES) < 0 ? errno : 0;
+    for (const struct dirent *entry; error == 0 && (entry = readdir(dir)) != NULL;) {
         int fd = atoi(entry->d_name);
 
         if (fd > STDERR_FILENO && fd != kept && fd != dirfd(dir))
             close(fd);
     }
     closedir(dir);
-    return true;
+    errno = error;
+    return error == 0;
 }
 
 static bool part(int kept)
@@ -55,13 +60,15 @@ static bool part(int kept)
         close_range_of(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
         return true;
     }
-    return unshare(CLONE_FILES) == 0 && close_listed(kept);
+    return part_and_close_listed(kept);
 }
 
 bool descriptors_part(int kept)
 {
-    if (!part(kept))
-        return false;
+    bool parted = part(kept);
+    int saved = errno;
+
     raise_limit();
-    return true;
+    errno = saved;
+    return parted;
 }

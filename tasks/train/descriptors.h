@@ -6,8 +6,7 @@
 
 /* Give the calling thread, and the threads that it starts from now on, a descriptor table of their own, in which only
  * stdin, stdout, stderr and `kept` are open. What they open from then on has a meaning in these threads alone, and the
- * limit on open files holds for each table by itself. false where the system refuses (some container run-times do): the
- * table is then the process's as before. Otherwise the process's soft limit is raised, since there may be thousands of
- * members. */
+ * limit on open files holds for each table by itself. false with errno where the system refuses (some container run-times do): the
+ * table is then the process's as before. The process's soft limit is raised, since there may be thousands of members. */
 bool descriptors_part(int kept);
 #endif

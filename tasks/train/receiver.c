@@ -192,7 +192,8 @@ static void *run(void *arg)
     int rc;
 
     if (!descriptors_part(r->wake))
-        log_debug("connections share the program's descriptors: this system does not let a thread have its own");
+        log_warn("members' connections use up descriptors of the training program, since this system lets no thread have its own "
+                 "(close_range and unshare: %s); some containers refuse that", strerror(errno));
     rc = open_endpoint(r);
     sem_post(&r->started);
     if (rc == 0)

@@ -52,8 +52,9 @@ struct st_train_stats {
  * MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
  *
  * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that the program's
- * cannot be used up by them; /proc/PID/fd does not show those. The process's soft limit on open files is raised to 16,384,
- * or to the hard limit where that is less. */
+ * cannot be used up by them; /proc/PID/fd does not show those. Where the system refuses that, as some containers do, a
+ * warning says so, and they use the program's. The process's soft limit on open files is raised to 16,384, or to the hard
+ * limit where that is less. */
 int st_train_open(struct st_train **out);
 
 /* Stop receiving and free everything. Says nothing about success: that is st_train_done(). NULL is taken. */
