@@ -18,6 +18,7 @@ export const between = (started, ended) => started && duration((Date.parse(ended
 
 // Two units at most: "2 h 13 min".
 export function duration(seconds) {
+  if (seconds > 0 && seconds < 9.95) return `${number(seconds, seconds < 1 ? 1 : 2)} s`;
   let left = Math.max(0, Math.round(seconds));
   const words = [];
   for (const [unit, size] of UNITS) {

@@ -45,7 +45,7 @@ function attemptRow(member, attempt, chosen) {
     h('td', null, foreign(attempt.job)));
 }
 
-const HEADERS = ['attempt', 'state', 'host', 'started', 'took', 'CPU time', 'memory', 'how it ended, or what it waits for', 'job'];
+const HEADERS = ['attempt', 'state', 'host', 'started', 'took', 'CPU time', 'memory', 'how it ended', 'job'];
 const NUMBERS = new Set(['took', 'CPU time', 'memory']);
 
 function attempts(member, chosen) {

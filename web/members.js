@@ -14,9 +14,10 @@ export function loadMembers(id, parameters) {
 
 export const inState = (id, state) => `#/ensembles/${id}${state ? `?state=${state}` : ''}`;
 
-export function parametersOf(parameters) {
+// digits: of numbers; without it they are told exactly.
+export function parametersOf(parameters, digits) {
   if (parameters === null) return 'cannot be read';
-  const text = value => (typeof value === 'number' ? format.number(value) : typeof value === 'string' ? value : JSON.stringify(value));
+  const text = value => (digits && typeof value === 'number' ? format.number(value, digits) : typeof value === 'string' ? value : JSON.stringify(value));
   return Object.entries(parameters).map(([name, value], i) => [i > 0 && ', ', foreign(name), ' = ', foreign(text(value))]);
 }
 
@@ -36,7 +37,7 @@ function row(id, member) {
     h('td', {class: 'number'}, format.count(member.attempts)),
     h('td', {class: 'number'}, last && format.between(last.started, last.ended)),
     h('td', {class: 'number'}, last?.memory_peak != null && format.bytes(last.memory_peak)),
-    h('td', {class: 'wide'}, parametersOf(member.parameters)),
+    h('td', {class: 'wide'}, parametersOf(member.parameters, 6)),
     h('td', {class: 'wide'}, member.reason && foreign(member.reason),
       member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${member.index}`}, ` goes on in #${member.follow_up}`)));
 }

@@ -14,12 +14,11 @@ class Browser:
         self.back, theirs_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in os.pipe())
         self.log = open(os.path.join(folder, "chromium.log"), "ab")
         self.process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+            ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
              f"--user-data-dir={folder}/profile", "--remote-debugging-pipe",
              "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(3, 4),
-            preexec_fn=lambda: (os.dup2(theirs_in, 3), os.dup2(theirs_out, 4)))
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(theirs_in, theirs_out))
         os.close(theirs_in), os.close(theirs_out)
         self.session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
