@@ -197,16 +197,24 @@ static void lose_pilot(struct engine *engine, struct live_job *job)
     job_retry_in(engine, job, 0);
 }
 
-/* The ensemble that a job belongs to; NULL where it is not in memory, which was told, or has no jobs of that kind. */
+/* The ensemble that a job belongs to; NULL where it is not in memory, which was told, or cannot have such a job. */
 static struct live_ensemble *ensemble_of(struct engine *engine, const struct job_row *row)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);
 
-    if (ens == NULL || (row->kind == JOB_TRAINING ? ens->training != NULL : row->kind != JOB_PILOT || ens->allocation != NULL))
-        return ens;
-    log_error_of(LOG_JOB(row->ensemble, row->name), "job %s is of the kind \"%s\", of which ensemble %lld has none; it is left alone",
-                 row->name, job_kind_name(row->kind), (long long)row->ensemble);
-    return NULL;
+    if (ens == NULL)
+        return NULL;
+    if (row->kind == JOB_TRAINING ? ens->training == NULL : row->kind == JOB_PILOT && ens->allocation == NULL) {
+        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s is of the kind \"%s\", of which ensemble %lld has none; it is left alone",
+                     row->name, job_kind_name(row->kind), (long long)row->ensemble);
+        return NULL;
+    }
+    if (row->size < 1 || row->size > (row->kind == JOB_TRAINING ? SPEC_RANKS_MAX : SPEC_PACK_MAX)) {
+        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s has %lld tasks, which no job can have; it is left alone", row->name,
+                     (long long)row->size);
+        return NULL;
+    }
+    return ens;
 }
 
 static int adopt_jobs(struct loading *loading, struct error *err)

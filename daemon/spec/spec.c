@@ -110,7 +110,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
         jsonx_int(spec->json, "", "max_failures", JSONX_OPTIONAL, 1, INT64_MAX, &spec->max_failures, err) < 0 ||
         parse_same_failures(spec, err) < 0 ||
-        jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, 10000, &spec->pack, err) < 0 ||
+        jsonx_int(spec->json, "", "pack", JSONX_OPTIONAL, 1, SPEC_PACK_MAX, &spec->pack, err) < 0 ||
         jsonx_bool(spec->json, "", "refill", JSONX_OPTIONAL, &spec->refill, err) < 0 ||
         jsonx_int(spec->json, "", "share", JSONX_OPTIONAL, 1, 1000, &spec->share, err) < 0 ||
         jsonx_object(spec->json, "", "allocation", JSONX_OPTIONAL, &allocation, err) < 0 ||

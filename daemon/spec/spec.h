@@ -6,6 +6,8 @@
 
 #define SPEC_WIDTH_MAX 1000000
 #define SPEC_SAME_FAILURES_MAX 100
+#define SPEC_RANKS_MAX 1024
+#define SPEC_PACK_MAX 10000
 #define SPEC_SAME_FAILURES 5       /* where the spec does not say, of as many members as this or more: */
 #define SPEC_SAME_FAILURES_FROM 20 /* fewer cost little */
 #define SPEC_FOLLOW_UPS 10 /* made by themselves, where the spec does not say how many */

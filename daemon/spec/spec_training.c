@@ -170,7 +170,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
     if (jsonx_only(obj, "/training", keys, err) < 0 ||
         jsonx_string(obj, "/training", "adapter", JSONX_OPTIONAL, &spec->training_adapter, err) < 0 ||
         spec_parse_command(&spec->training, obj, "/training", NULL, err) < 0 ||
-        jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, 1024, &spec->ranks, err) < 0 ||
+        jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, SPEC_RANKS_MAX, &spec->ranks, err) < 0 ||
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
         jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT_MAX INT64_C(1000000000000000) /* far more than there can be */
+
 static const char *const names[] = {"running", "paused", "complete", "cancelled", "failed"};
 
 #define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent"
@@ -133,6 +135,12 @@ int store_ensemble_any_of(struct store *store, const char *adapter, struct error
     return rc;
 }
 
+/* A number that is damaged is no reason to leave all else alone; but sums are made of it. */
+static int64_t bounded(int64_t n)
+{
+    return n < 0 ? 0 : n > COUNT_MAX ? COUNT_MAX : n;
+}
+
 /* Rows of a state's name and a number, into an array by state. */
 static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *const state_names[], int states, int64_t n[],
                        struct error *err)
@@ -152,7 +160,7 @@ static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *cons
         }
         for (int i = 0; i < states; i++)
             if (strcmp(state_names[i], name) == 0)
-                n[i] = sqlite3_column_int64(stmt, 1);
+                n[i] = bounded(sqlite3_column_int64(stmt, 1));
     }
     return rc;
 }

@@ -1,5 +1,8 @@
 #include "daemon/store/training.h"
 
+#include "daemon/spec/spec.h"
+#include "daemon/store/internal.h"
+
 #include <string.h>
 
 static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
@@ -51,6 +54,10 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->ended_ms = sqlite3_column_int64(stmt, 8);
     store_text(stmt, 9, row->adapter, sizeof row->adapter);
     store_text(stmt, 10, row->missing, sizeof row->missing);
+    if (row->ranks < 1 || row->ranks > SPEC_RANKS_MAX) {
+        store_done(stmt);
+        return store_damaged(store, "a training's number of ranks is none", err);
+    }
     return store_row_taken(store, stmt, err);
 }
 

@@ -21,7 +21,8 @@ import time
 STRETTOD, BASE, STATE, PART, OF = sys.argv[1:4] + [int(n) for n in sys.argv[4:6]]
 LIMIT = 30 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5"))
 INTEGERS = [None, -1, 0, 2**31, 2**63 - 1, -(2**63), "x"]
-ALWAYS = [("job", "kind", "training"), ("job", "started", 2**63 - 1), ("chore", "next", -(2**63))]
+ALWAYS = [("job", "kind", "training"), ("job", "size", 2**63 - 1), ("job", "started", 2**63 - 1),
+          ("parameter_rows", "count", 2**63 - 1), ("tally", "n", 2**63 - 1), ("training", "ranks", 2**63 - 1), ("chore", "next", -(2**63))]
 READ_MAX = 1 << 20 # of an answer: an ensemble may say that it has 2^63 members
 TEXTS = [None, "", "x", 7, b"\xff\xfe", "[" * 3000, "y" * 1000000, "{}", '{"name": null}', "-1", "../../x"]
 
@@ -103,6 +104,7 @@ def requests():
             yield "GET", f"/v1/ensembles/{n}{path}"
         yield "GET", f"/v1/trainings/{n}"
         yield "GET", f"/v1/trainings/{n}/metrics"
+        yield "GET", f"/v1/trainings/{n}/ranks"
     for n in range(1, ENSEMBLES + 1):
         for verb in ("resume", "resubmit", "follow-up", "cancel"):
             yield "POST", f"/v1/ensembles/{n}/{verb}"
