@@ -111,7 +111,7 @@ class Tree:
         if f"{SOURCE}/" in makefile:
             sys.exit("plant.py: the copy's Makefile still builds the sources that it was copied from, so no bug would be seen")
         self.value = lambda name: re.search(rf"^{name} = (.*)$", makefile, re.M)[1].strip()
-        self.helpers = sorted(set(re.findall(r"\btests/t/[\w-]+\.la\b|\btests/t/[\w-]+(?=\$\(EXEEXT\))", makefile)))
+        self.helpers = sorted(set(re.findall(r"\btests/(?:t|pbs)/[\w-]+(?:\.la\b|(?=\$\(EXEEXT\)))", makefile)))
 
     def move(self, path):
         if os.path.islink(path) or os.stat(path).st_size > MOVED_MAX:
