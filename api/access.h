@@ -18,7 +18,7 @@ struct access {
     unsigned revocations; /* changes whenever a token is revoked, or a session ended */
 };
 
-/* What of a request says who may send it. */
+/* Parts of a request that decide who may send it. */
 struct access_ask {
     const char *method;
     const struct route *route; /* NULL: none */

@@ -67,7 +67,7 @@ static int read_piece(struct sending *s)
     return 0;
 }
 
-/* What the compressor has to send for now, which may be nothing. */
+/* Takes from the compressor the bytes that it has to send for now, which may be none. */
 static void pack(struct sending *s)
 {
     int rc;

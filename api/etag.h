@@ -11,6 +11,6 @@ void etag_reply_json(struct request *r, json_t *json);
 #define ETAG_SIZE 40
 void etag_of(const char *data, size_t size, char tag[ETAG_SIZE]);
 
-/* Whether the client says that it has what the tag (W/"…") names: the answer is then 304. */
+/* Returns true where the client says that it has what the tag (W/"…") names: the answer is then 304. */
 bool etag_is_known(const struct request *r, const char *tag);
 #endif

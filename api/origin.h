@@ -16,7 +16,7 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-/* Where a request comes from, by its headers. */
+/* The origin of a request, by its headers. */
 struct origin {
     bool browser;  /* from a web browser */
     bool own;      /* from a page of this daemon, as a header says that no page can forge */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a member has printed, say, may be shown in a window of its own: it is text, and does nothing there. */
+/* A reply such as the output of a member may be shown in a window of its own: it is text, and does nothing there. */
 static void add_for_browser(struct MHD_Response *response)
 {
     MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");

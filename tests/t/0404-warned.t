@@ -47,7 +47,7 @@ is "$(goes_on again 8 2 3 7 a-5.ckpt)" a-4.ckpt "and then from its own"
 
 # Programs that write a checkpoint under another name and rename it are looked at then, while they run.
 job renamed 1 'cd "$STRETTO_CHECKPOINT_DIR"; echo x >part; mv part a-1.ckpt
-	for i in $(seq 300); do ! grep -q a-1.ckpt .stretto/* 2>/dev/null || exit 0; sleep 0.1; done; exit 3'
+	for i in $(seq 3000); do ! grep -q a-1.ckpt .stretto/* 2>/dev/null || exit 0; sleep 0.1; done; exit 3'
 is "$(outcome renamed)" "succeeded 0: " "a checkpoint that is renamed into place is in the books while its program runs"
 
 done_testing
