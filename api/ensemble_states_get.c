@@ -5,6 +5,7 @@
 #include "api/etag.h"
 #include "api/find.h"
 #include "api/handlers.h"
+#include "api/member_filter.h"
 #include "api/paced.h"
 #include "api/range.h"
 #include "api/state_changes.h"
@@ -27,6 +28,7 @@ struct sending {
     struct request *r;
     int64_t ensemble, at, end; /* the next member to read; one past the last */
     char rowless;
+    struct member_filter *filter; /* NULL: all of them */
     bool packs, is_over, failed;
     z_stream z;
     unsigned char states[PIECE], packed[PIECE];
@@ -40,6 +42,7 @@ static void unref(struct sending *s)
         return;
     if (s->packs)
         deflateEnd(&s->z);
+    member_filter_destroy(s->filter);
     free(s);
 }
 
@@ -53,13 +56,18 @@ static int put_state(void *arg, int64_t index, enum member_state state)
 
 static int read_piece(struct sending *s)
 {
-    int64_t end = s->end - s->at < PIECE ? s->end : s->at + PIECE;
+    int64_t most = s->filter != NULL ? MEMBER_FILTER_PIECE : PIECE, end = s->end - s->at < most ? s->end : s->at + most;
     size_t n = (size_t)(end - s->at);
     struct error err;
 
-    memset(s->states, s->rowless, n);
-    if (store_member_each_state(request_store(s->r), s->ensemble, s->at, end, put_state, s, &err) < 0)
-        return -1;
+    if (s->filter != NULL) {
+        if (member_filter_look(s->filter, s->at, end, s->states, &err) < 0)
+            return -1;
+    } else {
+        memset(s->states, s->rowless, n);
+        if (store_member_each_state(request_store(s->r), s->ensemble, s->at, end, put_state, s, &err) < 0)
+            return -1;
+    }
     s->at = end;
     s->next = s->z.next_in = s->states;
     s->size = s->z.avail_in = (unsigned)n;
@@ -125,17 +133,8 @@ static void release(void *cls)
     unref(cls);
 }
 
-/* An index of a family means the same member in all its ensembles: a follow-up has places for those of its root. -1 with err. */
-static int64_t places_of(struct request *r, const struct ensemble_row *ensemble, struct error *err)
-{
-    struct ensemble_row root;
-
-    if (ensemble->root == 0)
-        return ensemble->count;
-    return find_named_ensemble(r, ensemble->root, &root, err) < 0 ? -1 : root.count;
-}
-
-static void reply_states(struct request *r, const struct ensemble_row *ensemble, int64_t places)
+/* Takes the filter over. */
+static void reply_states(struct request *r, const struct ensemble_row *ensemble, int64_t places, struct member_filter *filter)
 {
     const char *range = request_header(r, "If-Range") == NULL ? request_header(r, "Range") : NULL; /* the tag is weak: none matches */
     struct sending *s = xcalloc(1, sizeof *s);
@@ -147,6 +146,7 @@ static void reply_states(struct request *r, const struct ensemble_row *ensemble,
     s->waiter.piece = on_turn;
     s->refs = 1;
     s->r = r;
+    s->filter = filter;
     s->ensemble = ensemble->id;
     s->rowless = ensemble->root != 0 ? NO_MEMBER : (char)(FIRST_CODE + find_rowless_state(ensemble));
     request_add_header(r, "Accept-Ranges", "bytes");
@@ -156,6 +156,7 @@ static void reply_states(struct request *r, const struct ensemble_row *ensemble,
     if (answer != RANGE_ALL)
         request_add_header(r, "Content-Range", text);
     if (answer == RANGE_UNSATISFIABLE) {
+        member_filter_destroy(filter);
         free(s);
         request_reply_error(r, "range_not_satisfiable", "there are only %" PRId64 " places", places);
         return;
@@ -187,29 +188,62 @@ static int add_version(struct request *r, int64_t ensemble, bool *known, struct 
     return 0;
 }
 
+/* 1: answered. 0: the states themselves are wanted, -1: err. */
+static int reply_changes(struct request *r, const struct ensemble_row *ensemble, struct error *err)
+{
+    const char *otherwise = request_query(r, "otherwise");
+    int64_t since = -1;
+
+    if (request_query_int(r, "since", 0, INT64_MAX, &since, err) < 0)
+        return -1;
+    if (otherwise != NULL && (since < 0 || strcmp(otherwise, "states") != 0))
+        return error_set(err, "query_wrong_value", "query parameter \"otherwise\" must be states, and goes with \"since\"");
+    if (since < 0 || state_changes_reply(r, ensemble, since, err) == 0)
+        return since >= 0;
+    return otherwise != NULL && strcmp(err->code, "changes_not_kept") == 0 ? 0 : -1;
+}
+
+/* *filter is NULL where all members are asked for. */
+static int read_filter(struct request *r, const struct ensemble_row *ensemble, struct member_filter **filter, struct error *err)
+{
+    *filter = member_filter_create(r, ensemble, err);
+    if (*filter == NULL)
+        return -1;
+    if (member_filter_is_searching(*filter))
+        return request_query(r, "since") == NULL ? 0 :
+               error_set(err, "query_wrong_value", "query parameter \"since\" tells of all members: it does not go with where, host or cause");
+    member_filter_destroy(*filter);
+    *filter = NULL;
+    return 0;
+}
+
 void ensemble_states_get(struct request *r)
 {
     struct ensemble_row ensemble;
-    int64_t since = -1, places;
+    struct member_filter *filter = NULL;
+    int64_t places = 0;
     bool known = false;
     struct error err;
+    int rc;
 
     if (find_ensemble(r, &ensemble) < 0)
         return;
-    if (request_query_int(r, "since", 0, INT64_MAX, &since, &err) < 0)
-        goto fail;
-    if (since >= 0) {
-        state_changes_reply(r, &ensemble, since);
+    rc = read_filter(r, &ensemble, &filter, &err);
+    if (rc == 0)
+        rc = reply_changes(r, &ensemble, &err);
+    if (rc == 1)
+        return;
+    if (rc == 0) {
+        places = find_places(r, &ensemble, &err);
+        rc = places < 0 ? -1 : add_version(r, ensemble.id, &known, &err);
+    }
+    if (rc == 0 && !known) {
+        reply_states(r, &ensemble, places, filter);
         return;
     }
-    places = places_of(r, &ensemble, &err);
-    if (places < 0 || add_version(r, ensemble.id, &known, &err) < 0)
-        goto fail;
-    if (known)
-        request_reply_static(r, 304, NULL, "", 0);
+    member_filter_destroy(filter);
+    if (rc < 0)
+        request_reply_problem(r, &err);
     else
-        reply_states(r, &ensemble, places);
-    return;
-fail:
-    request_reply_problem(r, &err);
+        request_reply_static(r, 304, NULL, "", 0);
 }

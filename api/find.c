@@ -23,6 +23,15 @@ int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row,
     return rc == 0 ? error_set(err, "ensemble_not_found", "there is no ensemble %" PRId64, id) : rc < 0 ? -1 : 0;
 }
 
+int64_t find_places(struct request *r, const struct ensemble_row *ensemble, struct error *err)
+{
+    struct ensemble_row root;
+
+    if (ensemble->root == 0)
+        return ensemble->count;
+    return find_named_ensemble(r, ensemble->root, &root, err) < 0 ? -1 : root.count;
+}
+
 enum member_state find_rowless_state(const struct ensemble_row *ensemble)
 {
     return ensemble_is_stopped(ensemble) || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;

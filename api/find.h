@@ -17,6 +17,9 @@ int find_job(struct request *r, struct job_row *row);
 /* The ensemble that a query parameter names. -1 with err, and nothing answered, also where there is none. */
 int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row, struct error *err);
 
+/* An index of a family means the same member in all its ensembles: a follow-up has places for those of its root. -1 with err. */
+int64_t find_places(struct request *r, const struct ensemble_row *ensemble, struct error *err);
+
 /* State of members without a row. */
 enum member_state find_rowless_state(const struct ensemble_row *ensemble);
 #endif

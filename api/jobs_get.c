@@ -1,23 +1,16 @@
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/job_json.h"
+#include "api/listing.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-struct page {
-    const struct request *r;
-    json_t *items;
-};
-
-/* Newest first; the cursor is the id below which the next page begins. */
 static int add(void *arg, const struct job_row *row)
 {
-    struct page *page = arg;
+    struct listing *list = arg;
 
-    json_array_append_new(page->items, job_json(page->r, row));
-    return 0;
+    return listing_put(list, row->id, job_json(list->r, row));
 }
 
 /* A filter may name any adapter that is loaded now, or that ensembles have used. */
@@ -39,7 +32,7 @@ static int check_adapter(struct request *r, const char *name, struct error *err)
     return error_set(err, "query_wrong_value", "query parameter \"adapter\" must be %s, not \"%.60s\"", names, name);
 }
 
-static int read_query(struct request *r, struct job_filter *filter, int64_t *limit, int64_t *before, struct error *err)
+static int read_query(struct request *r, struct job_filter *filter, struct error *err)
 {
     const char *state = request_query(r, "state");
 
@@ -48,11 +41,9 @@ static int read_query(struct request *r, struct job_filter *filter, int64_t *lim
     if (state != NULL && job_state_parse(state, &filter->state) < 0)
         return error_set(err, "query_wrong_value",
                          "query parameter \"state\" must be intent, submitted, running or ended, not \"%.60s\"", state);
-    if (check_adapter(r, filter->adapter, err) < 0 ||
-        request_query_int(r, "ensemble", 1, INT64_MAX, &filter->ensemble, err) < 0 ||
-        request_query_int(r, "limit", 1, 1000, limit, err) < 0)
+    if (check_adapter(r, filter->adapter, err) < 0)
         return -1;
-    return request_query_int(r, "cursor", 1, INT64_MAX, before, err);
+    return request_query_int(r, "ensemble", 1, INT64_MAX, &filter->ensemble, err);
 }
 
 /* All jobs of an ensemble are its adapter's, or its training's: do not look through them for another's. 1: none can fit. */
@@ -75,22 +66,16 @@ static int is_vain(struct request *r, const struct job_filter *filter, struct er
 void jobs_get(struct request *r)
 {
     struct job_filter filter = {0};
-    int64_t limit = 100, before = 0, next = 0;
-    struct page page = {.r = r, .items = json_array()};
-    struct error err;
-    char cursor[24];
-    int rc;
+    struct listing list;
+    int64_t next = 0;
+    int rc = listing_begin(&list, r);
 
-    rc = read_query(r, &filter, &limit, &before, &err);
     if (rc == 0)
-        rc = is_vain(r, &filter, &err);
+        rc = read_query(r, &filter, &list.err);
     if (rc == 0)
-        rc = store_job_each(request_store(r), before, &filter, (int)limit, add, &page, &next, &err);
-    if (rc < 0) {
-        json_decref(page.items);
-        request_reply_problem(r, &err);
-        return;
-    }
-    snprintf(cursor, sizeof cursor, "%" PRId64, next);
-    request_reply_json(r, 200, json_pack("{s:o, s:s?}", "jobs", page.items, "next", next > 1 ? cursor : NULL));
+        rc = is_vain(r, &filter, &list.err);
+    if (rc == 0)
+        rc = store_job_each(request_store(r), list.before, &filter, (int)list.limit, add, &list, &next, &list.err);
+    list.next = next > 1 ? next : 0; /* below 1 there is none */
+    listing_reply(&list, "jobs", rc);
 }

@@ -14,6 +14,7 @@ libapi_la_SOURCES = \
 	api/ensemble_pause_post.c \
 	api/ensemble_reply.c \
 	api/ensemble_resubmit_post.c \
+	api/ensemble_spec_get.c \
 	api/ensemble_follow_up_post.c \
 	api/follow_ups_post.c \
 	api/follow_up_body.c api/follow_up_body.h \
@@ -43,8 +44,10 @@ libapi_la_SOURCES = \
 	api/jobs_get.c \
 	api/limits.h \
 	api/listener.c api/listener.h \
+	api/listing.c api/listing.h \
 	api/listener_tcp.c \
 	api/listener_unix.c \
+	api/member_filter.c api/member_filter.h \
 	api/member_get.c \
 	api/member_output_get.c \
 	api/member_cancel_post.c \
@@ -86,10 +89,12 @@ libapi_la_SOURCES = \
 	api/tokens_get.c \
 	api/tokens_post.c \
 	api/training_get.c \
+	api/training_history_get.c \
 	api/training_json.c \
 	api/training_figures.c \
 	api/training_figures.h \
 	api/training_metrics_get.c \
+	api/training_points_get.c \
 	api/buckets.c api/buckets.h \
 	api/training_output_get.c \
 	api/training_ranks_get.c \
@@ -115,7 +120,31 @@ api/openapi.c: api/openapi.json build-aux/embed
 	  sh $(srcdir)/build-aux/embed api_openapi $$json > $@.tmp && mv $@.tmp $@
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse
+unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse tests/unit/test_feed tests/unit/test_clients tests/unit/test_api_parts \
+	tests/unit/test_callers tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_sessions tests/unit/test_files_told
+fake_request = tests/unit/fake_request.c tests/unit/fake_request.h
+tests_unit_test_files_told_SOURCES = tests/unit/test_files_told.c $(fake_request) $(open_store) $(virtual_uv)
+tests_unit_test_files_told_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_files_told_LDADD = libapi.la libdaemon.la $(unit_libs)
+tests_unit_test_sessions_SOURCES = tests/unit/test_sessions.c $(fake_request) $(open_store)
+tests_unit_test_sessions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_sessions_LDADD = libapi.la libdaemon.la $(unit_libs)
+tests_unit_test_pieces_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_pieces_LDADD = libapi.la libdaemon.la $(unit_libs)
+tests_unit_test_handlers_SOURCES = tests/unit/test_handlers.c $(fake_request)
+tests_unit_test_handlers_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_handlers_LDADD = libapi.la libdaemon.la $(unit_libs)
+tests_unit_test_callers_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_callers_LDADD = libapi.la libdaemon.la $(unit_libs)
+tests_unit_test_clients_SOURCES = tests/unit/test_clients.c $(virtual_uv)
+tests_unit_test_clients_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_clients_LDADD = libapi.la $(unit_libs)
+tests_unit_test_api_parts_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_api_parts_LDADD = libapi.la libdaemon.la $(unit_libs)
+virtual_uv = tests/unit/virtual_uv.c tests/unit/virtual_uv.h
+tests_unit_test_feed_SOURCES = tests/unit/test_feed.c $(virtual_uv)
+tests_unit_test_feed_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_feed_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_access_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_access_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_api_document_CFLAGS = $(unit_cflags)
@@ -137,11 +166,12 @@ api_tests = \
 	tests/t/0570-http-commit.t \
 	tests/t/0571-flushes.t \
 	tests/t/0572-durable.t \
+	tests/t/0573-member-filters.t \
+	tests/t/0579-dashboard-members.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
 	tests/t/0583-strangers.t \
 	tests/t/0584-strict.t \
-	tests/t/0585-migration.t \
 	tests/t/0586-browser.t \
 	tests/t/0587-shares.t \
 	tests/t/0588-properties.t \
@@ -152,7 +182,9 @@ api_tests = \
 	tests/t/0594-failures.t \
 	tests/t/0595-resource-use.t \
 	tests/t/0596-dashboard.t \
-	tests/t/0597-dashboard-used.t
+	tests/t/0597-dashboard-used.t \
+	tests/t/0598-dashboard-actions.t \
+	tests/t/0599-dashboard-training.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal
@@ -162,9 +194,11 @@ tests_bench_mhd_minimal_LDADD = $(MHD_LIBS)
 check_PROGRAMS += tests/bench/stream-reader
 tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
-EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/properties.py tests/t/states.py
+EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/dashboard.sh tests/t/dashboard_actions.py tests/t/dashboard_members.py \
+	tests/t/dashboard_empty.py \
+	tests/t/dashboard_training.py tests/t/told-rank.py \
+	tests/t/dashboard_tools.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
 tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
 tests_t_control_say_LDADD = $(ZMQ_LIBS)
-EXTRA_DIST += tests/data/stretto-v1.db.gz tests/data/stretto-v4.db.gz

@@ -1,17 +1,29 @@
+/* Members by index, all or those that a filter lets through. Where each has to be looked at for that, some are in each turn of the loop. */
 #include "api/find.h"
 #include "api/handlers.h"
+#include "api/member_filter.h"
+#include "api/paced.h"
 #include "api/value.h"
+#include "common/xalloc.h"
 #include "daemon/store/attempt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#define NAMED_MAX 500
 
 /* By index; the cursor is the index at which the next page begins. */
 struct listing {
+    struct paced_waiter waiter; /* first */
+    struct request *r;
     struct store *store;
-    const struct spec *spec;
+    struct ensemble_row ensemble;
+    struct member_filter *filter;
+    const struct spec *spec; /* for this turn */
+    struct spec *owned;
     json_t *items;
-    int64_t limit;
+    int64_t limit, at, end; /* the next index to look at; one past the last */
     int64_t next; /* -1: no more */
     bool failed;  /* with *err */
     struct error *err;
@@ -67,48 +79,138 @@ static void add_rowless(struct listing *l, const struct ensemble_row *ensemble, 
         row.index++;
 }
 
-static int read_query(struct request *r, struct listing *l, enum member_state *state, int64_t *from, struct error *err)
+static void finish(struct listing *l, const struct error *err)
 {
-    const char *name = request_query(r, "state");
+    struct request *r = l->r;
+    char cursor[24];
 
-    if (name != NULL && member_state_parse(name, state) < 0)
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"state\" must be pending, submitted, running, succeeded, failed, "
-                         "unfinished or cancelled, not \"%.60s\"",
-                         name);
-    if (request_query_int(r, "limit", 1, 1000, &l->limit, err) < 0)
+    snprintf(cursor, sizeof cursor, "%" PRId64, l->next);
+    if (err != NULL)
+        request_reply_problem(r, err);
+    else
+        request_reply_json(r, 200, json_pack("{s:O, s:s?}", "members", l->items, "next", l->next >= 0 ? cursor : NULL));
+    json_decref(l->items);
+    member_filter_destroy(l->filter);
+    spec_destroy(l->owned);
+    free(l);
+}
+
+/* The store's index of states finds the members: nobody has to look at each of them. */
+static int list_simply(struct listing *l, enum member_state state, struct error *err)
+{
+    if (store_member_each(l->store, l->ensemble.id, state, l->at, (int)l->limit + 1, add, l, err) < 0 || l->failed)
         return -1;
-    return request_query_int(r, "cursor", 0, INT64_MAX, from, err);
+    if (l->next < 0 && l->ensemble.root == 0 && (state == MEMBER_STATE_COUNT || state == find_rowless_state(&l->ensemble)))
+        add_rowless(l, &l->ensemble, l->at);
+    return l->failed ? -1 : 0;
+}
+
+static int add_member(struct listing *l, int64_t index, struct error *err)
+{
+    struct member_row row;
+    int rc = store_member_get(l->store, l->ensemble.id, index, &row, err);
+
+    if (rc == 0)
+        row = (struct member_row){.ensemble = l->ensemble.id, .index = index, .state = find_rowless_state(&l->ensemble)};
+    if (rc >= 0 && (rc == 1 || l->ensemble.root == 0))
+        add(l, &row);
+    return rc < 0 || l->failed ? -1 : 0;
+}
+
+/* Looks at the next members. */
+static int search_piece(struct listing *l, struct error *err)
+{
+    int64_t from = l->at, end = l->end - from < MEMBER_FILTER_PIECE ? l->end : from + MEMBER_FILTER_PIECE;
+    unsigned char states[MEMBER_FILTER_PIECE];
+
+    if (from >= l->end)
+        return 0;
+    l->spec = engine_spec_again(request_config(l->r)->engine, l->ensemble.id, &l->owned, err);
+    if (l->spec == NULL || member_filter_look(l->filter, from, end, states, err) < 0)
+        return -1;
+    for (; l->at < end && l->next < 0; l->at++)
+        if (states[l->at - from] != MEMBER_FILTER_NONE && add_member(l, l->at, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void on_turn(struct paced_waiter *waiter, bool ending)
+{
+    struct listing *l = (struct listing *)waiter;
+    struct error err;
+
+    l->err = &err;
+    if (ending || request_is_abandoned(l->r) || request_is_orphan(l->r)) {
+        error_set(&err, "not_ready", "the daemon ends, or nobody waits for the answer any more");
+        finish(l, &err);
+    } else if (search_piece(l, &err) < 0)
+        finish(l, &err);
+    else if (l->next >= 0 || l->at >= l->end)
+        finish(l, NULL);
+    else
+        paced_wait(request_config(l->r)->paced, waiter);
+}
+
+/* Just these members, in the order in which they are named. */
+static int list_named(struct listing *l, const char *text, struct error *err)
+{
+    int64_t places = find_places(l->r, &l->ensemble, err);
+
+    if (places < 0)
+        return -1;
+    for (int n = 0;; n++) {
+        char *rest;
+        long long index = strtoll(text, &rest, 10);
+
+        if (*text < '0' || *text > '9' || (*rest != ',' && *rest != '\0') || index >= places || n == NAMED_MAX)
+            return error_set(err, "query_wrong_value", "query parameter \"index\" must be up to %d indices below %" PRId64 " with commas", NAMED_MAX,
+                             places);
+        if (add_member(l, index, err) < 0)
+            return -1;
+        if (*rest == '\0')
+            return 0;
+        text = rest + 1;
+    }
+}
+
+static int read_query(struct listing *l, struct error *err)
+{
+    int64_t first;
+
+    if (request_query_int(l->r, "limit", 1, 1000, &l->limit, err) < 0 || request_query_int(l->r, "cursor", 0, INT64_MAX, &l->at, err) < 0)
+        return -1;
+    l->filter = member_filter_create(l->r, &l->ensemble, err);
+    if (l->filter == NULL)
+        return -1;
+    member_filter_span(l->filter, &first, &l->end);
+    l->at = l->at < first ? first : l->at;
+    l->spec = engine_spec_again(request_config(l->r)->engine, l->ensemble.id, &l->owned, err);
+    return l->spec == NULL ? -1 : 0;
 }
 
 void members_get(struct request *r)
 {
+    const char *named = request_query(r, "index");
     struct ensemble_row ensemble;
+    enum member_state state;
+    struct listing *l;
     struct error err;
-    struct listing l = {.store = request_store(r), .limit = 100, .next = -1, .err = &err};
-    enum member_state state = MEMBER_STATE_COUNT;
-    struct spec *owned = NULL;
-    int64_t from = 0;
-    char cursor[24];
+    int rc;
 
     if (find_ensemble(r, &ensemble) < 0)
         return;
-    if (read_query(r, &l, &state, &from, &err) < 0)
-        goto fail;
-    l.spec = engine_spec(request_config(r)->engine, ensemble.id, &owned, &err);
-    if (l.spec == NULL)
-        goto fail;
-    l.items = json_array();
-    if (store_member_each(request_store(r), ensemble.id, state, from, (int)l.limit + 1, add, &l, &err) < 0 || l.failed)
-        goto fail;
-    if (l.next < 0 && ensemble.root == 0 && (state == MEMBER_STATE_COUNT || state == find_rowless_state(&ensemble)))
-        add_rowless(&l, &ensemble, from);
-    snprintf(cursor, sizeof cursor, "%" PRId64, l.next);
-    request_reply_json(r, 200, json_pack("{s:o, s:s?}", "members", l.items, "next", l.next >= 0 ? cursor : NULL));
-    spec_destroy(owned);
-    return;
-fail:
-    json_decref(l.items);
-    spec_destroy(owned);
-    request_reply_problem(r, &err);
+    l = xcalloc(1, sizeof *l);
+    *l = (struct listing){.waiter.piece = on_turn, .r = r, .store = request_store(r), .ensemble = ensemble, .items = json_array(), .limit = 100,
+                          .next = -1, .err = &err};
+    rc = read_query(l, &err);
+    if (rc == 0 && named != NULL) {
+        l->limit = NAMED_MAX;
+        rc = list_named(l, named, &err);
+    } else if (rc == 0 && !member_filter_is_simple(l->filter, &state)) {
+        request_hold(r);
+        paced_wait(request_config(r)->paced, &l->waiter);
+        return;
+    } else if (rc == 0)
+        rc = list_simply(l, state, &err);
+    finish(l, rc < 0 ? &err : NULL);
 }

@@ -6,7 +6,7 @@
 #include <microhttpd.h>
 #include <stdint.h>
 
-#define QUERY_MAX 4
+#define QUERY_MAX 10
 
 struct query {
     struct {

@@ -125,23 +125,22 @@ static int check_since(struct request *r, int64_t since, int64_t *newest, struct
     return 0;
 }
 
-void state_changes_reply(struct request *r, const struct ensemble_row *ensemble, int64_t since)
+int state_changes_reply(struct request *r, const struct ensemble_row *ensemble, int64_t since, struct error *err)
 {
     struct event_filter filter = {.ensemble = ensemble->id};
-    struct error err;
-    struct changes c = {.store = request_store(r), .ensemble = ensemble, .members = json_object(), .err = &err};
+    struct changes c = {.store = request_store(r), .ensemble = ensemble, .members = json_object(), .err = err};
     int64_t newest;
-    int rc = check_since(r, since, &newest, &err);
+    int rc = check_since(r, since, &newest, err);
 
     if (rc == 0)
-        rc = store_event_each(c.store, since, newest, &filter, EVENTS_MAX + 1, add, &c, &err);
+        rc = store_event_each(c.store, since, newest, &filter, EVENTS_MAX + 1, add, &c, err);
     if (rc == 0 && c.too_many)
-        rc = error_set(&err, "changes_not_kept", "more than %d members have changed at once: get the states themselves", MEMBERS_MAX);
+        rc = error_set(err, "changes_not_kept", "more than %d members have changed at once: get the states themselves", MEMBERS_MAX);
     if (rc < 0 || c.failed) {
         json_decref(c.members);
-        request_reply_problem(r, &err);
-        return;
+        return -1;
     }
     request_reply_json(r, 200, json_pack("{s:I, s:I, s:b, s:o}", "ensemble", (json_int_t)ensemble->id, "event",
                                          (json_int_t)(c.more ? c.upto : newest), "more", c.more, "members", c.members));
+    return 0;
 }

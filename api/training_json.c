@@ -10,6 +10,16 @@ static int add_last(void *arg, const char *name, double value)
     return 0;
 }
 
+/* Who waits for whom. */
+static json_t *waits_json(const struct request *r, int64_t ensemble)
+{
+    double for_samples, for_room;
+
+    if (!engine_training_waits(request_config(r)->engine, ensemble, &for_samples, &for_room))
+        return json_null();
+    return json_pack("{s:f, s:f}", "for_samples", for_samples, "for_room", for_room);
+}
+
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
 {
     json_t *metrics = json_object();
@@ -41,6 +51,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "repeats", json_integer(sum.repeats));
     json_object_set_new(json, "missing", row->missing[0] ? json_loads(row->missing, 0, NULL) : json_null());
     json_object_set_new(json, "samples_per_second", value_real(sum.samples_per_second));
+    json_object_set_new(json, "waits", waits_json(r, row->ensemble));
     json_object_set_new(json, "created", value_time(row->created_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));
     json_object_set_new(json, "ended", value_time(row->state >= TRAINING_DONE ? row->ended_ms : 0));

@@ -1,11 +1,13 @@
 #include "cli/checkpoint.h"
 
+#include "cli/render.h"
+
 void checkpoint_cells(struct table *table, const json_t *checkpoint)
 {
     char number[RENDER_SIZE];
 
     table_cell(table, render_number(number, json_object_get(checkpoint, "step")));
     table_cellf(table, "%lld", (long long)get_int(checkpoint, "size"));
-    table_cell(table, get_string(checkpoint, "time"));
+    table_age(table, get_string(checkpoint, "time"));
     table_cell(table, get_string(checkpoint, "path"));
 }

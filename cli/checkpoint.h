@@ -1,7 +1,9 @@
 /* Checkpoints of members in tables. */
 #ifndef CLI_CHECKPOINT_H
 #define CLI_CHECKPOINT_H
-#include "cli/render.h"
+#include "cli/table.h"
+
+#include <jansson.h>
 
 #define CHECKPOINT_HEADERS ">step", ">bytes", "time", "checkpoint"
 

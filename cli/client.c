@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,12 @@ struct client {
 struct answer {
     struct client *client;
     const char *method; /* NULL: GET, or POST where there is a body */
+    const char *accept; /* NULL: JSON or text */
     FILE *to; /* where 2xx bodies go, or NULL: into text */
     char *text;
     size_t size;
-    bool patient;     /* silence is no sign of trouble; what comes is shown at once */
+    bool live;        /* what comes is shown at once, */
+    bool patient;     /* and silence is no sign of trouble */
     size_t passed_on; /* bytes given to `to`: a call that printed something is not tried again */
 };
 
@@ -108,7 +111,7 @@ static size_t on_data(char *data, size_t size, size_t count, void *arg)
     curl_easy_getinfo(answer->client->curl, CURLINFO_RESPONSE_CODE, &status);
     if (answer->to && status / 100 == 2) {
         answer->passed_on += n;
-        if (fwrite(data, 1, n, answer->to) != n || (answer->patient && fflush(answer->to) != 0))
+        if (fwrite(data, 1, n, answer->to) != n || (answer->live && fflush(answer->to) != 0))
             return 0;
         return n;
     }
@@ -184,8 +187,13 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     return curl_easy_perform(curl);
 }
 
-static int was_connected(CURLcode rc)
+static bool was_connected(struct client *client, CURLcode rc)
 {
+    long number = 0;
+
+    /* libcurl takes a connection over a Unix socket that is closed at once for one that was never made; connect(2) did not fail, though. */
+    if (rc == CURLE_COULDNT_CONNECT && client->url.socket)
+        return curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number) == CURLE_OK && (number == 0 || number == ECONNRESET);
     return rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR || rc == CURLE_GOT_NOTHING || rc == CURLE_PARTIAL_FILE;
 }
 
@@ -200,8 +208,8 @@ static CURLcode perform_surely(struct client *client, const char *url, const cha
 
     for (;;) {
         rc = perform(client, url, body, headers, answer);
-        lost = lost || was_connected(rc);
-        if (!(was_connected(rc) || (lost && rc == CURLE_COULDNT_CONNECT)) || answer->passed_on > 0)
+        lost = lost || was_connected(client, rc);
+        if (!(was_connected(client, rc) || (lost && rc == CURLE_COULDNT_CONNECT)) || answer->passed_on > 0)
             return rc;
         if (is_interrupted(client) || client->hurry_ms > 0 || time_monotonic_ms() > until)
             return rc;
@@ -261,9 +269,9 @@ static int refusal(const struct client *client, long status, const char *text, s
     return -1;
 }
 
-static struct curl_slist *make_headers(const struct client *client, bool post)
+static struct curl_slist *make_headers(const struct client *client, bool post, const char *accept)
 {
-    struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json, text/plain;q=0.5");
+    struct curl_slist *headers = curl_slist_append(NULL, accept);
     unsigned char random[16];
     char key[64] = "Idempotency-Key: ";
 
@@ -282,7 +290,7 @@ static struct curl_slist *make_headers(const struct client *client, bool post)
 
 static int call(struct client *client, const char *path, const char *body, struct answer *answer, struct error *err)
 {
-    struct curl_slist *headers = make_headers(client, body != NULL);
+    struct curl_slist *headers = make_headers(client, body != NULL, answer->accept ? answer->accept : "Accept: application/json, text/plain;q=0.5");
     char *url = xasprintf("%s%s", client->url.base, path);
     long status = 0;
     CURLcode rc = perform_surely(client, url, body, headers, answer);
@@ -345,12 +353,21 @@ int client_delete(struct client *client, const char *path, json_t **out, char **
 
 int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err)
 {
-    struct answer answer = {.client = client, .to = to, .patient = follow};
+    struct answer answer = {.client = client, .to = to, .live = follow, .patient = follow};
     int rc = call(client, path, NULL, &answer, err);
     long status = 0;
 
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
     *n = status / 100 == 2 ? (int64_t)answer.passed_on : -1;
+    free(answer.text);
+    return rc;
+}
+
+int client_stream(struct client *client, const char *path, FILE *to, struct error *err)
+{
+    struct answer answer = {.client = client, .accept = "Accept: text/event-stream", .to = to, .live = true};
+    int rc = call(client, path, NULL, &answer, err);
+
     free(answer.text);
     return rc;
 }

@@ -50,6 +50,10 @@ int client_delete(struct client *client, const char *path, json_t **out, char **
  * bytes were written, also where it fails; -1 where none could be, since the daemon did not answer 2xx. */
 int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err);
 
+/* GET of server-sent events into a file, each piece as it comes, until the daemon ends the stream (0) or it is lost (-1); a daemon that says
+ * nothing for longer than its heartbeat counts as gone. */
+int client_stream(struct client *client, const char *path, FILE *to, struct error *err);
+
 /* A curl command line that GETs `path` as this client would, ready to paste; to be freed. */
 char *client_curl_line(const struct client *client, const char *path);
 

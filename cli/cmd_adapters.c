@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/render.h"
+#include "cli/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +32,14 @@ static void print_adapters(const json_t *adapters)
         const char *answered = get_string(adapter, "answered"), *plugin = get_string(adapter, "plugin");
 
         table_cell(table, get_string(adapter, "name"));
-        table_cell(table, state_word(get_string(adapter, "state")));
+        table_state(table, state_word(get_string(adapter, "state")));
         table_cell(table, render_number(number, json_object_get(adapter, "slots")));
         table_cellf(table, "%lld", (long long)(get_int(jobs, "intent") + get_int(jobs, "submitted")));
         table_cellf(table, "%lld", (long long)get_int(jobs, "running"));
-        table_cell(table, answered[0] ? answered : "-");
+        if (answered[0])
+            table_age(table, answered);
+        else
+            table_cell(table, "-");
         table_cell(table, plugin[0] ? plugin : "built in");
         table_cell(table, get_string(adapter, "reason"));
     }

@@ -2,6 +2,8 @@
 #include "cli/checkpoint.h"
 #include "cli/cli.h"
 #include "cli/pages.h"
+#include "cli/render.h"
+#include "cli/table.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>

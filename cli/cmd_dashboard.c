@@ -1,7 +1,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/pages.h"
+#include "cli/grants.h"
 #include "cli/render.h"
 #include "common/xalloc.h"
 
@@ -69,25 +69,35 @@ static char *quoted(const char *word)
     return plain ? xstrdup(word) : xasprintf(strchr(word, '\'') ? "\"%s\"" : "'%s'", word);
 }
 
-static char *user_and_host(void)
+/* The address of this machine by which the user has come here over ssh: a name of the machine itself may be known to nobody else, or lead
+ * to another one where login nodes share an alias. NULL: not over ssh, or from this machine. */
+static char *address_of_ssh(void)
 {
-    const struct passwd *user = getpwuid(geteuid());
-    char host[256] = "localhost";
+    const char *connection = getenv("SSH_CONNECTION"); /* CLIENT PORT SERVER PORT */
+    char server[64];
 
-    gethostname(host, sizeof host - 1);
-    return user != NULL ? xasprintf("%s@%s", user->pw_name, host) : xstrdup(host);
+    if (connection == NULL || sscanf(connection, "%*63s %*15s %63s", server) != 1 ||
+        server[strspn(server, "0123456789abcdefABCDEF.:")] != '\0' || strncmp(server, "127.", 4) == 0 || strcmp(server, "::1") == 0)
+        return NULL;
+    return xstrdup(server);
 }
 
 /* `to`: the socket's path, or HOST:PORT as that machine sees it. */
 static void print_tunnel(const struct dashboard *d, const char *to, const char *login)
 {
     long long port = d->port != 0 ? d->port : PORT;
-    char *forward = xasprintf("%lld:%s", port, to), *word = quoted(forward), *where = user_and_host();
+    char *forward = xasprintf("%lld:%s", port, to), *word = quoted(forward), *address = address_of_ssh();
+    const struct passwd *user = getpwuid(geteuid());
+    char name[256] = "localhost";
+    const char *host = address != NULL ? address : name;
 
-    printf("On the machine with your browser, leave this running:\n\n    ssh -L %s %s\n\n"
-           "and open there, once, within five minutes:\n\n    http://localhost:%lld/#login=%s\n",
-           word, where, port, login);
-    free(where);
+    gethostname(name, sizeof name - 1);
+    printf("On the machine with your browser, leave this running:\n\n    ssh -L %s %s%s%s\n\n"
+           "(%s is %s. If that does not lead here from there, put the name in its place with which you log in here.)\n\n",
+           word, user != NULL ? user->pw_name : "", user != NULL ? "@" : "", host, host,
+           address != NULL ? "the address to which your own ssh came" : "what this machine calls itself");
+    printf("and open there, once, within five minutes:\n\n    http://localhost:%lld/#login=%s\n", port, login);
+    free(address);
     free(word);
     free(forward);
 }
@@ -127,68 +137,45 @@ static void print_links(const struct cli *cli, const struct dashboard *d, const 
            get_string(made, "session_expires"));
 }
 
-static int begin(struct cli *cli, const struct dashboard *d, struct error *err)
-{
-    json_t *wish = json_pack("{s:s*, s:s*}", "role", d->role, "expires", d->expires), *made = NULL;
-    char *body = wish ? json_dumps(wish, 0) : NULL, *text = NULL;
-    int rc;
+struct links {
+    const struct cli *cli;
+    const struct dashboard *wish;
+};
 
-    json_decref(wish);
-    if (body == NULL)
-        return error_set(err, "session_expires", "the duration must be text in UTF-8");
-    rc = client_post(cli->client, "/v1/logins", body, &made, &text, err);
-    free(body);
-    if (rc == 0 && cli->json)
-        render_document(text);
-    else if (rc == 0)
-        print_links(cli, d, made);
-    json_decref(made);
-    free(text);
-    return rc;
+static void show(void *arg, const json_t *made)
+{
+    const struct links *links = arg;
+
+    print_links(links->cli, links->wish, made);
 }
 
-static void print_page(void *arg, const json_t *items)
+static int begin(struct cli *cli, const struct dashboard *d, struct error *err)
 {
-    struct table *table = arg;
-    json_t *item;
-    size_t i;
+    json_t *wish = json_pack("{s:s*, s:s*}", "role", d->role, "expires", d->expires);
+    struct links links = {cli, d};
 
-    json_array_foreach(items, i, item) {
-        table_cellf(table, "%lld", (long long)get_int(item, "id"));
-        table_cell(table, get_string(item, "role"));
-        if (json_is_integer(json_object_get(item, "token")))
-            table_cellf(table, "%lld", (long long)get_int(item, "token"));
-        else
-            table_cell(table, "");
-        for (const char *const *key = (const char *const[]){"created", "expires", "last_used", NULL}; *key; key++)
-            table_cell(table, get_string(item, *key));
-    }
-    table_print(table, stdout);
+    return grant_make(cli, "/v1/logins", wish, "session_expires", show, &links, err);
 }
 
 static int list(struct cli *cli, struct error *err)
 {
-    const char *headers[] = {">id", "role", ">token", "created", "expires", "last used", NULL};
-    struct table *table = table_create(headers);
-    int rc = pages_each(cli, "/v1/sessions?limit=500", "sessions", print_page, table, err);
+    static const struct grant_column columns[] = {
+        {">id", "id", GRANT_NUMBER},       {"role", "role", GRANT_TEXT},      {">token", "token", GRANT_NUMBER},
+        {"created", "created", GRANT_AGE}, {"expires", "expires", GRANT_AGE}, {"last used", "last_used", GRANT_AGE}, {0}};
 
-    table_destroy(table);
-    return rc;
+    return grants_list(cli, "/v1/sessions?limit=500", "sessions", columns, err);
 }
 
-static int end_sessions(struct cli *cli, const struct dashboard *d, struct error *err)
+static int end_all(struct cli *cli, struct error *err)
 {
-    char *one = xasprintf("/v1/sessions/%lld", (long long)d->revoke), *text = NULL;
+    char *text = NULL;
     json_t *answer = NULL;
-    int rc = client_delete(cli->client, d->revoke_all ? "/v1/sessions" : one, &answer, &text, err);
+    int rc = client_delete(cli->client, "/v1/sessions", &answer, &text, err);
 
-    free(one);
     if (rc == 0 && cli->json)
         render_document(text);
-    else if (rc == 0 && d->revoke_all)
-        printf("%lld sessions: revoked\n", (long long)get_int(answer, "ended"));
     else if (rc == 0)
-        printf("session %lld: revoked\n", (long long)d->revoke);
+        printf("%lld sessions: revoked\n", (long long)get_int(answer, "ended"));
     json_decref(answer);
     free(text);
     return rc;
@@ -204,7 +191,9 @@ int cmd_dashboard(struct cli *cli, int argc, char **argv)
         return cli_fail(&err);
     if (d.list)
         rc = list(cli, &err);
+    else if (d.revoke_all)
+        rc = end_all(cli, &err);
     else
-        rc = d.revoke != 0 || d.revoke_all ? end_sessions(cli, &d, &err) : begin(cli, &d, &err);
+        rc = d.revoke != 0 ? grant_revoke(cli, "/v1/sessions", "session", d.revoke, &err) : begin(cli, &d, &err);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

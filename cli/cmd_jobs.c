@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/pages.h"
 #include "cli/render.h"
+#include "cli/table.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -48,11 +49,11 @@ static void print_page(void *arg, const json_t *items)
         table_cell(table, get_string(job, "kind"));
         table_cellf(table, "%lld", (long long)get_int(job, "size"));
         table_cell(table, get_string(job, "adapter"));
-        table_cell(table, get_string(job, "state"));
+        table_state(table, get_string(job, "state"));
         table_cell(table, get_string(job, "scheduler_id"));
         table_cell(table, get_string(job, "name"));
-        table_cell(table, get_string(job, "submitted"));
-        table_cell(table, get_string(job, "ended"));
+        table_age(table, get_string(job, "submitted"));
+        table_age(table, get_string(job, "ended"));
         table_cell(table, get_reason(job));
     }
     table_print(table, stdout);

@@ -2,8 +2,10 @@
 #include "cli/checkpoint.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/member_query.h"
 #include "cli/pages.h"
 #include "cli/render.h"
+#include "cli/table.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -12,9 +14,11 @@
 struct members {
     struct ref ref;
     bool said;
-    const char *state;
+    struct member_query query;
     bool is_long;
 };
+
+enum { OPTION_FROM = 0x100, OPTION_TO, OPTION_HOST, OPTION_CAUSE };
 
 struct listing {
     struct table *table;
@@ -26,7 +30,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct members *members = state->input;
 
     switch (key) {
-    case 's': members->state = arg; return 0;
+    case 's': members->query.state = arg; return 0;
+    case OPTION_FROM: members->query.from = arg; return 0;
+    case OPTION_TO: members->query.to = arg; return 0;
+    case OPTION_HOST: members->query.host = arg; return 0;
+    case OPTION_CAUSE: members->query.cause = arg; return 0;
+    case 'w':
+        if (member_query_where(&members->query, arg) < 0)
+            argp_error(state, "\"%s\" is neither NAME=VALUE nor NAME=LOW..HIGH, or its name was there before", arg);
+        return 0;
     case 'l': members->is_long = true; return 0;
     case ARGP_KEY_ARG:
         if (members->said)
@@ -40,16 +52,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "of which ensemble? `stretto status` lists them");
         if (members->is_long && members->ref.index >= 0)
             argp_error(state, "--long is for the members of an ensemble; one member is always told in full");
-        if (members->state && members->ref.index >= 0)
-            argp_error(state, "--state chooses among the members of an ensemble");
+        if (!member_query_is_any(&members->query) && members->ref.index >= 0)
+            argp_error(state, "options that choose among the members of an ensemble do not go with one member");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp_option options[] = {
-    {"state", 's', "STATE", 0, "only those that are pending, submitted, running, succeeded, failed, unfinished or "
+    {"state", 's', "STATE[,STATE...]", 0, "only those that are pending, submitted, running, succeeded, failed, unfinished or "
      "cancelled", 0},
+    {"from", OPTION_FROM, "INDEX", 0, "only those from this index on", 0},
+    {"to", OPTION_TO, "INDEX", 0, "only those up to this index", 0},
+    {"where", 'w', "NAME=LOW..HIGH", 0, "only those with a parameter in a range, of which an end may be missing, or, as NAME=VALUE, with one "
+     "value; may be said for several parameters", 0},
+    {"host", OPTION_HOST, "HOST", 0, "only those whose latest attempt was on this host", 0},
+    {"cause", OPTION_CAUSE, "CAUSE", 0, "only those of which an attempt failed for this cause, as `stretto status --json` and the API have it", 0},
     {"long", 'l', NULL, 0, "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
 static const struct argp argp = {
@@ -111,7 +129,7 @@ static void print_page(void *arg, const json_t *items)
 
     json_array_foreach(items, i, member) {
         table_cellf(table, "%lld", (long long)get_int(member, "index"));
-        table_cell(table, get_string(member, "state"));
+        table_state(table, get_string(member, "state"));
         table_cellf(table, "%lld", (long long)get_int(member, "attempts"));
         if (listing->is_long) {
             const json_t *attempt = json_object_get(member, "last_attempt");
@@ -131,13 +149,13 @@ static int list_members(struct cli *cli, const struct members *members, struct e
     const char *short_headers[] = {">index", "state", ">attempts", "parameters", "reason", NULL};
     const char *long_headers[] = {">index", "state", ">attempts", "host", USE_HEADERS, "parameters", "reason", NULL};
     struct listing listing = {table_create(members->is_long ? long_headers : short_headers), members->is_long};
-    char *state = members->state ? client_escape(members->state) : NULL;
-    char *path = xasprintf("/v1/ensembles/%lld/members?limit=500%s%s", (long long)members->ref.ensemble,
-                           state ? "&state=" : "", state ? state : "");
-    int rc = pages_each(cli, path, "members", print_page, &listing, err);
+    struct text path = {0};
+    int rc;
 
-    free(path);
-    free(state);
+    text_add(&path, "/v1/ensembles/%lld/members?limit=500", (long long)members->ref.ensemble);
+    member_query_put(&members->query, &path);
+    rc = pages_each(cli, path.data, "members", print_page, &listing, err);
+    free(path.data);
     table_destroy(listing.table);
     return rc;
 }
@@ -156,14 +174,14 @@ static void print_attempts(const json_t *attempts)
         table_cellf(table, "%lld", (long long)get_int(attempt, "number"));
         table_cell(table, get_string(attempt, "job"));
         table_cell(table, get_string(attempt, "state"));
-        table_cell(table, get_string(attempt, "outcome"));
+        table_state(table, get_string(attempt, "outcome"));
         if (json_is_integer(sig))
             table_cellf(table, "signal %lld", (long long)json_integer_value(sig));
         else
             table_cell(table, render_number(number, json_object_get(attempt, "exit_code")));
         table_cell(table, get_string(attempt, "host"));
         table_cell(table, get_string(attempt, "resumed"));
-        table_cell(table, get_string(attempt, "submitted"));
+        table_age(table, get_string(attempt, "submitted"));
         put_use(table, attempt);
         table_cell(table, get_reason(attempt));
     }
@@ -227,5 +245,6 @@ int cmd_members(struct cli *cli, int argc, char **argv)
     if (cli_parse(cli, &argp, argc, argv, &members, &err) < 0)
         return cli_fail(&err);
     rc = members.ref.index < 0 ? list_members(cli, &members, &err) : show_member(cli, &members.ref, &err);
+    member_query_fini(&members.query);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

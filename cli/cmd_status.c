@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/render.h"
 #include "cli/report.h"
+#include "cli/table.h"
 #include "cli/watch.h"
 #include "common/xalloc.h"
 
@@ -19,7 +20,7 @@
 
 struct status {
     int64_t id; /* 0: all */
-    bool watch;
+    bool watch, all;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -28,59 +29,111 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 'w': status->watch = true; return 0;
+    case 'a': status->all = true; return 0;
     case ARGP_KEY_ARG:
         if (status->id)
             argp_error(state, "one ID at a time, please");
         status->id = arg_ensemble(state, arg);
         return 0;
+    case ARGP_KEY_END:
+        if (status->all && status->id)
+            argp_error(state, "--all is for the list");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_option options[] = {{"watch", 'w', NULL, 0, "go on showing it until Ctrl-C or the end", 0}, {0}};
+static const struct argp_option options[] = {
+    {"watch", 'w', NULL, 0, "go on showing it until Ctrl-C or the end", 0},
+    {"all", 'a', NULL, 0, "in the list, follow-ups by themselves, and not as one with the ensemble that they go on with", 0},
+    {0}};
 static const struct argp argp = {options, parse, "[ID]", "How ensemble ID is doing, or all of them, newest first.", 0, 0, 0};
+
+struct listing {
+    struct cli *cli;
+    struct table *table;
+    bool all;
+    json_t *shown; /* the roots of the families that are in the list already: as keys */
+};
+
+/* `family`: that it is the newest of and that begins with `root`; or NULL. */
+static void add_row(struct table *table, const json_t *ensemble, const json_t *family, int64_t root)
+{
+    const json_t *training = ensemble_training(ensemble);
+    const json_t *counts = json_object_get(family != NULL ? family : ensemble, "members");
+    char text[RENDER_SIZE];
+    long long id = get_int(ensemble, "id");
+
+    if (family != NULL)
+        table_cellf(table, "%lld..%lld", (long long)root, id);
+    else
+        table_cellf(table, "%lld", id);
+    table_cell(table, get_string(ensemble, "name"));
+    table_state(table, get_string(ensemble, "state"));
+    table_cellf(table, "%lld/%lld", (long long)ensemble_final(counts),
+                (long long)(family != NULL ? ensemble_sum(counts) : get_int(ensemble, "count")));
+    table_cellf(table, "%lld", (long long)get_int(counts, "running"));
+    table_cellf(table, "%lld", (long long)get_int(counts, "failed"));
+    table_state(table, training ? get_string(training, "state") : "-");
+    table_cell(table, ensemble_eta(ensemble) < 0 ? "-" : render_duration(text, ensemble_eta(ensemble)));
+    table_age(table, get_string(ensemble, "created"));
+}
+
+/* An ensemble with its follow-ups is one row, in the place of the newest of them. */
+static int add_family(struct listing *list, const json_t *newest, struct error *err)
+{
+    int64_t root = get_int(newest, "root");
+    char *key = xasprintf("%lld", (long long)root), *path = xasprintf("/v1/ensembles/%s", key);
+    json_t *first = NULL;
+    int rc = 0;
+
+    if (json_object_get(list->shown, key) == NULL)
+        rc = client_get(list->cli->client, path, &first, NULL, err);
+    if (first != NULL) {
+        json_object_set_new(list->shown, key, json_true());
+        add_row(list->table, newest, json_object_get(first, "family"), root);
+    }
+    json_decref(first);
+    free(path);
+    free(key);
+    return rc;
+}
 
 static void print_page(void *arg, const json_t *items)
 {
-    struct table *table = arg;
+    struct listing *list = arg;
+    struct error err;
     json_t *ensemble;
     size_t i;
 
     json_array_foreach(items, i, ensemble) {
-        const json_t *training = ensemble_training(ensemble);
-        char text[RENDER_SIZE];
+        bool of_family = get_int(ensemble, "follow_up_of") != 0 || json_array_size(json_object_get(ensemble, "follow_ups")) > 0;
 
-        table_cellf(table, "%lld", (long long)get_int(ensemble, "id"));
-        table_cell(table, get_string(ensemble, "name"));
-        table_cell(table, get_string(ensemble, "state"));
-        table_cellf(table, "%lld/%lld", (long long)ensemble_finished(ensemble), (long long)get_int(ensemble, "count"));
-        table_cellf(table, "%lld", (long long)ensemble_members(ensemble, "running"));
-        table_cellf(table, "%lld", (long long)ensemble_members(ensemble, "failed"));
-        table_cell(table, training ? get_string(training, "state") : "-");
-        table_cell(table, ensemble_eta(ensemble) < 0 ? "-" : render_duration(text, ensemble_eta(ensemble)));
-        table_cell(table, get_string(ensemble, "created"));
+        if (list->all || !of_family || add_family(list, ensemble, &err) < 0)
+            add_row(list->table, ensemble, NULL, 0);
     }
-    table_print(table, stdout);
+    table_print(list->table, stdout);
 }
 
-static int show_list(struct cli *cli, struct error *err)
+static int show_list(struct cli *cli, bool all, struct error *err)
 {
     const char *headers[] = {">id", "name", "state", ">members", ">running", ">failed", "training", ">eta", "created", NULL};
-    struct table *table = table_create(headers);
-    int rc = pages_each(cli, "/v1/ensembles?limit=200", "ensembles", print_page, table, err);
+    struct listing list = {cli, table_create(headers), all, json_object()};
+    int rc = pages_each(cli, "/v1/ensembles?limit=200", "ensembles", print_page, &list, err);
 
-    table_destroy(table);
+    table_destroy(list.table);
+    json_decref(list.shown);
     return rc;
 }
 
-static int watch_list(struct cli *cli)
+static int watch_list(struct cli *cli, bool all)
 {
     struct error err;
 
     watch_begin(cli);
     do {
         fputs("\033[H\033[2J", stdout);
-        if (show_list(cli, &err) < 0)
+        if (show_list(cli, all, &err) < 0)
             return cli_fail(&err);
         fflush(stdout);
     } while (!watch_sleep(LIST_EVERY_MS));
@@ -138,6 +191,19 @@ static int watch_one(struct cli *cli, int64_t id, bool terminal)
     return rc;
 }
 
+/* The API tells of a family with its first ensemble alone; status tells of it with each. */
+static void add_family_of(struct cli *cli, json_t *ensemble)
+{
+    char *path = xasprintf("/v1/ensembles/%lld", (long long)get_int(ensemble, "root"));
+    json_t *first = NULL;
+    struct error err;
+
+    if (get_int(ensemble, "follow_up_of") != 0 && client_get(cli->client, path, &first, NULL, &err) == 0)
+        json_object_set(ensemble, "family", json_object_get(first, "family"));
+    json_decref(first);
+    free(path);
+}
+
 static int show_one(struct cli *cli, int64_t id)
 {
     char *path = xasprintf("/v1/ensembles/%lld", (long long)id), *text = NULL;
@@ -151,6 +217,7 @@ static int show_one(struct cli *cli, int64_t id)
     if (cli->json) {
         render_document(text);
     } else {
+        add_family_of(cli, ensemble);
         report_status(ensemble, stdout);
         failures_print(cli, id);
     }
@@ -172,8 +239,8 @@ int cmd_status(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if (status.watch)
-        return status.id ? watch_one(cli, status.id, terminal) : watch_list(cli);
+        return status.id ? watch_one(cli, status.id, terminal) : watch_list(cli, status.all);
     if (status.id)
         return show_one(cli, status.id);
-    return show_list(cli, &err) < 0 ? cli_fail(&err) : CLI_HOLDS;
+    return show_list(cli, status.all, &err) < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

@@ -1,12 +1,9 @@
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/pages.h"
+#include "cli/grants.h"
 #include "cli/render.h"
-#include "common/xalloc.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum action { NONE, CREATE, LIST, REVOKE };
@@ -71,68 +68,28 @@ static const struct argp argp = {options, parse, "create --role ROLE\nlist\nrevo
                                  "in the list.",
                                  0, 0, 0};
 
+static void show(void *arg, const json_t *made)
+{
+    printf("%s\n", get_string(made, "token"));
+    fflush(stdout);
+    fprintf(stderr, "stretto: token %lld, %s; it is not shown again\n", (long long)get_int(made, "id"), get_string(made, "role"));
+}
+
 static int create(struct cli *cli, const struct token *token, struct error *err)
 {
     json_t *wish = json_pack("{s:s, s:s*, s:s*}", "role", token->role, "label", token->label, "expires", token->expires);
-    json_t *made = NULL;
-    char *body = wish ? json_dumps(wish, 0) : NULL, *text = NULL;
-    int rc;
 
-    json_decref(wish);
-    if (body == NULL)
-        return error_set(err, "token_label", "the role, the label and the duration must be text in UTF-8");
-    rc = client_post(cli->client, "/v1/tokens", body, &made, &text, err);
-    free(body);
-    if (rc == 0 && cli->json) {
-        render_document(text);
-    } else if (rc == 0) {
-        printf("%s\n", get_string(made, "token"));
-        fflush(stdout);
-        fprintf(stderr, "stretto: token %lld, %s; it is not shown again\n", (long long)get_int(made, "id"),
-                get_string(made, "role"));
-    }
-    json_decref(made);
-    free(text);
-    return rc;
-}
-
-static void print_page(void *arg, const json_t *items)
-{
-    struct table *table = arg;
-    json_t *item;
-    size_t i;
-
-    json_array_foreach(items, i, item) {
-        table_cellf(table, "%lld", (long long)get_int(item, "id"));
-        for (const char *const *key = (const char *const[]){"role", "label", "created", "expires", "revoked",
-                                                            "last_used", NULL}; *key; key++)
-            table_cell(table, get_string(item, *key));
-    }
-    table_print(table, stdout);
+    return grant_make(cli, "/v1/tokens", wish, "token_label", show, NULL, err);
 }
 
 static int list(struct cli *cli, struct error *err)
 {
-    const char *headers[] = {">id", "role", "label", "created", "expires", "revoked", "last used", NULL};
-    struct table *table = table_create(headers);
-    int rc = pages_each(cli, "/v1/tokens?limit=500", "tokens", print_page, table, err);
+    static const struct grant_column columns[] = {
+        {">id", "id", GRANT_NUMBER},       {"role", "role", GRANT_TEXT},      {"label", "label", GRANT_TEXT},
+        {"created", "created", GRANT_AGE}, {"expires", "expires", GRANT_AGE}, {"revoked", "revoked", GRANT_AGE},
+        {"last used", "last_used", GRANT_AGE}, {0}};
 
-    table_destroy(table);
-    return rc;
-}
-
-static int revoke(struct cli *cli, int64_t id, struct error *err)
-{
-    char *path = xasprintf("/v1/tokens/%lld", (long long)id), *text = NULL;
-    int rc = client_delete(cli->client, path, NULL, &text, err);
-
-    free(path);
-    if (rc == 0 && cli->json)
-        render_document(text);
-    else if (rc == 0)
-        printf("token %lld: revoked\n", (long long)id);
-    free(text);
-    return rc;
+    return grants_list(cli, "/v1/tokens?limit=500", "tokens", columns, err);
 }
 
 int cmd_token(struct cli *cli, int argc, char **argv)
@@ -146,6 +103,6 @@ int cmd_token(struct cli *cli, int argc, char **argv)
     if (token.action == CREATE)
         rc = create(cli, &token, &err);
     else
-        rc = token.action == LIST ? list(cli, &err) : revoke(cli, token.id, &err);
+        rc = token.action == LIST ? list(cli, &err) : grant_revoke(cli, "/v1/tokens", "token", token.id, &err);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

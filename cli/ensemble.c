@@ -33,10 +33,23 @@ int64_t ensemble_members(const json_t *ensemble, const char *state)
     return get_int(json_object_get(ensemble, "members"), state);
 }
 
+int64_t ensemble_final(const json_t *counts)
+{
+    return get_int(counts, "succeeded") + get_int(counts, "failed") + get_int(counts, "unfinished") + get_int(counts, "cancelled");
+}
+
+int64_t ensemble_sum(const json_t *counts)
+{
+    int64_t sum = 0;
+
+    for (const char *const *state = ensemble_member_states; *state; state++)
+        sum += get_int(counts, *state);
+    return sum;
+}
+
 int64_t ensemble_finished(const json_t *ensemble)
 {
-    return ensemble_members(ensemble, "succeeded") + ensemble_members(ensemble, "failed") +
-           ensemble_members(ensemble, "unfinished") + ensemble_members(ensemble, "cancelled");
+    return ensemble_final(json_object_get(ensemble, "members"));
 }
 
 bool ensemble_held(const json_t *ensemble)

@@ -14,6 +14,9 @@ bool ensemble_succeeded(const json_t *ensemble);
 int64_t ensemble_members(const json_t *ensemble, const char *state);
 /* Members in a final state. */
 int64_t ensemble_finished(const json_t *ensemble);
+/* The same of counts by state, and all of them. */
+int64_t ensemble_final(const json_t *counts);
+int64_t ensemble_sum(const json_t *counts);
 /* Borrowed; NULL where it has none. */
 bool ensemble_held(const json_t *ensemble); /* it was paused by the daemon, and waits for somebody to mend what is wrong */
 const char *ensemble_notice(const json_t *ensemble); /* why it does not go on, "": it does, or it is over */

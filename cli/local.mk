@@ -10,10 +10,12 @@ libcli_la_SOURCES = \
 	cli/cmd_cancel.c \
 	cli/cmd_checkpoints.c \
 	cli/cmd_dashboard.c \
+	cli/cmd_events.c \
 	cli/cmd_follow_up.c \
 	cli/cmd_jobs.c \
 	cli/cmd_logs.c \
 	cli/cmd_members.c \
+	cli/cmd_metrics.c \
 	cli/cmd_pause.c \
 	cli/cmd_resize.c \
 	cli/cmd_resubmit.c \
@@ -21,20 +23,27 @@ libcli_la_SOURCES = \
 	cli/cmd_status.c \
 	cli/cmd_submit.c \
 	cli/cmd_token.c \
+	cli/cmd_top.c \
 	cli/cmd_wait.c \
 	cli/complete.c cli/complete.h \
 	cli/credentials.c cli/credentials.h \
 	cli/ensemble.c cli/ensemble.h \
 	cli/failures.c cli/failures.h \
+	cli/grants.c cli/grants.h \
 	cli/lock.c cli/lock.h \
+	cli/member_query.c cli/member_query.h \
 	cli/pages.c cli/pages.h \
 	cli/parse.c \
 	cli/peer.c cli/peer.h \
+	cli/plot.c cli/plot.h \
 	cli/problem.c \
 	cli/progress.c cli/progress.h \
 	cli/render.c cli/render.h \
 	cli/report.c cli/report.h \
+	cli/screen.c cli/screen.h \
 	cli/spec_file.c cli/spec_file.h \
+	cli/table.c cli/table.h \
+	cli/terminal.c cli/terminal.h \
 	cli/url.c cli/url.h \
 	cli/verb.c cli/verb.h \
 	cli/watch.c cli/watch.h

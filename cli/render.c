@@ -1,118 +1,37 @@
 #include "cli/render.h"
 
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define COLUMNS_MAX 16
-
-struct table {
-    const char *const *headers;
-    size_t columns;
-    size_t widths[COLUMNS_MAX];
-    char **cells;
-    size_t count, room;
-    bool headed;
-};
-
-/* Characters, not bytes, of UTF-8. */
-static size_t width_of(const char *text)
+/* Bytes of the character at c if it is one that a terminal obeys, else 0. */
+static size_t is_order(const unsigned char *c)
 {
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
-struct table *table_create(const char *const *headers)
-{
-    struct table *table = xcalloc(1, sizeof *table);
-
-    table->headers = headers;
-    for (; headers[table->columns] && table->columns < COLUMNS_MAX; table->columns++) {
-        const char *header = headers[table->columns];
-
-        table->widths[table->columns] = width_of(header) - (header[0] == '>');
-    }
-    return table;
-}
-
-void table_cell(struct table *table, const char *text)
-{
-    size_t column = table->count % table->columns, width;
-    char *cell = render_text(text);
-
-    if (table->count == table->room) {
-        table->room = table->room ? 2 * table->room : 64;
-        table->cells = xrealloc(table->cells, table->room, sizeof *table->cells);
-    }
-    table->cells[table->count++] = cell;
-    width = width_of(cell);
-    if (width > table->widths[column])
-        table->widths[column] = width;
-}
-
-void table_cellf(struct table *table, const char *fmt, ...)
-{
-    char text[512];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    table_cell(table, text);
-}
-
-static void print_row(const struct table *table, char *const *cells, FILE *to)
-{
-    for (size_t c = 0; c < table->columns; c++) {
-        bool right = table->headers[c][0] == '>', last = c + 1 == table->columns;
-        const char *text = cells ? cells[c] : table->headers[c] + right;
-        int pad = (int)(table->widths[c] - width_of(text));
-
-        fprintf(to, "%s%*s%s%*s", c ? "  " : "", right ? pad : 0, "", text, right || last ? 0 : pad, "");
-    }
-    fputc('\n', to);
-}
-
-void table_print(struct table *table, FILE *to)
-{
-    if (!table->headed)
-        print_row(table, NULL, to);
-    table->headed = true;
-    for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
-        print_row(table, table->cells + i, to);
-    for (size_t i = 0; i < table->count; i++)
-        free(table->cells[i]);
-    table->count = 0;
-}
-
-void table_destroy(struct table *table)
-{
-    if (table == NULL)
-        return;
-    for (size_t i = 0; i < table->count; i++)
-        free(table->cells[i]);
-    free(table->cells);
-    free(table);
+    if (c[0] < 0x20 || c[0] == 0x7f)
+        return 1;
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* the second set of control characters */
+        return 2;
+    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C */
+        return 2;
+    if (c[0] != 0xe2)
+        return 0;
+    /* U+200E, U+200F; U+2028 to U+202E; U+2066 to U+2069: marks of direction, ends of lines */
+    if (c[1] == 0x80)
+        return c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae) ? 3 : 0;
+    return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
 }
 
 char *render_text(const char *text)
 {
     char *copy = xstrdup(text);
 
-    for (char *c = copy; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+    for (unsigned char *c = (unsigned char *)copy; *c; c++)
+        for (size_t n = is_order(c); n > 0; n--, c += n > 0)
             *c = ' ';
-        else if ((unsigned char)c[0] == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0)
-            c[0] = c[1] = ' '; /* the second set of control characters */
-    }
     return copy;
 }
 
@@ -132,6 +51,29 @@ char *render_duration(char buf[RENDER_SIZE], double seconds)
         snprintf(buf, RENDER_SIZE, "%ldh%02ldm", whole / 3600, whole % 3600 / 60);
     else
         snprintf(buf, RENDER_SIZE, "%ldd%02ldh", whole / 86400, whole % 86400 / 3600);
+    return buf;
+}
+
+char *render_age(char buf[RENDER_SIZE], const char *iso)
+{
+    static const struct {
+        const char *unit;
+        double seconds, below; /* so many of it; the last has no end */
+    } units[] = {{"s", 1, 60}, {"min", 60, 60}, {"h", 3600, 48}, {"d", 86400, 1e9}};
+    double at = render_time_parse(iso), ago = (double)time_now_ms() / 1000 - at, n;
+    size_t u = 0;
+
+    snprintf(buf, RENDER_SIZE, "%s", iso);
+    if (at < 0)
+        return buf;
+    n = fabs(ago);
+    while (u < 3 && floor(n / units[u].seconds) >= units[u].below)
+        u++;
+    n = floor(n / units[u].seconds);
+    if (fabs(ago) < 1)
+        snprintf(buf, RENDER_SIZE, "now");
+    else
+        snprintf(buf, RENDER_SIZE, ago > 0 ? "%.0f %s ago" : "in %.0f %s", n, units[u].unit);
     return buf;
 }
 

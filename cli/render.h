@@ -1,4 +1,4 @@
-/* Text for people: fields of the API's objects as table cells. */
+/* Text for people, of the fields of the API's objects. */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
 #include <jansson.h>
@@ -7,20 +7,15 @@
 
 #define RENDER_SIZE 64
 
-/* Left-aligned columns, except those whose header starts with >, which are right-aligned. Long lists come in pages: each
- * page is printed as soon as it is there, under one header; a column never gets narrower. */
-struct table;
-struct table *table_create(const char *const *headers); /* ended by NULL, kept by the caller */
-void table_cell(struct table *table, const char *text);  /* cells row by row; copied, made printable */
-void table_cellf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void table_print(struct table *table, FILE *to);         /* prints what there is and forgets the rows; header once */
-void table_destroy(struct table *table);
-
-/* A text that came from elsewhere, with control characters replaced, for a terminal. To be freed. */
+/* A text that came from elsewhere, with what a terminal would obey replaced: control characters, and marks that turn the direction of the
+ * text around. To be freed. */
 char *render_text(const char *text);
 
 /* "2m13s"; "1h02m", "0.4s". Returns buf. */
 char *render_duration(char buf[RENDER_SIZE], double seconds);
+
+/* "3 min ago", "in 12 h", "now", of a time of the API; another text as it is. Returns buf. */
+char *render_age(char buf[RENDER_SIZE], const char *iso);
 
 /* "512 B", "12.3 MiB": bytes, "-" for null or missing. Returns buf. */
 char *render_size(char buf[RENDER_SIZE], const json_t *bytes);

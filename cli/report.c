@@ -4,11 +4,19 @@
 #include "cli/ensemble.h"
 #include "cli/failures.h"
 #include "cli/render.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+static void print_state(const char *state, FILE *to)
+{
+    enum style style = style_of_state(state);
+
+    fprintf(to, "%s%s%s", style_on(style), state, style_off(style));
+}
 
 static void print_head(const json_t *ensemble, FILE *to)
 {
@@ -16,7 +24,9 @@ static void print_head(const json_t *ensemble, FILE *to)
     char *reason = render_text(get_string(ensemble, "reason"));
     double took = render_seconds_between(ensemble, "created", "ended");
 
-    fprintf(to, "ensemble %lld %s: %s", (long long)get_int(ensemble, "id"), name, get_string(ensemble, "state"));
+    fprintf(to, "%sensemble %lld %s%s: ", style_on(STYLE_BOLD), (long long)get_int(ensemble, "id"), name,
+            style_off(STYLE_BOLD));
+    print_state(get_string(ensemble, "state"), to);
     if (took >= 0)
         fprintf(to, " in %s", render_duration(text, took));
     fprintf(to, "%s%s\n", reason[0] ? ": " : "", reason);
@@ -31,7 +41,8 @@ static void print_states(const json_t *counts, FILE *to)
 
     for (const char *const *state = ensemble_member_states; *state; state++) {
         if (get_int(counts, *state) > 0) {
-            fprintf(to, "%s %lld %s", separator, (long long)get_int(counts, *state), *state);
+            fprintf(to, "%s %lld ", separator, (long long)get_int(counts, *state));
+            print_state(*state, to);
             separator = ",";
         }
     }
@@ -59,7 +70,7 @@ static void print_notice(const json_t *ensemble, FILE *to)
     char *words = render_text(ensemble_notice(ensemble));
 
     if (words[0] && !ensemble_held(ensemble)) /* which is the reason of its state */
-        fprintf(to, "waiting    %s\n", words);
+        fprintf(to, "waiting    %s%s%s\n", style_on(STYLE_CARE), words, style_off(STYLE_CARE));
     free(words);
 }
 
@@ -71,6 +82,7 @@ void report_status(const json_t *ensemble, FILE *to)
     double eta = ensemble_eta(ensemble);
 
     print_head(ensemble, to);
+    fprintf(to, "submitted  %s\n", render_age(text, get_string(ensemble, "created")));
     fprintf(to, "members    %lld:", (long long)get_int(ensemble, "count"));
     print_states(json_object_get(ensemble, "members"), to);
     print_lineage(ensemble, to);
@@ -83,8 +95,9 @@ void report_status(const json_t *ensemble, FILE *to)
     if (training) {
         char *reason = render_text(get_reason(training));
 
-        fprintf(to, "training   %lld: %s%s%s, ranks %lld, generation %lld, on %s\n", (long long)get_int(training, "id"),
-                get_string(training, "state"), reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"),
+        fprintf(to, "training   %lld: ", (long long)get_int(training, "id"));
+        print_state(get_string(training, "state"), to);
+        fprintf(to, "%s%s, ranks %lld, generation %lld, on %s\n", reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"),
                 (long long)get_int(training, "generation"), get_string(training, "adapter"));
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),

@@ -41,8 +41,7 @@ int watch_sleep(int64_t ms)
     return interrupted;
 }
 
-/* The same call may succeed soon where the daemon is away, or has too much to do. */
-static bool may_pass(const struct error *err)
+bool watch_may_pass(const struct error *err)
 {
     return strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, "busy") == 0 || strcmp(err->code, "tcp_busy") == 0;
 }
@@ -82,7 +81,7 @@ int watch_ensemble(struct cli *cli, int64_t id, const struct view *view, json_t 
             view->show(view->arg, *ensemble);
             if (ensemble_ended(*ensemble) || ensemble_held(*ensemble))
                 goto out;
-        } else if (strcmp(err.code, CLIENT_INTERRUPTED) != 0 && (!seen || !may_pass(&err))) {
+        } else if (strcmp(err.code, CLIENT_INTERRUPTED) != 0 && (!seen || !watch_may_pass(&err))) {
             view->hide(view->arg);
             status = cli_fail(&err);
             goto out;

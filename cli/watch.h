@@ -18,6 +18,9 @@ struct view {
  * Ctrl-C, which ends the watching and not the work. */
 int watch_ensemble(struct cli *cli, int64_t id, const struct view *view, json_t **ensemble, char **text);
 
+/* The same call may succeed soon: the daemon is away, or has too much to do. */
+bool watch_may_pass(const struct error *err);
+
 /* Sleep, or return early on Ctrl-C; non-zero where it was pressed. Valid between watch_begin() and the end. */
 int watch_sleep(int64_t ms);
 /* From now on Ctrl-C ends what the client waits for; a second one ends the program. */

@@ -28,6 +28,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
 	daemon/engine/progress.c \
+	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/ranks.c \
 	daemon/engine/renew.c daemon/engine/renew.h \
 	daemon/engine/resize.c \
@@ -40,7 +41,9 @@ libdaemon_la_SOURCES = \
 	daemon/engine/adapter_state.c \
 	daemon/engine/guard.c \
 	daemon/engine/notice.c \
+	daemon/engine/takers.c \
 	daemon/engine/waiting.c \
+	daemon/engine/waits.c daemon/engine/waits.h \
 	daemon/flusher.c daemon/flusher.h \
 	daemon/laps.c daemon/laps.h \
 	daemon/limits.c daemon/limits.h \
@@ -87,6 +90,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
 	daemon/store/memory.c daemon/store/memory.h \
 	daemon/store/metric.c \
+	daemon/store/moment.c daemon/store/moment.h \
 	daemon/store/migrate.c \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/place.c daemon/store/place.h \
@@ -130,7 +134,28 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
-	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_missing
+	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_migrate tests/unit/test_missing \
+	tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_sweep
+open_store = tests/unit/open_store.c tests/unit/open_store.h
+tests_unit_test_store_rows_SOURCES = tests/unit/test_store_rows.c $(open_store)
+tests_unit_test_store_rows_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_rows_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_lists_SOURCES = tests/unit/test_store_lists.c $(open_store)
+tests_unit_test_store_lists_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_lists_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_spec_whole_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_spec_whole_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_run_claim_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_run_claim_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
+tests_unit_test_sweep_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_sweep_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_restore_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_restore_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_rundir_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_rundir_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_migrate_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_migrate_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_missing_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_missing_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -1,78 +1,250 @@
--- Ensembles, members, attempts, jobs, trainings, metric points, events. Times are Unix milliseconds.
+-- The schema of the state directory's database. Times are Unix milliseconds; NULL where it has not happened.
+--
+-- A CHECK spells out "x = 'a' OR x = 'b'" where rows change often: SQLite makes a temporary table for the list of "x IN ('a', 'b')" each
+-- time that it checks a row, which is a good part of the time that a change takes.
 
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Ensembles. An ensemble, its follow-up, the follow-up of that and so on are a family; the first is its root.
 CREATE TABLE ensemble (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('running', 'paused', 'complete', 'cancelled')),
+    state TEXT NOT NULL
+        CHECK (state = 'running' OR state = 'paused' OR state = 'complete' OR state = 'cancelled' OR state = 'failed'),
     reason TEXT,
     adapter TEXT NOT NULL,
-    spec TEXT NOT NULL,
+    spec TEXT NOT NULL, -- JSON
     stream_key TEXT NOT NULL,
     count INTEGER NOT NULL CHECK (count > 0),
     width INTEGER NOT NULL CHECK (width > 0),
-    -- every member below has a row, no member from here on has one
-    next_index INTEGER NOT NULL DEFAULT 0 CHECK (next_index BETWEEN 0 AND count),
+    next_index INTEGER NOT NULL DEFAULT 0 CHECK (next_index BETWEEN 0 AND count), -- every member below has a row, and no other
     created INTEGER NOT NULL,
     ended INTEGER,
+    paused INTEGER,
+    paused_by TEXT,                            -- a phrase for people; NULL: it is not paused
+    root INTEGER REFERENCES ensemble (id),     -- NULL: it is no follow-up
+    parent INTEGER REFERENCES ensemble (id),   -- the ensemble that it follows up
+    swept INTEGER NOT NULL DEFAULT 0 CHECK (swept BETWEEN 0 AND 2), -- output was let go: 1 of members that succeeded, 2 of all
+    sweep_next INTEGER NOT NULL DEFAULT 0,                          -- a sweep that is under way goes on with this member
     CHECK ((ended IS NULL) = (state IN ('running', 'paused')))
 ) STRICT;
+CREATE INDEX ensemble_open ON ensemble (id) WHERE ended IS NULL;
+CREATE INDEX ensemble_over ON ensemble (swept, ended) WHERE ended IS NOT NULL;
+CREATE INDEX ensemble_family ON ensemble (root, id) WHERE root IS NOT NULL;
+-- No ensemble has two follow-ups: a family is a chain.
+CREATE UNIQUE INDEX ensemble_parent ON ensemble (parent) WHERE parent IS NOT NULL;
 
--- How many members of an ensemble are in which state, kept by triggers so that the books are right by construction.
+-- One that is resubmitted has output again.
+CREATE TRIGGER ensemble_again AFTER UPDATE OF ended ON ensemble WHEN NEW.ended IS NULL AND OLD.ended IS NOT NULL BEGIN
+    UPDATE ensemble SET swept = 0, sweep_next = 0 WHERE id = NEW.id;
+END;
+
+-- The number of ensembles in each state, kept by triggers so that the books are right by construction.
+CREATE TABLE census (
+    state TEXT PRIMARY KEY,
+    n INTEGER NOT NULL CHECK (n >= 0)
+) STRICT, WITHOUT ROWID;
+INSERT INTO census (state, n) VALUES ('running', 0), ('paused', 0), ('complete', 0), ('cancelled', 0), ('failed', 0);
+CREATE TRIGGER ensemble_first AFTER INSERT ON ensemble BEGIN
+    UPDATE census SET n = n + 1 WHERE state = NEW.state;
+END;
+CREATE TRIGGER ensemble_change AFTER UPDATE OF state ON ensemble WHEN NEW.state <> OLD.state BEGIN
+    UPDATE census SET n = n - 1 WHERE state = OLD.state;
+    UPDATE census SET n = n + 1 WHERE state = NEW.state;
+END;
+
+-- The number of members of an ensemble in each state, those without a row included (they are pending). `handed` of them went on in a
+-- follow-up: the rest of all tallies of a family says how its members are now.
 CREATE TABLE tally (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     state TEXT NOT NULL CHECK (state IN ('pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled')),
     n INTEGER NOT NULL CHECK (n >= 0),
+    handed INTEGER NOT NULL DEFAULT 0 CHECK (handed BETWEEN 0 AND n),
     PRIMARY KEY (ensemble, state)
 ) STRICT, WITHOUT ROWID;
-
+CREATE INDEX tally_unfinished ON tally (ensemble) WHERE state = 'unfinished' AND n > handed;
 CREATE TRIGGER ensemble_tally AFTER INSERT ON ensemble BEGIN
     INSERT INTO tally (ensemble, state, n) VALUES
         (NEW.id, 'pending', NEW.count), (NEW.id, 'submitted', 0), (NEW.id, 'running', 0), (NEW.id, 'succeeded', 0),
         (NEW.id, 'failed', 0), (NEW.id, 'unfinished', 0), (NEW.id, 'cancelled', 0);
 END;
 
--- Only members to which something has happened have a row.
+-- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `origin`
+-- had it before (NULL: it is the root's), `heir` has it now, or had it next. The one without an heir is the newest, and none but that
+-- can be under way.
 CREATE TABLE member (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     idx INTEGER NOT NULL CHECK (idx >= 0),
-    state TEXT NOT NULL,
+    state TEXT NOT NULL
+        CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR state = 'failed' OR
+               state = 'unfinished' OR state = 'cancelled'),
     attempts INTEGER NOT NULL DEFAULT 0,
-    failures INTEGER NOT NULL DEFAULT 0,
-    losses INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0, -- attempts that cost a retry
+    losses INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were lost
+    stalls INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were out of time without progress
     not_before INTEGER NOT NULL DEFAULT 0,
     reason TEXT,
-    PRIMARY KEY (ensemble, idx),
-    FOREIGN KEY (ensemble, state) REFERENCES tally (ensemble, state)
+    since INTEGER NOT NULL DEFAULT 0,    -- checkpoints of earlier attempts do not count; 0: all do
+    since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
+    origin INTEGER,
+    heir INTEGER CHECK (heir IS NULL OR (heir > ensemble AND state <> 'pending' AND state <> 'submitted' AND state <> 'running')),
+    PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX member_by_state ON member (ensemble, state, idx);
+-- Members that wait for another attempt, the longest due first.
+CREATE INDEX member_due ON member (ensemble, not_before, idx) WHERE state = 'pending';
 
+-- The moves of a transaction are summed up in memory and written to the tallies with it, where n and `handed` are checked
+-- (daemon/store/tally.c). As the triggers tell each move, whatever statement makes it, none is left out; and a program without these
+-- functions, such as the sqlite3 shell, is refused every such change, rather than left with books that are wrong.
 CREATE TRIGGER member_first AFTER INSERT ON member WHEN NEW.state <> 'pending' BEGIN
-    UPDATE tally SET n = n - 1 WHERE ensemble = NEW.ensemble AND state = 'pending';
-    UPDATE tally SET n = n + 1 WHERE ensemble = NEW.ensemble AND state = NEW.state;
+    SELECT stretto_moved(NEW.ensemble, 'pending', NEW.state);
 END;
 CREATE TRIGGER member_change AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state BEGIN
-    UPDATE tally SET n = n - 1 WHERE ensemble = NEW.ensemble AND state = OLD.state;
-    UPDATE tally SET n = n + 1 WHERE ensemble = NEW.ensemble AND state = NEW.state;
+    SELECT stretto_moved(NEW.ensemble, OLD.state, NEW.state);
 END;
+CREATE TRIGGER member_handed AFTER UPDATE OF heir ON member BEGIN
+    SELECT stretto_handed(NEW.ensemble, NEW.state);
+END;
+CREATE TRIGGER member_taken AFTER INSERT ON member WHEN (SELECT root FROM ensemble WHERE id = NEW.ensemble) IS NOT NULL BEGIN
+    SELECT RAISE(ABORT, 'a member of a follow-up was not handed on to it') WHERE NOT EXISTS
+        (SELECT 1 FROM member WHERE ensemble = NEW.origin AND idx = NEW.idx AND heir = NEW.ensemble);
+END;
+CREATE TRIGGER member_handed_once BEFORE UPDATE OF heir ON member WHEN OLD.heir IS NOT NULL BEGIN
+    SELECT RAISE(ABORT, 'a member is handed on twice');
+END;
+
+-- The members that a follow-up has still to take over: those of `source` in this state, from `next` on.
+CREATE TABLE handover (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    source INTEGER NOT NULL REFERENCES ensemble (id),
+    state TEXT NOT NULL,
+    next INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (ensemble, source, state)
+) STRICT, WITHOUT ROWID;
+
+-- The copy, in the state directory, of the parameter file of an ensemble.
+CREATE TABLE parameter_rows (
+    ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
+    name TEXT NOT NULL UNIQUE,
+    count INTEGER NOT NULL CHECK (count > 0),
+    columns TEXT NOT NULL -- JSON: an object of each column's name, and whether every value in it is a number
+) STRICT;
+
+-- Members that somebody cancelled alone. One that is under way, or has no row yet, is cancelled when its attempt ends, or when its turn
+-- comes.
+CREATE TABLE cancellation (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    idx INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    PRIMARY KEY (ensemble, idx)
+) STRICT, WITHOUT ROWID;
+
+-- Changes of many members, or jobs, of which some are made in each turn: what is left of them.
+CREATE TABLE chore (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    kind TEXT NOT NULL, -- 'cancel': pending members; 'resubmit': those in `state`; 'stop': attempts beyond the width `next`
+    state TEXT NOT NULL DEFAULT '',
+    next INTEGER NOT NULL DEFAULT 0, -- the member to go on with
+    afresh INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (ensemble, kind, state)
+) STRICT, WITHOUT ROWID;
+
+-- Jobs of batch systems. Jobs of members may run in the allocation of another one, which is of kind 'pilot'.
+CREATE TABLE job (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    kind TEXT NOT NULL CHECK (kind = 'members' OR kind = 'training' OR kind = 'pilot'),
+    adapter TEXT NOT NULL,
+    name TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL CHECK (state = 'intent' OR state = 'submitted' OR state = 'running' OR state = 'ended'),
+    scheduler_id TEXT,
+    size INTEGER NOT NULL CHECK (size > 0),
+    submissions INTEGER NOT NULL DEFAULT 0,
+    cancel INTEGER NOT NULL DEFAULT 0,
+    reason TEXT,
+    created INTEGER NOT NULL,
+    submitted INTEGER,
+    started INTEGER,
+    ended INTEGER,
+    pilot INTEGER, -- the job that it runs in; NULL: in none
+    node INTEGER,  -- the node there, from 0
+    CHECK ((ended IS NULL) = (state <> 'ended'))
+) STRICT;
+CREATE INDEX job_live ON job (id) WHERE state <> 'ended';
+CREATE INDEX job_by_ensemble ON job (ensemble, id);
+
+CREATE TABLE attempt (
+    ensemble INTEGER NOT NULL,
+    idx INTEGER NOT NULL,
+    number INTEGER NOT NULL CHECK (number > 0),
+    job INTEGER NOT NULL REFERENCES job (id),
+    outcome TEXT CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timeout' OR outcome = 'cancelled' OR outcome = 'lost'),
+    exit_code INTEGER,
+    signal INTEGER,
+    reason TEXT,
+    host TEXT,
+    submitted INTEGER NOT NULL,
+    started INTEGER,
+    ended INTEGER,
+    released INTEGER,    -- when its output was let go
+    resumed TEXT,        -- the checkpoint that it went on from
+    cpu_ms INTEGER,      -- user and system time, from its exit record; NULL where there was none, also of
+    memory_peak INTEGER, -- bytes
+    PRIMARY KEY (ensemble, idx, number),
+    FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
+    CHECK ((ended IS NULL) = (outcome IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attempt_by_job ON attempt (job);
+CREATE INDEX attempt_ended ON attempt (ensemble, ended) WHERE outcome = 'succeeded';
+-- No member is under way twice at once.
+CREATE UNIQUE INDEX attempt_open ON attempt (ensemble, idx) WHERE outcome IS NULL;
+
+-- The causes of failed attempts: a reason without what differs from attempt to attempt (daemon/store/cause.c).
+CREATE TABLE cause (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    outcome TEXT NOT NULL,
+    text TEXT NOT NULL,
+    members INTEGER NOT NULL CHECK (members > 0),
+    attempts INTEGER NOT NULL CHECK (attempts >= members),
+    idx INTEGER NOT NULL, -- the latest of these attempts
+    number INTEGER NOT NULL,
+    PRIMARY KEY (ensemble, outcome, text)
+) STRICT, WITHOUT ROWID;
+
+-- Checkpoints of members that were whole when an attempt last ended: those that are removed, or no longer fit, go.
+CREATE TABLE member_checkpoint (
+    home INTEGER NOT NULL REFERENCES ensemble (id), -- the ensemble in whose part of the run directory they lie
+    idx INTEGER NOT NULL CHECK (idx >= 0),
+    number INTEGER NOT NULL CHECK (number >= 0), -- the newest has the highest
+    ensemble INTEGER NOT NULL, -- whose attempt made it
+    attempt INTEGER NOT NULL,
+    path TEXT NOT NULL, -- in the member's checkpoint directory
+    step INTEGER,
+    size INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    PRIMARY KEY (home, idx, number)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE training (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     ensemble INTEGER NOT NULL UNIQUE REFERENCES ensemble (id),
+    adapter TEXT NOT NULL, -- it may run elsewhere than the members
     state TEXT NOT NULL CHECK (state IN ('pending', 'submitted', 'running', 'done', 'failed', 'cancelled')),
     reason TEXT,
     ranks INTEGER NOT NULL CHECK (ranks > 0),
     generation INTEGER NOT NULL DEFAULT 1 CHECK (generation > 0),
     created INTEGER NOT NULL,
     started INTEGER,
-    ended INTEGER
+    ended INTEGER,
+    missing TEXT -- JSON: how many steps it lacks, and whose; NULL: they were not counted
 ) STRICT;
 
--- What a rank last said of itself, and how far its metric file has been read.
+-- What each rank last said of itself, and how far its metric file has been read.
 CREATE TABLE rank (
     training INTEGER NOT NULL REFERENCES training (id),
     generation INTEGER NOT NULL,
@@ -91,57 +263,33 @@ CREATE TABLE rank (
     PRIMARY KEY (training, generation, rank)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE job (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
-    kind TEXT NOT NULL CHECK (kind IN ('members', 'training')),
-    adapter TEXT NOT NULL,
-    name TEXT NOT NULL UNIQUE,
-    state TEXT NOT NULL CHECK (state IN ('intent', 'submitted', 'running', 'ended')),
-    scheduler_id TEXT,
-    size INTEGER NOT NULL CHECK (size > 0),
-    submissions INTEGER NOT NULL DEFAULT 0,
-    cancel INTEGER NOT NULL DEFAULT 0,
-    reason TEXT,
-    created INTEGER NOT NULL,
-    submitted INTEGER,
-    started INTEGER,
-    ended INTEGER,
-    CHECK ((ended IS NULL) = (state <> 'ended'))
-) STRICT;
-CREATE INDEX job_live ON job (id) WHERE state <> 'ended';
-CREATE INDEX job_by_ensemble ON job (ensemble, id);
-
-CREATE TABLE attempt (
-    ensemble INTEGER NOT NULL,
-    idx INTEGER NOT NULL,
-    number INTEGER NOT NULL CHECK (number > 0),
-    job INTEGER NOT NULL REFERENCES job (id),
-    outcome TEXT CHECK (outcome IN ('succeeded', 'failed', 'timeout', 'cancelled', 'lost')),
-    exit_code INTEGER,
-    signal INTEGER,
-    reason TEXT,
-    host TEXT,
-    submitted INTEGER NOT NULL,
-    started INTEGER,
-    ended INTEGER,
-    PRIMARY KEY (ensemble, idx, number),
-    FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
-    CHECK ((ended IS NULL) = (outcome IS NULL))
-) STRICT, WITHOUT ROWID;
-CREATE INDEX attempt_by_job ON attempt (job);
--- No member is under way twice at once.
-CREATE UNIQUE INDEX attempt_open ON attempt (ensemble, idx) WHERE outcome IS NULL;
-CREATE INDEX attempt_ended ON attempt (ensemble, ended) WHERE outcome = 'succeeded';
-
 CREATE TABLE metric (
     training INTEGER NOT NULL REFERENCES training (id),
     name TEXT NOT NULL,
     step INTEGER NOT NULL,
     rank INTEGER NOT NULL,
     time INTEGER NOT NULL,
-    value REAL,
+    value REAL, -- NULL: not a number
     PRIMARY KEY (training, name, step, rank)
+) STRICT, WITHOUT ROWID;
+
+-- The history of each training: counters of all its ranks together, over time. The older the training is, the further apart they are.
+CREATE TABLE moment (
+    training INTEGER NOT NULL REFERENCES training (id),
+    time INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    ranks INTEGER NOT NULL, -- that said anything; all else is summed over these
+    received INTEGER NOT NULL,
+    uniq INTEGER NOT NULL,
+    drawn INTEGER NOT NULL,
+    repeats INTEGER NOT NULL,
+    batches INTEGER NOT NULL,
+    population INTEGER NOT NULL,
+    unseen INTEGER NOT NULL,
+    capacity INTEGER NOT NULL,
+    room_wait REAL NOT NULL,   -- seconds
+    sample_wait REAL NOT NULL, -- seconds
+    PRIMARY KEY (training, time)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE event (
@@ -152,7 +300,9 @@ CREATE TABLE event (
     idx INTEGER,
     detail TEXT
 ) STRICT;
+CREATE INDEX event_by_ensemble ON event (ensemble, id);
 
+-- Replies to requests that bore an Idempotency-Key.
 CREATE TABLE idempotency (
     key TEXT PRIMARY KEY,
     digest TEXT NOT NULL,
@@ -161,3 +311,35 @@ CREATE TABLE idempotency (
     created INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created);
+
+-- Bearer tokens of the TCP listeners. Only a hash is kept: the token itself is shown once, when it is made.
+CREATE TABLE token (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash TEXT NOT NULL UNIQUE CHECK (length(hash) = 64),
+    role TEXT NOT NULL CHECK (role IN ('reader', 'operator', 'admin')),
+    label TEXT,
+    created INTEGER NOT NULL,
+    expires INTEGER,
+    revoked INTEGER,
+    last_used INTEGER
+) STRICT;
+
+-- One-time tokens, which begin sessions of web browsers, and these sessions. Only hashes of both are kept. A row without a token was
+-- made on the Unix socket.
+CREATE TABLE login (
+    hash TEXT NOT NULL PRIMARY KEY CHECK (length(hash) = 64),
+    role TEXT NOT NULL CHECK (role IN ('reader', 'operator')),
+    token INTEGER REFERENCES token (id),
+    until INTEGER NOT NULL, -- when its session ends
+    expires INTEGER NOT NULL
+) STRICT;
+CREATE TABLE session (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash TEXT NOT NULL UNIQUE CHECK (length(hash) = 64),
+    role TEXT NOT NULL CHECK (role IN ('reader', 'operator')),
+    token INTEGER REFERENCES token (id),
+    path TEXT NOT NULL, -- under which the browser sees the daemon
+    created INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    last_used INTEGER
+) STRICT;

@@ -1,11 +1,6 @@
-# Numbered migrations are built into the daemon, in order.
-migrations = migrations/0001-initial.sql migrations/0002-token.sql migrations/0003-parameter-rows.sql \
-	migrations/0004-event-by-ensemble.sql migrations/0005-for-months.sql migrations/0006-cheap-changes.sql \
-	migrations/0007-checkpoints.sql migrations/0008-follow-ups.sql migrations/0009-pilots.sql \
-	migrations/0010-chores.sql \
-	migrations/0011-since.sql migrations/0012-training-adapter.sql migrations/0013-counted-moves.sql \
-	migrations/0014-missing-steps.sql migrations/0015-cancellation.sql migrations/0016-sessions.sql \
-	migrations/0017-causes.sql migrations/0018-resource-use.sql
+# The schema of the database, in steps that are built into the daemon in order: the N-th leads to version N. Until a release there is one,
+# and the schema is changed there; from then on a change is another file, NNNN-what-it-does.sql, and those before are left as they are.
+migrations = migrations/0001-initial.sql
 EXTRA_DIST += $(migrations)
 
 migrations/embedded.c: $(migrations) migrations/local.mk build-aux/embed

@@ -134,12 +134,13 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 	-Wl,-rpath,'$$ORIGIN/../..'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_alps tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
+unit_tests += tests/unit/test_alps tests/unit/test_alps_jobs tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
-	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_pbs_rows \
-	tests/unit/test_oar_orders tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_rest
+	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_orders tests/unit/test_batch_refused \
+	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
+	tests/unit/test_oar_asked tests/unit/test_oar_orders tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk tests/unit/test_rest
 # What several programs share is compiled once.
-check_LTLIBRARIES += tests/unit/libharness.la
+check_LTLIBRARIES += tests/unit/libharness.la tests/unit/libsite.la
 tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_libharness_la_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
@@ -149,9 +150,21 @@ tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
 tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-tests_unit_test_batch_asked_SOURCES = tests/unit/test_batch_asked.c tests/unit/unit.h
+tests_unit_libsite_la_SOURCES = tests/unit/batch_site.c tests/unit/batch_site.h
+tests_unit_libsite_la_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+site_libs = tests/unit/libsite.la libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_batch_asked_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_batch_asked_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_batch_asked_LDADD = $(site_libs)
+tests_unit_test_batch_gather_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_batch_gather_LDADD = $(site_libs)
+tests_unit_test_alps_jobs_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_alps_jobs_LDADD = $(site_libs)
+tests_unit_test_batch_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_batch_orders_LDADD = $(site_libs)
+tests_unit_test_pbs_talk_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_pbs_talk_LDADD = $(site_libs)
+tests_unit_test_batch_refused_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_batch_refused_LDADD = $(site_libs)
 tests_unit_test_alps_SOURCES = tests/unit/test_alps.c tests/unit/unit.h
 tests_unit_test_alps_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_alps_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -166,12 +179,18 @@ tests_unit_test_oar_orders_SOURCES = tests/unit/test_oar_orders.c $(oar_la_SOURC
 tests_unit_test_oar_orders_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
 tests_unit_test_oar_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_oar_orders_LDADD = libstretto-adapter.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_oar_asked_SOURCES = tests/unit/test_oar_asked.c $(oar_la_SOURCES) tests/unit/unit.h
+tests_unit_test_oar_asked_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/include
+tests_unit_test_oar_asked_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_oar_asked_LDADD = tests/unit/libsite.la libstretto-adapter.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurm_rows_SOURCES = tests/unit/test_slurm_rows.c tests/unit/unit.h
 tests_unit_test_slurm_rows_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurm_rows_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_slurmrestd_SOURCES = tests/unit/test_slurmrestd.c tests/unit/unit.h
 tests_unit_test_slurmrestd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_slurmrestd_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_slurmrestd_talk_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_slurmrestd_talk_LDADD = $(site_libs)
 tests_unit_test_rest_SOURCES = tests/unit/test_rest.c tests/unit/unit.h
 tests_unit_test_rest_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_rest_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -190,7 +209,7 @@ tests_unit_test_adapter_starter_LDADD = $(harness_libs)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = $(harness_libs)
 endif
-EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h
+EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
 	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0655-slurmrestd.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \

@@ -161,7 +161,7 @@ static void build(struct words *words, const struct slurm *a, const struct batch
 
 bool slurm_is_for_now(const char *said)
 {
-    return batch_says(said, for_now) || batch_says(said, limits);
+    return batch_says(said, for_now) || batch_says(said, limits) || batch_says(said, unconfigured);
 }
 
 /* The submission did not succeed, and certainly nothing of it was accepted. */

@@ -34,7 +34,7 @@ endif
 TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
+EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
 	tests/bench/run tests/bench/slurm.sh
 
 # The daemon as a whole.
@@ -43,6 +43,11 @@ e2e_tests = \
 	tests/t/0609-full-output.t \
 	tests/t/0611-reasons.t \
 	tests/t/0612-cancel-member.t \
+	tests/t/0615-terminal.t \
+	tests/t/0616-events.t \
+	tests/t/0617-metrics.t \
+	tests/t/0618-grafana.t \
+	tests/t/0619-top.t \
 	tests/t/0675-pilots.t \
 	tests/t/0678-refill.t \
 	tests/t/0700-main-job.t \
@@ -76,6 +81,7 @@ e2e_tests = \
 	tests/t/0776-given-up.t \
 	tests/t/0777-absent-batch-system.t \
 	tests/t/0778-same-failure.t \
+	tests/t/0779-why.t \
 	tests/t/0780-parameter-files.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
@@ -109,15 +115,17 @@ check_PROGRAMS += tests/t/ask
 tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
-EXTRA_DIST += tests/t/ranks-train.py
+EXTRA_DIST += tests/t/ranks-train.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
 EXTRA_DIST += tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
 	tests/fuzz/fuzz_frame.c tests/fuzz/fuzz_http.c tests/fuzz/fuzz_records.c tests/fuzz/fuzz_rows.c \
 	tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_template.c tests/fuzz/fuzz_words.c
-clean-local: clean-fuzz
-.PHONY: clean-fuzz
+clean-local: clean-fuzz clean-npm
+.PHONY: clean-fuzz clean-npm
+clean-npm:
+	rm -rf tests/npm
 clean-fuzz:
 	rm -rf tests/fuzz/obj tests/fuzz/found tests/fuzz/last tests/fuzz/libfuzzed.a tests/fuzz/*.log
 	-find tests/fuzz -maxdepth 1 -name 'fuzz_*' ! -name '*.c' -exec rm -f {} +
@@ -146,6 +154,16 @@ unit_tests += tests/unit/test_engine_deal
 tests_unit_test_engine_deal_SOURCES = tests/unit/test_engine_deal.c tests/unit/unit.h
 tests_unit_test_engine_deal_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_deal_LDADD = $(sim_libs)
+
+unit_tests += tests/unit/test_engine_notice
+tests_unit_test_engine_notice_SOURCES = tests/unit/test_engine_notice.c tests/unit/unit.h
+tests_unit_test_engine_notice_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_notice_LDADD = $(sim_libs)
+
+unit_tests += tests/unit/test_engine_moments
+tests_unit_test_engine_moments_SOURCES = tests/unit/test_engine_moments.c tests/unit/unit.h
+tests_unit_test_engine_moments_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_moments_LDADD = $(sim_libs)
 
 unit_tests += tests/unit/test_engine_turns
 tests_unit_test_engine_turns_SOURCES = tests/unit/test_engine_turns.c tests/unit/unit.h

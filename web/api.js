@@ -37,35 +37,51 @@ export const url = path => base + place + path;
 
 export const events = path => new EventSource(url(path));
 
-async function send(method, path, {body, headers, wait = 30000} = {}) {
-  const options = {method, headers: {...headers}, cache: 'no-store', signal: AbortSignal.timeout(wait)};
+const calls = new Set(); // that are under way
+
+// take(reply): what of the reply is wanted, a promise.
+async function send(method, path, take, {body, headers, wait = 30000} = {}) {
+  const call = new AbortController(), timer = setTimeout(() => call.abort(), wait);
+  const options = {method, headers: {...headers}, cache: 'no-store', signal: call.signal};
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers['Content-Type'] = 'application/json';
   }
-  const reply = await fetch(path, options);
-  if (!reply.ok) throw new Problem(reply.status, await reply.json().catch(() => null));
-  return reply;
+  calls.add(call);
+  try {
+    const reply = await fetch(path, options);
+    if (!reply.ok) throw new Problem(reply.status, await reply.json().catch(() => null));
+    return await take(reply);
+  } finally {
+    clearTimeout(timer);
+    calls.delete(call);
+  }
 }
 
-export async function get(path) {
-  return (await send('GET', url(path))).json();
+const json = reply => reply.json();
+
+export const get = path => send('GET', url(path), json);
+
+// What is not JSON, with its headers; it may take a while.
+export function bytes(path) {
+  const take = async reply => ({bytes: new Uint8Array(await reply.arrayBuffer()), headers: reply.headers});
+  return send('GET', url(path), take, {wait: 120000});
 }
 
-export async function change(method, path, body) {
+export function change(method, path, body) {
   const headers = {'Idempotency-Key': crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`};
-  return (await send(method, url(path), {body, headers})).json();
+  return send(method, url(path), json, {body, headers});
 }
 
 // The last bytes of an output, and how many there are in all.
 export async function tail(path, bytes) {
-  const size = Number((await send('HEAD', url(path))).headers.get('Content-Length'));
+  const size = await send('HEAD', url(path), reply => Number(reply.headers.get('Content-Length')));
   if (size === 0) return {text: '', size};
-  return {text: await (await send('GET', url(path), {headers: {Range: `bytes=-${bytes}`}})).text(), size};
+  return {text: await send('GET', url(path), reply => reply.text(), {headers: {Range: `bytes=-${bytes}`}}), size};
 }
 
 async function begin(body, headers) {
-  const session = await (await send('POST', `${base}v1/sessions`, {body: {...body, path: base}, headers})).json();
+  const session = await send('POST', `${base}v1/sessions`, json, {body: {...body, path: base}, headers});
   remember(session.place);
 }
 
@@ -73,7 +89,9 @@ export const logInByLink = login => begin({login});
 
 export const logInByToken = (token, role) => begin({role}, {Authorization: `Bearer ${token}`});
 
+// What is still being asked for is given up, since the session would be missing there.
 export async function logOut() {
+  for (const call of calls) call.abort();
   try {
     await change('DELETE', 'v1/sessions/current');
   } finally {

@@ -1,5 +1,5 @@
 // The page: logs in, finds the view that the address names, and keeps it up to date.
-import {h, morph} from './dom.js';
+import {h, morph, updateIslands} from './dom.js';
 import * as api from './api.js';
 import {Live} from './live.js';
 import {clock} from './format.js';
@@ -7,14 +7,18 @@ import {loginView} from './login.js';
 import {overview} from './overview.js';
 import {ensembleView} from './ensemble.js';
 import {memberView} from './member.js';
+import {specView} from './spec.js';
+import {trainingPage} from './trainingpage.js';
 
 const main = document.getElementById('main'), liveSign = document.getElementById('live'), who = document.getElementById('who');
 const live = new Live(look, showLive);
-let view = null, session = null, failure = null;
+let view = null, session = null, told = null;
 
 const ROUTES = [
   [/^\/ensembles\/(\d+)\/members\/(\d+)$/, ([id, index], parameters) => memberView(id, index, parameters)],
-  [/^\/ensembles\/(\d+)$/, ([id], parameters) => ensembleView(id, parameters, {isOperator: session.role === 'operator', act})],
+  [/^\/ensembles\/(\d+)\/training$/, ([id], parameters) => trainingPage(id, parameters, {isOperator: session.role === 'operator', act})],
+  [/^\/ensembles\/(\d+)\/spec$/, ([id]) => specView(id, act)],
+  [/^\/ensembles\/(\d+)$/, ([id], parameters) => ensembleView(id, parameters, {isOperator: session.role === 'operator', act, redraw})],
   [/^\/?$/, (_, parameters) => overview(parameters)],
 ];
 
@@ -29,6 +33,7 @@ function route() {
 
 function show(...content) {
   morph(main, h('main', {id: 'main', tabindex: '-1'}, content));
+  updateIslands(main);
 }
 
 function showLive(since) {
@@ -59,6 +64,8 @@ function lose() {
 }
 
 async function logOut() {
+  live.stop();
+  view = null;
   await api.logOut().catch(() => {});
   askToLogIn('You are logged out.');
 }
@@ -68,12 +75,16 @@ function showProblem(problem) {
     h('p', null, problem.message), h('p', null, h('a', {href: '#/'}, 'All ensembles'))));
 }
 
+function redraw() {
+  if (view?.data !== undefined) show(told && h('p', {class: 'notice', role: told.role, 'data-key': 'told'}, told.text), view.render(view.data));
+}
+
 // What the view shows, asked for again. A refusal is shown; that nobody answers is told by throwing it.
 async function look() {
   const asked = view;
   try {
-    const data = await asked.load();
-    if (asked === view) show(failure && h('p', {class: 'notice', role: 'alert'}, failure), asked.render(data));
+    asked.data = await asked.load();
+    if (asked === view) redraw();
   } catch (problem) {
     if (asked !== view) return;
     if (!(problem instanceof api.Problem) || problem.status >= 500) throw problem;
@@ -82,25 +93,34 @@ async function look() {
   }
 }
 
+// action(): may return a sentence, which is shown until the next action or view.
 async function act(action) {
-  failure = null;
+  const asked = view;
+  told = null;
   try {
-    await action();
+    const sentence = await action();
+    if (sentence && asked === view) told = {role: 'status', text: sentence};
   } catch (problem) {
     if (isLost(problem)) return lose();
-    failure = `That was not done: ${problem.message}`;
+    if (asked === view) told = {role: 'alert', text: `That was not done: ${problem.message}`};
   }
   live.soon(0);
 }
 
 async function open() {
   live.stop();
-  failure = null;
+  told = null;
+  const last = view;
   view = route();
   if (view === null) return showProblem({status: 404, message: 'The address names nothing that there is.'});
   const opened = view, former = document.title;
   document.title = `${view.title} – stretto`;
-  const slow = setTimeout(() => opened === view && show(h('p', {class: 'empty', role: 'status'}, 'Loading…')), 300);
+  const isNew = last === null || opened.key === undefined || opened.key !== last.key;
+  if (!isNew) { // the page answers at once, and takes what is new when it comes
+    view.data = last.data;
+    redraw();
+  }
+  const slow = setTimeout(() => isNew && opened === view && show(h('p', {class: 'empty', role: 'status'}, 'Loading…')), 300);
   await live.follow(() => api.events(opened.events), opened.every);
   clearTimeout(slow);
   if (opened === view && document.title !== former) main.querySelector('h1')?.focus({preventScroll: true});
@@ -135,5 +155,6 @@ async function begin() {
   else askToLogIn(null);
 }
 
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => updateIslands(main));
 addEventListener('hashchange', () => (location.hash.startsWith('#login=') ? begin() : session && open()));
 begin();

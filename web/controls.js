@@ -1,6 +1,7 @@
 // What an operator can do to an ensemble. Each says what it does before it does what cannot be taken back.
 import {h, visible} from './dom.js';
 import * as api from './api.js';
+import {canFollowUp, canResubmit, followUp, resubmit} from './again.js';
 import {confirm} from './dialog.js';
 import {count} from './format.js';
 
@@ -27,21 +28,30 @@ async function resize(event, ensemble, act) {
   act(() => api.change('PATCH', `v1/ensembles/${ensemble.id}`, {width}));
 }
 
-function widthForm(ensemble, act) {
+export function widthForm(ensemble, act) {
   return h('form', {class: 'width', onsubmit: event => resize(event, ensemble, act)},
     h('label', {for: 'width', title: 'How many members may be submitted or running at once'}, 'Width'),
     h('input', {id: 'width', name: 'width', type: 'number', min: '1', max: '1000000', required: true, value: ensemble.width}),
     h('button', null, 'Set'));
 }
 
-// act(action): does it, shows what went wrong, and asks again.
-export function controls(ensemble, act) {
+// While it goes on.
+function underWay(ensemble, act) {
   const post = verb => () => act(() => api.change('POST', `v1/ensembles/${ensemble.id}/${verb}`));
   if (ensemble.ended !== null || !['running', 'paused'].includes(ensemble.state)) return null;
-  return h('div', {class: 'controls', role: 'group', 'aria-label': 'Change this ensemble'},
+  return [
     ensemble.state === 'running'
       ? h('button', {'data-key': 'pause', title: 'Start no more members; what runs goes on', onclick: post('pause')}, 'Pause')
       : h('button', {'data-key': 'resume', class: 'primary', title: 'Start members again', onclick: post('resume')}, 'Resume'),
     widthForm(ensemble, act),
-    h('button', {'data-key': 'cancel', class: 'danger', onclick: () => cancel(ensemble, act)}, 'Cancel…'));
+    h('button', {'data-key': 'cancel', class: 'danger', onclick: () => cancel(ensemble, act)}, 'Cancel…')];
+}
+
+// act(action): does it, tells the sentence that it returns or what went wrong, and asks again.
+export function controls(ensemble, act) {
+  const buttons = [
+    canResubmit(ensemble) && h('button', {'data-key': 'resubmit', title: 'Members that did not succeed go again', onclick: () => act(() => resubmit(ensemble))}, 'Resubmit…'),
+    canFollowUp(ensemble) && h('button', {'data-key': 'follow-up', title: 'Members go on in a new ensemble', onclick: () => act(() => followUp(ensemble))}, 'Follow up…'),
+    underWay(ensemble, act)];
+  return buttons.some(Boolean) && h('div', {class: 'controls', role: 'group', 'aria-label': 'Change this ensemble'}, buttons);
 }

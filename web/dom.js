@@ -78,14 +78,28 @@ function takeChildren(from, to) {
   }
 }
 
+// An element that draws itself: update(element) is called whenever the page has been made to look like another one. What is in it stays.
+export function island(tag, properties, update) {
+  const element = h(tag, {...properties, 'data-island': ''});
+  element.update = update;
+  return element;
+}
+
+export function updateIslands(page) {
+  for (const element of page.querySelectorAll('[data-island]')) element.update(element);
+}
+
 // Make `from` look like `to`, and keep what is the same: focus, selection and scroll positions stay where they are.
 export function morph(from, to) {
   if (from.nodeType === Node.TEXT_NODE) {
     if (from.data !== to.data) from.data = to.data;
     return;
   }
-  takeAttributes(from, to);
-  takeChildren(from, to);
+  if (to.update) from.update = to.update;
+  else {
+    takeAttributes(from, to);
+    takeChildren(from, to);
+  }
 }
 
 // What comes from elsewhere: whatever direction it is written in, it stays in its place.
@@ -93,9 +107,12 @@ export function foreign(text) {
   return h('bdi', null, visible(text));
 }
 
-// Characters that are not seen, or that turn what follows round, are seen. Line ends and tabs stay.
+// Characters that are not seen, or that turn what follows round; line ends and tabs are none.
+export const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+// They are seen.
 export function visible(text) {
-  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, character => {
+  return String(text).replace(UNSEEN, character => {
     return `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}›`;
   });
 }

@@ -2,22 +2,31 @@
 import {h, foreign} from './dom.js';
 import * as api from './api.js';
 import * as format from './format.js';
-import {bar, MEMBERS, pill, sign} from './states.js';
+import {bar, MEMBERS, pill, sign, swatch} from './states.js';
 import {controls} from './controls.js';
+import {familyView, loadFamily} from './family.js';
 import {facts, loadMetrics, trainingView} from './training.js';
 import {failuresView, loadFailures} from './failures.js';
-import {inState, loadMembers, membersView} from './members.js';
+import {loadMembers, membersView} from './members.js';
+import {addressOf, filterView, readFilter} from './filter.js';
+import {keptOf, MOST} from './kept.js';
+import {mapView} from './map.js';
+import {plotsView} from './plots.js';
 
-async function load(id, parameters) {
+async function load(id, parameters, redraw) {
   const ensemble = await api.get(`v1/ensembles/${id}`);
-  const [members, failures, metrics] = await Promise.all([loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training)]);
-  return {ensemble, members, failures, metrics};
+  if (ensemble.count <= MOST) keptOf(id).look(readFilter(parameters), redraw).catch(() => {}); // the calls below fail likewise, and tell
+  const [members, failures, metrics, family] = await Promise.all([
+    loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training), loadFamily(ensemble)]);
+  return {ensemble, members, failures, metrics, family};
 }
 
-function counts({id, members}, chosen) {
+// The legend of the grid: each state can be chosen, and let go again.
+function counts({id, members}, parameters, {states}) {
+  const toggled = state => (states.includes(state) ? states.filter(other => other !== state) : [...states, state]);
   return h('ul', {class: 'plain counts', 'aria-label': 'Members by state'}, MEMBERS.map(state =>
-    h('li', {'data-key': state}, h('a', {href: inState(id, state), class: members[state] === 0 && 'none', 'aria-current': state === chosen && 'true'},
-      sign(state), ' ', h('b', null, format.count(members[state])), ' ', state))));
+    h('li', {'data-key': state}, h('a', {href: addressOf(id, parameters, {states: toggled(state)}), class: members[state] === 0 && 'none',
+      'aria-current': states.includes(state) && 'true'}, swatch(state), ' ', sign(state), ' ', h('b', null, format.count(members[state])), ' ', state))));
 }
 
 const to = id => h('a', {href: `#/ensembles/${id}`}, `#${id}`);
@@ -42,7 +51,8 @@ function summary(ensemble) {
 
 const why = ({notice, reason}) => (notice || reason) && h('p', {class: 'notice'}, foreign(notice?.text ?? reason));
 
-function render({ensemble, members, failures, metrics}, parameters, {isOperator, act}) {
+function render({ensemble, members, failures, metrics, family}, parameters, {isOperator, act, redraw}) {
+  const filter = readFilter(parameters), kept = keptOf(String(ensemble.id));
   return [
     h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / '),
     h('div', {class: 'head'},
@@ -50,11 +60,15 @@ function render({ensemble, members, failures, metrics}, parameters, {isOperator,
       isOperator && controls(ensemble, act)),
     why(ensemble),
     h('section', {class: 'panel', 'aria-label': 'Progress'},
-      bar(ensemble.members, ensemble.count), counts(ensemble, parameters.get('state')), summary(ensemble)),
+      bar(ensemble.members, ensemble.count), counts(ensemble, parameters, filter), summary(ensemble)),
     trainingView(ensemble.training, metrics),
+    filterView(ensemble.id, parameters, filter, kept.count(filter), ensemble.count),
+    mapView(ensemble, kept, filter, parameters, redraw),
+    plotsView(ensemble, kept, filter, parameters, redraw),
+    familyView(ensemble, family),
     failuresView(ensemble, failures),
-    membersView(ensemble, members, parameters),
-    h('p', {class: 'quiet'}, 'Files: ', h('code', null, foreign(ensemble.dir))),
+    membersView(ensemble, members, parameters, filter),
+    h('p', {class: 'quiet'}, h('a', {href: `#/ensembles/${ensemble.id}/spec`}, 'Spec'), ' · Files: ', h('code', null, foreign(ensemble.dir))),
   ];
 }
 
@@ -63,7 +77,8 @@ export function ensembleView(id, parameters, context) {
     title: `Ensemble ${id}`,
     events: `v1/events?ensemble=${id}`,
     every: 5000,
-    load: () => load(id, parameters),
+    key: `ensemble ${id}`,
+    load: () => load(id, parameters, context.redraw),
     render: data => render(data, parameters, context),
   };
 }

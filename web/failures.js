@@ -6,6 +6,8 @@ import {sign} from './states.js';
 
 export const loadFailures = id => api.get(`v1/ensembles/${id}/failures?limit=10`);
 
+const OTHER = '(other causes)'; // not a cause by which members can be found
+
 const many = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 function exampleOf(id, {member, attempt, reason, stderr}) {
@@ -18,7 +20,7 @@ function exampleOf(id, {member, attempt, reason, stderr}) {
 
 function cause(id, {cause, outcome, members, attempts, example}) {
   return h('li', {'data-key': `${outcome} ${cause}`}, sign(outcome), h('div', null,
-    h('p', null, h('b', null, many(members, 'member')), attempts > members && ` in ${many(attempts, 'attempt')}`, ': ', foreign(cause)),
+    h('p', null, h('b', null, cause === OTHER ? many(members, 'member') : h('a', {href: `#/ensembles/${id}?${new URLSearchParams({cause})}`}, many(members, 'member'))), attempts > members && ` in ${many(attempts, 'attempt')}`, ': ', foreign(cause)),
     example && exampleOf(id, example)));
 }
 

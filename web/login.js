@@ -28,7 +28,7 @@ export function loginView(why, done, failed) {
     why && h('p', {class: 'notice', role: 'alert'}, why),
     h('p', null, 'On the machine where strettod runs, ask for a link and open it here:'),
     h('pre', null, 'stretto dashboard'),
-    h('p', {class: 'quiet'}, 'It works once. With ', h('code', null, '--operator'), ' the page may pause, resume and cancel, too.'),
+    h('p', {class: 'quiet'}, 'It works once. With ', h('code', null, '--operator'), ' the page may also pause, resume, cancel, resubmit, follow up and resize.'),
     h('details', null,
       h('summary', null, 'I have a token'),
       tokenForm(done, failed)));

@@ -51,7 +51,7 @@ const NUMBERS = new Set(['took', 'CPU time', 'memory']);
 function attempts(member, chosen) {
   return h('section', {class: 'panel', 'aria-labelledby': 'attempts'}, h('h2', {id: 'attempts'}, 'Attempts'),
     member.attempts.length === 0 ? h('p', {class: 'empty'}, 'It has not been tried yet.') :
-      h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts'}, h('table', null,
+      h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of attempts'}, h('table', null,
         h('thead', null, h('tr', null, HEADERS.map(word => h('th', {scope: 'col', class: NUMBERS.has(word) && 'number'}, word)))),
         h('tbody', null, [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen))))));
 }

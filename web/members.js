@@ -2,31 +2,28 @@
 import {h, foreign} from './dom.js';
 import * as api from './api.js';
 import * as format from './format.js';
-import {MEMBERS, pill} from './states.js';
+import {addressOf, queryOf, readFilter} from './filter.js';
+import {pill} from './states.js';
 
 const PAGE = 50;
 
-export function loadMembers(id, parameters) {
-  const query = new URLSearchParams({limit: PAGE});
-  for (const name of ['state', 'cursor']) if (parameters.get(name)) query.set(name, parameters.get(name));
-  return api.get(`v1/ensembles/${id}/members?${query}`);
+function queryFor(parameters) {
+  const query = queryOf(readFilter(parameters));
+  query.set('limit', PAGE);
+  if (parameters.get('cursor')) query.set('cursor', parameters.get('cursor'));
+  return query.toString();
 }
 
-export const inState = (id, state) => `#/ensembles/${id}${state ? `?state=${state}` : ''}`;
+export async function loadMembers(id, parameters) {
+  const query = queryFor(parameters);
+  return {...(await api.get(`v1/ensembles/${id}/members?${query}`)), query};
+}
 
 // digits: of numbers; without it they are told exactly.
 export function parametersOf(parameters, digits) {
   if (parameters === null) return 'cannot be read';
   const text = value => (digits && typeof value === 'number' ? format.number(value, digits) : typeof value === 'string' ? value : JSON.stringify(value));
   return Object.entries(parameters).map(([name, value], i) => [i > 0 && ', ', foreign(name), ' = ', foreign(text(value))]);
-}
-
-function filter(id, ensemble, chosen) {
-  const choose = event => (location.hash = inState(id, event.target.value));
-  return h('div', {class: 'filter'}, h('label', {for: 'state'}, 'State '),
-    h('select', {id: 'state', onchange: choose},
-      h('option', {value: '', selected: !chosen}, `all (${format.count(ensemble.count)})`),
-      MEMBERS.map(state => h('option', {value: state, selected: state === chosen}, `${state} (${format.count(ensemble.members[state])})`))));
 }
 
 function row(id, member) {
@@ -45,19 +42,24 @@ function row(id, member) {
 const HEADERS = ['member', 'state', 'attempts', 'took', 'memory', 'parameters', 'reason'];
 const NUMBERS = new Set(['attempts', 'took', 'memory']);
 
-export function membersView(ensemble, page, parameters) {
-  const id = ensemble.id, chosen = parameters.get('state') ?? '', cursor = parameters.get('cursor');
+function none({states}, query) {
+  if (query.size === 0) return 'There are no more members.';
+  return states.length === 1 && query.size === 1 ? `No member is ${states[0]}.` : 'No member is like that.';
+}
+
+export function membersView(ensemble, page, parameters, filter) {
+  const id = ensemble.id, cursor = parameters.get('cursor');
   const more = new URLSearchParams(parameters);
   if (page.next) more.set('cursor', page.next);
-  return h('section', {class: 'panel', 'aria-labelledby': 'members'},
-    h('div', {class: 'panel-head'}, h('h2', {id: 'members'}, 'Members'), filter(id, ensemble, chosen)),
+  return h('section', {class: 'panel', 'aria-labelledby': 'members', 'aria-busy': page.query !== queryFor(parameters) && 'true'},
+    h('h2', {id: 'members'}, 'Members'),
     page.members.length === 0
-      ? h('p', {class: 'empty'}, chosen ? `No member is ${chosen}.` : 'There are no more members.')
-      : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Members'},
+      ? h('p', {class: 'empty'}, none(filter, queryOf(filter)))
+      : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of members'},
           h('table', {class: 'members'},
             h('thead', null, h('tr', null, HEADERS.map(word => h('th', {scope: 'col', class: NUMBERS.has(word) && 'number'}, word)))),
             h('tbody', null, page.members.map(member => row(id, member))))),
     h('nav', {class: 'pages', 'aria-label': 'Pages of members'},
-      cursor && h('a', {href: inState(id, chosen)}, 'First'),
+      cursor && h('a', {href: addressOf(id, parameters, {})}, 'First'),
       page.next && h('a', {href: `#/ensembles/${id}?${more}`}, 'Next')));
 }

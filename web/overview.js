@@ -5,7 +5,8 @@ import * as format from './format.js';
 import {bar, inWords, pill, sign} from './states.js';
 
 const PAGE = 50;
-const URGENT = new Set(['held', 'ending', 'adapter_not_here', 'adapter_not_set_up', 'adapter_silent', 'state_not_written', 'not_submitted']);
+const URGENT = new Set(['held', 'ending', 'adapter_not_here', 'adapter_not_set_up', 'adapter_silent', 'state_not_written', 'no_room', 'not_submitted',
+  'training_silent']);
 
 const RECENT = 7 * 86400 * 1000; // after that, what has failed is history
 const MOST = 6;

@@ -4,12 +4,14 @@ import {count} from './format.js';
 
 export const MEMBERS = ['succeeded', 'unfinished', 'failed', 'cancelled', 'running', 'submitted', 'pending'];
 
-const SIGNS = {
+export const SIGNS = {
   pending: '○', submitted: '◔', running: '▶', succeeded: '✓', complete: '✓', done: '✓', failed: '✕', unfinished: '◐', cancelled: '⊘',
   paused: '‖', timeout: '◐', lost: '?', ended: '■',
 };
 
 export const sign = state => h('span', {class: `sign s-${state}`, 'aria-hidden': 'true'}, SIGNS[state] ?? '·');
+
+export const swatch = state => svg('svg', {class: `swatch s-${state}`, 'aria-hidden': 'true'}, svg('rect', {width: '100%', height: '100%', rx: '3'}));
 
 export const pill = state => h('span', {class: `pill s-${state}`}, sign(state), ' ', state);
 

@@ -12,7 +12,7 @@ export function facts(pairs) {
     .map(([name, value]) => h('div', {'data-key': name}, h('dt', null, name), h('dd', null, value))));
 }
 
-function figures(training) {
+export function figures(training) {
   return facts([
     ['samples received', format.count(training.received)],
     ['of which duplicates', training.duplicates > 0 ? format.count(training.duplicates) : null],
@@ -24,14 +24,21 @@ function figures(training) {
   ]);
 }
 
+export const whyOf = training => training.reason ?? training.waits_for;
+
+export function output(training) {
+  return h('p', {class: 'quiet'}, 'Output of rank 0: ',
+    ['stdout', 'stderr'].map(stream => [h('a', {href: api.url(`v1/trainings/${training.id}/${stream}`), target: '_blank', rel: 'noopener'}, stream), ' ']));
+}
+
 export function trainingView(training, metrics) {
   if (!training) return null;
-  const series = Object.entries(metrics?.series ?? {}), why = training.reason ?? training.waits_for;
+  const series = Object.entries(metrics?.series ?? {}), why = whyOf(training);
   return h('section', {class: 'panel', 'aria-labelledby': 'training'},
-    h('h2', {id: 'training'}, 'Training ', pill(training.state)),
+    h('div', {class: 'panel-head'}, h('h2', {id: 'training'}, 'Training ', pill(training.state)),
+      h('a', {href: `#/ensembles/${training.ensemble}/training`}, 'Curves, buffer and waits')),
     why && h('p', null, foreign(why)),
     figures(training),
     series.length > 0 && h('div', {class: 'charts'}, series.map(([name, one]) => chart(name, one))),
-    h('p', {class: 'quiet'}, 'Output of rank 0: ',
-      ['stdout', 'stderr'].map(stream => [h('a', {href: api.url(`v1/trainings/${training.id}/${stream}`), target: '_blank', rel: 'noopener'}, stream), ' '])));
+    output(training));
 }

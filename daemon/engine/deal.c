@@ -75,6 +75,13 @@ static struct adapter_resources resources_for_members(const struct live_ensemble
     return ens->allocation != NULL ? pilot_resources(ens->adapter, ens->spec) : ens->spec->members.resources;
 }
 
+int64_t deal_cpus_of(const struct live_job *job)
+{
+    struct adapter_resources r = resources_of(job);
+
+    return cpus(job->adapter, &r);
+}
+
 void deal_account(struct live_job *job, int sign)
 {
     struct adapter_resources r = resources_of(job);
@@ -120,8 +127,8 @@ static bool has_place(struct engine *engine, struct known_adapter *adapter)
            (adapter->max_jobs == 0 || adapter->jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
 }
 
-/* The ensemble whose training is the next to start on the adapter, in the order in which they came. */
-static struct live_ensemble *next_to_train(const struct known_adapter *adapter)
+/* In the order in which they came. */
+struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter)
 {
     struct heap_node *first = heap_first(&adapter->to_train);
 
@@ -143,7 +150,7 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
     struct adapter_resources trainings = adapter->trainings;
     bool idle = trainings.tasks == 0 && adapter->cpus == 0; /* then there is room for itself and its members */
 
-    if (next_to_train(adapter) != ens)
+    if (deal_next_to_train(adapter) != ens)
         return false;
     if (!members_fit_elsewhere(ens))
         return false;
@@ -167,7 +174,7 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
 bool deal_fits_beside_trainings(const struct live_ensemble *ens)
 {
     struct adapter_resources trainings = ens->adapter->trainings, members = resources_for_members(ens);
-    const struct live_ensemble *next = next_to_train(ens->adapter);
+    const struct live_ensemble *next = deal_next_to_train(ens->adapter);
 
     if (ens->training != NULL) /* was seen to when its training started */
         return true;
@@ -197,12 +204,12 @@ static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bo
     if (waits == heap_holds(&ens->to_train))
         return;
     adapter = ens->training->adapter;
-    first = next_to_train(adapter);
+    first = deal_next_to_train(adapter);
     if (waits)
         heap_set(&adapter->to_train, &ens->to_train, ens->row.id, 0);
     else
         heap_remove(&adapter->to_train, &ens->to_train);
-    if (next_to_train(adapter) != first)
+    if (deal_next_to_train(adapter) != first)
         deal_touch_all(engine, adapter);
 }
 
@@ -217,7 +224,7 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
 
     if (ens->training != NULL)
         enter_trainings(engine, ens, dispatch_training_is_due(engine, ens));
-    first = next_to_train(ens->adapter);
+    first = deal_next_to_train(ens->adapter);
     /* it may have waited for the last of these; where it still does, touching it would never end: it may touch this one */
     if (first != NULL && first != ens && ens->in_flight == 0 && deal_may_train(engine, first))
         engine_touch(engine, first);

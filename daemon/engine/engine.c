@@ -257,6 +257,11 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
     return *owned;
 }
 
+const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)
+{
+    return *owned != NULL ? *owned : engine_spec(engine, ensemble, owned, err);
+}
+
 /* Job names are st-INSTANCE-ID; anything else is nobody's. */
 int64_t engine_parse_job_name(struct engine *engine, const char *name)
 {

@@ -51,8 +51,9 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
  * and holds already is no error and no event. */
 
 /* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
- * ensemble in which nothing is left to start completes like any other. */
-int engine_pause(struct engine *engine, int64_t id, struct error *err);
+ * ensemble in which nothing is left to start completes like any other. `by`: who asked, as a phrase that follows "it was paused", such as
+ * "by token 3 (cron)"; "": it is not told. */
+int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err);
 int engine_resume(struct engine *engine, int64_t id, struct error *err);
 
 /* What to do with the attempts in flight beyond a smaller width. */
@@ -144,12 +145,16 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);
 void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size);
 
-/* Why an ensemble does not go on. */
+/* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and its members for room
+ * in the buffer. false: it is not known, since it does not run, or not long enough. */
+bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
+
+/* Why an ensemble does not go on: notice.c has the causes and their order. */
 struct engine_notice {
     const char *code; /* for programs: "adapter_not_set_up", "held", ...: openapi.yaml lists them */
     char text[640];   /* one sentence for people */
 };
-/* false: it goes on, or it is over. */
+/* false: it goes on as it should, or it is over. */
 bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out);
 
 /* How much is under way. */
@@ -158,6 +163,8 @@ void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 /* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL where
  * there is none. */
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err);
+/* In a later turn, when a live one may have ended: the same, but what was given over before is used again. */
+const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err);
 
 /* Paths of the run directory, new strings. */
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble);

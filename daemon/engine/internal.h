@@ -4,6 +4,7 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/job.h"
+#include "daemon/engine/waits.h"
 #include "daemon/store/chore.h"
 #include "daemon/store/event.h"
 #include "daemon/store/training.h"
@@ -32,6 +33,8 @@
 #define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
 #define SLICE_MAX 512 /* members, or jobs, changed by one call or taken over by a follow-up, likewise */
 #define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
+#define QUEUED_MS 5000 /* after which a job that waits where nobody says why is told of */
+#define TRAINING_SILENT_MS 60000 /* without a word of ranks, which write every few seconds: they are stopped, or hang */
 #define ROOM_MS 1000   /* between looks for room on the disk, while there is none for new jobs */
 #define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
 
@@ -90,6 +93,9 @@ struct training {
     char failure[512];     /* why not: of the rank that failed first, */
     int64_t failed_ms;     /* at this time; those that were ended for it come after it */
     struct alarm look;
+    struct waits waits;
+    double status_time;    /* of its ranks, the sum of the times at which they told of themselves; */
+    int64_t heard_ms;      /* when that last changed; 0: they have told nothing yet */
     int64_t not_before_ms; /* that it is submitted again */
     bool reception_written, reception_writing;
     struct alarm reception_retry;
@@ -257,7 +263,16 @@ bool deal_fits_beside_trainings(const struct live_ensemble *ens);
 /* Could jobs of these two run at once? */
 bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
                        const struct adapter_resources *b);
+/* Whose training is the next to start there; NULL: none waits. */
+struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter);
+int64_t deal_cpus_of(const struct live_job *job); /* slots that it takes of its adapter, or waits for there */
 void deal_touch_all(struct engine *engine, const struct known_adapter *adapter); /* a training of it has begun or ended */
+
+/* takers.c: "ensemble 3 takes 6 slots, ensemble 5 takes 2": the places of an adapter, but for those of one ensemble. False: nobody takes
+ * any. */
+enum takers_of { TAKERS_OF_SLOTS, TAKERS_OF_JOBS, TAKERS_OF_TRAININGS };
+bool takers_tell(const struct engine *engine, const struct known_adapter *adapter, const struct live_ensemble *except, enum takers_of what,
+                 char *out, size_t size);
 
 /* plan.c: what is written to disk before a job is submitted */
 struct job_plan {

@@ -125,7 +125,8 @@ void cancel_tell_repeated(struct known_adapter *adapter, int n); /* in the log: 
 /* waiting.c */
 void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */
 const char *job_words(const struct live_job *job); /* what it waits for, or why it is not submitted; "": nothing was told */
-/* Returns the first job of members, or the first allocation, whose scheduler says why it waits; NULL where one of them runs. */
+/* Returns the first job of members, or the first allocation, whose scheduler says why it waits, or else the first that is submitted; NULL
+ * where one of them runs. */
 const struct live_job *waiting_job(const struct live_ensemble *ens);
 
 /* abandon.c */

@@ -1,5 +1,13 @@
-/* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show. The first
- * cause that holds is told, those first that somebody has to do something about. */
+/* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show. The first cause
+ * that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
+ *
+ *   1. nothing can go on, whatever else holds: state_not_written, held, paused, ending, adapter_not_here;
+ *   2. what it needs is missing: adapter_not_set_up, adapter_silent, no_room;
+ *   3. its training does not run: retry, no_slot, not_submitted, queued, training_starts;
+ *   4. none of its members runs: not_submitted, queued, no_slot, retry;
+ *   5. all run, and something is slow: training_silent, waits_for_room, waits_for_samples.
+ *
+ * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
 #include "daemon/engine/internal.h"
 
 #include "common/timefmt.h"
@@ -71,16 +79,49 @@ static bool tell_remains(struct engine *engine, const struct live_ensemble *ens,
     return false;
 }
 
+static bool tell_slots(struct engine *engine, const struct known_adapter *adapter, const char *who, struct engine_notice *out)
+{
+    int64_t slots = adapter->ops->slots(adapter->adapter);
+    char takers[200];
+
+    if (adapter->max_jobs > 0 && adapter->jobs >= adapter->max_jobs && takers_tell(engine, adapter, NULL, TAKERS_OF_JOBS, takers, sizeof takers))
+        return tell(out, "no_slot", "%s for one of the %lld jobs that max_jobs lets %s have: %s", who, (long long)adapter->max_jobs,
+                    adapter->ops->name, takers);
+    if (slots > 0 && takers_tell(engine, adapter, NULL, TAKERS_OF_SLOTS, takers, sizeof takers))
+        return tell(out, "no_slot", "%s for free slots on %s, which has %lld: %s", who, adapter->ops->name, (long long)slots, takers);
+    return tell(out, "no_slot", "%s for free slots on %s", who, adapter->ops->name);
+}
+
+/* Its training is to be submitted, and may not be. */
+static bool tell_turn(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
+{
+    const struct known_adapter *adapter = ens->training->adapter;
+    const struct live_ensemble *next = deal_next_to_train(adapter);
+    char takers[200];
+
+    if (next != NULL && next != ens)
+        return tell(out, "no_slot", "its training waits for its turn on %s, where that of ensemble %lld is the next", adapter->ops->name,
+                    (long long)next->row.id);
+    if (ens->adapter != adapter && adapter->cpus == 0 && takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, takers, sizeof takers))
+        return tell(out, "no_slot", "its training waits until its members have room on %s beside other trainings: %s", ens->adapter->ops->name,
+                    takers);
+    return tell_slots(engine, adapter, "its training waits", out);
+}
+
 static bool tell_training(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
     const struct training *training = ens->training;
-    const char *words = training != NULL && training->job != NULL ? job_words(training->job) : "";
+    const struct live_job *job = training != NULL ? training->job : NULL;
+    const char *words = job != NULL ? job_words(job) : "";
+    char when[TIMEFMT_SIZE];
 
     if (training == NULL || training->row.state >= TRAINING_RUNNING)
         return false;
+    if (training->row.state == TRAINING_PENDING && training->not_before_ms > engine_now(engine))
+        return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->not_before_ms), training->row.reason);
     if (training->row.state == TRAINING_PENDING && heap_holds(&ens->to_train))
-        return tell(out, "no_slot", "its training waits for free slots on %s", training->row.adapter);
-    if (words[0] != '\0' && training->job->row.state == JOB_INTENT)
+        return tell_turn(engine, ens, out);
+    if (words[0] != '\0' && job->row.state == JOB_INTENT)
         return tell(out, "not_submitted", "its training is not submitted yet: %s", words);
     if (words[0] != '\0')
         return tell(out, "queued", "its training waits in the queue of %s: %s", training->row.adapter, words);
@@ -88,27 +129,73 @@ static bool tell_training(struct engine *engine, const struct live_ensemble *ens
            tell(out, "training_starts", "its members wait until its training has started");
 }
 
+/* A job that waits in the queue of a batch system which does not say why. */
+static bool tell_queue(struct engine *engine, struct live_ensemble *ens, const struct live_job *job, struct engine_notice *out)
+{
+    char when[TIMEFMT_SIZE], takers[200];
+
+    timefmt_iso(when, job->row.submitted_ms);
+    if (ens->adapter->ops->slots(ens->adapter->adapter) > 0 && takers_tell(engine, ens->adapter, ens, TAKERS_OF_SLOTS, takers, sizeof takers))
+        return tell(out, "queued", "its jobs wait in the queue of %s since %s: %s", ens->row.adapter, when, takers);
+    return tell(out, "queued", "its jobs wait in the queue of %s since %s", ens->row.adapter, when);
+}
+
 static bool tell_members(struct engine *engine, struct live_ensemble *ens, struct engine_notice *out)
 {
     const struct live_job *job = waiting_job(ens);
-    char when[TIMEFMT_SIZE];
+    int64_t now = engine_now(engine);
+    char text[200];
 
     if (job != NULL && job->row.state == JOB_INTENT)
         return tell(out, "not_submitted", "its jobs are not submitted yet: %s", job_words(job));
-    if (job != NULL)
+    if (job != NULL && job_words(job)[0] != '\0')
         return tell(out, "queued", "its jobs wait in the queue of %s: %s", ens->row.adapter, job_words(job));
+    if (job != NULL && job->row.submitted_ms > 0 && now - job->row.submitted_ms >= QUEUED_MS)
+        return tell_queue(engine, ens, job, out);
     if (ens->in_flight > 0)
         return false;
     if (heap_holds(&ens->hungry))
-        return tell(out, "no_slot", "its members wait for free slots on %s", ens->row.adapter);
+        return tell_slots(engine, ens->adapter, "its members wait", out);
+    if (ens->allocation == NULL && dispatch_wants(ens, now) && !deal_fits_beside_trainings(ens) &&
+        takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, text, sizeof text))
+        return tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s", ens->row.adapter, text);
     if (heap_holds(&ens->due_alarm.node) && ens->row.next_index >= ens->row.count)
-        return tell(out, "retry", "the next attempt of a member that failed is made at %s", timefmt_iso(when, ens->due_alarm.node.key));
+        return tell(out, "retry", "the next attempt of a member that failed is made at %s", timefmt_iso(text, ens->due_alarm.node.key));
     return false;
 }
 
-bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
+/* Members run, and so does the training: who waits for whom? */
+static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
-    struct live_ensemble *ens = engine_find_ensemble(engine, row->id);
+    const struct training *training = ens->training;
+    const struct waits *waits = &training->waits;
+    char since[TIMEFMT_SIZE];
+
+    if (training->job != NULL && training->job->row.state == JOB_RUNNING && training->heard_ms > 0 &&
+        engine_now(engine) - training->heard_ms >= TRAINING_SILENT_MS)
+        return tell(out, "training_silent", "its training has told nothing since %s: its ranks are stopped or hang, or what they write does not arrive",
+                    timefmt_iso(since, training->heard_ms));
+    if (ens->in_flight == 0) /* none of its members sends anything */
+        return false;
+    if (waits->known && waits->tell_room)
+        return tell(out, "waits_for_room", "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they make",
+                    100 * waits->for_room);
+    return waits->known && waits->tell_samples &&
+           tell(out, "waits_for_samples", "its training waits for samples %.0f %% of the time: its members make fewer than it could take",
+                100 * waits->for_samples);
+}
+
+static bool tell_paused(const struct ensemble_row *row, struct engine_notice *out)
+{
+    char when[TIMEFMT_SIZE];
+
+    return tell(out, "paused", "it was paused%s%s%s%s: `stretto resume %lld` lets it go on", row->paused_by[0] ? " " : "", row->paused_by,
+                row->paused_ms ? " at " : "", row->paused_ms ? timefmt_iso(when, row->paused_ms) : "", (long long)row->id);
+}
+
+/* The first two kinds; -1: none of them, and it may be another. */
+static int tell_urgent(struct engine *engine, const struct ensemble_row *row, struct live_ensemble *ens, struct engine_notice *out)
+{
     struct error err;
 
     if (row->state < ENSEMBLE_COMPLETE && tell_rest(engine, out))
@@ -116,7 +203,7 @@ bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct
     if (row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0')
         return tell(out, "held", "%s", row->reason);
     if (row->state == ENSEMBLE_PAUSED)
-        return tell(out, "paused", "somebody has paused it: `stretto resume %lld` lets it go on", (long long)row->id);
+        return tell_paused(row, out);
     if (ensemble_is_ending(row))
         return tell(out, "ending", "%s; those that run go on to their end", row->reason);
     if (ens == NULL)
@@ -126,9 +213,18 @@ bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct
         return tell_remains(engine, ens, out);
     if (tell_trouble(engine, ens->adapter, "", out))
         return true;
-    if (ens->row.state == ENSEMBLE_RUNNING && tell_room(engine, out))
-        return true;
     if (ens->training != NULL && ens->training->row.state < TRAINING_DONE && tell_trouble(engine, ens->training->adapter, "", out))
         return true;
-    return tell_training(engine, ens, out) || tell_members(engine, ens, out);
+    return tell_room(engine, out) ? true : -1;
+}
+
+bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
+{
+    struct live_ensemble *ens = engine_find_ensemble(engine, row->id);
+    int urgent = tell_urgent(engine, row, ens, out);
+
+    if (urgent >= 0)
+        return urgent;
+    return tell_training(engine, ens, out) || tell_members(engine, ens, out) ||
+           (ens->training != NULL && ens->training->row.state == TRAINING_RUNNING && tell_waits(engine, ens, out));
 }

@@ -1,4 +1,5 @@
 /* Reading what the ranks of a training say of themselves: endpoints, counters, metric points, the end. */
+#include "daemon/engine/moments.h"
 #include "daemon/engine/renew.h"
 
 #include "common/log.h"
@@ -207,6 +208,26 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
                                    row.metrics_offset, tailed, tailing);
 }
 
+/* What the ranks count of their waiting, and that they are alive. Those of which one has told nothing yet are left alone. */
+static void take_waits(struct engine *engine, struct training *training, json_t **json)
+{
+    struct waits_sum sum = {0};
+
+    for (int64_t rank = 0; rank < training->row.ranks; rank++, json += RANK_FILES) {
+        const json_t *status = json[RANK_FILE_DONE] != NULL ? json[RANK_FILE_DONE] : json[RANK_FILE_STATUS];
+
+        if (status == NULL)
+            return;
+        sum.time += json_number_value(json_object_get(status, "time"));
+        sum.for_samples += json_number_value(json_object_get(status, "sample_wait_seconds"));
+        sum.for_room += json_number_value(json_object_get(status, "room_wait_seconds"));
+    }
+    if (sum.time != training->status_time)
+        training->heard_ms = engine_now(engine);
+    training->status_time = sum.time;
+    waits_note(&training->waits, &sum, (int)training->row.ranks);
+}
+
 static void ranks_read(void *arg, json_t **json, const struct error *failed)
 {
     int64_t id;
@@ -224,6 +245,8 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     }
     for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
         take_rank(engine, &ens->training->row, rank, json + rank * RANK_FILES);
+    take_waits(engine, ens->training, json);
+    moments_take(engine, &ens->training->row, json);
     mark_ready(engine, ens);
     tail_rank(engine, ens, 0);
     engine_settle(engine);

@@ -49,6 +49,8 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     training->failed_as = ATTEMPT_OPEN;
     training->ranks_succeeded = true;
     training->failed_ms = 0;
+    training->waits = (struct waits){0};
+    training->heard_ms = 0;
     training->reception_written = training->reception_writing = false;
     if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, &err) < 0) {
         store_doom(engine->store, &err); /* nothing would make us begin anew again */

@@ -37,7 +37,7 @@ void engine_job_waits_for(struct engine *engine, int64_t id, char *out, size_t s
 
 const struct live_job *waiting_job(const struct live_ensemble *ens)
 {
-    const struct live_job *first = NULL;
+    const struct live_job *words = NULL, *queued = NULL;
     int looked_at = 0;
 
     for (const struct live_job *job = ens->jobs; job != NULL && looked_at < JOBS_MAX; job = job->ens_next, looked_at++) {
@@ -45,10 +45,12 @@ const struct live_job *waiting_job(const struct live_ensemble *ens)
             continue;
         if (job->row.state == JOB_RUNNING)
             return NULL;
-        if (first == NULL && job_words(job)[0] != '\0')
-            first = job;
+        if (words == NULL && job_words(job)[0] != '\0')
+            words = job;
+        if (queued == NULL && job->row.state == JOB_SUBMITTED)
+            queued = job;
     }
-    return first;
+    return words != NULL ? words : queued;
 }
 
 void engine_training_waits_for(struct engine *engine, int64_t id, char *out, size_t size)
@@ -58,4 +60,15 @@ void engine_training_waits_for(struct engine *engine, int64_t id, char *out, siz
     out[0] = '\0';
     if (ens != NULL && ens->training != NULL && ens->training->job != NULL)
         engine_job_waits_for(engine, ens->training->job->row.id, out, size);
+}
+
+bool engine_training_waits(struct engine *engine, int64_t id, double *for_samples, double *for_room)
+{
+    const struct live_ensemble *ens = engine_find_ensemble(engine, id);
+
+    if (ens == NULL || ens->training == NULL || ens->training->row.state != TRAINING_RUNNING || !ens->training->waits.known)
+        return false;
+    *for_samples = ens->training->waits.for_samples;
+    *for_room = ens->training->waits.for_room;
+    return true;
 }

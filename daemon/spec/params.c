@@ -296,7 +296,7 @@ bool params_is_numeric(const struct params *p, size_t i)
     return true;
 }
 
-static double draw(const struct params *p, int64_t index, size_t dim)
+static double draw_unit(const struct params *p, int64_t index, size_t dim)
 {
     switch (p->method) {
     case METHOD_HALTON:
@@ -306,6 +306,29 @@ static double draw(const struct params *p, int64_t index, size_t dim)
     default:
         return draw_monte_carlo(p->seed, (uint64_t)index, (unsigned)dim);
     }
+}
+
+static json_t *draw(const struct params *p, int64_t index, size_t i)
+{
+    return json_real(p->list[i].low + (p->list[i].high - p->list[i].low) * draw_unit(p, index, i));
+}
+
+json_t *params_one(const struct params *p, size_t i, int64_t index)
+{
+    json_t *row, *value;
+    int64_t stride = 1; /* as params_at() has it */
+
+    if (p->rows != NULL) {
+        row = rows_at(p->rows, index);
+        value = json_incref(json_object_get(row, rows_column(p->rows, i)));
+        json_decref(row);
+        return value;
+    }
+    if (p->method != METHOD_GRID)
+        return draw(p, index, i);
+    for (size_t later = i + 1; later < p->n; later++)
+        stride *= (int64_t)json_array_size(p->list[later].values);
+    return json_incref(json_array_get(p->list[i].values, (size_t)(index / stride) % json_array_size(p->list[i].values)));
 }
 
 json_t *params_at(const struct params *p, int64_t index)
@@ -325,8 +348,7 @@ json_t *params_at(const struct params *p, int64_t index)
             rest /= (int64_t)n;
             json_object_set(out, param->name, json_array_get(param->values, (size_t)(index / rest) % n));
         } else {
-            json_object_set_new(out, param->name,
-                                json_real(param->low + (param->high - param->low) * draw(p, index, i)));
+            json_object_set_new(out, param->name, draw(p, index, i));
         }
     }
     return out;

@@ -34,6 +34,8 @@ bool params_is_numeric(const struct params *p, size_t i);
 /* The parameters of member `index` as a new JSON object, in the spec's order. NULL (logged) only where they come from a
  * file whose copy cannot be read. */
 json_t *params_at(const struct params *p, int64_t index);
+/* One of them, a new reference. */
+json_t *params_one(const struct params *p, size_t i, int64_t index);
 /* The member's own seed. */
 uint64_t params_seed(const struct params *p, int64_t index);
 #endif

@@ -110,3 +110,34 @@ int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, in
 
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
+
+static void read_index(sqlite3_stmt *stmt, int64_t *index)
+{
+    *index = sqlite3_column_int64(stmt, 0);
+}
+
+int store_attempt_each_on_host(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *host,
+                               int (*each)(void *arg, const int64_t *index), void *arg, struct error *err)
+{
+    int64_t index;
+
+    return store_each_row(store,
+                          store_query(store, err,
+                                      "SELECT m.idx FROM member m CROSS JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND "
+                                      "a.number = m.attempts WHERE m.ensemble = ?1 AND m.idx >= ?2 AND m.idx < ?3 AND a.host = ?4 ORDER BY m.idx",
+                                      "iiit", ensemble, from, end, host),
+                          read_index, &index, each, arg, err);
+}
+
+int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *cause,
+                                int (*each)(void *arg, const int64_t *index), void *arg, struct error *err)
+{
+    int64_t index;
+
+    return store_each_row(store,
+                          store_query(store, err,
+                                      "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = 'failed' OR "
+                                      "outcome = 'timeout' OR outcome = 'lost') AND stretto_cause(reason) = ?4 ORDER BY idx",
+                                      "iiit", ensemble, from, end, cause),
+                          read_index, &index, each, arg, err);
+}

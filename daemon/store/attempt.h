@@ -37,6 +37,12 @@ int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int6
 /* All attempts of a member, by number. */
 int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
                        int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
+/* Members with an index from `from` up to but without `end`, each once, by index: those whose latest attempt was on a host, and those of which an
+ * attempt failed for a cause (cause.h). */
+int store_attempt_each_on_host(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *host,
+                               int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
+int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *cause,
+                                int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
 /* The open attempts of a job, by index. */
 int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
                             void *arg, struct error *err);

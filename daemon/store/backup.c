@@ -28,8 +28,7 @@ int backup_source_init(struct backup_source *source, const struct store *store, 
         return error_set(err, "backup_unavailable",
                          "the state directory is on a network file system, where only the daemon itself can read the "
                          "database: stop it and copy %s and %s", store->path, rows_dir);
-    source->database = xstrdup(store->path);
-    source->rows_dir = xstrdup(rows_dir);
+    *source = (struct backup_source){.database = xstrdup(store->path), .rows_dir = xstrdup(rows_dir)};
     return 0;
 }
 

@@ -9,7 +9,7 @@
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled", "failed"};
 
-#define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent"
+#define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent, paused_by, paused"
 
 const char *ensemble_state_name(enum ensemble_state state)
 {
@@ -35,6 +35,8 @@ static void read_row(sqlite3_stmt *stmt, struct ensemble_row *row)
     row->ended_ms = sqlite3_column_int64(stmt, 10);
     row->root = sqlite3_column_int64(stmt, 11);
     row->parent = sqlite3_column_int64(stmt, 12);
+    store_text(stmt, 13, row->paused_by, sizeof row->paused_by);
+    row->paused_ms = sqlite3_column_int64(stmt, 14);
 }
 
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)
@@ -52,10 +54,10 @@ int store_ensemble_insert(struct store *store, struct ensemble_row *row, const c
 int store_ensemble_update(struct store *store, const struct ensemble_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "UPDATE ensemble SET state = ?2, reason = ?3, width = ?4, next_index = ?5, ended = ?6 "
-                      "WHERE id = ?1",
-                      "ittiim", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
-                      row->next_index, row->ended_ms);
+                      "UPDATE ensemble SET state = ?2, reason = ?3, width = ?4, next_index = ?5, ended = ?6, "
+                      "paused_by = ?7, paused = ?8 WHERE id = ?1",
+                      "ittiimtm", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
+                      row->next_index, row->ended_ms, row->paused_by[0] ? row->paused_by : NULL, row->paused_ms);
 }
 
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err)
@@ -107,6 +109,16 @@ int store_ensemble_each(struct store *store, int64_t before, int limit,
                     store_query(store, err,
                                 "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
                                 "ii", before > 0 ? before : INT64_MAX, (int64_t)limit),
+                    each, arg, err);
+}
+
+int store_family_each(struct store *store, int64_t root, int64_t before, int limit,
+                      int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM ensemble WHERE (id = ?1 OR root = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3",
+                                "iii", root, before > 0 ? before : INT64_MAX, (int64_t)limit),
                     each, arg, err);
 }
 

@@ -16,6 +16,8 @@ struct ensemble_row {
     int64_t count, width, next_index;
     int64_t root, parent; /* of a follow-up: the first of its family, the one before it; 0: it is none */
     int64_t created_ms, ended_ms; /* ended 0: not yet */
+    char paused_by[256]; /* a phrase such as "by token 3 (cron)"; "": it is not known, or it is not paused */
+    int64_t paused_ms;   /* 0 likewise */
 };
 
 const char *ensemble_state_name(enum ensemble_state state);
@@ -50,6 +52,9 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
 /* Newest first, ids below `before` (0: from the newest), at most `limit`. `each` returning non-zero stops. */
 int store_ensemble_each(struct store *store, int64_t before, int limit,
                         int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
+/* The same, of a family. */
+int store_family_each(struct store *store, int64_t root, int64_t before, int limit,
+                      int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
 /* Those that still have something to do (running, paused, or with live jobs or chores), oldest first. */
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);

@@ -46,8 +46,8 @@ struct store {
     } statements[STORE_STATEMENTS];
 };
 
-/* Bring the database to this program's schema, after a copy where there was something before. */
-int store_migrate(struct store *store, struct error *err);
+/* Bring the database to the schema of the last of these, after a copy beside it where there was something before. */
+int store_migrate(struct store *store, const struct embedded *migrations, struct error *err);
 
 /* Whether the database is empty or was made by a strettod, this one's version or not; code "store_foreign" where it was
  * not. */

@@ -1,14 +1,11 @@
 #include "daemon/store/internal.h"
 
-#include "common/embedded.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-extern const struct embedded store_migrations[]; /* migrations/NNNN-*.sql, in order: the N-th leads to version N */
 
 static int number_get(struct store *store, const char *sql, int *number, struct error *err)
 {
@@ -77,11 +74,11 @@ static int apply(struct store *store, const struct embedded *migration, int vers
     return rc;
 }
 
-int store_migrate(struct store *store, struct error *err)
+int store_migrate(struct store *store, const struct embedded *migrations, struct error *err)
 {
     int version = 0, newest = 0;
 
-    while (store_migrations[newest].name != NULL)
+    while (migrations[newest].name != NULL)
         newest++;
     if (version_get(store, &version, err) < 0)
         return -1;
@@ -93,7 +90,7 @@ int store_migrate(struct store *store, struct error *err)
     if (version > 0 && version < newest && copy_before(store, version, err) < 0)
         return -1;
     for (; version < newest; version++)
-        if (apply(store, &store_migrations[version], version + 1, err) < 0)
+        if (apply(store, &migrations[version], version + 1, err) < 0)
             return -1;
     return 0;
 }

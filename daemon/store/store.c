@@ -167,7 +167,7 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     if (set_journal(store, journal, err) < 0 || (unclean && store_check_whole(store, err) < 0) ||
         pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
         pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_causes_init(store, err) < 0 ||
-        store_migrate(store, err) < 0 || (!unclean && store_check_small(store, err) < 0) ||
+        store_migrate(store, options->migrations ? options->migrations : store_migrations, err) < 0 || (!unclean && store_check_small(store, err) < 0) ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         store_prepare_rollback(store, err) < 0)
@@ -203,7 +203,7 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
     }
     sqlite3_extended_result_codes(reader->db, 0);
     sqlite3_busy_timeout(reader->db, STORE_BUSY_MS);
-    if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_prepare_rollback(reader, err) < 0)
+    if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_causes_init(reader, err) < 0 || store_prepare_rollback(reader, err) < 0)
         goto fail;
     *out = reader;
     return 0;

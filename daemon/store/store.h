@@ -5,6 +5,7 @@
  * transaction: the commit then fails and rolls everything back, whatever callers did with the return value. */
 #ifndef DAEMON_STORE_STORE_H
 #define DAEMON_STORE_STORE_H
+#include "common/embedded.h"
 #include "common/error.h"
 
 #include <sqlite3.h>
@@ -15,6 +16,9 @@
 
 struct store;
 
+/* The files of migrations/, in order: the N-th leads to version N of the schema. */
+extern const struct embedded store_migrations[];
+
 /* Open STATE_DIR/stretto.db (made where missing), take the directory's lock, migrate. Codes: "store_locked" (another
  * daemon runs there), "store_newer" (made by a later version), "store_foreign" (made by another program), "store_damaged", "store_io". */
 int store_open(struct store **out, const char *state_dir, struct error *err);
@@ -24,6 +28,7 @@ int store_open(struct store **out, const char *state_dir, struct error *err);
 struct store_options {
     bool allow_network;
     int (*statfs)(const char *path, struct statfs *out); /* NULL: statfs(2) */
+    const struct embedded *migrations;                   /* NULL: store_migrations */
 };
 int store_open_with(struct store **out, const char *state_dir, const struct store_options *options, struct error *err);
 void store_close(struct store *store);

@@ -1,6 +1,6 @@
 /* How many members are in which state: what the open transaction changes of it.
  *
- * The triggers of the member table tell each move, whatever statement made it (migrations/0013-counted-moves.sql). The sums are
+ * The triggers of the member table tell each move, whatever statement made it (migrations/0001-initial.sql). The sums are
  * written before anything looks at the tallies, and before the commit at the latest, by one statement for each of them: what is
  * committed of members is committed with its tallies, and what is rolled back is forgotten here. */
 #include "daemon/store/internal.h"

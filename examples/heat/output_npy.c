@@ -83,11 +83,12 @@ int output_npy_close(struct output_npy *o, struct error *err)
     o->file = NULL;
     if (o->written != o->steps) {
         fclose(file);
-        unlink(o->part);
         rc = error_set(err, "output", "%s is left out: %d of %d steps were computed", o->path, o->written, o->steps);
     } else if (fclose(file) != 0 || rename(o->part, o->path) != 0) {
         rc = error_errno(err, "output", "cannot write %s", o->path);
     }
+    if (rc < 0)
+        unlink(o->part);
     release(o);
     return rc;
 }

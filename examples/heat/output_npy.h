@@ -13,6 +13,6 @@ int output_npy_open(struct output_npy **out, const char *path, int steps, int gr
 /* Append the next step: N × N values, narrowed to float32. */
 int output_npy_write(struct output_npy *o, const double *field, struct error *err);
 
-/* Rename to PATH, where every step has been written; frees in either case. */
+/* Rename to PATH, where every step has been written, and remove the file otherwise; frees in either case. */
 int output_npy_close(struct output_npy *o, struct error *err);
 #endif

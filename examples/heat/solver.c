@@ -158,6 +158,12 @@ static void turn(struct solver *s, double b)
     }
 }
 
+/* Values whose squares are no finite numbers have no residual that could be small. */
+static bool has_converged(double tolerance, double rr, double bb)
+{
+    return isfinite(bb) && rr <= tolerance * tolerance * bb;
+}
+
 int solver_step(struct solver *s, struct error *err)
 {
     const double tolerance = s->problem.tolerance;
@@ -165,8 +171,7 @@ int solver_step(struct solver *s, struct error *err)
     int n;
 
     start(s, &rr, &bb);
-    /* !(a <= b) goes on where a norm is not a number, and so ends in the error below. */
-    for (n = 0; !(rr <= tolerance * tolerance * bb) && n < s->problem.max_iterations; n++) {
+    for (n = 0; isfinite(rr) && !has_converged(tolerance, rr, bb) && n < s->problem.max_iterations; n++) {
         double curvature = s->links.sum(s->links.ctx, apply(s, s->direction, s->image));
         double next = advance(s, rr / curvature);
 
@@ -174,7 +179,7 @@ int solver_step(struct solver *s, struct error *err)
         rr = next;
     }
     s->iterations += n;
-    if (!(rr <= tolerance * tolerance * bb))
+    if (!has_converged(tolerance, rr, bb))
         return error_set(err, "no_convergence",
                          "conjugate gradient did not converge: relative residual %.1e after %d iterations, wanted %.1e",
                          sqrt(rr / bb), n, tolerance);

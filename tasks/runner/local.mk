@@ -54,6 +54,10 @@ unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)
 tests_unit_test_pilot_time_LDADD = libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_looks
+tests_unit_test_looks_SOURCES = tests/unit/test_looks.c tasks/runner/checkpoints.c tasks/runner/checkpoints.h
+tests_unit_test_looks_CFLAGS = $(unit_cflags)
+tests_unit_test_looks_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_silence
 tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tasks/runner/silence.c tasks/runner/silence.h \
 	tasks/runner/leftovers.c tasks/runner/leftovers.h tasks/runner/tree.c tasks/runner/tree.h

@@ -68,11 +68,12 @@ clean-stretto-python:
 
 if HAVE_CMOCKA
 check_LTLIBRARIES += tests/unit/libstreamfixture.la
-tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/stream_fixture.h
+tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/stream_fixture.h tests/unit/intake_rig.c tests/unit/intake_rig.h
 tests_unit_libstreamfixture_la_CFLAGS = $(stream_cflags)
 stream_libs = tests/unit/libstreamfixture.la libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
-unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_gaps tests/unit/test_intake
+unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_stepset tests/unit/test_gaps tests/unit/test_intake tests/unit/test_intake_sessions \
+	tests/unit/test_intake_messages
 unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_small
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_small_LDADD = $(stream_libs)
@@ -100,6 +101,13 @@ tests_unit_test_stream_held_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_held_LDADD = $(stream_libs)
 tests_unit_test_report_CFLAGS = $(stream_cflags)
 tests_unit_test_report_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_window
+tests_unit_test_window_SOURCES = tests/unit/test_window.c tests/unit/unit.h
+tests_unit_test_window_CFLAGS = $(unit_cflags)
+tests_unit_test_window_LDADD = libmember.la $(unit_libs)
+unit_tests += tests/unit/test_stream_settings
+tests_unit_test_stream_settings_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_settings_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_varying
 tests_unit_test_stream_varying_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_varying_LDADD = $(stream_libs)
@@ -124,6 +132,10 @@ tests_unit_test_gaps_CFLAGS = $(stream_cflags)
 tests_unit_test_gaps_LDADD = $(stream_libs)
 tests_unit_test_intake_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_LDADD = $(stream_libs)
+tests_unit_test_intake_sessions_CFLAGS = $(stream_cflags)
+tests_unit_test_intake_sessions_LDADD = $(stream_libs)
+tests_unit_test_intake_messages_CFLAGS = $(stream_cflags)
+tests_unit_test_intake_messages_LDADD = $(stream_libs)
 tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_LDADD = $(stream_libs)

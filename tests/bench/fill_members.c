@@ -1,7 +1,9 @@
-/* fill_members DIR COUNT DONE: a state directory with a paused ensemble of COUNT members, of which DONE have run to their
- * end: the rows that the engine writes for each of them, through the store, but without running anything. */
+/* fill_members DIR COUNT DONE [FAILED [COMMAND]]: a state directory with a paused ensemble of COUNT members, of which DONE have run to their
+ * end, and one of FAILED has failed: the rows that the engine writes for each of them, through the store, but without running anything.
+ * COMMAND, one word, is what the others would run. */
 #include "common/log.h"
 #include "daemon/store/attempt.h"
+#include "daemon/store/cause.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/job.h"
@@ -24,7 +26,7 @@ static void must(int rc)
 }
 
 /* What engine/dispatch.c, job.c and outcome.c write, in their order. */
-static void run_member(int64_t ensemble, int64_t index, int64_t now)
+static void run_member(int64_t ensemble, int64_t index, int64_t now, bool fails)
 {
     struct job_row job = {.ensemble = ensemble, .adapter = "local", .size = 1, .created_ms = now};
     struct member_row member = {.ensemble = ensemble, .index = index, .state = MEMBER_SUBMITTED, .attempts = 1};
@@ -50,15 +52,19 @@ static void run_member(int64_t ensemble, int64_t index, int64_t now)
     must(store_attempt_update(store, &attempt, &err));
     must(store_member_put(store, &member, &err));
     must(store_event_add(store, now + 5, "member.running", ensemble, index, json_pack("{s:I}", "attempt", (json_int_t)1), &err));
-    attempt.outcome = ATTEMPT_SUCCEEDED;
-    attempt.exit_code = 0;
+    attempt.outcome = fails ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED;
+    attempt.exit_code = fails;
+    strcpy(attempt.reason, fails ? "exit status 1" : "");
+    memcpy(member.reason, attempt.reason, sizeof member.reason);
     attempt.ended_ms = now + 900;
-    member.state = MEMBER_SUCCEEDED;
+    member.state = fails ? MEMBER_FAILED : MEMBER_SUCCEEDED;
     must(store_attempt_update(store, &attempt, &err));
     must(store_member_put(store, &member, &err));
     must(store_event_add(store, now + 900, "attempt.ended", ensemble, index,
-                         json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)1, "outcome", "succeeded", "member",
-                                   "succeeded", "reason", ""), &err));
+                         json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)1, "outcome", attempt_outcome_name(attempt.outcome), "member",
+                                   member_state_name(member.state), "reason", attempt.reason), &err));
+    if (fails)
+        must(store_cause_count(store, &attempt, &err));
     job.state = JOB_ENDED;
     job.ended_ms = now + 910;
     must(store_job_update(store, &job, &err));
@@ -68,24 +74,25 @@ int main(int argc, char **argv)
 {
     struct ensemble_row row = {.name = "million", .state = ENSEMBLE_PAUSED, .adapter = "local", .stream_key = "0123456789abcdef",
                                .width = 8};
-    int64_t done, now = INT64_C(1790000000000);
+    int64_t done, failed, now = INT64_C(1790000000000);
     char spec[400];
 
-    if (argc != 4) {
-        fputs("usage: fill_members DIR COUNT DONE\n", stderr);
+    if (argc < 4) {
+        fputs("usage: fill_members DIR COUNT DONE [FAILED [COMMAND]]\n", stderr);
         return 2;
     }
     log_init("fill_members", LOG_LEVEL_WARN);
     row.count = atoll(argv[2]);
     row.next_index = done = atoll(argv[3]);
+    failed = argc > 4 ? atoll(argv[4]) : INT64_MAX;
     row.created_ms = now;
-    snprintf(spec, sizeof spec, "{\"name\": \"million\", \"width\": 8, \"members\": {\"command\": [\"true\"], \"parameters\": "
+    snprintf(spec, sizeof spec, "{\"name\": \"million\", \"width\": 8, \"members\": {\"command\": [\"%s\"], \"parameters\": "
                                 "{\"method\": \"latin-hypercube\", \"count\": %lld, \"seed\": 42, \"space\": {\"t0\": [100, 500], "
-                                "\"tw\": [100, 500]}}}}", (long long)row.count);
+                                "\"tw\": [100, 500]}}}}", argc > 5 ? argv[5] : "true", (long long)row.count);
     must(store_open(&store, argv[1], &err));
     must(store_ensemble_insert(store, &row, spec, &err));
     for (int64_t i = 0; i < done; i++) {
-        run_member(row.id, i, now += 2);
+        run_member(row.id, i, now += 2, i % failed == failed - 1);
         if (i % COMMIT_EVERY == 0)
             must(store_commit(store, &err));
     }

@@ -125,7 +125,7 @@ void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt)
     calls_begin(sim);
     salt = mixed(salt) % 8;
     switch (salt) {
-    case 0: rc = engine_pause(engine, nowhere, &err); break;
+    case 0: rc = engine_pause(engine, nowhere, "", &err); break;
     case 1: rc = engine_resume(engine, nowhere, &err); break;
     case 2: rc = engine_cancel(engine, nowhere, &err); break;
     case 3: rc = engine_resize(engine, nowhere, 3, ENGINE_SHRINK_NOW, &err); break;

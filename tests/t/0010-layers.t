@@ -42,4 +42,7 @@ is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' da
 # The bugs that the tests are known to catch can still be planted.
 is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/*.txt fit the sources"
 
+# One that is not runs by hand, and nowhere else.
+is "$(find "$srcdir/tests/t" -name '*.t' ! -perm -u+x -printf '%f\n')" "" "every script test is executable"
+
 done_testing

@@ -32,10 +32,25 @@ refused 2 '"--steps" is no option .* value is missing' heat2d --steps
 refused 2 'nothing to do with "mesh.dat"' heat2d --steps 2 mesh.dat
 refused 1 'cannot write no/such/x.npy: No such file' heat2d --output no/such/x.npy
 refused 1 'did not converge: relative residual .* after 2 iterations' heat2d --output x.npy --west 500 --max-iterations 2
+refused 1 'did not converge' heat2d --initial 1e200
 is "$(ls x.npy* 2>/dev/null)" "" "a failed run leaves no output"
+ln -s /dev/full x.npy.part # a disk that is full when the file is closed
+refused 1 'cannot write x[.]npy: No space left' heat2d --grid 4 --steps 2 --output x.npy
+is "$(ls x.npy* 2>/dev/null)" "" "nor does one that could not write its output"
 
+for option in help version; do
+	status_is 0 "--$option" timeout $((30 * PATIENCE)) heat2d --$option
+	is "$(grep -c 'iterations a step' out) $(grep -c heat2d out | sed 's/[1-9][0-9]*/some/')" "0 some" "is answered, and nothing is computed"
+	cp out alone
+	status_is 0 "--$option of two processes" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 2 heat2d --$option
+	is "$(cat out)" "$(cat alone)" "of which one answers"
+done
 status_is 2 "two processes refuse together" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 2 heat2d --grid 0
 is "$(grep -c 'heat2d: --grid wants' err)" 1 "and one speaks for both"
+ln -s /dev/full x.npy.part
+status_is 1 "two processes end together where the output cannot be written" \
+	timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 2 heat2d --grid 4 --steps 2 --output x.npy
+like "$(cat err)" 'cannot write x[.]npy: No space left' "which is told"
 status_is 1 "more processes than points" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 3 heat2d --grid 2
 like "$(cat err)" '3 processes cannot share a grid of 2 x 2' "is told"
 

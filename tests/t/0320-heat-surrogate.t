@@ -123,12 +123,58 @@ torch.nn.parallel.DistributedDataParallel = lambda model: model
 options = heat_surrogate.parser("x", "x").parse_args(["--steps", "6", "--hidden", "4", "--halvings", "2", "--lr", "0.008"])
 rx = types.SimpleNamespace(rank=1, ranks=2, count=4, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))})
 def half(rx, device): # of the 24 samples, three at a time
-    for at in range(0, 12, 3):
+    for at in (0, 0, 3, 3, 6, 9): # some are drawn again
         place = torch.arange(at, at + 3)
         yield {"temperature": torch.full((3, 3, 3), 300.0), "params": torch.full((3, 1), 300.0, dtype=torch.float64),
                "member": place // 6, "step": place % 6 + 1}
 heat_surrogate.train(rx, options, half)
-assert seen == [(0.25, 0.008), (0.5, 0.004), (0.75, 0.002), (1.0, 0.002)], seen
+assert seen == [(0.25, 0.008)] * 2 + [(0.5, 0.004)] * 2 + [(0.75, 0.002), (1.0, 0.002)], seen
+PY
+part "series: means since the last point, with what is left at the end; losses of held-out members at the start, on the way and at the end" <<'PY'
+import collections, contextlib, types
+import torch
+from stretto.examples import heat_surrogate
+class Counting(heat_surrogate.Trainer):
+    def learn(self, batch):
+        losses.append(len(losses) + 1.0)
+        return torch.tensor(losses[-1])
+losses, points, Field = [], [], collections.namedtuple("Field", "dtype shape")
+heat_surrogate.Trainer = Counting
+heat_surrogate.stretto.distributed.process_group = lambda rx, device: contextlib.nullcontext()
+def held_out(names, members, scale, grid, dt, substeps, seed):
+    asked[:] = [names, members, (scale.low, scale.high, scale.steps), grid, dt, substeps, seed]
+    return contextlib.nullcontext(types.SimpleNamespace(loss=lambda model, device: 100.0 + len(losses)))
+asked = []
+heat_surrogate.HeldOut = held_out
+def seven(rx, device):
+    for n in range(7):
+        yield {"temperature": torch.zeros(1, 3, 3), "params": torch.zeros(1, 1), "member": torch.tensor([0]), "step": torch.tensor([n + 1])}
+rx = types.SimpleNamespace(rank=0, ranks=1, count=1, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))},
+                           metric=lambda name, step, value: points.append((name, step, value)))
+def told(*more):
+    del losses[:], points[:]
+    options = ["--steps", "7", "--hidden", "4", "--report-every", "3", "--validate-every", "4"] + list(more)
+    heat_surrogate.train(rx, heat_surrogate.parser("x", "x").parse_args(options), seven)
+    return [[(step, value) for name, step, value in points if name == series] for series in ("train_loss", "validation_loss")]
+got = told()
+assert got == [[(3, 2.0), (6, 5.0), (7, 7.0)], [(0, 100.0), (4, 104.0), (7, 107.0)]], got
+got = told("--limit", "5") # what is drawn beyond it is not learnt from
+assert got == [[(3, 2.0), (7, 4.5)], [(0, 100.0), (4, 104.0), (7, 105.0)]], got
+got = told("--validate-every", "7") # once at the end, not twice
+assert got[1] == [(0, 100.0), (7, 107.0)], got
+told("--low", "200", "--high", "400", "--seed", "3", "--validation-seed", "4", "--validation-members", "5", "--dt", "0.5", "--substeps", "6")
+assert asked == [["t0"], 5, (200.0, 400.0, 7), 3, 0.5, 6, 4], asked
+saved = torch.load("model.pt")
+assert [saved[name] for name in ("low", "high", "steps", "hidden")] == [200.0, 400.0, 7, 4], saved
+heat_surrogate.make_model(1, 4, (3, 3)).load_state_dict(saved["model"])
+for field in (Field("float32", (3, 4)), Field("float32", (3,)), Field("float32", (3, 3, 3))):
+    rx.fields["temperature"] = field
+    try:
+        told()
+    except RuntimeError as error:
+        assert "not N x N" in str(error), error
+        continue
+    raise AssertionError(field)
 PY
 [ -n "${STRETTO_MPIEXEC:-}" ] || { run_parts; skip "no heat2d: built without MPI"; done_testing; }
 part "held-out members: the loss is in K², and the files go" <<'PY'
@@ -147,6 +193,14 @@ with HeldOut(list(SOLVER_OPTIONS), 3, scale, 9, None, None, 11) as held_out:
     wanted = sum(((field.astype(float) - 300) ** 2).mean() for field in held_out.fields) / 3
     got = held_out.loss(Constant(), torch.device("cpu"))
     assert abs(got - wanted) < 1e-4 * wanted and wanted > 1000, (got, wanted)
+    class Clock(torch.nn.Module):
+        """As many kelvin as the step and the first parameter tell."""
+        def forward(self, inputs):
+            return (inputs[:, -1] + inputs[:, 0]).reshape(-1, 1, 1).expand(-1, 9, 9)
+    wanted = sum(((field[step - 1] - (2 * step / 70 - 1) * 200 - row[0]) ** 2).mean()
+                 for row, field in zip(held_out.params, held_out.fields) for step in range(1, 71)) / 210
+    got = held_out.loss(Clock(), torch.device("cpu"))
+    assert abs(got - wanted) < 1e-4 * wanted, (got, wanted)
     where = held_out.directory.name
     assert os.path.isdir(where)
 assert not os.path.exists(where)

@@ -18,11 +18,43 @@ run = Run(raw)
 assert abs(run.rate - 1000 / 13) < 1e-9, run.rate
 assert run.longest_wait() == 7 and run.stood_still() == 6 and run.gaps == [(2, 9)]
 assert run.loss == 80 and run.least == 80 and run.repeats == 2
-offline = [Run(made("offline", 1, [50, 51, 52], [], 40)), Run(made("offline", 2, [50, 51, 52], [], 60))]
+offline = [Run(made("offline", 1, [50, 51, 52], [], 40)), Run(made("offline", 2, [50, 52, 54], [], 60))]
 assert offline[0].rate == 200 and offline[0].stood_still() == 0 and offline[0].gaps == []
 rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table([run] + offline).splitlines()[2:]]
+# compared with the offline training of the same seed
 assert rows[0] == ["FIFO", "2", "80.0", "80.0", "77", "0.38", "6.0", "7.0", "2.00", "9"], rows[0]
-assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "200", "1.00", "0.0 (0.0–0.0)", "1.0", "2.00", "9"], rows[1]
+assert rows[1] == ["offline, 1 epoch", "2", "50.0 (40.0–60.0)", "50.0 (40.0–60.0)", "150", "1.00", "0.0 (0.0–0.0)", "1.5", "2.00", "9"], rows[1]
+PY
+ok "files stand for a stream: each sample once, with its parameters and its step" "$STRETTO_PYTHON" - <<'PY'
+import json, os
+import numpy
+from stretto.examples.heat_offline import Files
+os.mkdir("files")
+for member in range(3):
+    numpy.save(f"files/{member}.npy", numpy.array([[[100 * member + step]] for step in range(1, 5)], dtype="float32"))
+with open("files/members.json", "w") as file:
+    json.dump({"names": ["t0", "tw"], "rows": [[member, -member] for member in range(3)]}, file)
+seen = []
+for rank in range(2):
+    rx = Files("files", 4, rank, 2)
+    assert (rx.count, rx.parameters, rx.fields["temperature"].shape) == (3, ["t0", "tw"], (1, 1))
+    for batch in rx.batches(4, 7):
+        member, step = batch["member"].tolist(), batch["step"].tolist()
+        assert batch["temperature"].flatten().tolist() == [100 * m + s for m, s in zip(member, step)]
+        assert batch["params"].tolist() == [[m, -m] for m in member]
+        seen += zip(member, step)
+    rx.metric("a", 5, 0.5)
+    rx.save("series.json")
+assert sorted(seen) == [(m, s) for m in range(3) for s in range(1, 5)] and seen != sorted(seen)
+with open("series.json") as file:
+    [[step, _, value]] = json.load(file)["series"]["a"]["points"]
+assert (step, value) == (5, 0.5)
+try:
+    Files("files", 5, 0, 1)
+except RuntimeError as error:
+    assert "has 4 steps, not 5" in str(error)
+else:
+    raise AssertionError("files of other lengths")
 PY
 ok "an ensemble that can no longer be complete is not waited for" "$STRETTO_PYTHON" - <<'PY'
 from stretto.examples.heat_daemon import Daemon

@@ -141,6 +141,10 @@ job shared 60 1 '[range('"$cpus"') | {id: "7.\(.)", argv: ["nproc"], env: {OMP_N
 SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=$((cpus - 1)) run shared
 [ "$(cat "$tmp"/shared/7.*/stdout | sort -u)" = "$cpus" ]; ok $? 'CPUs that others use, too, are not'
 
+job odd 60 1 '[range(2) | {id: "7.\(.)", argv: ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"]}]'
+CUDA_VISIBLE_DEVICES=0,1,2 run odd
+[ "$(sort -u "$tmp"/odd/7.*/stdout)" = 0,1,2 ]; ok $? 'GPUs that cannot be divided evenly are seen by all'
+
 job cancel 0 1 '[{id: "7.0", argv: ["sh", "-c", "exec '"$tmp"'/stubborn 9>'"$tmp"'/fifo"]}]'
 start cancel
 { read -r _; kill -TERM "$(claimed cancel)"; timeout 300 cat >/dev/null; } <"$tmp/fifo"

@@ -30,6 +30,12 @@ ok "three jobs of more than half of its memory each" ended m3
 [ $TESTS_FAILED -eq 0 ] || bail "$(cat pilot.log)"
 is "$(jq -r .outcome m[123]/7.0/exit.json | xargs)" "succeeded succeeded succeeded" "run one after the other"
 
+# what is no file of the inbox is none of the daemon's, and is not carried out
+jq -c --arg mark "$mark" '.job = $mark + "-led"' m1/order >led.jsonl
+ln -s "$T/led.jsonl" pilot/node0/inbox/000000.jsonl
+ok "a link in its inbox is removed" wait_for 12 '[ ! -L pilot/node0/inbox/000000.jsonl ]'
+is "$(said led .)" "0" "and not followed"
+
 # longer than the pilot waits for a runner beyond the grace: an end without success would be a runner that was killed
 job graceful 0 3600 "trap 'sleep 7; echo >end; exit 0' TERM; touch up; while :; do sleep 0.1; done"
 ok "a job with a long grace" wait_for 60 '[ -e graceful/7.0/up ]'

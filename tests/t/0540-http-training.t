@@ -81,14 +81,25 @@ for query in buckets=0 buckets=10001 points=2 from=-1 to=x "from=2&to=1"; do
 done
 is "$(api_status GET "$v1/metrics?name=none&cursor=a") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "one series has no pages"
 
-# More than a page: of series, and of points
+history() { api GET "$v1/history$1" | jq -c "$2"; }
+is "$(history "" '.moments[-1] | [.generation, .ranks, .received, .unique, .drawn, .repeats, .batches, .population, .capacity, .room_wait_seconds]')" \
+	'[1,1,110,100,100,5,30,0,0,0]' "the history ends with what was said last"
+is "$(api_status GET "$v1/history?moments=0") $(api_status GET /v1/trainings/4711/history)" "400 404" "bad requests for it"
+
+# More than a page: of series, and of points; and a long history, of two generations
 stop_daemon
 sqlite3 "$STATE/stretto.db" "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 29999)
 	INSERT INTO metric (training, name, step, rank, time, value) SELECT $training, 'long', 2 * i, 0, 1769860000500, i FROM s
 	UNION ALL SELECT $training, printf('m%02d', n.i), s.i, 0, 1769860000500, n.i FROM s n, s WHERE n.i < 12 AND s.i < 3000
 	UNION ALL SELECT $training, 'spiky', s.i, r.i, 1769860000500, CASE WHEN s.i = 12345 AND r.i = 1 THEN 1e9 WHEN s.i = 20001 AND r.i = 0 THEN NULL
 		WHEN s.i = 20002 AND r.i = 1 THEN 9e999 ELSE 0.5 END FROM s, s r WHERE r.i < 2"
+sqlite3 "$STATE/stretto.db" "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 4999)
+	INSERT INTO moment SELECT $training, 1000000 * (i + 1), 1 + (i >= 3217), 2, i, i, i, 0, 0, 0, 0, 0, 0.5, 0.5 FROM s;
+	DELETE FROM moment WHERE time > 5000000000"
 start_daemon
+is "$(history "?moments=10000" '[(.moments | length), .moments[0].received, .moments[-1].received]')" '[5000,0,4999]' "all of a long history"
+is "$(history "?moments=50" '[(.moments | length > 45 and length < 55), .moments[0].received, .moments[-1].received,
+	([.moments[] | select(.generation == 2)][0].received), ([.moments[].received] | . == sort)]')" '[true,0,4999,3217,true]' "or as much as is wanted of it"
 for query in "limit=5" "buckets=500" "buckets=10000" "buckets=2&limit=1000"; do
 	pages=0 names='' path="$v1/metrics?$query" next=first
 	while [ "$next" != null ]; do

@@ -274,9 +274,9 @@ make_cert() { # KEY CERT
 was=$(serial)
 like "$was" '^serial=' "the certificate has a serial number"
 curl -s -N --cacert "$T/cert.pem" -H "Authorization: Bearer $admin" -H 'Accept: text/event-stream' \
-	"https://localhost:$PORT/v1/events" >"$T/stream" 2>/dev/null &
+	"https://localhost:$PORT/v1/events" >"$T/renewed-stream" 2>/dev/null &
 stream=$!
-ok "a stream is open" wait_for 10 'test -s "$T/stream"'
+ok "a stream is open" wait_for 60 'test -s "$T/renewed-stream"'
 cp "$T/cert.pem" "$T/cert.old"
 echo rubbish >"$T/cert.pem"
 ok "a broken certificate is told of" hup 'not read again.*tls_unusable'

@@ -69,6 +69,9 @@ is "$(get "/v1/ensembles/$id/states" -H 'Accept-Encoding: br, gzip;q=0') $(heade
 is "$(get "/v1/ensembles/$id/states" -r 4090-4105 -H 'Accept-Encoding: gzip') $(cat "$T/body")" "206 0000000000000000" "a range is not compressed"
 api POST "/v1/ensembles/$id/cancel" >"$T/out"
 is "$(api_status GET "/v1/ensembles/$id/states?since=$event") $(jq -r .code "$T/api.body")" "410 changes_not_kept" "too many changes at once"
+is "$(get "/v1/ensembles/$id/states?since=$event&otherwise=states") $(wc -c <"$T/body") $(header Content-Type)" "200 9000 text/plain" \
+	"or the states themselves, for those who want them then"
+is "$(api_status GET "/v1/ensembles/$id/states?otherwise=states") $(api_status GET "/v1/ensembles/$id/states?since=1&otherwise=x")" "400 400" "but not for those who want nothing else"
 is "$(keep_copy "$id")" same "a copy is right after all were cancelled"
 get "/v1/ensembles/$id/states" >"$T/out"
 is "$(cat "$T/body")" "$(printf %09000d 0 | tr 0 6)" "all of them are"

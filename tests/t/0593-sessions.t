@@ -3,6 +3,7 @@
 TEST_LIMIT=120
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
+unset SSH_CONNECTION
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
 	-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$T/key.pem" -out "$T/cert.pem" 2>"$T/err" || bail "openssl: $(cat "$T/err")"
@@ -43,6 +44,7 @@ in_session() {
 
 status_is 0 "stretto dashboard" stretto dashboard
 like "$(cat out)" "ssh -L 8787:$SOCKET [^ ]*@$(hostname)"$'\n' "names the way to the socket"
+like "$(cat out)" "\($(hostname) is what this machine calls itself\. If that does not lead here" "and what to do where it is another name outside"
 like "$(cat out)" 'http://localhost:8787/#login=[A-Za-z0-9_-]{43}'$'\n' "and the link"
 like "$(cat out)" "$URL/#login=[A-Za-z0-9_-]{43}"$'\n' "and where the daemon listens besides"
 is "$(sed -n 's/.*#login=//p' out | sort -u | wc -l)" 1 "which is the same link"
@@ -56,6 +58,11 @@ status_is 2 "no such port" stretto dashboard --port 65536
 status_is 2 "--list makes no link" stretto dashboard --list --operator
 status_is 3 "it lasts 30 days at most" stretto dashboard --expires 31d
 is "$(sql 'SELECT count(*), sum(role = '"'operator'"') FROM login')" "3|1" "a reader's, unless an operator's is asked for"
+like "$(SSH_CONNECTION='198.51.100.9 50000 192.0.2.7 22' stretto dashboard)" "ssh -L 8787:$SOCKET [^ ]*@192\.0\.2\.7"$'\n' "over ssh it is the address to which that came"
+like "$(SSH_CONNECTION='2001:db8::9 50000 2001:db8::7 22' stretto dashboard)" "@2001:db8::7"$'\n' "of IPv6, too"
+for address in 127.0.0.1 ::1 '$(id)' 'fe80::1%eth0'; do
+	like "$(SSH_CONNECTION="198.51.100.9 50000 $address 22" stretto dashboard)" "@$(hostname)"$'\n' "not \"$address\""
+done
 
 begin "$first"
 is "$(jq -c '[.role, .token, .last_used, (.place | test("^s/[A-Za-z0-9_-]{22}/$"))]' "$T/body")" '["reader",null,null,true]' "it begins a session"

@@ -26,7 +26,7 @@ is "$(page /web/app.js -X POST -d x | head -c 3)" 401 "nothing but GET is open"
 # Every file of web/, as the page names them
 wrong=0 files=0 plain=0 packed=0
 policy="default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; require-trusted-types-for 'script'"
-for file in "$srcdir"/web/*.{html,css,js,svg}; do
+for file in "$srcdir"/web/*.{html,css,js,svg} "$srcdir"/web/vendor/*.{css,js}; do
 	name=${file##*/} files=$((files + 1))
 	path=/web/$name accept='*/*'
 	[ "$name" != index.html ] || path=/ accept=text/html
@@ -67,6 +67,13 @@ for kind in $kinds; do grep -q "'$kind'" "$srcdir/web/live.js" || echo "$kind"; 
 is "$(cat unheard)" "" "it hears of all $(wc -w <<<"$kinds") kinds of events"
 modules=$(cd "$srcdir/web" && for file in *.js; do echo "$file"; done)
 is "$(grep -o 'web/[a-z]*\.js' page.html | sed 's|web/||' | sort)" "$modules" "all modules are asked for at once"
+
+# What is from npm is what the lock file names
+"$srcdir/build-aux/web-vendor" --check >vendor.out 2>&1
+case $? in
+77) skip "npm or its registry cannot be reached" && diag "$(cat vendor.out)" ;;
+*) is "$(cat vendor.out)" "" "the libraries are those of the lock file" ;;
+esac
 
 # What a session is sent, in a window of its own
 login=$(stretto --json dashboard | jq -r .login)

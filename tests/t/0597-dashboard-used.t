@@ -3,8 +3,8 @@
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
-chromium=$(command -v chromium || true)
-[ -n "$chromium" ] || skip_all "there is no chromium here"
+# shellcheck source=tests/t/dashboard.sh
+. "$srcdir/tests/t/dashboard.sh"
 echo '{"adapters": {"local": {"slots": 10}}}' >config.json
 start_daemon --config config.json
 hostile=$'<b>bold</b> \u202eevil\u202c <script>alert(1)</script> \u0645\u0631\u062d\u0628\u0627 \u200f"&amp;'
@@ -43,15 +43,7 @@ while kill -0 $using 2>/dev/null; do
 	sleep 0.1
 done
 wait $using
-[ -s told ] || diag "$(cat errors; tail -n 5 chromium.log)"
-while IFS= read -r line; do
-	case $line in
-	ok\ *) pass "${line#ok }" ;;
-	not\ ok\ *) fail "${line#not ok }" ;;
-	*) echo "$line" ;;
-	esac
-done <told
-ok "which was all of it" grep -q '^ok token: no message' told
+tell_of told "token: no message"
 api POST /v1/ensembles/1/cancel >/dev/null
 wait_ensemble 1 30
 done_testing

@@ -25,6 +25,8 @@ is "$(offers members --state=f)" "--state=failed" "a value after ="
 is "$(offers --json members 7 --state '')" "pending submitted running succeeded failed unfinished cancelled" "all values"
 is "$(offers token '')" "create list revoke" "words that stand for themselves"
 is "$(offers token create '')" "" "and nothing where they are over"
+is "$(offers token --role reader '')" "create list revoke" "the value of an option is none of them"
+is "$(offers token --role=reader -j c)" "create" "nor is an option without one"
 is "$(offers submit '')" ":files" "a file"
 is "$(offers frobnicate '')" "" "an unknown command"
 is "$(offers --url)" "--url=" "an option before the command"
@@ -38,7 +40,7 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(5); print("up",
 	"$T/hang.sock" >hang.out &
 hanging=$!
 wait_for 10 'grep -q up hang.out'
-status_is 0 "a daemon that hangs is given up" timeout $((20 * PATIENCE)) stretto --url "unix:$T/hang.sock" __complete status ''
+status_is 0 "a daemon that hangs is given up" timeout $((4 * PATIENCE)) stretto --url "unix:$T/hang.sock" __complete status ''
 is "$(cat out)" "" "and says nothing"
 kill $hanging
 wait $hanging 2>/dev/null

@@ -50,7 +50,7 @@ is "$(api GET "/v1/checkpoints?ensemble=$ID&member=2" | jq -r '[.checkpoints[].m
 stretto checkpoints "$ID" >"$T/table"
 like "$(head -n 1 "$T/table")" '^member +step +bytes +time +checkpoint$' "stretto checkpoints has a table"
 is "$(awk 'NR > 1 {print $1}' "$T/table" | uniq -c | xargs)" "2 $ID.0 2 $ID.1 2 $ID.2 2 $ID.3" "of all members, by member"
-is "$(stretto checkpoints "$ID.0" | awk 'END {print NR, $2, $3, $5}')" "3 $(member 0 '.checkpoints[1] | "\(.step) \(.size) \(.path)"')" \
+is "$(stretto checkpoints "$ID.0" | awk 'END {print NR, $2, $3, $NF}')" "3 $(member 0 '.checkpoints[1] | "\(.step) \(.size) \(.path)"')" \
 	"and of one, its newest last"
 is "$(stretto checkpoints "$ID.2" --json)" "$(api GET "/v1/checkpoints?ensemble=$ID&member=2")" "--json is what the API answers"
 status_is 0 "of nobody" stretto checkpoints "$ID.4"

@@ -55,6 +55,12 @@ B=$(body .id)
 is "$(body '[.count, .width, .follow_up_of, .root, .name, .adapter]')" "[7,3,$A,$A,\"f\",\"local\"]" "with seven members, as asked for"
 is "$(follow "$A") $(body .id)" "200 $B" "calling again makes none and says which is there"
 is "$(follow "$B") $(body .id)" "200 $B" "nor does a call of itself"
+page() { api GET "/v1/ensembles?family=$1" | jq -c '[[.ensembles[].id], .next]'; }
+is "$(page "$A") $(page "$B")" "[[$B,$A],null] [[$B,$A],null]" "they are a family, whichever of it is named"
+is "$(api GET "/v1/ensembles?family=$A&limit=1" | jq -c '[[.ensembles[].id], .next]')" "[[$B],\"$B\"]" "page by page"
+is "$(api_status GET "/v1/ensembles?family=4711") $(code)" "404 ensemble_not_found" "but not of what is not there"
+is "$(api GET "/v1/ensembles/$A/spec" | jq -c $JQ_SORTS .)" "$(jq -c $JQ_SORTS . "$T/spec.json")" "the spec of the first is what was submitted"
+is "$(get "$B/spec" '[.width, .pack, .members.resources.walltime, .members.parameters.count]')" '[3,2,"1m",10]' "that of the follow-up has what was changed"
 restart
 printf 'x\nx\nx\nx\nx\nx\nx\n' >&9
 is "$(get "$A" '[.follow_ups, .family.follow_ups, .family.newest]')" "[[$B],1,$B]" "the first says who follows"

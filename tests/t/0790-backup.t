@@ -16,6 +16,11 @@ stretto dashboard >"$T/link"
 
 is "$(stretto backup "$T/a.db")" "$T/a.db" "a backup is written"
 is "$(stat -c %a "$T/a.db") $(sqlite3 -readonly "$T/a.db" 'PRAGMA integrity_check')" "600 ok" "a whole database, closed to others"
+mkdir "$T/named"
+before=$(date -u +stretto-%Y%m%dT%H%M%SZ.db)
+name=$(cd "$T/named" && TZ=XYZ-5 stretto backup)
+after=$(date -u +stretto-%Y%m%dT%H%M%SZ.db)
+ok "one without a name has that of its time, in UTC" test -s "$T/named/$name" -a ! "$name" \< "$before" -a ! "$name" \> "$after"
 status_is 2 "a file that is there is not replaced" stretto backup "$T/a.db"
 like "$(cat "$T/err")" 'a[.]db is there already; --force replaces it' "which is said"
 ok "unless told so" stretto backup --force "$T/a.db"

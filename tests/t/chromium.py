@@ -98,29 +98,59 @@ class Browser:
         self.call("Page.navigate", url=url)
 
     def click(self, selector):
-        """With the mouse, in its middle, as soon as it is there."""
-        at = self.until(f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e || e.disabled) return null;
-            e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
-            const top = document.elementFromPoint(x, y);
-            return r.width > 0 && top && (e.contains(top) || top.contains(e)) ? {{x, y}} : null; }})()""")
-        for kind in "mousePressed", "mouseReleased":
-            self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+        """With the mouse, in its middle, as soon as it is there. Where something else has come under the mouse meanwhile, since the page
+        goes on, that does not hear of it, and the mouse is pressed anew; an element that was pressed and does not get the click is not."""
+        element = f"document.querySelector({json.dumps(selector)})"
+        end = time.monotonic() + LIMIT
+        while True:
+            at = self.until(f"""(() => {{ const e = {element}; if (!e || e.disabled) return null;
+                e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
+                const top = document.elementFromPoint(x, y);
+                return r.width > 0 && top && (e.contains(top) || top.contains(e)) ? {{x, y}} : null; }})()""")
+            self.js(f"""(() => {{ let hit = null; const kinds = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'];
+                const look = event => {{
+                    const e = {element};
+                    hit ??= !!e && (e.contains(event.target) || event.target.contains(e));
+                    if (!hit) event.preventDefault(), event.stopImmediatePropagation();
+                }};
+                for (const kind of kinds) addEventListener(kind, look, {{capture: true}});
+                globalThis.wasHit = () => {{
+                    for (const kind of kinds) removeEventListener(kind, look, {{capture: true}});
+                    return hit;
+                }}; }})()""")
+            for kind in "mousePressed", "mouseReleased":
+                self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+            try:
+                missed = self.js("globalThis.wasHit()") is False
+            except RuntimeError:  # the click has led to another page
+                missed = False
+            if not missed or time.monotonic() > end:
+                return
 
-    def key(self, key, code=None):
+    def key(self, key, code=None, shift=False):
+        text = {"Enter": "\r", " ": " "}.get(key)
         for kind in "keyDown", "keyUp":
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key,
-                      **({"text": "\r"} if key == "Enter" and kind == "keyDown" else {}),
-                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "Escape": 27}[key])
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, modifiers=8 if shift else 0,
+                      **({"text": text} if text and kind == "keyDown" else {}),
+                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}[key])
+
+    def tab_to(self, selector, most=200):
+        """By the keyboard alone; how many times Tab it takes."""
+        for pressed in range(most):
+            if self.js(f"document.activeElement.matches({json.dumps(selector)})"):
+                return pressed
+            self.key("Tab")
+        raise RuntimeError(f"Tab does not lead to {selector}")
 
     def type(self, text):
         self.call("Input.insertText", text=text)
 
-    def look(self, width, dark=False, height=900):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+    def look(self, width, dark=False, height=900, scale=1):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
-    def picture(self, path, whole=False):
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+    def picture(self, path, whole=False, **options):
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole, **{"format": "png", **options})["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
 

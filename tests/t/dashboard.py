@@ -1,100 +1,12 @@
 # dashboard.py SOCKET CHROMIUM DIR HOSTILE-NAME: what people do with the dashboard, in a real browser and against a real daemon, and what they
-# see, held against what the API says. Prints TAP-like lines, "ok|not ok NAME".
+# see, held against what the API says.
 #
 # The daemon has ensembles 1 ("steady", of which members run until DIR/go is there), 2 (failed, of the hostile name) and 3 (a million members).
-import http.client, json, os, re, socket, subprocess, sys, traceback
+import json, os, subprocess, sys
 import chromium
+from dashboard_tools import COUNTS, api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until, visible
 
-path, program, folder, hostile = sys.argv[1:]
-pictures = os.environ.get("STRETTO_PICTURES")
-bad = 0
-
-
-class Connection(http.client.HTTPConnection):
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(chromium.LIMIT)
-        self.sock.connect(path)
-
-
-def api(method, where, body=None):
-    connection = Connection("stretto")
-    connection.request(method, where, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"} if body else {})
-    data = connection.getresponse().read()
-    connection.close()
-    return data
-
-
-def get(where):
-    return json.loads(api("GET", where))
-
-
-def tell(good, name, more=""):
-    global bad
-    bad += not good
-    print(f"{'ok' if good else 'not ok'} {name}")
-    if not good:
-        print(f"# {more}")
-
-
-def equal(got, wanted, name):
-    tell(got == wanted, name, f"got {got!r}, wanted {wanted!r}")
-
-
-def link(port, *options, prefix="/"):
-    made = json.loads(subprocess.run(["stretto", "--json", "dashboard", *options], check=True, stdout=subprocess.PIPE).stdout)
-    return f"http://localhost:{port}{prefix}#login={made['login']}"
-
-
-def visible(text):
-    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda c: f"‹U+{ord(c[0]):04X}›", text)
-
-
-browser = chromium.Browser(program, folder)
-js, until, click = browser.js, browser.until, browser.click
-STATES = ["succeeded", "unfinished", "failed", "cancelled", "running", "submitted", "pending"]
-COUNTS = "Object.fromEntries([...document.querySelectorAll('.counts li')].map(e => [e.dataset.key, Number(e.querySelector('b').innerText.replaceAll(',', ''))]))"
-
-
-def heading(text):
-    until(f"document.querySelector('h1')?.innerText === {json.dumps(text)}")
-
-
-def settled(id):
-    """The page shows of this ensemble what the API says: they are asked until they agree, since members go on meanwhile."""
-    shown = f"""(() => {{ const pill = document.querySelector('.head .pill');
-        return pill && {{state: pill.innerText.split(' ').at(-1), counts: {COUNTS}, width: document.querySelector('[data-key=width] dd').innerText}}; }})()"""
-    def agrees():
-        ensemble, page = get(f"/v1/ensembles/{id}"), js(shown)
-        return page and page["state"] == ensemble["state"] and page["counts"] == ensemble["members"] and page["width"] == f"{ensemble['width']:,}"
-    end = chromium.time.monotonic() + chromium.LIMIT
-    while not agrees():
-        if chromium.time.monotonic() > end:
-            return False
-        chromium.time.sleep(0.05)
-    return True
-
-
-def fits(name):
-    wide = [width for width in (360, 1024, 1920) if (browser.look(width), js("document.documentElement.scrollWidth > innerWidth"))[1]]
-    if pictures:
-        os.makedirs(pictures, exist_ok=True)
-        for width in 360, 1024, 1920:
-            for dark in False, True:
-                browser.look(width, dark)
-                browser.picture(f"{pictures}/{name}-{width}-{'dark' if dark else 'light'}.png")
-    browser.look(1024)
-    equal(wide, [], f"{name}: it fits on a phone, a tablet and a large screen")
-    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
-    roles = {"button", "link", "textbox", "combobox", "spinbutton", "checkbox", "image", "table", "dialog"}
-    nameless = [n["role"]["value"] for n in nodes if not n.get("ignored") and n.get("role", {}).get("value") in roles
-                and not n.get("name", {}).get("value", "").strip() and n["role"]["value"] != "table"]
-    equal(nameless, [], f"{name}: all that can be used has a name for screen readers")
-
-
-def quiet(name):
-    equal(browser.complaints, [], f"{name}: no message on the console, and no violation of the policy")
-    browser.complaints.clear()
+hostile = sys.argv[4]
 
 
 def log_in(port):
@@ -173,7 +85,7 @@ def cancel():
 def members():
     js("location.hash = '#/ensembles/3?state=cancelled'")
     rows = "[...document.querySelectorAll('.members tbody tr')].map(r => [r.dataset.key, r.querySelector('.pill').innerText.split(' ').at(-1)])"
-    until(f"{rows}.length === 50 && {rows}.every(r => r[1] === 'cancelled')")
+    until(f"document.querySelector('.counts [data-key=cancelled] a[aria-current]') && {rows}.length === 50 && {rows}.every(r => r[1] === 'cancelled')")
     first = [[str(m["index"]), m["state"]] for m in get("/v1/ensembles/3/members?state=cancelled&limit=50")["members"]]
     equal(js(rows), first, "members in a state are those of the API")
     click("[aria-label='Pages of members'] a[href*=cursor]")
@@ -181,7 +93,9 @@ def members():
     equal(js(rows)[0][0], str(int(first[-1][0]) + 1), "the next page goes on where the first ended")
     click("[aria-label='Pages of members'] a:not([href*=cursor])")
     until(f"{rows}[0]?.[0] === {first[0][0]!r}")
-    js("document.getElementById('state').value = 'failed', document.getElementById('state').dispatchEvent(new Event('change'))")
+    click(".counts [data-key=cancelled] a")
+    until("location.hash === '#/ensembles/3'")
+    click(".counts [data-key=failed] a")
     until("document.querySelector('.panel .empty')?.innerText === 'No member is failed.'")
     tell(js("location.hash").endswith("?state=failed"), "a filter has an address of its own")
 
@@ -226,7 +140,7 @@ def reader(port, used):
         tell(settled(id), f"a reader sees ensemble {id} as the API says")
     js("location.hash = '#/ensembles/1'")
     heading("steady #1")
-    equal([get("/v1/ensembles/1")["state"], js("document.querySelectorAll('main button, main input').length")], ["running", 0],
+    equal([get("/v1/ensembles/1")["state"], js("document.querySelectorAll('main :is(button, input):not(.tools *)').length")], ["running", 0],
           "and no controls, although it is running")
     quiet("reader")
 
@@ -283,8 +197,7 @@ def by_token(port, token):
     quiet("token")
 
 
-try:
-    browser.look(1024)
+def all_of_it():
     port = chromium.forward(path)
     used = log_in(port)
     overview()
@@ -298,8 +211,6 @@ try:
     behind_a_proxy()
     end_of_session()
     by_token(port, json.loads(api("POST", "/v1/tokens", {"role": "operator"}))["token"])
-except Exception:
-    tell(False, "the browser did all", traceback.format_exc().replace("\n", "\n# ") + f"\n# {browser.complaints}")
-finally:
-    browser.close()
-sys.exit(1 if bad else 0)
+
+
+run(all_of_it)

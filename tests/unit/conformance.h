@@ -27,6 +27,7 @@ void a_surplus_job_is_told_and_withdrawn(void **state);
 void a_thousand_queued_jobs_are_polled_by_one_call(void **state);
 void slots_are_never_exceeded_and_all_used(void **state);
 void a_big_job_does_not_starve(void **state);
+void those_behind_a_cancelled_job_start(void **state);
 
 /* conformance_ends.c */
 void a_running_job_is_cancelled_with_its_whole_tree(void **state);

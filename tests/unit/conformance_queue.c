@@ -180,3 +180,25 @@ void a_big_job_does_not_starve(void **state)
     harness_line(&h, line, sizeof line);
     assert_string_equal(line, "later");
 }
+
+/* It held back those that came later, and takes nothing any more. */
+void those_behind_a_cancelled_job_start(void **state)
+{
+    struct harness_job small, big, later;
+
+    harness_job(&h, &small, REPORT_AND_WAIT, 0, 1);
+    harness_job(&h, &big, "echo big > $FIFO", 0, 1);
+    harness_job(&h, &later, "echo later > $FIFO", 0, 1);
+    big.job.resources.cpus_per_task = 3;
+    harness_submit_ok(&h, &small);
+    harness_line(&h, line, sizeof line);
+    harness_submit_ok(&h, &big);
+    harness_submit_ok(&h, &later);
+    harness_cancel(&h, &big);
+    harness_wait_ended(&h, &later);
+    harness_line(&h, line, sizeof line);
+    assert_string_equal(line, "later");
+    assert_int_equal(harness_status(&h, &small).state, ADAPTER_JOB_RUNNING);
+    harness_let_go(&h);
+    harness_wait_ended(&h, &small);
+}

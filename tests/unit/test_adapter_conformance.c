@@ -116,6 +116,7 @@ int main(void)
         WITH_1(a_thousand_queued_jobs_are_polled_by_one_call),
         WITH_3(slots_are_never_exceeded_and_all_used),
         WITH_3(a_big_job_does_not_starve),
+        WITH_3(those_behind_a_cancelled_job_start),
         WITH_3(signals_reach_the_tasks),
         WITH_3(a_runner_nudges_where_to_look),
         WITH_3(a_runner_that_is_watched_nudges_only_for_news),

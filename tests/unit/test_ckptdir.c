@@ -6,9 +6,11 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -355,6 +357,93 @@ static void broken_records_are_passed_over(void **state)
     assert_true(there("a-1"));
 }
 
+/* The directory can be written to by the member. */
+static void records_of_files_elsewhere_are_passed_over(void **state)
+{
+    static const char *const elsewhere[] = {"", "/etc/passwd", "..", "../a-1", "sub/..", "sub/../../a-1", "./../a-1"};
+    static const char *const here[] = {"..a", "sub/..b", "sub/c..", "..."};
+    struct ckpt_list list;
+    char name[64], *text;
+    int number = 1;
+
+    assert_int_equal(ckptdir_make(dir, &err), 0);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere + sizeof here / sizeof *here; i++, number++) {
+        size_t n = sizeof elsewhere / sizeof *elsewhere;
+
+        snprintf(name, sizeof name, ".stretto/%08d.json", number);
+        text = xasprintf("{\"number\": %d, \"path\": \"%s\", \"size\": 1, \"digest\": \"0123456789abcdef\"}", number,
+                         i < n ? elsewhere[i] : here[i - n]);
+        write_file(name, text);
+        free(text);
+    }
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    assert_int_equal(list.n, sizeof here / sizeof *here);
+    for (size_t i = 0; i < list.n; i++)
+        assert_string_equal(list.items[i].path, here[i]);
+    ckptdir_free(&list);
+}
+
+static void only_regular_files_are_measured(void **state)
+{
+    struct ckpt ckpt = {.path = (char *)"pipe"};
+
+    assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
+    assert_int_equal(symlink("/etc/passwd", in_dir("link")), 0);
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), -1);
+    ckpt.path = (char *)"link";
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), -1);
+    ckpt.path = (char *)"nothing";
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), -1);
+}
+
+static void touch_at(const char *name, int64_t seconds)
+{
+    const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+
+    write_file(name, "x");
+    assert_int_equal(utimensat(AT_FDCWD, in_dir(name), times, 0), 0);
+}
+
+/* Some file systems know no more than seconds, so that the step decides between files of one time. */
+static void files_are_found_in_their_order(void **state)
+{
+    static const char *const order[] = {"z-100.ckpt", "a-9.ckpt", "b-9.ckpt", "a-10.ckpt", "c-2.ckpt"};
+    struct ckpt_files files;
+
+    touch_at("z-100.ckpt", 1000);
+    touch_at("a-10.ckpt", 2000);
+    touch_at("b-9.ckpt", 2000);
+    touch_at("a-9.ckpt", 2000);
+    touch_at("c-2.ckpt", 3000);
+    assert_int_equal(ckptfind(dir, "*.ckpt", &files, &err), 0);
+    assert_int_equal(files.n, sizeof order / sizeof *order);
+    for (size_t i = 0; i < files.n; i++)
+        assert_string_equal(files.items[i].path, order[i]);
+    assert_int_equal(ckptfind_get(&files, "a-10.ckpt")->mtime_ns, 2000 * INT64_C(1000000000));
+    assert_null(ckptfind_get(&files, "a-1"));
+    ckptfind_free(&files);
+}
+
+/* Of such a name a pattern would mean something. */
+static void a_directory_s_name_is_no_pattern(void **state)
+{
+    static const char *const names[] = {"a[b]", "a*", "a?", "a\\b"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *below = xstrdup(in_dir(names[i])), *file = xasprintf("%s/x-1", names[i]);
+        struct ckpt_files files;
+
+        assert_int_equal(dir_make(below, &err), 0);
+        write_file(file, "x");
+        assert_int_equal(ckptfind(below, "*-[0-9]", &files, &err), 0);
+        assert_int_equal(files.n, 1);
+        assert_string_equal(files.items[0].path, "x-1");
+        ckptfind_free(&files);
+        free(file);
+        free(below);
+    }
+}
+
 static void files_are_found_by_name(void **state)
 {
     struct ckpt_files files;
@@ -375,6 +464,8 @@ static void files_are_found_by_name(void **state)
     ckptfind_free(&files);
     assert_int_equal(ckptfind_step("sub-9/a-10.ckpt"), 10);
     assert_int_equal(ckptfind_step("sub-9/state.ckpt"), -1);
+    assert_int_equal(ckptfind_step("7/12"), 12);
+    assert_int_equal(ckptfind_step("2026/3.ckpt"), 3);
     assert_int_equal(ckptfind_step("state"), -1);
     assert_int_equal(ckptfind_step("99999999999999999999"), -1);
 }
@@ -428,6 +519,10 @@ int main(void)
         TEST(accounts_go_with_the_records),
         TEST(a_stream_of_another_host_is_believed_when_it_is_closed),
         TEST(broken_records_are_passed_over),
+        TEST(records_of_files_elsewhere_are_passed_over),
+        TEST(only_regular_files_are_measured),
+        TEST(files_are_found_in_their_order),
+        TEST(a_directory_s_name_is_no_pattern),
         TEST(files_are_found_by_name),
         TEST(writers_do_not_disturb_each_other),
     };

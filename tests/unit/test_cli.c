@@ -8,10 +8,13 @@
 #include "cli/render.h"
 #include "cli/report.h"
 #include "cli/spec_file.h"
+#include "cli/table.h"
 #include "cli/url.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void test_url(void **state)
@@ -108,11 +111,101 @@ static void test_render(void **state)
     assert_string_equal(render_duration(buf, -1), "-");
     assert_string_equal(render_number(buf, number), "0.0131");
     assert_string_equal(render_number(buf, NULL), "-");
+    setenv("TZ", "XYZ-5", 1); /* times of the daemon are UTC, wherever the user is */
+    tzset();
     assert_true(render_time_parse("1970-01-01T00:01:00.5Z") == 60.5);
+    unsetenv("TZ");
+    tzset();
     assert_true(render_time_parse("yesterday") < 0);
     json_decref(number);
     text = client_escape("a b&c=\xc3\xa9");
     assert_string_equal(text, "a%20b%26c%3D%C3%A9");
+    free(text);
+}
+
+static void assert_number(json_t *number, const char *wanted)
+{
+    char buf[RENDER_SIZE];
+
+    assert_string_equal(render_number(buf, number), wanted);
+    json_decref(number);
+}
+
+static void assert_size(json_t *bytes, const char *wanted)
+{
+    char buf[RENDER_SIZE];
+
+    assert_string_equal(render_size(buf, bytes), wanted);
+    json_decref(bytes);
+}
+
+/* At the borders between units, and of what cannot be. */
+static void test_render_figures(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *wanted;
+    } durations[] = {{0, "0.0s"},           {9.94, "9.9s"},        {9.96, "10s"},        {59.4, "59s"},    {59.6, "1m00s"},
+                     {3599.6, "1h00m"},     {86399.6, "1d00h"},    {90061, "1d01h"},     {2e9, "-"},       {NAN, "-"}};
+    char buf[RENDER_SIZE];
+
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
+        assert_string_equal(render_duration(buf, durations[i].seconds), durations[i].wanted);
+    assert_number(json_integer(12345678), "12345678");
+    assert_number(json_integer(-1), "-1");
+    assert_number(json_real(12345678), "1.23e+07");
+    assert_number(json_real(-1234.6), "-1235");
+    assert_number(json_real(0.00001), "1.00e-05");
+    assert_number(json_real(0), "0");
+    assert_number(json_string("1"), "-");
+    assert_size(json_integer(0), "0 B");
+    assert_size(json_integer(1023), "1023 B");
+    assert_size(json_integer(1536), "1.5 KiB");
+    assert_size(json_integer((json_int_t)150 << 20), "150 MiB");
+    assert_size(json_integer((json_int_t)5000 << 40), "5000 TiB");
+    assert_size(json_null(), "-");
+}
+
+/* Where a character stands in a line, in characters of UTF-8. */
+static int column_of(const char *line, const char *what)
+{
+    const char *at = strstr(line, what);
+    int column = 0;
+
+    assert_non_null(at);
+    for (; line < at; line++)
+        column += ((unsigned char)*line & 0xc0) != 0x80;
+    return column;
+}
+
+/* Columns are as wide as their widest cell, whatever it is written in; of a list in pages, the first one tells. */
+static void test_table_is_straight(void **state)
+{
+    static const char *const headers[] = {">number", "name", "last", NULL};
+    struct table *table = table_create(headers);
+    char *text = NULL, *line, *rest;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int lines = 0, last = -1;
+
+    for (int page = 0; page < 2; page++) {
+        for (int row = 0; row < 40; row++) {
+            table_cellf(table, "%d", row == 7 ? 123456789 : row);
+            table_cell(table, row % 2 == 0 ? "\xc3\xa9t\xc3\xa9 \xe6\xb0\xb4" : "plain\ttext");
+            table_cell(table, "last");
+        }
+        table_print(table, out);
+    }
+    table_destroy(table);
+    fclose(out);
+    for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest), lines++) {
+        if (lines == 0)
+            last = column_of(line, "last");
+        assert_int_equal(column_of(line, "last"), last);
+        assert_null(strchr(line, '\t'));
+        assert_int_equal(strlen(line), strstr(line, "last") + 4 - line); /* nothing behind the last column */
+    }
+    assert_int_equal(lines, 81); /* with one head */
     free(text);
 }
 
@@ -281,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_render_figures), cmocka_unit_test(test_table_is_straight),
         cmocka_unit_test(test_render),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_spec_file),

@@ -130,7 +130,7 @@ static void script(struct sim *sim, struct ledger *ledger, int step)
         submit(sim, ledger);
     if (ledger->n == 0)
         return;
-    if (step == 40 && engine_pause(engine, ledger->ids[0], &err) < 0)
+    if (step == 40 && engine_pause(engine, ledger->ids[0], "", &err) < 0)
         refused_for_good(sim, "a pause", &err);
     if ((step == 55 || (step > 55 && step % 50 == 5)) && engine_resume(engine, ledger->ids[0], &err) < 0)
         refused_for_good(sim, "a resumption", &err);

@@ -391,7 +391,7 @@ static void records_are_found_in_another_order(void **state)
 
     begin(1, calm);
     submit(2, 2, allocation());
-    assert_int_equal(engine_pause(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_pause(sim_engine(sim), id, "", &err), 0);
     if (store_exec(sim_store(sim), &err, "INSERT INTO member (ensemble, idx, state, attempts, not_before) VALUES (?1, 0, 'pending', "
                    "0, 2), (?1, 1, 'pending', 0, 1)", "i", id) < 0 ||
         store_exec(sim_store(sim), &err, "UPDATE ensemble SET next_index = 2 WHERE id = ?1", "i", id) < 0)

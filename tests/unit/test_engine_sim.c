@@ -198,7 +198,7 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     switch (verb) {
     case 0: rc = engine_cancel(engine, acc->id, &err); break;
     case 1:
-    case 2: rc = engine_pause(engine, acc->id, &err); break;
+    case 2: rc = engine_pause(engine, acc->id, "over the Unix socket", &err); break;
     case 3:
     case 4: rc = engine_resume(engine, acc->id, &err); break;
     case 5:

@@ -62,7 +62,7 @@ static int64_t in_state(enum member_state state)
 /* What many days of work would leave, after the first member, which begins at once: every member failed, or every second is unfinished; or waits to be tried once more. */
 static void leave_behind(const char *states)
 {
-    assert_int_equal(engine_pause(sim_engine(sim), id, &err), 0);
+    assert_int_equal(engine_pause(sim_engine(sim), id, "", &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     while (in_state(MEMBER_SUCCEEDED) == 0)
         assert_true(sim_step(sim));

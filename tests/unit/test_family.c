@@ -352,11 +352,112 @@ static void counts_cost_nothing_for_what_is_over(void **state)
     store_close(store);
 }
 
+/* What a slice has room for is counted over all the ensembles that it takes members from. */
+static void a_slice_ends_in_the_middle_of_an_ensemble(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 9), second = add_follow_up(store, &root, 3), third;
+    struct member_span span;
+    struct error err;
+    int64_t n;
+
+    assert_int_equal(store_handover_add(store, &second, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(take_all(store, &second, 100), 1);
+    end_all(store, &second, MEMBER_UNFINISHED);
+    third = add_follow_up(store, &second, 6); /* the root's three failed ones, then the three of the second */
+    assert_int_equal(store_handover_add(store, &third, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(store_handover_add(store, &third, MEMBER_FAILED, &err), 0);
+    assert_int_equal(store_handover_take(store, third.id, 4, &n, &span, &err), 1);
+    assert_int_equal(n, 4);
+    assert_true(span.first == 0 && span.last == 7);
+    assert_int_equal(store_handover_take(store, third.id, 4, &n, &span, &err), 0);
+    assert_int_equal(n, 2);
+    assert_true(span.first > 0 && span.last == 6);
+    third.next_index = 6;
+    assert_int_equal(store_ensemble_update(store, &third, &err), 0);
+    family_is(store, root.id, 6, 3, 0, 0);
+    assert_int_equal(store_handover_take(store, third.id, 4, &n, &span, &err), 0);
+    assert_int_equal(n, 0);
+    assert_true(span.first > span.last);
+    store_close(store);
+}
+
+/* Which checkpoints count goes with a member, from the ensemble on in which it was told to start afresh; and how often in a row it made no
+ * progress, where it goes on from there. */
+static void what_is_known_of_a_member_goes_with_it(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 6), second, third;
+    struct member_row member = {.ensemble = root.id, .state = MEMBER_UNFINISHED, .attempts = 4, .stalls = 2};
+    struct error err;
+
+    assert_int_equal(store_member_put(store, &member, &err), 0);
+    assert_int_equal(store_member_reset(store, root.id, MEMBER_UNFINISHED, 0, 0, true, &err), 0);
+    assert_int_equal(store_member_get(store, root.id, 0, &member, &err), 1);
+    assert_int_equal(member.since, 5); /* none of the four attempts before counts */
+    assert_int_equal(member.since_in, 0);
+    assert_int_equal(member.stalls, 0);
+    member.state = MEMBER_UNFINISHED;
+    member.attempts = 5;
+    member.stalls = 2;
+    assert_int_equal(store_member_change(store, &member, &err), 0);
+    assert_int_equal(store_member_get(store, root.id, 1, &member, &err), 1);
+    member.stalls = 2;
+    assert_int_equal(store_member_change(store, &member, &err), 0); /* failed */
+    second = add_follow_up(store, &root, 4);
+    assert_int_equal(store_handover_add(store, &second, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(store_handover_add(store, &second, MEMBER_FAILED, &err), 0);
+    assert_int_equal(take_all(store, &second, 100), 1);
+    assert_int_equal(store_member_get(store, second.id, 0, &member, &err), 1);
+    assert_true(member.since == 5 && member.since_in == root.id && member.stalls == 2 && member.attempts == 0);
+    assert_int_equal(store_member_get(store, second.id, 1, &member, &err), 1);
+    assert_true(member.since == 0 && member.since_in == 0 && member.stalls == 0);
+
+    end_all(store, &second, MEMBER_UNFINISHED);
+    third = add_follow_up(store, &second, 4);
+    assert_int_equal(store_handover_add(store, &third, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(take_all(store, &third, 100), 1);
+    assert_int_equal(store_member_get(store, third.id, 0, &member, &err), 1);
+    assert_true(member.since == 5 && member.since_in == root.id);
+    member.state = MEMBER_FAILED;
+    member.attempts = 1;
+    assert_int_equal(store_member_change(store, &member, &err), 0);
+    assert_int_equal(store_member_reset(store, third.id, MEMBER_FAILED, 0, 9, false, &err), 0);
+    assert_int_equal(store_member_get(store, third.id, 0, &member, &err), 1);
+    assert_true(member.since == 5 && member.since_in == root.id); /* unless told otherwise */
+    member.state = MEMBER_FAILED;
+    assert_int_equal(store_member_change(store, &member, &err), 0);
+    assert_int_equal(store_member_reset(store, third.id, MEMBER_FAILED, 0, 9, true, &err), 0);
+    assert_int_equal(store_member_get(store, third.id, 0, &member, &err), 1);
+    assert_true(member.since == 2 && member.since_in == 0);
+    store_close(store);
+}
+
+/* What was handed on is not resubmitted, or handed on once more, where it was. */
+static void what_was_handed_on_stays_as_it_was(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row root = add_root(store, 9), next = add_follow_up(store, &root, 2);
+    struct chore chore = {.kind = CHORE_RESUBMIT, .ensemble = root.id, .state = MEMBER_UNFINISHED};
+    struct member_span span;
+    struct error err;
+
+    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
+    assert_int_equal(store_handover_take(store, next.id, 2, &next.next_index, NULL, &err), 1);
+    assert_int_equal(store_ensemble_update(store, &next, &err), 0);
+    assert_int_equal(store_chore_piece(store, &chore, 100, &span, &err), 0);
+    family_is(store, root.id, 3, 3, 3, 0); /* two are the follow-up's, and one was left */
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(members_are_taken_over_in_slices, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_family_goes_on_from_all_of_its_ensembles, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_slice_ends_in_the_middle_of_an_ensemble, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_known_of_a_member_goes_with_it, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_was_handed_on_stays_as_it_was, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(one_that_is_cancelled_leaves_the_rest_where_they_are, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_schema_refuses_doubles, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(families_with_unfinished_members_are_counted_once, new_dir, remove_dir),

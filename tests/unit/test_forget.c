@@ -117,6 +117,102 @@ static void output_stays_while_it_is_written(void **state)
     assert_int_equal(released(RETAIN_NONE), 1 + 2 + 4 + 8);
 }
 
+static int note_number(void *arg, const struct released *attempt)
+{
+    char *text = arg;
+
+    snprintf(text + strlen(text), 64 - strlen(text), "%lld.%lld%s%s ", (long long)attempt->index, (long long)attempt->number,
+             attempt->job_name[0] != '\0' ? "j" : "", attempt->goes_on ? "f" : "");
+    return 0;
+}
+
+/* One step of a sweep: what goes, and where the next one goes on. */
+static int64_t step(int64_t ensemble, enum retain retain, int64_t from, int limit, const char *expected)
+{
+    char text[64] = "";
+    int64_t next;
+    struct error err;
+
+    assert_int_equal(store_sweep_mark(store, retain, ensemble, from, limit, 9000, note_number, text, &next, &err), 0);
+    assert_string_equal(text, expected);
+    return next;
+}
+
+/* A sweep goes on where it was; what was marked and is perhaps not removed yet is told again. */
+static void a_sweep_goes_on_where_it_was(void **state)
+{
+    int64_t id = ended_ensemble(), ensemble, from;
+    struct attempt_row attempt;
+    struct error err;
+
+    assert_int_equal(step(id, RETAIN_NONE, 0, 2, "0.1 1.1 "), 2);
+    assert_int_equal(store_attempt_get(store, id, 1, 1, &attempt, &err), 1);
+    assert_int_equal(attempt.released_ms, 9000);
+    assert_int_equal(store_attempt_get(store, id, 2, 1, &attempt, &err), 1);
+    assert_int_equal(attempt.released_ms, 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 1);
+    assert_int_equal(from, 0); /* it was not noted to be further */
+    assert_int_equal(step(id, RETAIN_NONE, 0, 2, "0.1 1.1 "), 2);
+    assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, 2, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 1);
+    assert_int_equal(from, 2);
+    assert_int_equal(step(id, RETAIN_NONE, 2, 2, "2.1j 3.1j "), -1); /* and the job's own files, with the last of its attempts */
+    assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, -1, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 0);
+}
+
+/* Where the setting was another one, what it kept of the first members has to go, too. */
+static void another_setting_begins_anew(void **state)
+{
+    int64_t id = ended_ensemble(), ensemble, from;
+    struct error err;
+
+    assert_int_equal(step(id, RETAIN_FAILED, 0, 3, "0.1 "), 3);
+    assert_int_equal(store_sweep_advance(store, RETAIN_FAILED, id, 3, &err), 0);
+    assert_int_equal(store_sweep_restart(store, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 1);
+    assert_int_equal(from, 0);
+    assert_int_equal(step(id, RETAIN_NONE, 0, 9, "0.1j 1.1j 2.1j 3.1j "), -1);
+}
+
+/* A resubmission makes output that is kept until it is over again; a sweep that was under way is none any more. */
+static void an_ensemble_that_goes_on_is_swept_again(void **state)
+{
+    int64_t id = ended_ensemble(), ensemble, from;
+    struct ensemble_row row;
+    struct error err;
+
+    assert_int_equal(step(id, RETAIN_NONE, 0, 2, "0.1 1.1 "), 2);
+    assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, 2, &err), 0);
+    assert_int_equal(store_ensemble_get(store, id, &row, &err), 1);
+    row.state = ENSEMBLE_RUNNING;
+    row.ended_ms = 0;
+    assert_int_equal(store_ensemble_update(store, &row, &err), 0);
+    assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, 2, &err), 0); /* of a step that was under way */
+    assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, -1, &err), 0);
+    assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, 2, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 0);
+    row.state = ENSEMBLE_COMPLETE;
+    row.ended_ms = ENDED_MS + 10;
+    assert_int_equal(store_ensemble_update(store, &row, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, ENDED_MS + 10, &ensemble, &from, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, ENDED_MS + 11, &ensemble, &from, &err), 1);
+    assert_int_equal(from, 0);
+}
+
+static void the_one_that_ended_first_comes_first(void **state)
+{
+    int64_t first = ended_ensemble(), second = ended_ensemble(), ensemble, from;
+    struct ensemble_row row;
+    struct error err;
+
+    assert_int_equal(store_ensemble_get(store, first, &row, &err), 1);
+    row.ended_ms = ENDED_MS + 1;
+    assert_int_equal(store_ensemble_update(store, &row, &err), 0);
+    assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 1);
+    assert_int_equal(ensemble, second);
+}
+
 static int note_id(void *arg, const struct event_row *row)
 {
     char *ids = arg;
@@ -170,6 +266,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(output_goes_by_the_setting, open_store, close_store),
         cmocka_unit_test_setup_teardown(output_goes_when_its_time_has_come, open_store, close_store),
         cmocka_unit_test_setup_teardown(output_stays_while_it_is_written, open_store, close_store),
+        cmocka_unit_test_setup_teardown(a_sweep_goes_on_where_it_was, open_store, close_store),
+        cmocka_unit_test_setup_teardown(another_setting_begins_anew, open_store, close_store),
+        cmocka_unit_test_setup_teardown(an_ensemble_that_goes_on_is_swept_again, open_store, close_store),
+        cmocka_unit_test_setup_teardown(the_one_that_ended_first_comes_first, open_store, close_store),
         cmocka_unit_test_setup_teardown(events_go_from_the_beginning, open_store, close_store),
         cmocka_unit_test_setup_teardown(ids_of_events_are_never_given_twice, open_store, close_store),
     };

@@ -1,6 +1,5 @@
 /* Frames that are wrong, sent to a real rank by a raw ZeroMQ socket: each is counted, none does harm. */
-#include "tasks/proto/frame.h"
-#include "tests/unit/stream_fixture.h"
+#include "tests/unit/intake_rig.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -8,143 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <zmq.h>
-
-#define WIDTH 6
-#define BYTES (WIDTH * 4)
-#define HELLO "{\"version\": 1, \"parameters\": {\"a\": 0, \"b\": 0.5}}"
-
-struct rig {
-    struct fixture fx;
-    struct st_train *t;
-    void *zmq, *raw;
-    FILE *log; /* what goes to stderr from the rank's start on; NULL: stderr is as it was */
-};
-
-static int setup(void **state)
-{
-    struct rig *rig = calloc(1, sizeof *rig);
-    int linger = 0;
-
-    alarm(60);
-    *state = rig;
-    fixture_init(&rig->fx, WIDTH, 0, 3,
-                 "{\"policy\": \"reservoir\", \"capacity\": 10, \"threshold\": 1, \"batch\": 1, \"seed\": 1}");
-    rig->t = fixture_rank(0);
-    rig->zmq = zmq_ctx_new();
-    rig->raw = zmq_socket(rig->zmq, ZMQ_DEALER);
-    zmq_setsockopt(rig->raw, ZMQ_LINGER, &linger, sizeof linger);
-    return zmq_connect(rig->raw, fixture_endpoint(&rig->fx));
-}
-
-/* The rank's threads keep the stderr with which they were started. */
-static int setup_with_log(void **state)
-{
-    FILE *log = tmpfile();
-    int before = dup(STDERR_FILENO), rc;
-
-    assert_true(log != NULL && before >= 0);
-    fflush(stderr);
-    dup2(fileno(log), STDERR_FILENO);
-    rc = setup(state);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    ((struct rig *)*state)->log = log;
-    return rc;
-}
-
-static int teardown(void **state)
-{
-    struct rig *rig = *state;
-
-    zmq_close(rig->raw);
-    zmq_ctx_term(rig->zmq);
-    st_train_close(rig->t);
-    fixture_fini(&rig->fx);
-    if (rig->log != NULL)
-        fclose(rig->log);
-    free(rig);
-    return 0;
-}
-
-static struct frame frame(enum frame_kind kind, uint64_t sequence, int64_t step)
-{
-    return (struct frame){.kind = kind, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .attempt = 1, .generation = 1,
-                          .sequence = sequence, .step = step, .dtype = STRETTO_FLOAT32, .ndim = 1, .shape = {WIDTH},
-                          .length = BYTES};
-}
-
-static void send_bytes(struct rig *rig, const struct frame *f, const void *payload, size_t size)
-{
-    uint8_t *m = malloc(FRAME_HEADER_SIZE + size);
-
-    frame_encode(f, m);
-    memcpy(m + FRAME_HEADER_SIZE, payload, size);
-    assert_true(zmq_send(rig->raw, m, FRAME_HEADER_SIZE + size, 0) > 0);
-    free(m);
-}
-
-static void send_sample(struct rig *rig, struct frame f)
-{
-    float u[WIDTH];
-
-    for (int i = 0; i < WIDTH; i++)
-        u[i] = (float)f.member + (float)f.step / 8 + (float)i;
-    send_bytes(rig, &f, u, sizeof u);
-}
-
-static void hello(struct rig *rig, uint64_t acked, uint64_t sent)
-{
-    struct frame f = frame(FRAME_HELLO, sent, (int64_t)acked);
-
-    f.dtype = f.ndim = 0;
-    f.shape[0] = 0;
-    f.length = strlen(HELLO);
-    send_bytes(rig, &f, HELLO, strlen(HELLO));
-}
-
-static struct frame next_answer(struct rig *rig)
-{
-    uint8_t m[1000];
-    struct frame f;
-    int size = zmq_recv(rig->raw, m, sizeof m, 0);
-
-    assert_true(size > 0);
-    assert_int_equal(frame_decode(m, (size_t)size, &f), FRAME_OK);
-    return f;
-}
-
-/* The rank's next answer, which must be of this kind; its sequence number. */
-static uint64_t expect(struct rig *rig, enum frame_kind kind)
-{
-    struct frame f = next_answer(rig);
-
-    if (f.kind != kind)
-        fail_msg("%s where %s was expected", frame_kind_name(f.kind), frame_kind_name(kind));
-    return f.sequence;
-}
-
-struct wanted {
-    struct st_train *t;
-    uint64_t rejected;
-};
-
-static int rejected_so_many(void *arg)
-{
-    struct wanted *w = arg;
-    struct st_train_stats s;
-
-    st_train_stats(w->t, &s);
-    return s.rejected == w->rejected;
-}
-
-static void assert_rejected(struct rig *rig, uint64_t count)
-{
-    struct st_train_stats s;
-
-    assert_true(fixture_wait(rejected_so_many, &(struct wanted){rig->t, count}, 5000));
-    st_train_stats(rig->t, &s);
-    assert_int_equal(s.received, 0);
-}
 
 static void corrupt_frames_are_counted_and_dropped(void **state)
 {
@@ -268,15 +130,6 @@ static void send_fault(struct rig *rig, const char *fault)
     assert_int_equal(zmq_send(rig->raw, m, size, 0), size);
 }
 
-static int fault_number(const char *name)
-{
-    for (int i = 0; i < ST_TRAIN_FAULTS_MAX; i++)
-        if (st_train_fault_name(i) != NULL && strcmp(st_train_fault_name(i), name) == 0)
-            return i;
-    fail_msg("no fault is called %s", name);
-    return -1;
-}
-
 static int lines_with(const char *text, const char *first, const char *second)
 {
     int lines = 0;
@@ -329,7 +182,7 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
     for (int t = 0; t < TIMES; t++)
         for (int i = 0; i < COUNT; i++)
             send_fault(rig, faults[i].name);
-    fixture_wait(rejected_so_many, &(struct wanted){rig->t, COUNT * TIMES}, 10000);
+    await_rejected(rig, COUNT * TIMES);
     rewind(rig->log);
     assert_true(fread(log, 1, sizeof log - 1, rig->log) > 0);
     st_train_stats(rig->t, &s);
@@ -355,7 +208,7 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
 
     hello(rig, 0, 0);
     send_sample(rig, frame(FRAME_SAMPLE, 1, 0)); /* nobody will draw it */
-    assert_true(fixture_wait(rejected_so_many, &(struct wanted){rig->t, COUNT * TIMES + 1}, 10000));
+    await_rejected(rig, COUNT * TIMES + 1);
     st_train_stats(rig->t, &s);
     assert_int_equal(s.rejected_by[fault_number("ended")], 1);
     assert_int_equal(s.received, 10);
@@ -373,7 +226,7 @@ static void a_training_that_stops_refuses_no_member(void **state)
     st_train_interrupt(rig->t);
     for (int n = 1; n <= 2; n++) /* put in the way of the first, known to be in vain with the second */
         send_sample(rig, frame(FRAME_SAMPLE, (uint64_t)n, n - 1));
-    assert_true(fixture_wait(rejected_so_many, &(struct wanted){rig->t, 2}, 10000));
+    await_rejected(rig, 2);
     hello(rig, 0, 0);
     for (f = next_answer(rig); f.kind != FRAME_WELCOME; f = next_answer(rig)) {
         assert_int_equal(f.kind, FRAME_ACK);
@@ -445,75 +298,21 @@ static void a_member_that_finalizes_again_counts_once(void **state)
     assert_int_equal(s.finalized, 1);
 }
 
-static void a_later_attempt_ends_the_earlier_sessions(void **state)
+/* Answers go where a stream was heard of last: its connection may have been made anew. */
+static void answers_follow_a_stream(void **state)
 {
     struct rig *rig = *state;
-    struct frame f = frame(FRAME_HELLO, 0, 0);
+    void *first = rig->raw, *second = connection(rig);
 
-    hello(rig, 0, 0);
+    say_hello(rig, 5);
     expect(rig, FRAME_WELCOME);
-    f.attempt = 2;
-    f.session = 6;
-    f.length = strlen(HELLO);
-    send_bytes(rig, &f, HELLO, strlen(HELLO));
-    expect(rig, FRAME_WELCOME);
-    send_sample(rig, frame(FRAME_SAMPLE, 1, 0));
-    expect(rig, FRAME_WHO);
-    hello(rig, 0, 1); /* which was not dead, and comes too late */
-    expect(rig, FRAME_REFUSED);
-    assert_rejected(rig, 1);
-}
-
-static struct frame of_session(struct frame f, uint64_t session)
-{
-    f.session = session;
-    return f;
-}
-
-static void say_hello(struct rig *rig, uint64_t session)
-{
-    struct frame f = of_session(frame(FRAME_HELLO, 0, 0), session);
-
-    f.dtype = f.ndim = 0;
-    f.shape[0] = 0;
-    f.length = strlen(HELLO);
-    send_bytes(rig, &f, HELLO, strlen(HELLO));
-}
-
-static enum frame_kind answer_to(struct rig *rig, uint64_t session)
-{
-    struct frame f;
-
-    do
-        f = next_answer(rig);
-    while (f.session != session);
-    return f.kind;
-}
-
-/* A sender with ever new sessions costs a rank no more memory than 256 of them, and a stream that is alive beside
- * them is not forgotten. */
-static void ever_new_sessions_are_forgotten_again(void **state)
-{
-    enum { SESSIONS = 2000, LIVE = 1, FIRST = 1000, EVERY = 100 };
-    struct rig *rig = *state;
-    uint64_t sent = 0;
-
-    say_hello(rig, LIVE);
-    assert_int_equal(answer_to(rig, LIVE), FRAME_WELCOME);
-    for (uint64_t session = FIRST; session < FIRST + SESSIONS; session++) {
-        say_hello(rig, session);
-        assert_int_equal(answer_to(rig, session), FRAME_WELCOME);
-        if (session % EVERY == 0) {
-            /* a step that was sent before: the buffer has room for ten */
-            send_sample(rig, of_session(frame(FRAME_SAMPLE, ++sent, 0), LIVE));
-            assert_int_equal(answer_to(rig, LIVE), FRAME_ACK);
-        }
+    for (uint64_t sequence = 1; sequence <= 4; sequence++) {
+        rig->raw = sequence % 2 == 1 ? second : first;
+        send_sample(rig, frame(FRAME_SAMPLE, sequence, (int64_t)sequence));
+        assert_int_equal(expect(rig, FRAME_ACK), sequence);
     }
-    send_sample(rig, of_session(frame(FRAME_SAMPLE, 1, 1), FIRST));
-    assert_int_equal(answer_to(rig, FIRST), FRAME_WHO);
-    send_sample(rig, of_session(frame(FRAME_SAMPLE, 1, 1), FIRST + SESSIONS - 1));
-    assert_int_equal(answer_to(rig, FIRST + SESSIONS - 1), FRAME_ACK);
-    assert_int_equal(fixture_stats(rig->t).unique, 2);
+    rig->raw = first;
+    zmq_close(second);
 }
 
 /* A payload that was damaged on the way is sent again: here by hand, after the rank has asked for it. */
@@ -532,103 +331,17 @@ static void a_damaged_payload_is_a_gap(void **state)
     assert_int_equal(expect(rig, FRAME_REWIND), 0);
 }
 
-static void *add_frame(uint8_t *at, struct frame f, bool more)
-{
-    float u[WIDTH];
-
-    f.flags = more ? FRAME_MORE : 0;
-    for (int i = 0; i < WIDTH; i++)
-        u[i] = (float)f.member + (float)f.step / 8 + (float)i;
-    frame_encode(&f, at);
-    memcpy(at + FRAME_HEADER_SIZE, u, sizeof u);
-    return at + frame_span(&f);
-}
-
-/* Steps [from, to) in one message. */
-static void send_together(struct rig *rig, int from, int to)
-{
-    uint8_t *m = malloc((size_t)(to - from) * (FRAME_HEADER_SIZE + BYTES)), *at = m;
-
-    for (int step = from; step < to; step++)
-        at = add_frame(at, frame(FRAME_SAMPLE, (uint64_t)step + 1, step), step + 1 < to);
-    assert_true(zmq_send(rig->raw, m, (size_t)(at - m), 0) > 0);
-    free(m);
-}
-
-static void frames_of_one_message_are_taken_in_their_order(void **state)
-{
-    struct rig *rig = *state;
-    struct st_train_stats s;
-
-    send_together(rig, 0, 3);
-    expect(rig, FRAME_WHO);
-    hello(rig, 0, 3);
-    assert_int_equal(expect(rig, FRAME_WELCOME), 0); /* one WHO before it was enough */
-    send_together(rig, 0, 3);
-    assert_int_equal(expect(rig, FRAME_ACK), 3);
-    send_together(rig, 1, 5); /* some of them a second time */
-    assert_int_equal(expect(rig, FRAME_ACK), 5);
-    send_together(rig, 6, 8);
-    assert_int_equal(expect(rig, FRAME_REWIND), 5);
-    st_train_stats(rig->t, &s);
-    assert_int_equal(s.received, 5);
-    assert_int_equal(s.duplicates, 0);
-    assert_int_equal(s.rejected, 0);
-}
-
-/* What is before a damaged frame is taken; nothing behind it can be believed. */
-static void a_damaged_frame_ends_its_message(void **state)
-{
-    enum { SPAN = FRAME_HEADER_SIZE + BYTES };
-    struct rig *rig = *state;
-    struct st_train_stats s;
-    uint8_t m[4 * SPAN], *large = calloc(1, SPAN + FRAME_SHARING_MAX + 1);
-    struct frame f;
-
-    hello(rig, 0, 0);
-    expect(rig, FRAME_WELCOME);
-    for (int i = 0; i < 4; i++)
-        add_frame(m + (size_t)i * SPAN, frame(FRAME_SAMPLE, (uint64_t)i + 1, i), i < 3);
-    m[2 * SPAN + 50] ^= 1;
-    zmq_send(rig->raw, m, sizeof m, 0);
-    assert_int_equal(expect(rig, FRAME_ACK), 2);
-    send_together(rig, 4, 5);
-    assert_int_equal(expect(rig, FRAME_REWIND), 2);
-
-    /* what is not a small sample's does not share a message */
-    add_frame(large, frame(FRAME_SAMPLE, 3, 2), true);
-    f = frame(FRAME_SAMPLE, 4, 3), f.length = FRAME_SHARING_MAX + 1 - FRAME_HEADER_SIZE;
-    frame_encode(&f, large + SPAN);
-    zmq_send(rig->raw, large, SPAN + FRAME_SHARING_MAX + 1, 0);
-    assert_int_equal(expect(rig, FRAME_ACK), 3);
-    add_frame(m, frame(FRAME_SAMPLE, 4, 3), true);
-    f = frame(FRAME_FINALIZE, 4, 0);
-    frame_encode(&f, m + SPAN);
-    zmq_send(rig->raw, m, 2 * SPAN, 0);
-    assert_int_equal(expect(rig, FRAME_ACK), 4);
-    st_train_stats(rig->t, &s);
-    assert_int_equal(s.received, 4);
-    assert_int_equal(s.rejected, 3);
-    assert_int_equal(s.rejected_by[fault_number("header_checksum")], 1);
-    assert_int_equal(s.rejected_by[fault_number("length")], 2);
-    assert_int_equal(s.finalized, 0);
-    free(large);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(corrupt_frames_are_counted_and_dropped, setup, teardown),
-        cmocka_unit_test_setup_teardown(refusals_name_the_reason, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, setup_with_log, teardown),
-        cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_member_that_finalizes_again_counts_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_later_attempt_ends_the_earlier_sessions, setup, teardown),
-        cmocka_unit_test_setup_teardown(ever_new_sessions_are_forgotten_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_of_one_message_are_taken_in_their_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_damaged_frame_ends_its_message, setup, teardown),
+        cmocka_unit_test_setup_teardown(corrupt_frames_are_counted_and_dropped, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(refusals_name_the_reason, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, rig_setup_with_log, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_member_that_finalizes_again_counts_once, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(answers_follow_a_stream, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, rig_setup, rig_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,10 @@ static void an_end_is_explained(void **state)
     status = ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
                    "\"User oar requested to frag the job 7\"}]");
     assert_true(status.node_lost);
+    status = ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
+                   "\"User me requested to frag the job 7\"}]");
+    assert_false(status.node_lost); /* we did, or the user by hand */
+    assert_string_equal(status.reason, "OAR: FRAG_JOB_REQUEST: User me requested to frag the job 7");
     status = ended("\"state\": \"Terminated\", \"startTime\": 5, \"exit_code\": 0, \"events\": [{\"type\": \"CHECKPOINT\", \"description\": "
                    "\"User oar (metasched) requested a checkpoint on the job 7 on n1\"}]");
     assert_true(status.node_lost);

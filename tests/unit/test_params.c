@@ -21,6 +21,25 @@ static struct params *parse(const char *text, json_t **json)
     return p;
 }
 
+/* Each member has its own seed, which is another one where the spec's is: studies with several seeds are not one study several times. */
+static void seeds_of_members_are_drawn_from_the_seed(void **state)
+{
+    uint64_t seeds[4];
+    json_t *json;
+
+    for (int i = 0; i < 4; i++) {
+        struct params *p = parse(i < 2 ? "{\"grid\": {\"a\": [1, 2]}, \"seed\": 42}" : "{\"grid\": {\"a\": [1, 2]}, \"seed\": 43}", &json);
+
+        seeds[i] = params_seed(p, i % 2);
+        for (int j = 0; j < i; j++)
+            assert_true(seeds[i] != seeds[j]);
+        params_destroy(p);
+        json_decref(json);
+    }
+    assert_true(seeds[0] == draw_bits(42, UINT64_C(0x6d656d626572), 0)); /* for ever */
+    assert_true(seeds[3] == draw_bits(43, UINT64_C(0x6d656d626572), 1));
+}
+
 /* The first points of the Halton sequence in bases 2 and 3, from the literature. */
 static void halton_without_seed_is_the_published_sequence(void **state)
 {
@@ -43,21 +62,44 @@ static void draws_stay_the_same_for_ever(void **state)
     assert_true(draw_latin_hypercube(42, 7, 250, 3) == 0.85197620842318822);
 }
 
+/* Each dimension has the next prime as its base: the first point is one over it, and the one of that index begins its next digit. */
+static void halton_has_a_prime_for_each_dimension(void **state)
+{
+    unsigned prime = 2;
+
+    for (unsigned dim = 0; dim < DRAW_HALTON_DIMENSIONS; dim++, prime++) {
+        for (unsigned n = 2; n * n <= prime; n++) {
+            if (prime % n == 0) {
+                prime++;
+                n = 1;
+            }
+        }
+        assert_true(fabs(draw_halton(0, 0, dim) - 1. / prime) < 1e-15);
+        assert_true(fabs(draw_halton(0, prime - 2, dim) - (prime - 1.) / prime) < 1e-15);
+        assert_true(fabs(draw_halton(0, prime - 1, dim) - 1. / prime / prime) < 1e-15);
+    }
+}
+
+/* Around the sizes at which the permutation takes more bits, too. */
 static void latin_hypercube_has_one_point_in_each_stratum(void **state)
 {
-    enum { COUNT = 1000 };
-    static unsigned char seen[COUNT];
+    static const unsigned counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 63, 64, 65, 129, 255, 256, 257, 1000, 1024, 1025, 4097, 16385};
+    static unsigned char seen[16385];
 
-    for (unsigned dim = 0; dim < 3; dim++) {
-        memset(seen, 0, sizeof seen);
-        for (unsigned i = 0; i < COUNT; i++) {
-            double u = draw_latin_hypercube(7, i, COUNT, dim);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        unsigned count = counts[c];
 
-            assert_true(u >= 0 && u < 1);
-            seen[(int)(u * COUNT)]++;
+        for (unsigned dim = 0; dim < 3; dim++) {
+            memset(seen, 0, sizeof seen);
+            for (unsigned i = 0; i < count; i++) {
+                double u = draw_latin_hypercube(7, i, count, dim);
+
+                assert_true(u >= 0 && u < 1);
+                seen[(int)(u * count)]++;
+            }
+            for (unsigned i = 0; i < count; i++)
+                assert_int_equal(seen[i], 1);
         }
-        for (unsigned i = 0; i < COUNT; i++)
-            assert_int_equal(seen[i], 1);
     }
 }
 
@@ -189,6 +231,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halton_without_seed_is_the_published_sequence),
+        cmocka_unit_test(halton_has_a_prime_for_each_dimension),
+        cmocka_unit_test(seeds_of_members_are_drawn_from_the_seed),
         cmocka_unit_test(draws_stay_the_same_for_ever),
         cmocka_unit_test(latin_hypercube_has_one_point_in_each_stratum),
         cmocka_unit_test(monte_carlo_is_uniform),

@@ -1,11 +1,18 @@
-/* When a pilot kills the runners of its jobs. In virtual time, with processes that are only numbers. */
+/* When a pilot starts jobs, gives them back, and kills their runners. In virtual time; runners are processes that are only numbers, or end
+ * at once. */
 #include "tasks/runner/pilot.h"
 
+#include "common/letter.h"
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #define GRACE 60000
@@ -32,21 +39,52 @@ static const struct machine machine = {.monotonic_ms = monotonic_ms, .unix_ms = 
 
 /* In place of pilot_journal.c and main.c. */
 
+static char said[1000]; /* a line for each of what the journal would have */
+
+static void say(const char *fmt, ...)
+{
+    size_t n = strlen(said);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(said + n, sizeof said - n, fmt, ap);
+    va_end(ap);
+}
+
 void pilot_say_start(struct pilot *p, const struct pilot_job *job)
 {
+    say("start %s\n", job->name);
 }
 
 void pilot_say_end(struct pilot *p, const struct pilot_job *job, const char *records, int status)
 {
+    say("end %s %d %s\n", job->name, status, records != NULL ? records : "-");
 }
 
 void pilot_say_return(struct pilot *p, const char *job, const char *why)
 {
+    say("return %s: %s\n", job, why);
 }
+
+/* What the runners that are started do, before they end with `status`. */
+static int status;
+static const char *records;
+static bool hangs;
 
 int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
-    return 0;
+    struct error err;
+    char text[200];
+
+    if (records != NULL && gpus != NULL)
+        snprintf(text, sizeof text, "[\"%s\"]", gpus);
+    else if (records != NULL)
+        snprintf(text, sizeof text, "%s", records);
+    if (records != NULL)
+        letter_answer(letter, text, strlen(text), &err);
+    while (hangs)
+        pause();
+    return status;
 }
 
 /* A pilot with one job that runs, since `now`, and one that waits for room. */
@@ -83,6 +121,164 @@ static void end_after_grace(struct pilot *p)
     pilot_forget(p);
 }
 
+/* A pilot of 4 CPUs, 100 bytes and two GPUs. */
+static void begin_empty(struct pilot *p)
+{
+    static struct pilot_gpu gpus[2];
+
+    gpus[0] = (struct pilot_gpu){.id = "g0"};
+    gpus[1] = (struct pilot_gpu){.id = "g1"};
+    *p = (struct pilot){.machine = &machine, .name = "p", .cpus = 4, .memory = 100, .deadline_ms = INT64_MAX, .stopped_ms = 300000,
+                        .journal = -1, .notify = -1, .signal_fd = -1, .gpus = gpus, .n_gpus = 2, .knows_gpus = true};
+    now = 1000000;
+    n_sent = 0;
+    said[0] = '\0';
+    status = 0;
+    records = "[]";
+    hangs = false;
+}
+
+static void hand_over(struct pilot *p, const char *name, int cpus, int gpus, int memory, int least_s)
+{
+    char line[300];
+
+    snprintf(line, sizeof line, "{\"job\": \"%s\", \"dir\": \"/%s\", \"cpus\": %d, \"gpus\": %d, \"memory\": %d, \"least\": %d, \"grace\": 60,"
+             " \"descriptor\": {}}", name, name, cpus, gpus, memory, least_s);
+    pilot_take(p, line);
+}
+
+/* Until all that run have ended. */
+static void wait_for_all(struct pilot *p)
+{
+    siginfo_t ended;
+
+    while (p->n_running > 0) {
+        assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+        pilot_reap(p);
+    }
+}
+
+static void assert_said(const char *wanted)
+{
+    assert_string_equal(said, wanted);
+    said[0] = '\0';
+}
+
+static void each_start_takes_room_that_its_end_gives_back(void **state)
+{
+    struct pilot p;
+
+    begin_empty(&p);
+    hand_over(&p, "a", 2, 1, 60, 0);
+    hand_over(&p, "b", 1, 0, 60, 0); /* there is no memory for it */
+    hand_over(&p, "c", 1, 0, 10, 0); /* there is, but it came later */
+    pilot_start_what_fits(&p);
+    assert_said("start a\n");
+    assert_int_equal(p.used_cpus, 2);
+    assert_int_equal(p.used_memory, 60);
+    wait_for_all(&p);
+    assert_said("end a 0 [\"g0\"]\n");
+    pilot_start_what_fits(&p);
+    assert_said("start b\nstart c\n");
+    wait_for_all(&p);
+    said[0] = '\0';
+    hand_over(&p, "d", 4, 2, 100, 0);
+    pilot_start_what_fits(&p);
+    assert_said("start d\n");
+    wait_for_all(&p);
+    assert_said("end d 0 [\"g0,g1\"]\n");
+    assert_int_equal(p.used_cpus + p.used_memory, 0);
+    pilot_forget(&p);
+}
+
+static void what_can_never_be_started_is_given_back(void **state)
+{
+    struct pilot p;
+
+    begin_empty(&p);
+    p.deadline_ms = now + 100000;
+    hand_over(&p, "a", 5, 0, 0, 0);
+    hand_over(&p, "b", 1, 3, 0, 0);
+    hand_over(&p, "c", 1, 0, 101, 0);
+    hand_over(&p, "d", 1, 0, 0, 101);
+    hand_over(&p, "e", 1, 0, 0, 100);
+    pilot_take(&p, "{\"job\": \"f\", \"dir\": \"f\", \"descriptor\": {}}");
+    pilot_start_what_fits(&p);
+    assert_said("return f: its order is damaged\nreturn a: it is more than the node has\nreturn b: it is more than the node has\n"
+                "return c: it is more than the node has\nreturn d: what is left of the allocation's time is too little\nstart e\n");
+    wait_for_all(&p);
+    pilot_forget(&p);
+}
+
+/* The daemon counts on it that what was given back is not started. */
+static void what_was_given_back_is_given_back_again(void **state)
+{
+    struct pilot p;
+
+    begin_empty(&p);
+    hangs = true;
+    hand_over(&p, "a", 4, 0, 0, 0);
+    hand_over(&p, "b", 1, 0, 0, 0);
+    pilot_start_what_fits(&p);
+    pilot_take(&p, "{\"cancel\": \"b\"}");
+    pilot_take(&p, "{\"cancel\": \"b\"}");
+    pilot_take(&p, "{\"cancel\": \"nobody\"}");
+    hand_over(&p, "b", 1, 0, 0, 0);
+    hand_over(&p, "a", 4, 0, 0, 0); /* it runs */
+    assert_said("start a\nreturn b: cancelled\nreturn b: handed over again\n");
+    assert_null(p.queue);
+    kill(p.running->pid, SIGKILL);
+    wait_for_all(&p);
+    assert_said("end a 137 -\n"); /* what stands in its letter is not believed */
+    pilot_forget(&p);
+}
+
+/* There may be room for its directories later; while the node is being given back there is nothing to wait for. */
+static void a_runner_without_room_is_started_again_after_a_while(void **state)
+{
+    struct pilot p;
+
+    begin_empty(&p);
+    status = EX_UNAVAILABLE;
+    hand_over(&p, "a", 1, 0, 0, 0);
+    pilot_start_what_fits(&p);
+    wait_for_all(&p);
+    assert_said("start a\n");
+    assert_non_null(p.queue);
+    pilot_start_what_fits(&p);
+    now += 999;
+    pilot_start_what_fits(&p);
+    assert_said("");
+    now++;
+    pilot_start_what_fits(&p);
+    assert_said("start a\n");
+    pilot_stop(&p);
+    wait_for_all(&p);
+    assert_said("end a 69 -\n");
+    assert_null(p.queue);
+    pilot_forget(&p);
+}
+
+static void a_runner_that_fails_tells_no_records(void **state)
+{
+    struct pilot p;
+
+    begin_empty(&p);
+    status = EX_IOERR;
+    hand_over(&p, "a", 1, 0, 0, 0);
+    pilot_start_what_fits(&p);
+    wait_for_all(&p);
+    assert_said("start a\nend a 74 -\n");
+    status = 0;
+    records = "{}"; /* these are none */
+    p.knows_gpus = false;
+    hand_over(&p, "b", 1, 0, 0, 0);
+    pilot_start_what_fits(&p);
+    wait_for_all(&p);
+    assert_said("start b\nend b 0 -\n");
+    pilot_forget(&p);
+}
+
 static void a_cancelled_job_has_its_grace(void **state)
 {
     struct pilot p;
@@ -107,9 +303,15 @@ static void so_have_all_when_the_pilot_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_start_takes_room_that_its_end_gives_back),
+        cmocka_unit_test(what_can_never_be_started_is_given_back),
+        cmocka_unit_test(what_was_given_back_is_given_back_again),
+        cmocka_unit_test(a_runner_without_room_is_started_again_after_a_while),
+        cmocka_unit_test(a_runner_that_fails_tells_no_records),
         cmocka_unit_test(a_cancelled_job_has_its_grace),
         cmocka_unit_test(so_have_all_when_the_pilot_ends),
     };
 
+    alarm(100); /* what never comes is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,10 @@ static struct {
     bool there;
 } process;
 
+/* That of another task, which comes before it in the job's list: when it ends by itself, after the start; NEVER: there is none. */
+static int64_t other_ends_at = NEVER;
+static bool other_is_there, other_fails; /* fails: it is a rank, and cannot be started */
+
 static int64_t told_at; /* when the runner gets SIGTERM */
 static int64_t given_up_at = NEVER; /* when the daemon takes the place of its exit record, after the start */
 static char record_path[128];
@@ -89,6 +93,8 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
 
     if (process.there && process.ends_at != NEVER && START + process.ends_at < until)
         until = START + process.ends_at;
+    if (other_is_there && START + other_ends_at < until)
+        until = START + other_ends_at;
     if (told_at != NEVER && START + told_at < until)
         until = START + told_at;
     if (given_up_at != NEVER && START + given_up_at < until)
@@ -117,6 +123,11 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
 static pid_t reap(int *status, struct rusage *usage)
 {
     memset(usage, 0, sizeof *usage);
+    if (other_is_there && now >= START + other_ends_at) {
+        other_is_there = false;
+        *status = 0;
+        return 101;
+    }
     if (!process.there) {
         errno = ECHILD;
         return -1;
@@ -145,6 +156,16 @@ void task_start(struct task *t)
     struct error err;
 
     assert_int_equal(dir_make(t->desc->dir, &err), 0);
+    if (t->desc != &t->job->desc->tasks[t->job->desc->ntasks - 1] && other_fails) {
+        t->ended = true;
+        t->rec.outcome = EXITREC_FAILED;
+        return;
+    }
+    if (t->desc != &t->job->desc->tasks[t->job->desc->ntasks - 1]) {
+        other_is_there = true;
+        t->pid = t->session = 101;
+        return;
+    }
     process.there = true;
     t->pid = t->session = 100;
 }
@@ -175,17 +196,19 @@ void tree_signal_running(pid_t leader, const char *mark, int sig)
 
 ssize_t tree_children(void)
 {
-    return process.there;
+    return process.there + other_is_there;
 }
 
-/* A job of one task, to its end. Returns its record, to be freed. */
+/* A job of one task, or of two, to its end. Returns the record of the last, to be freed. */
 static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint checkpoint)
 {
     static int number;
     char *task_dir = xasprintf("%s/%d", dir, ++number), *record = xasprintf("%s/exit.json", task_dir);
-    struct jobdesc_task task = {.id = "7.0", .dir = task_dir, .ntasks = 1};
-    struct jobdesc desc = {.job = "st-runner-time", .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms,
-                           .checkpoint = checkpoint, .ntasks = 1, .tasks = &task};
+    char *other_dir = xasprintf("%s/%d", dir, ++number);
+    struct jobdesc_task tasks[] = {{.id = "7.0", .dir = other_dir, .ntasks = 1}, {.id = "7.1", .dir = task_dir, .ntasks = 1}};
+    size_t n = other_ends_at != NEVER || other_fails ? 2 : 1;
+    struct jobdesc desc = {.job = "st-runner-time", .kind = other_fails ? JOBDESC_TRAINING : JOBDESC_MEMBERS, .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms,
+                           .checkpoint = checkpoint, .ntasks = n, .tasks = &tasks[2 - n]};
     struct job job = {.machine = &machine, .desc = &desc, .letter = -1};
     struct control_sender *control;
     struct error err;
@@ -205,7 +228,9 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     assert_non_null(json);
     free(record);
     free(task_dir);
-    told_at = NEVER;
+    free(other_dir);
+    told_at = other_ends_at = NEVER;
+    other_fails = false;
     return json;
 }
 
@@ -280,6 +305,30 @@ static void what_was_given_up_is_ended(void **state)
     assert_int_equal(now, START + sent[1].at);
 }
 
+static void behind_a_rank_that_cannot_be_started_none_is(void **state)
+{
+    begin();
+    other_fails = true;
+    assert_record(run(0, 30000, none), "cancelled", "another rank failed before it started");
+    assert_false(process.there);
+    assert_int_equal(now, START);
+}
+
+/* Of one that has ended the record is its own, and no sign of anything. */
+static void it_is_seen_wherever_a_task_still_runs(void **state)
+{
+    json_t *record;
+
+    begin();
+    other_ends_at = 50000;
+    given_up_at = 100000;
+    record = run(0, 30000, none);
+    assert_true(json_is_true(json_object_get(record, "given_up")));
+    json_decref(record);
+    assert_int_equal(n_sent, 2);
+    assert_in_range(sent[0].at, 100000, 160000);
+}
+
 static void without_a_walltime_it_takes_its_time(void **state)
 {
     begin();
@@ -346,6 +395,13 @@ static void it_ends_before_its_allocation_does(void **state)
     SENT({SIGUSR1, 140000}, {SIGTERM, 260000}, {SIGKILL, 290000});
     begin(); /* one without checkpoints may as well get done */
     assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    for (int i = 0; i < 2; i++) { /* in a pilot, too, whichever ends first */
+        begin();
+        pilot_over = i == 0 ? 400000 : 250000;
+        assert_record(run(600000, 30000, before_2m), "timeout", "ended with what was left of its allocation's time");
+        assert_int_equal(sent[1].at, i == 0 ? 260000 : 250000);
+    }
+    pilot_over = NEVER;
     unsetenv("STRETTO_ALLOCATION_END");
 }
 
@@ -386,6 +442,8 @@ int main(void)
         cmocka_unit_test(at_the_walltime_sigterm_and_after_the_grace_sigkill),
         cmocka_unit_test(what_does_not_die_is_killed_again),
         cmocka_unit_test(what_was_given_up_is_ended),
+        cmocka_unit_test(behind_a_rank_that_cannot_be_started_none_is),
+        cmocka_unit_test(it_is_seen_wherever_a_task_still_runs),
         cmocka_unit_test(without_a_walltime_it_takes_its_time),
         cmocka_unit_test(the_warning_comes_before),
         cmocka_unit_test(told_to_end_it_has_its_grace),

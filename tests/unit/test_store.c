@@ -3,6 +3,7 @@
 #include "daemon/store/chore.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/idempotency.h"
+#include "daemon/store/internal.h"
 #include "daemon/store/job.h"
 #include "daemon/store/place.h"
 #include "tests/unit/unit.h"
@@ -145,6 +146,7 @@ static void a_network_file_system_is_refused_or_run_safely(void **state)
 
     store = must_open(); /* moved back to a local disk */
     pragma_is(store, "PRAGMA journal_mode", "wal");
+    pragma_is(store, "PRAGMA synchronous", "2");
     store_close(store);
     options.statfs = not_at_all;
     assert_int_equal(store_open_with(&refused, dir, &options, &err), -1);
@@ -396,6 +398,96 @@ static void what_is_committed_is_there_after_a_crash(void **state)
     store_close(store);
 }
 
+static int64_t ensembles_of(struct store *store)
+{
+    struct error err;
+    sqlite3_stmt *stmt = store_query(store, &err, "SELECT count(*) FROM ensemble", "");
+    int64_t n;
+
+    assert_int_equal(store_row(store, stmt, &err), 1);
+    n = sqlite3_column_int64(stmt, 0);
+    store_done(stmt);
+    return n;
+}
+
+/* Not less, which a crash would take back; and not later than at the flush, whichever commit that was for. */
+static void a_reader_sees_what_is_on_the_disk(void **state)
+{
+    struct store *store = must_open(), *reader;
+    struct error err;
+    int64_t n = 0;
+
+    assert_int_equal(store_open_reader(&reader, store, &err), 0);
+    store_defer_flush(store, true);
+    for (int owed = 0; owed < 4; n++) {
+        assert_int_equal(store_exec(store, &err, "DELETE FROM ensemble WHERE id = 4711", ""), 0);
+        assert_int_equal(store_commit(store, &err), 0); /* which has nothing to flush */
+        assert_false(store_owes_flush(store));
+        add_ensemble(store, 1);
+        assert_int_equal(ensembles_of(reader), n);
+        assert_int_equal(store_commit(store, &err), 0);
+        if (store_owes_flush(store)) {
+            owed++;
+            assert_int_equal(ensembles_of(reader), n);
+            assert_int_equal(store_flush_owed(store, &err), 0);
+        }
+        assert_int_equal(ensembles_of(reader), n + 1);
+        if (n == 2) /* the log begins anew */
+            assert_true(store_empty_log(store));
+    }
+    assert_true(store_empty_log(store));
+    pragma_is(store, "PRAGMA busy_timeout", "1000"); /* whoever looks is waited for again */
+    store_close(reader);
+    store_close(store);
+}
+
+/* Of either journal: whoever had the database before was killed, and it is checked. */
+static void an_unclean_end_is_noticed(void **state)
+{
+    struct store *store = must_open();
+    char path[128];
+    struct error err;
+
+    assert_true(store_is_unclean(store)); /* it is open */
+    store_close(store);
+    store = must_open();
+    assert_int_equal(store_commit(store, &err), 0);
+    store_close(store);
+    store = must_open();
+    snprintf(path, sizeof path, "%s/stretto.db-journal", dir);
+    assert_int_equal(file_write_whole(path, "", 0, 0600, &err), 0);
+    snprintf(path, sizeof path, "%s/stretto.db-wal", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_true(store_is_unclean(store));
+    snprintf(path, sizeof path, "%s/stretto.db-journal", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_false(store_is_unclean(store));
+    store_close(store);
+}
+
+/* One that is renamed over it, too: what is written to the former would be lost with it. */
+static void another_database_in_its_place_is_noticed(void **state)
+{
+    struct store *store = must_open();
+    char path[128], other[128];
+    size_t size;
+    char *data = content_of_database(&size);
+    struct error err;
+
+    assert_int_equal(store_check_present(store, &err), 0);
+    snprintf(path, sizeof path, "%s/stretto.db", dir);
+    snprintf(other, sizeof other, "%s/other.db", dir);
+    assert_int_equal(file_write_whole(other, data, size, 0600, &err), 0);
+    free(data);
+    assert_int_equal(rename(other, path), 0);
+    assert_int_equal(store_check_present(store, &err), -1);
+    assert_string_equal(err.code, "store_gone");
+    add_ensemble(store, 1);
+    assert_int_equal(store_commit(store, &err), -1);
+    assert_string_equal(err.code, "store_gone");
+    store_close(store);
+}
+
 static int note_index(void *arg, const struct member_row *row)
 {
     int64_t **at = arg;
@@ -509,6 +601,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_read_that_fails_dooms_what_was_changed_before, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_reader_sees_what_is_on_the_disk, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(an_unclean_end_is_noticed, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(another_database_in_its_place_is_noticed, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_member_that_is_reset_waits_for_nothing, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),

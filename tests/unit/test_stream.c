@@ -498,6 +498,62 @@ static void a_checkpoint_is_due_by_whichever_needs_more_time(void **state)
     unsetenv("STRETTO_CHECKPOINT_BEFORE");
 }
 
+static const char *touched(const char *dir, const char *name)
+{
+    static char path[200];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    fputs("x", file);
+    fclose(file);
+    return path;
+}
+
+/* Whoever goes on from a checkpoint finds it by its name in the directory: what lies elsewhere is refused, however it is called. */
+static void a_checkpoint_is_in_its_directory(void **state)
+{
+    char top[] = "/tmp/stretto-test-XXXXXX", dir[100], text[200];
+    struct stretto *s;
+
+    assert_non_null(mkdtemp(top));
+    for (const char *const *name = (const char *const[]){"c/sub", "c-other", NULL}; *name != NULL; name++) {
+        snprintf(text, sizeof text, "mkdir -p %s/%s", top, *name);
+        assert_int_equal(system(text), 0);
+    }
+    snprintf(dir, sizeof dir, "%s/c", top);
+    setenv("STRETTO_CHECKPOINT_DIR", dir, 1);
+    unsetenv("STRETTO_STREAM");
+    assert_int_equal(stretto_open(&s), 0);
+    assert_int_equal(stretto_checkpointed(s, touched(dir, "a-1"), 1), 0);
+    assert_int_equal(stretto_checkpointed(s, touched(dir, "sub/a-2"), 2), 0);
+    snprintf(text, sizeof text, "%s/../c/sub/../a-1", dir);
+    assert_int_equal(stretto_checkpointed(s, text, 3), 0);
+
+    assert_int_equal(stretto_checkpointed(s, touched(top, "c-other/a-4"), 4), -1);
+    assert_non_null(strstr(stretto_error(s), "not in the checkpoint directory"));
+    assert_int_equal(stretto_checkpointed(s, touched(top, "a-5"), 5), -1);
+    snprintf(text, sizeof text, "%s/link", dir);
+    assert_int_equal(symlink("../a-5", text), 0);
+    assert_int_equal(stretto_checkpointed(s, text, 5), -1);
+    assert_int_equal(stretto_checkpointed(s, dir, 6), -1);
+    snprintf(text, sizeof text, "%s/sub", dir); /* no file */
+    assert_int_equal(stretto_checkpointed(s, text, 7), -1);
+    snprintf(text, sizeof text, "%s/a-8", dir); /* not there */
+    assert_int_equal(stretto_checkpointed(s, text, 8), -1);
+    assert_int_equal(stretto_checkpointed(s, touched(dir, "a-9"), -1), -1);
+    stretto_abort(s);
+
+    for (int number = 1; number <= 4; number++) {
+        snprintf(text, sizeof text, "%s/.stretto/%08d.json", dir, number);
+        assert_int_equal(access(text, F_OK), number <= 3 ? 0 : -1);
+    }
+    unsetenv("STRETTO_CHECKPOINT_DIR");
+    snprintf(text, sizeof text, "rm -rf %s", top);
+    assert_int_equal(system(text), 0);
+}
+
 static int again(int *rounds, int rc)
 {
     *rounds += rc == STRETTO_AGAIN;
@@ -619,6 +675,7 @@ int main(void)
         cmocka_unit_test(wrong_fields_are_refused_where_they_are_declared),
         cmocka_unit_test(without_a_stream_the_library_is_idle),
         cmocka_unit_test(a_checkpoint_is_due_by_whichever_needs_more_time),
+        cmocka_unit_test(a_checkpoint_is_in_its_directory),
         cmocka_unit_test(a_patient_stream_comes_back_while_it_waits),
         cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test(a_full_buffer_does_not_hold_up_the_end),

@@ -207,6 +207,24 @@ static void a_rank_on_a_host_of_the_same_name_is_reached_over_the_network(void *
     fixture_fini(&fx);
 }
 
+/* The path of another host's socket may be taken here, by a rank of somebody else, as below /tmp. */
+static void a_socket_here_is_not_that_of_another_host(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    char taken[200];
+
+    fixture_init(&fx, 10, 1, 1, BUFFER);
+    on_a_network(&fx, "lo");
+    t = fixture_rank(0);
+    snprintf(taken, sizeof taken, "ipc://%s", fixture_path(&fx, "training.json"));
+    elsewhere(&fx, json_pack("[s, o]", taken, json_sprintf("tcp://127.0.0.1:%u", port_of(&fx))));
+    fixture_member_limit();
+    stream(&fx, t);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 /* What passes is the 128-byte header with its magic and key, and the doubles of the field: neither may be seen. */
 static void nobody_on_the_way_can_read_it(void **state)
 {
@@ -483,6 +501,7 @@ int main(void)
         cmocka_unit_test(ipv6_addresses_lead_to_a_rank),
         cmocka_unit_test(a_rank_here_is_reached_by_its_unix_socket),
         cmocka_unit_test(a_rank_on_a_host_of_the_same_name_is_reached_over_the_network),
+        cmocka_unit_test(a_socket_here_is_not_that_of_another_host),
         cmocka_unit_test(nobody_on_the_way_can_read_it),
         cmocka_unit_test(addresses_that_lead_nowhere_are_passed_over),
         cmocka_unit_test(an_address_may_begin_to_lead_somewhere),

@@ -1,0 +1,275 @@
+#include "api/member_filter.h"
+
+#include "api/find.h"
+#include "common/xalloc.h"
+#include "daemon/store/attempt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_NAMES "pending, submitted, running, succeeded, failed, unfinished or cancelled"
+#define ALL_STATES ((1u << MEMBER_STATE_COUNT) - 1)
+
+/* A parameter is a value, or within a range of numbers. */
+struct condition {
+    size_t parameter;
+    const json_t *value; /* NULL: the range */
+    double low, high;
+};
+
+struct member_filter {
+    struct request *r;
+    int64_t ensemble, first, end;
+    unsigned states; /* bits */
+    char rowless;
+    const char *host, *cause; /* NULL: any */
+    json_t *where;            /* what the conditions point to */
+    size_t n;
+    struct condition *conditions;
+    struct spec *owned; /* of an ensemble that is over */
+};
+
+static int read_states(struct member_filter *filter, struct error *err)
+{
+    const char *text = request_query(filter->r, "state");
+
+    filter->states = text == NULL ? ALL_STATES : 0;
+    while (text != NULL) {
+        size_t size = strcspn(text, ",");
+        enum member_state state;
+        char name[16] = "";
+
+        if (size < sizeof name)
+            memcpy(name, text, size);
+        if (member_state_parse(name, &state) < 0)
+            return error_set(err, "query_wrong_value", "query parameter \"state\" must be " STATE_NAMES ", or some of them with commas, not \"%.60s\"",
+                             request_query(filter->r, "state"));
+        filter->states |= 1u << state;
+        text = text[size] == ',' ? text + size + 1 : NULL;
+    }
+    return 0;
+}
+
+static int read_range(struct condition *condition, const char *name, const json_t *value, struct error *err)
+{
+    const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
+
+    if (json_array_size(value) != 2 || (!json_is_number(low) && !json_is_null(low)) || (!json_is_number(high) && !json_is_null(high)))
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"where\": the range of \"%.64s\" must be [low, high], each a number or null", name);
+    condition->low = json_is_null(low) ? -INFINITY : json_number_value(low);
+    condition->high = json_is_null(high) ? INFINITY : json_number_value(high);
+    condition->value = NULL;
+    return 0;
+}
+
+static int read_condition(struct member_filter *filter, const struct params *params, const char *name, const json_t *value,
+                          struct error *err)
+{
+    struct condition *condition = &filter->conditions[filter->n];
+
+    for (condition->parameter = 0; condition->parameter < params_size(params); condition->parameter++)
+        if (strcmp(params_name(params, condition->parameter), name) == 0)
+            break;
+    if (condition->parameter == params_size(params))
+        return error_set(err, "query_wrong_value", "query parameter \"where\": members have no parameter \"%.64s\"", name);
+    filter->n++;
+    if (json_is_array(value))
+        return read_range(condition, name, value, err);
+    if (json_is_number(value)) { /* 1 and 1.0 are the same */
+        condition->low = condition->high = json_number_value(value);
+        return 0;
+    }
+    if (json_is_object(value) || json_is_null(value))
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"where\": \"%.64s\" must be a number, a text, a boolean or a range [low, high]", name);
+    condition->value = value;
+    return 0;
+}
+
+/* The spec, good for this turn of the loop: a live ensemble's is the engine's, which may free it before the next. */
+static const struct spec *spec_of(struct member_filter *filter, struct error *err)
+{
+    return engine_spec_again(request_config(filter->r)->engine, filter->ensemble, &filter->owned, err);
+}
+
+static int read_where(struct member_filter *filter, struct error *err)
+{
+    const char *text = request_query(filter->r, "where"), *name;
+    const struct spec *spec;
+    json_t *value;
+
+    if (text == NULL)
+        return 0;
+    filter->where = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(filter->where))
+        return error_set(err, "query_wrong_value", "query parameter \"where\" must be a JSON object, such as {\"t0\": [100, 200]}");
+    spec = spec_of(filter, err);
+    if (spec == NULL)
+        return -1;
+    filter->conditions = xcalloc(json_object_size(filter->where) + 1, sizeof *filter->conditions);
+    json_object_foreach (filter->where, name, value)
+        if (read_condition(filter, spec->params, name, value, err) < 0)
+            return -1;
+    return 0;
+}
+
+struct member_filter *member_filter_create(struct request *r, const struct ensemble_row *ensemble, struct error *err)
+{
+    struct member_filter *filter = xcalloc(1, sizeof *filter);
+    int64_t to = INT64_MAX - 1;
+
+    filter->r = r;
+    filter->ensemble = ensemble->id;
+    filter->rowless = ensemble->root != 0 ? MEMBER_FILTER_NONE : (char)('0' + find_rowless_state(ensemble));
+    filter->host = request_query(r, "host");
+    filter->cause = request_query(r, "cause");
+    if (request_query_int(r, "from", 0, INT64_MAX - 1, &filter->first, err) < 0 ||
+        request_query_int(r, "to", 0, INT64_MAX - 1, &to, err) < 0)
+        goto fail;
+    if (filter->first > to) {
+        error_set(err, "query_wrong_value", "query parameter \"from\" must not be above \"to\"");
+        goto fail;
+    }
+    filter->end = find_places(r, ensemble, err);
+    if (filter->end < 0 || read_states(filter, err) < 0 || read_where(filter, err) < 0)
+        goto fail;
+    if (to < filter->end)
+        filter->end = to + 1;
+    return filter;
+fail:
+    member_filter_destroy(filter);
+    return NULL;
+}
+
+void member_filter_destroy(struct member_filter *filter)
+{
+    if (filter == NULL)
+        return;
+    json_decref(filter->where);
+    free(filter->conditions);
+    spec_destroy(filter->owned);
+    free(filter);
+}
+
+bool member_filter_is_searching(const struct member_filter *filter)
+{
+    return filter->n > 0 || filter->host != NULL || filter->cause != NULL;
+}
+
+bool member_filter_is_simple(const struct member_filter *filter, enum member_state *state)
+{
+    if (member_filter_is_searching(filter) || request_query(filter->r, "from") != NULL || request_query(filter->r, "to") != NULL)
+        return false;
+    *state = MEMBER_STATE_COUNT;
+    if (filter->states == ALL_STATES)
+        return true;
+    for (*state = 0; *state < MEMBER_STATE_COUNT; (*state)++)
+        if (filter->states == 1u << *state)
+            return true;
+    return false;
+}
+
+void member_filter_span(const struct member_filter *filter, int64_t *first, int64_t *end)
+{
+    *first = filter->first;
+    *end = filter->end;
+}
+
+struct looking {
+    struct member_filter *filter;
+    int64_t from;
+    unsigned char *states;
+    bool found[MEMBER_FILTER_PIECE];
+};
+
+static int put_state(void *arg, int64_t index, enum member_state state)
+{
+    struct looking *looking = arg;
+
+    looking->states[index - looking->from] = (unsigned char)('0' + state);
+    return 0;
+}
+
+static int put_found(void *arg, const int64_t *index)
+{
+    struct looking *looking = arg;
+
+    looking->found[*index - looking->from] = true;
+    return 0;
+}
+
+typedef int search_fn(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *text,
+                   int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
+
+/* Members that the search does not find are taken out. */
+static int keep_found(struct looking *looking, size_t n, search_fn *search, const char *text, struct error *err)
+{
+    const struct member_filter *filter = looking->filter;
+
+    if (text == NULL)
+        return 0;
+    memset(looking->found, 0, sizeof looking->found);
+    if (search(request_store(filter->r), filter->ensemble, looking->from, looking->from + (int64_t)n, text, put_found, looking, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (!looking->found[i])
+            looking->states[i] = MEMBER_FILTER_NONE;
+    return 0;
+}
+
+static bool holds(const struct condition *condition, const json_t *value)
+{
+    if (condition->value != NULL)
+        return json_equal(condition->value, value);
+    return json_is_number(value) && json_number_value(value) >= condition->low && json_number_value(value) <= condition->high;
+}
+
+/* Parameters that cannot be read are not what was asked for. */
+static bool all_hold(const struct member_filter *filter, const struct params *params, int64_t index)
+{
+    for (size_t i = 0; i < filter->n; i++) {
+        json_t *value = params_one(params, filter->conditions[i].parameter, index);
+        bool is = value != NULL && holds(&filter->conditions[i], value);
+
+        json_decref(value);
+        if (!is)
+            return false;
+    }
+    return true;
+}
+
+static int keep_where(struct looking *looking, size_t n, struct error *err)
+{
+    struct member_filter *filter = looking->filter;
+    const struct spec *spec;
+
+    if (filter->n == 0)
+        return 0;
+    spec = spec_of(filter, err);
+    if (spec == NULL)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (looking->states[i] != MEMBER_FILTER_NONE && !all_hold(filter, spec->params, looking->from + (int64_t)i))
+            looking->states[i] = MEMBER_FILTER_NONE;
+    return 0;
+}
+
+int member_filter_look(struct member_filter *filter, int64_t from, int64_t end, unsigned char *states, struct error *err)
+{
+    struct looking looking = {.filter = filter, .from = from, .states = states};
+    size_t n = (size_t)(end - from);
+
+    memset(states, filter->rowless, n);
+    if (store_member_each_state(request_store(filter->r), filter->ensemble, from, end, put_state, &looking, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (states[i] != MEMBER_FILTER_NONE && (filter->states & 1u << (states[i] - '0')) == 0)
+            states[i] = MEMBER_FILTER_NONE;
+    if (keep_found(&looking, n, store_attempt_each_on_host, filter->host, err) < 0 ||
+        keep_found(&looking, n, store_attempt_each_by_cause, filter->cause, err) < 0)
+        return -1;
+    return keep_where(&looking, n, err);
+}

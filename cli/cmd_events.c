@@ -1,0 +1,218 @@
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/render.h"
+#include "cli/terminal.h"
+#include "cli/watch.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY_EVERY_MS 500
+#define NOW (INT64_MAX / 2) /* --after now */
+
+struct events {
+    int64_t ensemble, after;
+    const char *kind;
+    bool follow, json;
+    int64_t seen; /* the id up to which all are printed */
+    char *line;   /* of the stream, as far as it has come */
+    size_t length;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct events *events = state->input;
+
+    switch (key) {
+    case 'f': events->follow = true; return 0;
+    case 'k': events->kind = arg; return 0;
+    case 'a': events->after = strcmp(arg, "now") == 0 ? NOW : arg_number(state, arg, "--after", 0); return 0;
+    case ARGP_KEY_ARG:
+        if (events->ensemble)
+            argp_error(state, "one ID at a time, please");
+        events->ensemble = arg_ensemble(state, arg);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"follow", 'f', NULL, 0, "go on as more happens, until Ctrl-C", 0},
+    {"kind", 'k', "KIND", 0, "only those of this kind, such as attempt.ended", 0},
+    {"after", 'a', "NUMBER|now", 0, "only those after the event of this number, or from now on", 0},
+    {0}};
+static const struct argp argp = {options, parse, "[ID]", "What has happened to ensemble ID, or to all, oldest first.", 0, 0, 0};
+
+/* An event takes one line; with --json it is the object of the API. */
+static void print_event(const struct events *events, const json_t *event)
+{
+    const json_t *detail = json_object_get(event, "detail");
+    char *text = json_is_object(detail) ? json_dumps(detail, JSON_COMPACT) : NULL, *shown = render_text(text ? text : "");
+    char who[48];
+
+    if (events->json) {
+        json_dumpf(event, stdout, JSON_COMPACT);
+        putchar('\n');
+    } else {
+        if (json_is_integer(json_object_get(event, "member")))
+            snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"), (long long)get_int(event, "member"));
+        else
+            snprintf(who, sizeof who, "%lld", (long long)get_int(event, "ensemble"));
+        printf("%lld  %s  %-12s %-20s %s%s%s\n", (long long)get_int(event, "id"), get_string(event, "time"), who, get_string(event, "kind"),
+               style_on(STYLE_QUIET), shown, style_off(STYLE_QUIET));
+    }
+    free(shown);
+    free(text);
+}
+
+/* Of a line of a stream that is data; `gap` is told by itself, and an event that has been printed before is not printed again. */
+static void take_data(struct events *events, const char *data)
+{
+    json_t *event = json_loads(data, 0, NULL);
+    int64_t id = get_int(event, "id");
+
+    if (strcmp(get_string(event, "kind"), "gap") == 0)
+        fprintf(stderr, "stretto: events before %lld are no longer kept\n", (long long)get_int(json_object_get(event, "detail"), "oldest"));
+    else if (event != NULL && id > events->seen) {
+        print_event(events, event);
+        events->seen = id;
+    }
+    json_decref(event);
+}
+
+/* A piece of the stream: lines, of which the last may not be whole. The data of an event are one line, whose end proves that it is all. */
+static ssize_t take_piece(void *cookie, const char *piece, size_t size)
+{
+    struct events *events = cookie;
+
+    events->line = xrealloc(events->line, events->length + size + 1, 1);
+    memcpy(events->line + events->length, piece, size);
+    events->length += size;
+    for (char *end; (end = memchr(events->line, '\n', events->length)) != NULL;) {
+        size_t n = (size_t)(end + 1 - events->line);
+
+        *end = '\0';
+        if (strncmp(events->line, "data:", 5) == 0)
+            take_data(events, events->line + 5);
+        memmove(events->line, end + 1, events->length - n);
+        events->length -= n;
+    }
+    fflush(stdout);
+    return (ssize_t)size;
+}
+
+static char *path_of(const struct events *events)
+{
+    char *kind = events->kind ? client_escape(events->kind) : NULL;
+    char *path = xasprintf("/v1/events?limit=1000&after=%lld%s%s", (long long)events->seen, kind ? "&kind=" : "", kind ? kind : ""), *with;
+
+    free(kind);
+    if (events->ensemble == 0)
+        return path;
+    with = xasprintf("%s&ensemble=%lld", path, (long long)events->ensemble);
+    free(path);
+    return with;
+}
+
+/* What is there already. */
+static int catch_up(struct cli *cli, struct events *events, struct error *err)
+{
+    bool more = true;
+
+    while (more) {
+        char *path = path_of(events);
+        json_t *page = NULL, *event;
+        const char *next;
+        size_t i;
+        int rc = client_get(cli->client, path, &page, NULL, err);
+
+        free(path);
+        if (rc < 0)
+            return -1;
+        if (get_int(page, "oldest") > events->seen + 1 && events->seen > 0)
+            fprintf(stderr, "stretto: events before %lld are no longer kept\n", (long long)get_int(page, "oldest"));
+        json_array_foreach(json_object_get(page, "events"), i, event) {
+            print_event(events, event);
+            events->seen = get_int(event, "id");
+        }
+        next = json_string_value(json_object_get(page, "next"));
+        more = next != NULL;
+        if (more)
+            events->seen = strtoll(next, NULL, 10);
+        json_decref(page);
+    }
+    return 0;
+}
+
+/* Nothing ever happens to an ensemble that is not there, and nobody would notice that its number is wrong. */
+static int check_ensemble(struct cli *cli, const struct events *events, struct error *err)
+{
+    char *path = xasprintf("/v1/ensembles/%lld", (long long)events->ensemble);
+    int rc = events->ensemble != 0 ? client_get(cli->client, path, NULL, NULL, err) : 0;
+
+    free(path);
+    return rc;
+}
+
+/* The newest event there is: a stream that goes on from it loses nothing where its connection breaks at once. */
+static int find_now(struct cli *cli, struct events *events, struct error *err)
+{
+    json_t *page = NULL;
+    int rc = client_get(cli->client, "/v1/events?limit=1&after=4611686018427387903", &page, NULL, err);
+
+    events->seen = get_int(page, "newest");
+    json_decref(page);
+    return rc;
+}
+
+/* Live, over restarts of the daemon, from where the printed ones end. */
+static int follow(struct cli *cli, struct events *events, struct error *err)
+{
+    FILE *stream = fopencookie(events, "w", (cookie_io_functions_t){.write = take_piece});
+    bool away = false;
+    int rc;
+
+    setvbuf(stream, NULL, _IONBF, 0);
+    do {
+        char *path = path_of(events);
+
+        events->length = 0; /* what was not whole comes again */
+        rc = client_stream(cli->client, path, stream, err);
+        free(path);
+        if (rc < 0 && !watch_may_pass(err))
+            break;
+        if (rc < 0 && !away)
+            fprintf(stderr, "stretto: %s; trying until it is back (Ctrl-C to stop trying)\n", err->text);
+        away = rc < 0;
+    } while (!watch_sleep(TRY_EVERY_MS));
+    fclose(stream);
+    return rc < 0 && !watch_may_pass(err) ? -1 : error_set(err, CLIENT_INTERRUPTED, "interrupted");
+}
+
+int cmd_events(struct cli *cli, int argc, char **argv)
+{
+    struct events events = {0};
+    struct error err;
+    int rc;
+
+    if (cli_parse(cli, &argp, argc, argv, &events, &err) < 0)
+        return cli_fail(&err);
+    events.json = cli->json;
+    events.seen = events.after;
+    rc = check_ensemble(cli, &events, &err);
+    if (rc == 0 && events.after == NOW)
+        rc = find_now(cli, &events, &err);
+    if (rc == 0 && events.follow) {
+        watch_begin(cli);
+        rc = follow(cli, &events, &err);
+    } else if (rc == 0) {
+        rc = catch_up(cli, &events, &err);
+    }
+    free(events.line);
+    if (rc < 0 && strcmp(err.code, CLIENT_INTERRUPTED) == 0)
+        return CLI_INTERRUPTED;
+    return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
+}

@@ -1,0 +1,243 @@
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/ensemble.h"
+#include "cli/plot.h"
+#include "cli/render.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX 32
+#define LINES 12
+#define COLUMNS 80 /* where it is no terminal */
+
+struct metrics {
+    int64_t id;
+    const char *names[NAMES_MAX]; /* none: all */
+    size_t n_names;
+    bool plot, csv, logarithmic;
+    int64_t training;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct metrics *m = state->input;
+
+    switch (key) {
+    case 'p': m->plot = true; return 0;
+    case 'c': m->csv = true; return 0;
+    case 'l': m->plot = m->logarithmic = true; return 0;
+    case ARGP_KEY_ARG:
+        if (m->id == 0)
+            m->id = arg_ensemble(state, arg);
+        else if (m->n_names < NAMES_MAX)
+            m->names[m->n_names++] = arg;
+        else
+            argp_error(state, "%d names at most", NAMES_MAX);
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "of which ensemble? `stretto status` lists them"); return 0;
+    case ARGP_KEY_END:
+        if (m->plot && m->csv)
+            argp_error(state, "--plot or --csv?");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"plot", 'p', NULL, 0, "as curves", 0},
+    {"log", 'l', NULL, 0, "as curves on a logarithmic axis", 0},
+    {"csv", 'c', NULL, 0, "all points exactly, as comma-separated values", 0},
+    {0}};
+static const struct argp argp = {options, parse, "ID [NAME...]", "The metrics, such as losses, that the training of ensemble ID reported.", 0, 0, 0};
+
+static bool is_wanted(const struct metrics *m, const char *name)
+{
+    bool wanted = m->n_names == 0;
+
+    for (size_t i = 0; i < m->n_names; i++)
+        wanted = wanted || strcmp(m->names[i], name) == 0;
+    return wanted;
+}
+
+static json_t *get_series(struct cli *cli, const struct metrics *m, const char *name, int buckets, struct error *err)
+{
+    char *escaped = client_escape(name);
+    char *path = xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=%d", (long long)m->training, escaped, buckets);
+    json_t *reply = NULL, *series = NULL;
+
+    if (client_get(cli->client, path, &reply, NULL, err) == 0) {
+        series = json_incref(json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"));
+        if (series == NULL)
+            error_set(err, "no_metric", "there is no metric \"%s\"", name);
+    }
+    json_decref(reply);
+    free(path);
+    free(escaped);
+    return series;
+}
+
+static int draw(struct cli *cli, const struct metrics *m, const char *name, struct error *err)
+{
+    int columns = terminal_width() > 0 ? terminal_width() : COLUMNS;
+    json_t *buckets = get_series(cli, m, name, plot_dots(columns), err);
+    char *shown = render_text(name);
+
+    if (buckets != NULL) {
+        printf("%s%s%s%s\n", style_on(STYLE_BOLD), shown, style_off(STYLE_BOLD), m->logarithmic ? " (logarithmic)" : "");
+        plot_print(buckets, columns, LINES, m->logarithmic, stdout);
+    }
+    free(shown);
+    json_decref(buckets);
+    return buckets != NULL ? 0 : -1;
+}
+
+/* In quotes where CSV wants it. A name is shown harmlessly on a terminal, and exactly elsewhere. */
+static void print_csv_name(const char *name)
+{
+    char *shown = terminal_width() > 0 ? render_text(name) : xstrdup(name);
+
+    if (strpbrk(shown, ",\"\r\n") == NULL) {
+        fputs(shown, stdout);
+    } else {
+        putchar('"');
+        for (const char *c = shown; *c; c++)
+            printf(*c == '"' ? "\"\"" : "%c", *c);
+        putchar('"');
+    }
+    free(shown);
+}
+
+/* The shortest of the texts that mean this number and no other. */
+static void print_exactly(const json_t *value)
+{
+    double number = json_number_value(value);
+    char text[40] = "NaN";
+
+    for (int digits = 15; json_is_number(value) && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    fputs(text, stdout);
+}
+
+static int write_points(struct cli *cli, const struct metrics *m, const char *name, struct error *err)
+{
+    char *escaped = client_escape(name), *cursor = xstrdup("");
+    int rc = 0;
+
+    while (rc == 0 && cursor != NULL) {
+        char *path = xasprintf("/v1/trainings/%lld/points?name=%s&limit=1000%s%s", (long long)m->training, escaped, cursor[0] ? "&cursor=" : "",
+                               cursor);
+        json_t *page = NULL, *point;
+        const char *next;
+        size_t i;
+
+        rc = client_get(cli->client, path, &page, NULL, err);
+        json_array_foreach(json_object_get(page, "points"), i, point) {
+            print_csv_name(name);
+            printf(",%lld,%lld,%s,", (long long)get_int(point, "step"), (long long)get_int(point, "rank"), get_string(point, "time"));
+            print_exactly(json_object_get(point, "value"));
+            putchar('\n');
+        }
+        next = json_string_value(json_object_get(page, "next"));
+        free(cursor);
+        cursor = next ? xstrdup(next) : NULL;
+        json_decref(page);
+        free(path);
+    }
+    free(cursor);
+    free(escaped);
+    return rc;
+}
+
+static int add_row(struct cli *cli, const struct metrics *m, const char *name, struct table *table, struct error *err)
+{
+    static const char *const keys[] = {"first", "last", "min", "max", NULL};
+    json_t *buckets = get_series(cli, m, name, 1, err), *all = json_array_get(buckets, 0);
+    char text[RENDER_SIZE];
+
+    if (buckets == NULL)
+        return -1;
+    table_cell(table, name);
+    for (const char *const *key = keys; *key; key++)
+        table_cell(table, render_metric(text, json_object_get(all, *key)));
+    table_cellf(table, "%lld", (long long)get_int(all, "count"));
+    table_cellf(table, "%lld", (long long)get_int(all, "not_finite"));
+    table_cellf(table, "%lld", (long long)get_int(all, "last_step"));
+    json_decref(buckets);
+    return 0;
+}
+
+static int show_all(struct cli *cli, const struct metrics *m, const json_t *metrics, struct error *err)
+{
+    const char *headers[] = {"metric", ">first", ">last", ">least", ">greatest", ">points", ">not finite", ">last step", NULL};
+    struct table *table = table_create(headers);
+    const char *name;
+    json_t *value;
+    int rc = 0;
+
+    if (m->csv)
+        printf("name,step,rank,time,value\n");
+    json_object_foreach((json_t *)metrics, name, value) {
+        if (!is_wanted(m, name) || rc < 0)
+            continue;
+        rc = m->csv ? write_points(cli, m, name, err) : m->plot ? draw(cli, m, name, err) : add_row(cli, m, name, table, err);
+    }
+    if (!m->csv && !m->plot)
+        table_print(table, stdout);
+    table_destroy(table);
+    return rc;
+}
+
+/* The training of the ensemble, and that what is asked for by name is there. */
+static int find(struct cli *cli, struct metrics *m, json_t **ensemble, struct error *err)
+{
+    char *path = xasprintf("/v1/ensembles/%lld", (long long)m->id);
+    int rc = client_get(cli->client, path, ensemble, NULL, err);
+
+    free(path);
+    if (rc < 0)
+        return -1;
+    if (ensemble_training(*ensemble) == NULL)
+        return error_set(err, "no_training", "ensemble %lld has no training", (long long)m->id);
+    for (size_t i = 0; i < m->n_names; i++)
+        if (ensemble_metric(*ensemble, m->names[i]) == NULL)
+            return error_set(err, "no_metric", "the training of ensemble %lld has reported no metric \"%.100s\"", (long long)m->id, m->names[i]);
+    m->training = get_int(ensemble_training(*ensemble), "id");
+    return 0;
+}
+
+static int show_json(struct cli *cli, const struct metrics *m, struct error *err)
+{
+    char *path = xasprintf("/v1/trainings/%lld/metrics?limit=1000", (long long)m->training), *text = NULL;
+    int rc = client_get(cli->client, path, NULL, &text, err);
+
+    if (rc == 0)
+        render_document(text);
+    free(text);
+    free(path);
+    return rc;
+}
+
+int cmd_metrics(struct cli *cli, int argc, char **argv)
+{
+    struct metrics m = {0};
+    json_t *ensemble = NULL;
+    struct error err;
+    int rc;
+
+    if (cli_parse(cli, &argp, argc, argv, &m, &err) < 0)
+        return cli_fail(&err);
+    rc = find(cli, &m, &ensemble, &err);
+    if (rc == 0)
+        rc = cli->json ? show_json(cli, &m, &err) : show_all(cli, &m, json_object_get(ensemble_training(ensemble), "metrics"), &err);
+    json_decref(ensemble);
+    return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
+}

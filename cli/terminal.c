@@ -1,0 +1,125 @@
+#include "cli/terminal.h"
+
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define WIDTH_LEAST 20 /* of one that says less, or nothing: */
+#define WIDTH_USUAL 80
+#define HEIGHT_USUAL 24
+
+bool terminal_is(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+static struct winsize size_of(void)
+{
+    struct winsize size = {0};
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < WIDTH_LEAST)
+        size.ws_col = WIDTH_USUAL;
+    if (size.ws_row == 0)
+        size.ws_row = HEIGHT_USUAL;
+    return size;
+}
+
+int terminal_width(void)
+{
+    return isatty(STDOUT_FILENO) ? size_of().ws_col : 0;
+}
+
+int terminal_height(void)
+{
+    return isatty(STDOUT_FILENO) ? size_of().ws_row : 0;
+}
+
+bool terminal_has_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+static bool has_colours(void)
+{
+    const char *no = getenv("NO_COLOR");
+
+    return terminal_is() && (no == NULL || no[0] == '\0');
+}
+
+const char *style_on(enum style style)
+{
+    static const char *const codes[] = {"", "\033[32m", "\033[31m", "\033[36m", "\033[33m", "\033[2m", "\033[1m"};
+
+    return has_colours() ? codes[style] : "";
+}
+
+const char *style_off(enum style style)
+{
+    return style != STYLE_NONE && has_colours() ? "\033[0m" : "";
+}
+
+enum style style_of_state(const char *state)
+{
+    static const struct {
+        const char *state;
+        enum style style;
+    } styles[] = {
+        {"succeeded", STYLE_GOOD}, {"complete", STYLE_GOOD}, {"done", STYLE_GOOD},      {"answers", STYLE_GOOD},    {"failed", STYLE_BAD},
+        {"no answer", STYLE_BAD},  {"running", STYLE_BUSY},  {"paused", STYLE_CARE},    {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE},
+        {"pending", STYLE_QUIET},  {"intent", STYLE_QUIET},  {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
+    };
+
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+        if (strcmp(styles[i].state, state) == 0)
+            return styles[i].style;
+    return STYLE_NONE;
+}
+
+/* One character: its bytes, and in *width its columns. What is not UTF-8 is a byte and a column. */
+static size_t take(const char *text, int *width)
+{
+    unsigned char first = (unsigned char)text[0];
+    size_t n = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+    wchar_t c = n == 1 ? first : first & (0x7f >> n);
+
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) {
+            *width = 1;
+            return 1;
+        }
+        c = (c << 6) | ((unsigned char)text[i] & 0x3f);
+    }
+    *width = n == 1 ? 1 : wcwidth(c);
+    if (*width < 0) /* unknown, or the locale has no such characters */
+        *width = 1;
+    return n;
+}
+
+int text_width(const char *text)
+{
+    int sum = 0, width;
+
+    for (; *text; sum += width)
+        text += take(text, &width);
+    return sum;
+}
+
+size_t text_fit(const char *text, int columns)
+{
+    size_t at = 0, n;
+    int width;
+
+    while (text[at]) {
+        n = take(text + at, &width);
+        if (width > columns)
+            break;
+        columns -= width;
+        at += n;
+    }
+    return at;
+}

@@ -1,0 +1,24 @@
+/* Who waits for whom in a training: for which part of the time its ranks waited for samples, and its members for room in the buffer. Taken
+ * from what the ranks count, between two looks that lie far enough apart; both by the clocks of the ranks. */
+#ifndef DAEMON_ENGINE_WAITS_H
+#define DAEMON_ENGINE_WAITS_H
+#include <stdbool.h>
+
+#define WAITS_SPAN_S 10.0 /* at least so long for each rank, so that one long batch decides nothing */
+#define WAITS_MANY 0.5    /* from this part on it is told … */
+#define WAITS_FEW 0.3     /* … until it is less than this: what changes to and fro is no help */
+
+/* Sums over all ranks, in seconds. */
+struct waits_sum {
+    double time, for_samples, for_room;
+};
+
+struct waits {
+    struct waits_sum before; /* as of the look since which is counted; its time 0: none yet */
+    bool known;
+    double for_samples, for_room; /* parts of the time, from 0 to 1 */
+    bool tell_samples, tell_room;
+};
+
+void waits_note(struct waits *waits, const struct waits_sum *now, int ranks);
+#endif

@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# A server in the daemon's place, whose answers a test writes down (canned.py); sourced after lib.sh.
+
+# shellcheck disable=SC2154 # of lib.sh
+# start_canned: returns when it listens at $SOCKET
+start_canned() {
+	answers </dev/null
+	"${STRETTO_PYTHON:-python3}" "$srcdir/tests/t/canned.py" "$SOCKET" "$T/answers" "$T/asked" >>"$DAEMON_LOG" 2>&1 &
+	CANNED_PID=$!
+	# shellcheck disable=SC2016 # for eval
+	wait_for 30 '[ -S "$SOCKET" ]' || bail "the server of written answers does not listen"
+}
+stop_canned() {
+	kill "$CANNED_PID"
+	wait "$CANNED_PID" 2>/dev/null
+}
+
+# answers: lines METHOD PATH STATUS BODY, on standard input. What was asked before is forgotten.
+answers() { cat >"$T/answers" && : >"$T/asked" && : >"$T/asked.headers"; }
+# asked: the requests so far, METHOD PATH, on one line
+asked() { cut -d ' ' -f 1,2 "$T/asked" | paste -s -d '|'; }
+# body_asked: the body of the last one
+body_asked() { tail -n 1 "$T/asked" | cut -d ' ' -f 3-; }

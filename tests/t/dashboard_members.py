@@ -1,0 +1,383 @@
+# dashboard_members.py SOCKET CHROMIUM DIR: the grid of members, what is chosen in it, and plots of their parameters, in a real browser, held against
+# what the API and the command say.
+#
+# The daemon has ensembles 1 ("ten", of which members run until DIR/go is there), 2 ("many", over, of hostile parameters) and 3 ("million", nearly
+# all of them pending).
+import json, os, subprocess, urllib.parse
+import chromium
+from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
+
+NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"]
+ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))"
+GRID = "document.querySelector('.map')?.grid"
+READY = f"{GRID}?.wish?.states && !{GRID}.frame && document.querySelector('.grid').dataset.level !== undefined"
+
+# For each member of an ensemble that is drawn as single cells in rows, the state whose colour its cell has, "faint", or "?".
+CELLS = f"""(() => {{ const grid = {GRID}, {{layout, ratio}} = grid, style = getComputedStyle(grid.canvas);
+    const names = [...{json.dumps(NAMES)}, 'faint'], colours = Object.fromEntries(names.map(n => [style.getPropertyValue('--' + n).trim(), n])), cells = [];
+    const context = new OffscreenCanvas(grid.canvas.width, grid.canvas.height).getContext('2d', {{willReadFrequently: true}});
+    context.drawImage(grid.canvas, 0, 0);
+    for (let i = 0; i < layout.n; i++) {{
+        const x = (i % layout.cols) * layout.cell + 2, y = Math.floor(i / layout.cols) * layout.cell + 2;
+        const d = context.getImageData(x * ratio, y * ratio, 1, 1).data;
+        cells.push(colours['#' + [d[0], d[1], d[2]].map(c => c.toString(16).padStart(2, '0')).join('')] ?? '?');
+    }}
+    return cells; }})()"""
+
+
+def states(id):
+    return [NAMES[int(c)] for c in api("GET", f"/v1/ensembles/{id}/states").decode()]
+
+
+def open_ensemble(id, title, query=""):
+    js(f"location.hash = '#/ensembles/{id}{query}'")
+    heading(f"{title} #{id}")
+    until(READY)
+
+
+def agree(id, chosen, name):
+    """Each cell has the colour of what the API says, or is faint where the member is not chosen."""
+    wanted, end = None, chromium.time.monotonic() + chromium.LIMIT
+    while chromium.time.monotonic() < end:
+        wanted, shown = [state if chosen(i, state) else "faint" for i, state in enumerate(states(id))], js(CELLS)
+        if shown == wanted:
+            break
+        chromium.time.sleep(0.05)
+    equal(shown, wanted, name)
+
+
+def listed(query):
+    return [m["index"] for m in get(f"/v1/ensembles/2/members?limit=50&{query}")["members"]]
+
+
+def at(x, y):
+    box = js("(() => { const c = document.querySelector('.grid'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return {x: r.x, y: r.y}; })()")
+    return {"x": box["x"] + x, "y": box["y"] + y}
+
+
+def mouse(kind, place, **more):
+    browser.call("Input.dispatchMouseEvent", type=kind, **place, **more)
+
+
+def cell(i):
+    """The middle of a member's cell."""
+    return at(*js(f"(() => {{ const {{cols, cell}} = {GRID}.layout; return [({i} % cols + 0.5) * cell, (Math.floor({i} / cols) + 0.5) * cell]; }})()"))
+
+
+def drag(start, end, modifiers=0):
+    mouse("mousePressed", start, button="left", buttons=1, clickCount=1, modifiers=modifiers)
+    for part in 0.3, 0.7, 1:
+        mouse("mouseMoved", {axis: start[axis] + part * (end[axis] - start[axis]) for axis in ("x", "y")}, button="left", buttons=1, modifiers=modifiers)
+    mouse("mouseReleased", end, button="left", buttons=0, clickCount=1, modifiers=modifiers)
+
+
+def log_in():
+    browser.open(link(port, "--operator"))
+    heading("Ensembles")
+
+
+def ten():
+    open_ensemble(1, "ten")
+    agree(1, lambda i, state: True, "each of ten members is a cell in the colour of its state")
+    mouse("mouseMoved", cell(3))
+    until("document.querySelector('.grid-status').innerText === '1.3: failed'")
+    tell(True, "what is under the pointer is said")
+    fits("grid-ten")
+    click(".counts [data-key=running] a")
+    until("location.hash.endsWith('?state=running')")
+    agree(1, lambda i, state: state == "running", "the legend chooses: the others are faint")
+    open(os.path.join(folder, "go"), "w").close()
+    until("document.querySelector('.pill').innerText.endsWith('complete')")
+    agree(1, lambda i, state: state == "running", "and what has changed is seen without a reload")
+    click(".counts [data-key=running] a")
+    until("location.hash === '#/ensembles/1'")
+    agree(1, lambda i, state: True, "let go, all are there again")
+    click(".map .grid")
+    tell(until("/^Member 1[.]\\d$/.test(document.querySelector('h1').innerText) && document.querySelector('h1').innerText"), "a click opens the member")
+    js("history.back()")
+    heading("ten #1")
+
+
+def command_says(indices, name):
+    """The command and the request that the page shows answer what it lists."""
+    command, request = js("document.querySelector('.command').textContent").split("\n")
+    said = subprocess.run(["bash", "-c", command], check=True, stdout=subprocess.PIPE).stdout.decode().split("\n")[1:]
+    equal([int(line.split()[0]) for line in said if line][:50], indices, f"{name}: so does the command, {command}")
+    os.path.exists("stretto.sock") or os.symlink(path, "stretto.sock")
+    answered = json.loads(subprocess.run(["bash", "-c", request], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    equal([m["index"] for m in answered["members"]][:50], indices, f"{name}: so does curl")
+
+
+def choose():
+    open_ensemble(2, "many")
+    agree(2, lambda i, state: True, "540 members that have run")
+    fits("grid-many")
+    click(".counts [data-key=failed] a")
+    until(f"{ROWS}.length === 50 && {json.dumps(listed('state=failed'))}.every((n, i) => n === {ROWS}[i])")
+    tell(js("document.querySelector('#chosen').innerText") == "54 of 540 members", "how many are chosen is said", js("document.querySelector('#chosen').innerText"))
+    command_says(listed("state=failed"), "a state")
+    drag(cell(100), cell(250), modifiers=8)
+    until("location.hash === '#/ensembles/2?state=failed&from=100&to=250'")
+    wanted = listed("state=failed&from=100&to=250")
+    until(f"JSON.stringify({ROWS}) === '{json.dumps(wanted, separators=(',', ':'))}'")
+    agree(2, lambda i, state: state == "failed" and 100 <= i <= 250, "a range is dragged with Shift, and chosen together with the state")
+    command_says(wanted, "a range")
+    click(".chips [data-key=failed] .away")
+    until("location.hash === '#/ensembles/2?from=100&to=250'")
+    agree(2, lambda i, state: 100 <= i <= 250, "what was chosen can be taken away one by one")
+    click("[data-key=choose]")
+    drag(cell(0), cell(8))
+    until("location.hash === '#/ensembles/2?from=0&to=8'")
+    tell(True, "or with the button, for those without Shift")
+    click("[data-key=choose]")
+    click(".chosen .panel-head a")
+    until("location.hash === '#/ensembles/2'")
+    click(".causes b a")
+    wanted = listed("state=failed")
+    until(f"document.querySelector('#chosen')?.innerText === '54 of 540 members' && JSON.stringify({ROWS}) === '{json.dumps(wanted, separators=(',', ':'))}'")
+    agree(2, lambda i, state: state == "failed", "members are chosen by the cause of their failure")
+    command_says(wanted, "a cause")
+
+
+def hostile():
+    values = get("/v1/ensembles/2/members/0")["parameters"]
+    for value in values["<b>p</b>"], "it's", "5":
+        where = {"<b>p</b>": value, "x": [None, 0.6], "k": [50, 55]}
+        query = urllib.parse.urlencode({"where": json.dumps(where)})
+        wanted = listed(query)
+        open_ensemble(2, "many", "?" + query)
+        until(f"document.querySelector('#chosen')?.innerText === '12 of 540 members' && JSON.stringify({ROWS}) === '{json.dumps(wanted, separators=(',', ':'))}'")
+        agree(2, lambda i, state: i in wanted, f"members are chosen by parameters, such as {value!r}")
+        command_says(wanted, "parameters")
+    equal(js("document.querySelectorAll('main script, main td b, .chips b').length"), 0, "hostile names and values are text")
+    js("location.hash = '#/ensembles/2?where=%7B%22no%22%3A1%7D'")
+    until("document.querySelector('main').innerText.includes('no parameter')")
+    tell(True, "a filter that means nothing is told")
+    while not all(any(f"/2/{what}?" in complaint for complaint in browser.complaints) for what in ("members", "states")):
+        js("1")
+    js("location.hash = '#/'")
+    heading("Ensembles")
+    browser.complaints.clear()  # of those refusals
+
+
+def typed():
+    """What a brush chooses can be typed, too."""
+    open_ensemble(2, "many")
+    click("[data-key=choosing] summary")
+    select = "document.querySelector('.choosing [name=parameter]')"
+    until(f"{select}?.options.length === 3")
+    js(f"{select}.selectedIndex = [...{select}.options].findIndex(o => o.text === 'k'), {select}.dispatchEvent(new Event('change'))")
+    until("document.querySelector('.choosing [name=low]') !== null")
+    for name, text in ("from", "100"), ("low", "50.5"):
+        js(f"document.querySelector('.choosing [name={name}]').focus()")
+        browser.type(text)
+    browser.key("Enter")
+    until("location.hash.includes('from=100')")
+    query = "from=100&where=" + urllib.parse.quote('{"k":[50.5,null]}')
+    equal(js("location.hash.split('?')[1]"), query, "members are chosen by what is typed")
+    until(f"JSON.stringify({ROWS}) === '{json.dumps(listed(query), separators=(',', ':'))}'")
+    js(f"{select}.selectedIndex = [...{select}.options].findIndex(o => o.text === '<b>p</b>'), {select}.dispatchEvent(new Event('change'))")
+    until("document.querySelector('.choosing [name=value]')?.options.length === 4")
+    js("document.querySelector('.choosing [name=value]').value = '1'")
+    host = get("/v1/ensembles/2/members/0")["attempts"][0]["host"]
+    js("document.querySelector('.choosing [name=host]').focus()")
+    browser.type(host)
+    browser.key("Enter")
+    until("location.hash.includes('host=')")
+    until("!document.querySelector('[aria-busy]')")
+    chosen = json.loads(urllib.parse.parse_qs(js("location.hash").split("?")[1])["where"][0])
+    tell(chosen["k"] == [50.5, None] and chosen["<b>p</b>"] in [m["parameters"]["<b>p</b>"] for m in get("/v1/ensembles/2/members?limit=1000")["members"]], "by value and by host as well", chosen)
+    query = urllib.parse.urlencode({"from": 100, "where": json.dumps(chosen), "host": host})
+    until(f"JSON.stringify({ROWS}) === '{json.dumps(listed(query), separators=(',', ':'))}'")
+    command_says(listed(query), "a host")
+
+
+def table():
+    open_ensemble(2, "many", "?state=failed")
+    click(".map + details summary")
+    shown = until("""(() => { const rows = [...document.querySelectorAll('.ranges tbody tr')];
+        return rows.length > 0 && rows.map(r => [r.querySelector('a').innerText, ...[...r.querySelectorAll('td')].map(c => Number(c.innerText))]); })()""")
+    codes, order = states(2), ["succeeded", "unfinished", "failed", "cancelled", "running", "submitted", "pending"]
+    wanted = []
+    for first in range(0, 540, 50):
+        part = codes[first:first + 50]
+        wanted.append([f"2.{first} to 2.{first + len(part) - 1}", *[part.count(s) if s == "failed" else 0 for s in order]])
+    equal(shown, wanted, "a table says what the grid shows")
+    click(".ranges [data-key='50'] a")
+    until("location.hash === '#/ensembles/2?state=failed&from=50&to=99' && document.querySelector('.ranges th a')?.innerText === '2.50 to 2.54'")
+    tell(True, "and a range leads to its own")
+
+
+PLOT = "document.querySelector('.plot')?.parentElement.plot"
+
+
+def plot_at(across, up):
+    """A place of the plot's area, in parts of it."""
+    box = js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return {x: r.x, y: r.y, w: r.width, h: r.height}; })()")
+    left, right, top, bottom = 100, 16, 14, 44
+    return {"x": box["x"] + left + across * (box["w"] - left - right), "y": box["y"] + top + (1 - up) * (box["h"] - top - bottom)}
+
+
+def plotted(query, wanted, name):
+    """The members that the plot shows as chosen are those of the API, of which it has all."""
+    chosen = f"{PLOT}.wish.lines.map(l => l.index).filter(i => {PLOT}.wish.has(i))"
+    until(f"{PLOT}?.wish.lines.length === {wanted} && {PLOT}.points !== null")
+    all_of_them = sorted(m["index"] for m in get(f"/v1/ensembles/2/members?limit=1000&{query}")["members"])
+    until(f"JSON.stringify({chosen}.sort((a, b) => a - b)) === '{json.dumps(all_of_them, separators=(',', ':'))}'")
+    tell(True, name)
+
+
+def plots():
+    open_ensemble(2, "many", "?x=p.k&y=state")
+    plotted("", 540, "all members are plotted where they are few")
+    members = {m["index"]: m for m in get("/v1/ensembles/2/members?limit=1000")["members"]}
+    until(f"{PLOT}.points?.length === 540")
+    points = js(f"{PLOT}.points.map(p => [p.line.index, p.line.parameters, p.line.state, p.at.x, p.at.y])")
+    equal({i: [p, s] for i, p, s, _, _ in points}, {i: [m["parameters"], m["state"]] for i, m in members.items()}, "each with its parameters and its state")
+    order = [members[i]["parameters"]["k"] for i, _, _, x, _ in sorted(points, key=lambda p: p[3])]
+    equal(order, sorted(order), "along the axis by its parameter")
+    heights = {state: [y for _, _, s, _, y in points if s == state] for state in ("succeeded", "failed")}
+    tell(max(heights["succeeded"]) < min(heights["failed"]), "and across by its state")
+    fits("scatter")
+    first = next(p for p in points if p[2] == "failed")
+    box = js("(() => { const r = document.querySelector('.plot').getBoundingClientRect(); return [r.x, r.y]; })()")
+    mouse("mouseMoved", {"x": box[0] + first[3], "y": box[1] + first[4]})
+    until("/^2[.][0-9]+: failed, k 5[4-9], state failed$/.test(document.querySelector('.plot + p').innerText)")
+    tell(True, "what is under the pointer is said")
+    drag(plot_at(0.5, 1.02), plot_at(0.75, -0.02))
+    until("location.hash.includes('where=')")
+    where = json.loads(urllib.parse.parse_qs(js("location.hash").split("?")[1])["where"][0])
+    tell(29 <= where["k"][0] <= 30 and 44 <= where["k"][1] <= 45, "a brush is a range of the parameter", where)
+    query = urllib.parse.urlencode({"where": json.dumps(where)})
+    plotted(query, 540, "and those in it are chosen")
+    until(f"JSON.stringify({ROWS}) === '{json.dumps(listed(query), separators=(',', ':'))}'")
+    command_says(listed(query), "a brush")
+    click("[data-key=bins] summary")
+    bins = until("""(() => { const rows = [...document.querySelectorAll('.bins tbody tr')];
+        return rows.length > 0 && rows.reduce((sum, r) => sum + Number(r.querySelector('td').innerText), 0); })()""")
+    equal(bins, len(get(f"/v1/ensembles/2/members?limit=1000&{query}")["members"]), "a table says the same")
+    click(".segments a[href*='plot=lines']")
+    until(f"{PLOT}?.wish.fields?.length === 4")
+    fits("parallel")
+    axes = js(f"{PLOT}.wish.fields.map((f, i) => [f.name, {PLOT}.axisX(i), {PLOT}.y(0.2), {PLOT}.y(0.5)])")
+    equal(sorted(name for name, *_ in axes), ["<b>p</b>", "k", "state", "x"], "each parameter has an axis, and the state")
+    x, low, high = next(rest for name, *rest in axes if name == "x")
+    on = lambda y: (lambda box: {"x": box[0] + x, "y": box[1] + y})(js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return [r.x, r.y]; })()"))
+    drag(on(low), on(high))
+    until("decodeURIComponent(location.hash).includes('\"x\":[')")
+    both = json.loads(urllib.parse.parse_qs(js("location.hash").split("?")[1])["where"][0])
+    query = urllib.parse.urlencode({"where": json.dumps(both)})
+    plotted(query, 540, "a brush along an axis is one more condition")
+    until(f"JSON.stringify({ROWS}) === '{json.dumps(listed(query), separators=(',', ':'))}'")
+    command_says(listed(query), "two brushes")
+    place = on(high)
+    mouse("mousePressed", place, button="left", clickCount=1)
+    mouse("mouseReleased", place, button="left", clickCount=1)
+    until("!decodeURIComponent(location.hash).includes('\"x\":[')")
+    tell("\"k\":" in urllib.parse.unquote(js("location.hash")), "a click lets it go, and the other stays")
+    open_ensemble(3, "million", "?where=" + urllib.parse.quote('{"alpha":[0.1,0.1001]}'))
+    said = until("(text => /A sample: .* of 1,000,000 members/.test(text) && text)(document.querySelector('.sample')?.innerText ?? '')")
+    count = get("/v1/ensembles/3/members?limit=1000&where=" + urllib.parse.quote('{"alpha":[0.1,0.1001]}'))["members"]
+    until(f"{PLOT}.wish.lines.filter(l => {PLOT}.wish.has(l.index)).length === {len(count)}")
+    tell(90 < len(count) < 110, f"of a million a sample is plotted, which is said, and those {len(count)} that were chosen", said)
+
+
+def level():
+    return js("Number(document.querySelector('.grid').dataset.level)")
+
+
+def million():
+    api("POST", "/v1/ensembles/3/pause")
+    open_ensemble(3, "million")
+    coarse = level()
+    tell(coarse >= 2, f"a million are cells of {4 ** coarse} members")
+    said = until("(text => text.startsWith('A cell is ') && text)(document.querySelector('.grid-status').innerText)")
+    tell(f"A cell is {4 ** coarse} members" in said, "which is said", said)
+    mouse("mouseMoved", at(1, 1))
+    running = states(3)[:4 ** coarse].count("running")
+    until(f"document.querySelector('.grid-status').innerText === '3.0 to 3.{4 ** coarse - 1}: {4 ** coarse - running} pending, {running} running'")
+    tell(running == 1, "and what they are", running)
+    js("document.querySelector('.grid').focus()")
+    for _ in range(12):
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key="+", code="Equal", text="+", windowsVirtualKeyCode=187)
+    until("document.querySelector('.grid').dataset.level === '0'")
+    tell(True, "+ leads to single members")
+    before = js(f"[{GRID}.x, {GRID}.y]")
+    for key, code in ("ArrowRight", 39), ("ArrowDown", 40):
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code)
+    equal(js(f"[{GRID}.x - {before[0]}, {GRID}.y - {before[1]}]"), [60, 60], "arrows move it")
+    drag(at(200, 200), at(120, 150))
+    equal(js(f"[{GRID}.x - {before[0]}, {GRID}.y - {before[1]}]"), [140, 110], "as dragging does")
+    place = js(f"[{GRID}.zoom, {GRID}.x, {GRID}.y]")
+    click(".counts [data-key=running] a")
+    until("document.querySelector('#chosen') !== null")
+    click(".counts [data-key=running] a")
+    until("document.querySelector('#chosen') === null")
+    equal(js(f"[{GRID}.zoom, {GRID}.x, {GRID}.y]"), place, "which stays where it is when others are chosen")
+    mouse("mouseMoved", at(90, 90))
+    member = until("(text => /^3[.][0-9]+: pending$/.test(text) && text.split(':')[0])(document.querySelector('.grid-status').innerText)")
+    mouse("mousePressed", at(90, 90), button="left", clickCount=1)
+    mouse("mouseReleased", at(90, 90), button="left", clickCount=1)
+    heading(f"Member {member}")
+    tell(True, f"the member under the pointer is opened, {member}")
+    js("history.back()")
+    heading("million #3")
+    until(READY)
+    mouse("mouseWheel", at(50, 50), deltaX=0, deltaY=-600, modifiers=2)
+    until(f"{GRID}.zoom > 2")
+    tell(True, "the wheel zooms with Ctrl")
+    click("[data-key=fit]")
+    until(f"{GRID}.zoom === 1")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    touch = lambda kind, *places: browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{**at(*p), "id": i} for i, p in enumerate(places)])
+    touch("touchStart", (100, 100))
+    touch("touchStart", (100, 100), (200, 100))
+    for far in 250, 300, 400:
+        touch("touchMove", (100, 100), (far, 100))
+    touch("touchEnd")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    until(f"{GRID}.zoom > 2.5")
+    tell(True, "two fingers do as well")
+    click("[data-key=fit]")
+    fits("grid-million")
+    click("[data-key=cells]")
+    js("document.querySelector('[data-key=cells]').value = 'mix', document.querySelector('[data-key=cells]').dispatchEvent(new Event('change'))")
+    until("document.querySelector('.grid-status').innerText.endsWith('in the colour of their mix.')")
+    tell(True, "cells may show the mix of their members")
+
+
+def cheaply():
+    """What a page asks for and paints does not grow with what happens, nor with what was looked at before."""
+    browser.open("about:blank")
+    browser.open(f"http://localhost:{port}/#/ensembles/3")
+    heading("million #3")
+    until(READY)
+    asked = "performance.getEntriesByType('resource').map(e => e.name).filter(n => /[/]states([?]|$)/.test(n))"
+    corner = f"""(() => {{ const context = new OffscreenCanvas(1, 1).getContext('2d', {{willReadFrequently: true}}), style = getComputedStyle({GRID}.canvas);
+        context.drawImage({GRID}.canvas, 1, 1, 1, 1, 0, 0, 1, 1);
+        const d = context.getImageData(0, 0, 1, 1).data;
+        return ['running', 'cancelled'].find(n => style.getPropertyValue('--' + n).trim() === '#' + [d[0], d[1], d[2]].map(c => c.toString(16).padStart(2, '0')).join('')); }})()"""
+    until(f"{corner} === 'running'")
+    api("POST", "/v1/ensembles/3/members/0/cancel")
+    api("POST", "/v1/ensembles/3/resume")
+    until(f"{corner} === 'cancelled'")
+    tell(states(3)[0] == "cancelled", "a cell of many members shows the worst of them, as they change")
+    for query in "?state=pending", "?from=5&to=100000", "":
+        open_ensemble(3, "million", query)
+    until(f"{asked}.filter(n => n.includes('since=')).length > 2")
+    tell(js(f"{asked}.filter(n => !n.includes('since=')).length") == 1, "the states are asked for once, and then what has changed", js(asked))
+    painted = js(f"""(async () => {{ const grid = {GRID}; let frames = 0, cells = 0; const draw = grid.draw;
+        grid.draw = function () {{ frames++; const w = this.window(this.scale()); cells = Math.max(cells, w.cols * w.rows); draw.call(this); }};
+        for (let i = 0; i < 400; i++) {{ grid.zoomBy(1.02); grid.move(grid.zoom, grid.x + 3, grid.y + 2); }}
+        await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+        delete grid.draw; return {{frames, cells, box: grid.width * grid.height}}; }})()""")
+    tell(painted["frames"] <= 2, f"400 moves between two frames are one picture ({painted['frames']})")
+    tell(painted["cells"] < painted["box"] / 4, f"of {painted['cells']} cells, for {painted['box']:.0f} pixels")
+
+
+def the_end():
+    quiet("members")
+
+
+port = chromium.forward(path)
+run(log_in, ten, choose, hostile, typed, table, plots, million, cheaply, the_end)

@@ -1,0 +1,314 @@
+/* Jobs of the ALPS adapter, whose aprun is a script here: when one is started, on which nodes, how often, and how it ends. */
+#include "scheduler-adapters/registry.h"
+#include "tests/unit/batch_site.h"
+
+#include "common/files.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENDED_WELL "echo 'Application 46 resources: utime ~3s, stime ~1s'"
+#define TOO_LARGE "apsched: claim exceeds reservation's CPUs"
+#define NO_NODES "apsched: claim exceeds reservation's node-count"
+/* It is on its nodes, and stays until there is a file "go", or it is told to end. */
+#define STAY "for d in st-0-*; do case \"$*\" in *\"$PWD/$d \"*) echo 46 >$d/apid;; esac; done; trap 'echo told >>told; exit 0' TERM;" \
+             " while [ ! -e go ]; do sleep 0.02; done; " ENDED_WELL
+
+static const struct adapter_resources one = {.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1};
+
+static void begin(const char *nids, const char *aprun)
+{
+    json_object_set_new(site.config, "nids", json_string(nids));
+    json_object_set_new(site.config, "pause", json_string("1ms"));
+    site_command("aprun", aprun);
+    site_command("apkill", "");
+    site_begin(adapter_registry_find("alps"));
+}
+
+static void submit(struct adapter_job job, int number)
+{
+    char path[160];
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/st-0-%d", site.dir, number);
+    assert_int_equal(dir_make(path, &err), 0);
+    site_submit_ok(job, number);
+}
+
+static struct adapter_status until(int number, enum adapter_state state)
+{
+    struct adapter_status status;
+
+    for (;;) {
+        status = site_status(number, NULL);
+        if (status.state == state || status.never || status.state == ADAPTER_JOB_ENDED)
+            break;
+        usleep(2000);
+        uv_run(&site.loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(status.state, state);
+    return status;
+}
+
+/* Only when ALPS has said so several times in a row that a job is more than its nodes have is it given up. */
+static void what_is_too_large_is_so_several_times_in_a_row(void **state)
+{
+    struct adapter_status status;
+    bool in_a_row = *state != NULL;
+
+    begin("3-4", in_a_row ? "n=$(wc -l <aprun.asked); [ $n -le 40 ] && { echo \"" TOO_LARGE "\"; exit 1; }; " ENDED_WELL
+                          : "n=$(wc -l <aprun.asked); case $n in [1-4]|[6-9]) echo \"" TOO_LARGE "\"; exit 1;; 5) echo \"" NO_NODES
+                            "\"; exit 1;; esac; " ENDED_WELL);
+    submit(site_job(&one), 1);
+    status = until(1, in_a_row ? ADAPTER_JOB_QUEUED : ADAPTER_JOB_ENDED);
+    while (in_a_row && !status.never)
+        status = until(1, ADAPTER_JOB_QUEUED);
+    if (in_a_row) {
+        assert_non_null(strstr(status.reason, TOO_LARGE));
+        assert_int_equal(site_count_asked("aprun"), 5);
+    } else {
+        assert_int_equal(site_count_asked("aprun"), 10);
+        assert_string_equal(status.reason, "");
+        assert_false(status.node_lost);
+    }
+}
+
+static void a_job_has_nodes_of_its_own(void **state)
+{
+    begin("3-4", STAY);
+    submit(site_job(&one), 1);
+    submit(site_job(&one), 2);
+    submit(site_job(&one), 3);
+    assert_string_equal(until(1, ADAPTER_JOB_RUNNING).host, "nid00003");
+    assert_string_equal(until(2, ADAPTER_JOB_RUNNING).host, "nid00004");
+    assert_int_equal(site_status(3, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(site_count_asked("aprun"), 2);
+    site_assert_asked("aprun", "[-n][1][-N][1][-L][3][-d][1][-cc][depth][/bin/sh]");
+    site_put("go", "", 0600);
+    until(3, ADAPTER_JOB_ENDED);
+    assert_int_equal(site_count_asked("aprun"), 3);
+    assert_true(site.pokes > 0);
+}
+
+/* It would wait for ever if what is smaller passed it by. */
+static void one_that_wants_all_nodes_is_not_passed_by(void **state)
+{
+    struct adapter_job all = site_job(&one);
+
+    all.resources.nodes = all.resources.copies = 2;
+    begin("3-4", STAY);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    submit(all, 2);
+    submit(site_job(&one), 3);
+    assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(site_status(3, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(site_count_asked("aprun"), 1);
+    site_put("go", "", 0600);
+    until(3, ADAPTER_JOB_ENDED);
+    until(2, ADAPTER_JOB_ENDED);
+    site_assert_asked("aprun", "[-n][2][-N][1][-L][3,4]");
+}
+
+static void order(void (*give)(int number, int64_t grace_ms, struct told *told), int number)
+{
+    struct told told;
+
+    give(number, 60000, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_OK);
+}
+
+static void a_cancelled_job_ends_or_never_starts(void **state)
+{
+    begin("3", STAY);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    submit(site_job(&one), 2);
+    order(site_cancel, 2);
+    assert_string_equal(until(2, ADAPTER_JOB_ENDED).reason, "cancelled before it started");
+    order(site_cancel, 2); /* again */
+    order(site_cancel, 9); /* of which nobody knows */
+    order(site_cancel, 1);
+    assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "cancelled before it started"); /* its runner had claimed nothing */
+    assert_int_equal(access(site.dir, F_OK), 0);
+    assert_int_equal(site_count_asked("aprun"), 1);
+    assert_int_equal(site_status(9, NULL).state, ADAPTER_JOB_UNKNOWN);
+}
+
+/* The room of one that is cancelled while it waits is others'. */
+static void those_behind_a_cancelled_job_start(void **state)
+{
+    struct adapter_job all = site_job(&one);
+
+    all.resources.nodes = all.resources.copies = 2;
+    begin("3-4", STAY);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    submit(all, 2);
+    submit(site_job(&one), 3);
+    order(site_cancel, 2);
+    until(3, ADAPTER_JOB_RUNNING);
+    site_put("go", "", 0600);
+    until(3, ADAPTER_JOB_ENDED);
+    until(1, ADAPTER_JOB_ENDED);
+}
+
+static void an_aprun_outlives_the_daemon(void **state)
+{
+    begin("3-4", STAY);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    site_end();
+    site_begin(adapter_registry_find("alps"));
+    assert_string_equal(until(1, ADAPTER_JOB_RUNNING).host, "nid00003");
+    submit(site_job(&one), 2); /* not on its node */
+    assert_string_equal(until(2, ADAPTER_JOB_RUNNING).host, "nid00004");
+    submit(site_job(&one), 3);
+    assert_int_equal(site_status(3, NULL).state, ADAPTER_JOB_QUEUED);
+    site_put("go", "", 0600);
+    until(1, ADAPTER_JOB_ENDED);
+    until(3, ADAPTER_JOB_ENDED);
+    until(2, ADAPTER_JOB_ENDED);
+}
+
+/* A node that was lost is left alone for a while. */
+static void a_lost_node_is_no_fault_of_the_job(void **state)
+{
+    struct adapter_status status;
+
+    begin("3-4", "case $* in *'-L 3 '*) echo 'Apid 46 killed. Received node failed or halted event for nid 3'; exit 1;; esac; " ENDED_WELL);
+    submit(site_job(&one), 1);
+    status = until(1, ADAPTER_JOB_ENDED);
+    assert_true(status.node_lost);
+    assert_non_null(strstr(status.reason, "ALPS: Apid 46 killed"));
+    submit(site_job(&one), 2);
+    status = until(2, ADAPTER_JOB_ENDED);
+    assert_false(status.node_lost);
+    assert_string_equal(status.host, "nid00004");
+}
+
+/* Where it is the only one, jobs wait: it would be lost with them, too. */
+static void a_lost_node_is_not_taken_again_at_once(void **state)
+{
+    begin("3", "echo 'Apid 46 killed. Received node failed or halted event for nid 3'; exit 1");
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_ENDED);
+    submit(site_job(&one), 2);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_QUEUED);
+        usleep(2000);
+    }
+    assert_int_equal(site_count_asked("aprun"), 1);
+}
+
+static void what_has_no_time_left_waits_for_another_allocation(void **state)
+{
+    struct adapter_job job = site_job(&one);
+
+    json_object_set_new(site.config, "end", json_integer((json_int_t)time(NULL) + 3600));
+    begin("3-4", ENDED_WELL);
+    job.grace_ms = 0;
+    job.least_ms = 3599 * 1000; /* and ten seconds for the record */
+    submit(job, 1);
+    job.least_ms = 1800 * 1000;
+    submit(job, 2); /* which is not kept by the first */
+    until(2, ADAPTER_JOB_ENDED);
+    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_string_equal(site_status(1, NULL).reason, "too little is left of the allocation's time");
+    assert_int_equal(site_count_asked("aprun"), 1);
+    job.grace_ms = 1800 * 1000;
+    submit(job, 3);
+    assert_string_equal(site_status(3, NULL).reason, "too little is left of the allocation's time");
+    assert_int_equal(site_count_asked("aprun"), 1);
+}
+
+static void what_can_never_be_is_refused_at_its_place(void **state)
+{
+    static const struct {
+        struct adapter_resources want;
+        const char *pointer; /* NULL: it is fine */
+    } cases[] = {
+        {{.nodes = 1, .tasks = 8, .cpus_per_task = 1, .copies = 1}, NULL},
+        {{.nodes = 1, .tasks = 9, .cpus_per_task = 1, .copies = 1}, "/tasks"},
+        {{.nodes = 1, .tasks = 1, .cpus_per_task = 9, .copies = 1}, "/cpus_per_task"},
+        {{.nodes = 2, .tasks = 1, .cpus_per_task = 8, .copies = 2}, NULL},
+        {{.nodes = 2, .tasks = 1, .cpus_per_task = 5, .copies = 3}, "/tasks"},
+        {{.nodes = 3, .tasks = 3, .cpus_per_task = 1, .copies = 1, .launcher = "aprun"}, "/nodes"},
+        {{.nodes = 2, .tasks = 1, .cpus_per_task = 1, .copies = 1}, "/nodes"},
+        {{.nodes = 1, .tasks = 2, .cpus_per_task = 1, .copies = 2, .launcher = "aprun"}, "/launcher"},
+    };
+    struct adapter_resources more = one;
+    struct error err;
+
+    json_object_set_new(site.config, "cpus", json_integer(8));
+    begin("3-4", ENDED_WELL);
+    assert_int_equal(site.ops->slots(site.a), 16);
+    assert_int_equal(site.ops->node_slots(site.a), 8);
+    assert_int_equal(site.ops->interval_ms(site.a), 15000);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int rc = site.ops->check(site.a, &cases[i].want, &err);
+
+        assert_int_equal(rc, cases[i].pointer != NULL ? -1 : 0);
+        if (rc < 0)
+            assert_string_equal(err.pointer, cases[i].pointer);
+    }
+    more.extra = json_pack("[s,s]", "-L", "3");
+    assert_int_equal(site.ops->check(site.a, &more, &err), -1);
+    assert_string_equal(err.pointer, "/extra");
+    json_decref((json_t *)more.extra);
+}
+
+static void a_signal_wants_a_task_to_go_to(void **state)
+{
+    struct told told;
+
+    begin("3", STAY);
+    submit(site_job(&one), 1);
+    submit(site_job(&one), 2);
+    until(1, ADAPTER_JOB_RUNNING);
+    for (int i = 1; i <= 2; i++) {
+        site_signal(i, SIGUSR1, &told); /* no runner has claimed the one, and the other waits */
+        site_until(&told, 1);
+        assert_int_equal(told.answer, ADAPTER_UNSURE);
+        assert_string_equal(told.code, "job_not_started");
+    }
+    site_signal(1, SIGKILL, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_REFUSED);
+    site_put("go", "", 0600);
+    until(1, ADAPTER_JOB_ENDED);
+    site_signal(1, SIGUSR1, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_REFUSED);
+    assert_string_equal(told.code, "job_ended");
+    until(2, ADAPTER_JOB_ENDED);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        {"what_is_too_large_is_given_up", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close, "in a row"},
+        {"what_is_too_large_now_and_then_is_not", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close, NULL},
+        CASE(a_job_has_nodes_of_its_own),
+        CASE(one_that_wants_all_nodes_is_not_passed_by),
+        CASE(a_cancelled_job_ends_or_never_starts),
+        CASE(those_behind_a_cancelled_job_start),
+        CASE(an_aprun_outlives_the_daemon),
+        CASE(a_lost_node_is_no_fault_of_the_job),
+        CASE(a_lost_node_is_not_taken_again_at_once),
+        CASE(what_has_no_time_left_waits_for_another_allocation),
+        CASE(what_can_never_be_is_refused_at_its_place),
+        CASE(a_signal_wants_a_task_to_go_to),
+    };
+
+    alarm(200); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

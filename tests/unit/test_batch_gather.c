@@ -1,0 +1,232 @@
+/* Jobs that are submitted at the same time go as arrays: when, how many of them, and what becomes of them where an array is refused. */
+#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/registry.h"
+#include "tests/unit/batch_site.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MANY 16
+
+static struct told told[MANY + 1];
+
+static void begin_slurm(void)
+{
+    site_slurm_commands();
+    site_begin(adapter_registry_find("slurm"));
+}
+
+static void submit_all(int first, int n)
+{
+    for (int i = 0; i < n; i++)
+        site_submit(site_job(&site_plain), first + i, &told[i]);
+}
+
+static void until_all(int n, enum adapter_answer answer)
+{
+    for (int i = 0; i < n; i++) {
+        site_until(&told[i], 1);
+        if (told[i].answer != answer)
+            fail_msg("answer %d to the job %d: %s", (int)told[i].answer, i, told[i].text);
+    }
+}
+
+/* --- one more every few ms, for as long as none has been sent */
+
+#define TRICKLE_MS 20
+#define TRICKLE_MAX 1000
+
+static unsigned n_trickled;
+static struct told trickled[TRICKLE_MAX];
+
+/* Its time comes before that of the jobs that wait for no more to come, however late the loop is. */
+static void one_more(uv_timer_t *timer)
+{
+    if (site_count_asked("sbatch") > 0 || n_trickled == TRICKLE_MAX) {
+        uv_timer_stop(timer);
+        return;
+    }
+    site_submit(site_job(&site_plain), (int)n_trickled, &trickled[n_trickled]);
+    n_trickled++;
+}
+
+static void jobs_that_keep_coming_keep_none_waiting(void **state)
+{
+    static uv_timer_t timer;
+
+    json_object_set_new(site.config, "gather", json_string("500ms"));
+    begin_slurm();
+    n_trickled = 0;
+    uv_timer_init(&site.loop, &timer);
+    uv_timer_start(&timer, one_more, 0, TRICKLE_MS);
+    while (uv_is_active((uv_handle_t *)&timer))
+        uv_run(&site.loop, UV_RUN_ONCE);
+    uv_close((uv_handle_t *)&timer, NULL);
+    assert_true(n_trickled < TRICKLE_MAX);
+    for (unsigned i = 0; i < n_trickled; i++)
+        site_until(&trickled[i], 1);
+}
+
+static void each_has_its_own_task(void **state)
+{
+    begin_slurm();
+    submit_all(8, 4);
+    until_all(4, ADAPTER_OK);
+    assert_int_equal(site_count_asked("sbatch"), 1);
+    site_assert_asked("sbatch", "[--array=0-3]");
+    site_assert_asked("sbatch", "[--job-name=st-0-8+]");
+    assert_string_equal(told[0].id, "7_0");
+    assert_string_equal(told[3].id, "7_3");
+}
+
+/* Slurm's array may have gaps in its numbers; PBS's may not, and its ids are others. */
+static void gaps_divide_where_they_must(void **state)
+{
+    static const int numbers[] = {4, 3, 1, 7};
+    bool is_slurm = *state != NULL;
+
+    if (is_slurm) {
+        begin_slurm();
+    } else {
+        site_pbs_commands("pbs_version = 23.06.06");
+        site_begin(adapter_registry_find("pbs"));
+    }
+    for (int i = 0; i < 4; i++)
+        site_submit(site_job(&site_plain), numbers[i], &told[i]);
+    until_all(4, ADAPTER_OK);
+    if (is_slurm) {
+        assert_int_equal(site_count_asked("sbatch"), 1);
+        site_assert_asked("sbatch", "[--array=0,2-3,6]");
+        assert_string_equal(told[0].id, "7_3");
+        assert_string_equal(told[3].id, "7_6");
+    } else {
+        assert_int_equal(site_count_asked("qsub"), 3);
+        site_assert_asked("qsub", "[-J][0-1]");
+        site_assert_asked("qsub", "[STRETTO_RUNNER=st-0-3+]");
+        assert_non_null(strstr(told[0].id, "[1].server"));
+        assert_non_null(strstr(told[1].id, "[0].server"));
+        assert_null(strchr(told[2].id, '['));
+    }
+}
+
+/* No array of more than two tasks is taken, as by a limit that is nobody's but this user's. */
+static void a_site_takes_small_ones(void)
+{
+    begin_slurm();
+    site_command("sbatch", "case \"$*\" in *--array=0-1\\ *) ;; *--array*) [ -e any ] || { echo 'sbatch: error: QOSMaxSubmitJobPerUserLimit' >&2;"
+                           " exit 1; } ;; esac\nn=$(cat ids 2>/dev/null || echo 6); n=$((n + 1)); echo $n >ids; echo $n");
+}
+
+static void what_is_too_many_goes_in_smaller_ones(void **state)
+{
+    a_site_takes_small_ones();
+    submit_all(0, 8);
+    until_all(8, ADAPTER_OK);
+    assert_string_equal(told[0].id, "7"); /* alone, to see */
+    site_assert_asked("sbatch", "[--array=0-7]");
+    site_assert_asked("sbatch", "[--array=0-3]"); /* of the seven others */
+    assert_in_range(site.a->array_most, 1, 4);
+    assert_non_null(strstr(site.said, "an array of 8 jobs is refused, one job is not"));
+}
+
+/* A limit may be gone again. */
+static void after_that_they_grow_again(void **state)
+{
+    int most;
+
+    a_site_takes_small_ones();
+    submit_all(0, 8);
+    until_all(8, ADAPTER_OK);
+    most = (int)site.a->array_most;
+    site_put("any", "", 0600);
+    submit_all(20, most);
+    until_all(most, ADAPTER_OK);
+    assert_int_equal(site.a->array_most, 2 * most);
+    site_forget("sbatch");
+    submit_all(40, 2 * most);
+    until_all(2 * most, ADAPTER_OK);
+    assert_int_equal(site_count_asked("sbatch"), 1);
+}
+
+/* Were they tried one after another, each would be refused by a command of its own. */
+static void what_is_refused_by_itself_is_refused_for_all(void **state)
+{
+    bool for_now = *state != NULL;
+
+    begin_slurm();
+    site_command("sbatch", for_now ? "echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; exit 1"
+                                   : "echo 'sbatch: error: invalid account or account/partition combination' >&2; exit 1");
+    submit_all(0, 8);
+    until_all(8, for_now ? ADAPTER_LATER : ADAPTER_REFUSED);
+    assert_int_equal(site_count_asked("sbatch"), 2);
+    for (int i = 0; i < 8; i++)
+        assert_non_null(strstr(told[i].text, for_now ? "AssocMaxSubmitJobLimit" : "account/partition"));
+}
+
+/* Where an array may have been accepted, no job of it is sent by another way. */
+static void what_may_have_been_accepted_is_not_sent_again(void **state)
+{
+    begin_slurm();
+    site_command("sbatch", "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1");
+    submit_all(0, 8);
+    until_all(8, ADAPTER_UNSURE);
+    assert_int_equal(site_count_asked("sbatch"), 1);
+}
+
+static void a_job_that_is_there_is_not_sent_again(void **state)
+{
+    struct told again;
+
+    begin_slurm();
+    site_submit_ok(site_job(&site_plain), 1);
+    site_submit(site_job(&site_plain), 1, &again);
+    site_until(&again, 1);
+    assert_int_equal(again.answer, ADAPTER_OK);
+    assert_string_equal(again.id, "7");
+    assert_int_equal(site_count_asked("sbatch"), 1);
+    site_put("listed", "st-0-1|7|PENDING|100|N/A|n/a||Priority\n", 0600);
+    assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_QUEUED); /* while it waits, too */
+    site_submit_ok(site_job(&site_plain), 1);
+    assert_int_equal(site_count_asked("sbatch"), 1);
+    site_put("listed", "", 0600);
+    site_status(1, "7"); /* the listing lacks it: it may be submitted anew */
+    site_submit_ok(site_job(&site_plain), 1);
+    assert_int_equal(site_count_asked("sbatch"), 2);
+}
+
+/* Nothing of what waits is sent any more. */
+static void what_waits_when_the_daemon_ends_is_told(void **state)
+{
+    json_object_set_new(site.config, "gather", json_string("1h"));
+    begin_slurm();
+    submit_all(0, 4);
+    site_end();
+    until_all(4, ADAPTER_UNSURE);
+    assert_int_equal(site_count_asked("sbatch"), 0);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(jobs_that_keep_coming_keep_none_waiting),
+        CASE(each_has_its_own_task),
+        {"gaps_divide_no_array_of_slurm", gaps_divide_where_they_must, site_open, site_close, "slurm"},
+        {"gaps_divide_arrays_of_pbs", gaps_divide_where_they_must, site_open, site_close, NULL},
+        CASE(what_is_too_many_goes_in_smaller_ones),
+        CASE(after_that_they_grow_again),
+        {"what_is_refused_by_itself_is_refused_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, NULL},
+        {"what_is_refused_for_now_is_so_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, "now"},
+        CASE(what_may_have_been_accepted_is_not_sent_again),
+        CASE(a_job_that_is_there_is_not_sent_again),
+        CASE(what_waits_when_the_daemon_ends_is_told),
+    };
+
+    alarm(200); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

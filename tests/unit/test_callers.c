@@ -1,0 +1,257 @@
+/* Those who were let in: what they may do, how long, and what is noted of them. */
+#include "api/access.h"
+#include "api/routes.h"
+#include "common/log.h"
+#include "daemon/store/session.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char dir[64];
+static struct store *store;
+static struct api_config config;
+static struct access access_;
+static int64_t now;
+static bool troubled;
+
+const struct error *turn_trouble(const struct turn *turn)
+{
+    static const struct error trouble = {.code = "store_full"};
+
+    return troubled ? &trouble : NULL;
+}
+
+static int64_t clock_ms(void *arg)
+{
+    return now;
+}
+
+static int set_up(void **state)
+{
+    struct error err;
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    if (mkdtemp(dir) == NULL || store_open(&store, dir, &err) < 0)
+        return -1;
+    now = 1000000;
+    troubled = false;
+    config = (struct api_config){.store = store, .now_ms = clock_ms};
+    access_ = (struct access){.config = &config};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char rm[128];
+
+    store_close(store);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static struct caller bearer(char letter, int64_t expires_ms)
+{
+    struct token_row row = {.role = TOKEN_READER, .created_ms = 1, .expires_ms = expires_ms};
+    struct error err;
+
+    memset(row.hash, letter, 64);
+    assert_int_equal(store_token_insert(store, &row, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    return (struct caller){.role = row.role, .token = row.id, .expires_ms = expires_ms, .revocations = access_.revocations};
+}
+
+static struct caller browser(char letter, int64_t token)
+{
+    struct session_row row = {.role = TOKEN_READER, .token = token, .path = "/", .created_ms = 1, .expires_ms = 2000000};
+    struct error err;
+
+    memset(row.hash, letter, 64);
+    assert_int_equal(store_session_insert(store, &row, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    return (struct caller){.role = row.role, .token = token, .session = row.id, .expires_ms = row.expires_ms,
+                           .revocations = access_.revocations};
+}
+
+static void a_right_lasts_until_it_is_revoked(void **state)
+{
+    struct caller owner = {.role = TOKEN_ADMIN}, gone = bearer('a', 0), stays = bearer('b', 0), session = browser('c', 0), ends = browser('d', 0);
+    struct error err;
+
+    assert_int_equal(store_token_revoke(store, gone.token, now, &err), 0);
+    assert_int_equal(store_session_end(store, ends.session, &err), 0);
+    assert_true(access_holds(&access_, &gone)); /* nobody has said so yet: nothing is looked up for each piece of a reply */
+    access_.revocations++;
+    for (int i = 0; i < 3; i++) { /* however often it is asked */
+        assert_false(access_holds(&access_, &gone));
+        assert_false(access_holds(&access_, &ends));
+        assert_true(access_holds(&access_, &stays));
+        assert_true(access_holds(&access_, &session));
+        assert_true(access_holds(&access_, &owner));
+    }
+    access_.revocations++;
+    assert_false(access_holds(&access_, &gone));
+    assert_false(access_holds(&access_, &ends));
+    assert_true(access_holds(&access_, &stays));
+}
+
+static void a_right_lasts_until_it_expires(void **state)
+{
+    struct caller soon = bearer('a', 1000001), never = bearer('b', 0), session = browser('c', 0);
+
+    assert_true(access_holds(&access_, &soon));
+    now = 1000001;
+    assert_false(access_holds(&access_, &soon));
+    now = 1999999;
+    assert_true(access_holds(&access_, &session));
+    now = 2000000;
+    assert_false(access_holds(&access_, &session));
+    assert_true(access_holds(&access_, &never));
+}
+
+/* Where the database cannot be asked nobody loses a right, and it is asked again. */
+static void trouble_of_the_database_is_nobodys_fault(void **state)
+{
+    struct caller gone = bearer('a', 0), stays = bearer('b', 0);
+    struct error err;
+
+    assert_int_equal(store_token_revoke(store, gone.token, now, &err), 0);
+    assert_int_equal(store_exec(store, &err, "ALTER TABLE token RENAME TO elsewhere", ""), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    access_.revocations++;
+    assert_true(access_holds(&access_, &gone));
+    assert_true(access_holds(&access_, &stays));
+    assert_int_equal(store_exec(store, &err, "ALTER TABLE elsewhere RENAME TO token", ""), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    assert_false(access_holds(&access_, &gone));
+    assert_true(access_holds(&access_, &stays));
+}
+
+static int64_t last_used(const struct caller *caller)
+{
+    struct session_row session;
+    struct token_row token;
+    struct error err;
+
+    if (caller->session != 0) {
+        assert_int_equal(store_session_get(store, caller->session, &session, &err), 1);
+        return session.last_used_ms;
+    }
+    assert_int_equal(store_token_get(store, caller->token, &token, &err), 1);
+    return token.last_used_ms;
+}
+
+/* The caller of a later request, as access_check() makes it. */
+static void comes_again(struct caller *caller, int64_t ms)
+{
+    now = ms;
+    caller->last_used_ms = last_used(caller);
+    access_used(&access_, caller);
+}
+
+static void it_is_noted_once_a_minute_that_a_right_was_used(void **state)
+{
+    struct caller callers[] = {bearer('a', 0), browser('b', 0), browser('c', 1)};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct caller *caller = &callers[i];
+
+        comes_again(caller, 1000000);
+        assert_int_equal(last_used(caller), 1000000);
+        comes_again(caller, 1059999);
+        assert_int_equal(last_used(caller), 1000000);
+        comes_again(caller, 1060000);
+        assert_int_equal(last_used(caller), 1060000);
+        comes_again(caller, 500000); /* the clock was set back */
+        assert_int_equal(last_used(caller), 500000);
+    }
+    assert_int_equal(last_used(&callers[0]), 500000); /* a session is not its token */
+    comes_again(&callers[2], 700000);
+    assert_int_equal(last_used(&callers[0]), 500000);
+}
+
+/* What nobody waits for must not undo what somebody does wait for. */
+static void nothing_is_noted_while_changes_cannot_be_stored(void **state)
+{
+    struct caller caller = bearer('a', 0), owner = {.role = TOKEN_ADMIN};
+
+    troubled = true;
+    comes_again(&caller, 1000000);
+    assert_int_equal(last_used(&caller), 0);
+    assert_false(store_dirty(store));
+    troubled = false;
+    access_used(&access_, &owner);
+    assert_false(store_dirty(store));
+}
+
+static void each_role_may_do_so_much(void **state)
+{
+    static const struct {
+        struct route route;
+        enum token_role least;
+    } cases[] = {
+        {{.method = "GET"}, TOKEN_READER},
+        {{.method = "GET", .flags = ROUTE_ADMIN}, TOKEN_ADMIN},
+        {{.method = "POST"}, TOKEN_OPERATOR},
+        {{.method = "PATCH", .flags = ROUTE_BODY}, TOKEN_OPERATOR},
+        {{.method = "DELETE"}, TOKEN_OPERATOR},
+        {{.method = "DELETE", .flags = ROUTE_READER}, TOKEN_READER},
+        {{.method = "POST", .flags = ROUTE_ADMIN | ROUTE_BODY}, TOKEN_ADMIN},
+        {{.method = "DELETE", .flags = ROUTE_ADMIN}, TOKEN_ADMIN},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (enum token_role role = TOKEN_READER; role < TOKEN_ROLE_COUNT; role++) {
+            struct caller caller = {.role = role, .token = 1}, of_session = {.role = role, .session = 1}, stranger = {.stranger = true};
+            struct error err;
+            int rc = role >= cases[i].least ? 0 : -1;
+
+            access_.refusals = (struct refusals){0};
+            if (access_permit(&access_, NULL, &caller, &cases[i].route, &err) != rc)
+                fail_msg("%s with flags %u: %s", cases[i].route.method, cases[i].route.flags, token_role_name(role));
+            if (rc < 0)
+                assert_string_equal(err.code, "role_insufficient");
+            assert_int_equal(access_permit(&access_, NULL, &of_session, &cases[i].route, &err), rc);
+            assert_int_equal(access_permit(&access_, NULL, &stranger, &cases[i].route, &err), 0); /* of open routes, or none */
+        }
+    }
+}
+
+static void who_fails_too_often_is_told_to_wait(void **state)
+{
+    struct route route = {.method = "POST"};
+    struct caller caller = {.role = TOKEN_READER, .token = 1};
+    struct error err;
+    int waits = 0;
+
+    for (int i = 0; i < REFUSALS_MAX + 3; i++) {
+        assert_int_equal(access_permit(&access_, NULL, &caller, &route, &err), -1);
+        waits += strcmp(err.code, "too_many_tries") == 0;
+    }
+    assert_int_equal(waits, 3);
+    error_set(&err, "token_missing", "x");
+    assert_string_equal(access_challenge(&err), "Bearer realm=\"stretto\"");
+    error_set(&err, "token_invalid", "x");
+    assert_string_equal(access_challenge(&err), "Bearer realm=\"stretto\", error=\"invalid_token\"");
+    error_set(&err, "role_insufficient", "x");
+    assert_null(access_challenge(&err));
+}
+
+#define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_STORE(a_right_lasts_until_it_is_revoked),
+        WITH_STORE(a_right_lasts_until_it_expires),
+        WITH_STORE(trouble_of_the_database_is_nobodys_fault),
+        WITH_STORE(it_is_noted_once_a_minute_that_a_right_was_used),
+        WITH_STORE(nothing_is_noted_while_changes_cannot_be_stored),
+        WITH_STORE(each_role_may_do_so_much),
+        WITH_STORE(who_fails_too_often_is_told_to_wait),
+    };
+
+    log_init("callers", LOG_LEVEL_NONE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* Which files a task leaves as checkpoints, by how it ended, and by whether they had come to rest. In times that files are given. */
+#include "common/files.h"
+#include "common/timefmt.h"
+#include "tasks/runner/checkpoints.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define HOUR_MS 3600000
+
+static char dir[64];
+static struct checkpoints c;
+
+static void put(const char *name, const char *text)
+{
+    char path[160];
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+}
+
+/* It was written so long ago. */
+static void put_ago(const char *name, const char *text, int64_t ms)
+{
+    int64_t at = time_now_ms() - ms;
+    const struct timespec time = {.tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000}, times[2] = {time, time};
+    char path[160];
+
+    put(name, text);
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void begin(void)
+{
+    static struct jobdesc desc = {.job = "st-looks", .ensemble = 7, .checkpoint = {.any = true, .glob = "sub/*.ckpt", .keep = 9}};
+    static struct jobdesc_task task = {.id = "7.0", .ntasks = 1};
+    struct error err;
+
+    json_decref((json_t *)task.env);
+    task.env = json_pack("{s:s, s:s}", "STRETTO_CHECKPOINT_DIR", dir, "STRETTO_ATTEMPT", "1");
+    assert_int_equal(checkpoints_begin(&c, &desc, &task, &err), 0);
+}
+
+/* How many there are after a task that ended so. */
+static size_t count(enum look_when when)
+{
+    struct look *look = look_create(&c, when, 1000000);
+
+    look_run(look);
+    look_taken(look);
+    return json_array_size(c.whole);
+}
+
+static int open_dir(void **state)
+{
+    char path[100];
+    struct error err;
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/sub", dir);
+    return dir_make(path, &err);
+}
+
+static int close_dir(void **state)
+{
+    char rm[100];
+
+    checkpoints_fini(&c);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+/* A file that was written to until shortly before the end may be torn, unless the task ended by itself and well. */
+static void what_was_written_shortly_before_a_bad_end_is_none(void **state)
+{
+    int64_t began;
+    size_t n;
+
+    do { /* again where this machine was held up, so that the file has come to rest */
+        close_dir(state);
+        open_dir(state);
+        begin();
+        began = time_monotonic_ms();
+        put_ago("sub/a1.ckpt", "whole", HOUR_MS);
+        put_ago("sub/a2.ckpt", "torn", 500);
+        n = count(LOOK_ENDED);
+    } while (time_monotonic_ms() - began > 1400);
+    assert_int_equal(n, 1);
+}
+
+static void what_was_written_before_a_good_end_is_one(void **state)
+{
+    begin();
+    put_ago("sub/a1.ckpt", "whole", HOUR_MS);
+    put_ago("sub/a2.ckpt", "whole, too", 0);
+    assert_int_equal(count(LOOK_CLEAN), 2);
+}
+
+/* What was there before is none of this task's, as long as it stays as it was. */
+static void what_was_there_before_is_not_its_own(void **state)
+{
+    put_ago("sub/a1.ckpt", "before", HOUR_MS);
+    put_ago("sub/a2.ckpt", "before", HOUR_MS);
+    begin();
+    put_ago("sub/a2.ckpt", "anothe", 2 * HOUR_MS); /* of the same size, and of an older time, as a copy may be */
+    assert_int_equal(count(LOOK_CLEAN), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_written_shortly_before_a_bad_end_is_none, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(what_was_written_before_a_good_end_is_one, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(what_was_there_before_is_not_its_own, open_dir, close_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

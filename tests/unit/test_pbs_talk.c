@@ -1,0 +1,266 @@
+/* Orders to PBS, the script of a job, and what is believed of one that is gone: its commands are scripts here. */
+#include "common/files.h"
+#include "scheduler-adapters/registry.h"
+#include "tests/unit/batch_site.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OPENPBS "pbs_version = 23.06.06"
+#define TORQUE "Version: 6.1.3"
+#define JOB(id, name, state) "\"" id "\": {\"job_state\": \"" state "\", \"Variable_List\": {\"STRETTO_RUNNER\": \"" name "\"}}"
+
+static void begin(const char *version)
+{
+    site_pbs_commands(version);
+    site_begin(adapter_registry_find("pbs"));
+}
+
+static void list(const char *jobs)
+{
+    char text[2000];
+
+    snprintf(text, sizeof text, "{\"Jobs\": {%s}}\n", jobs);
+    site_put("listed", text, 0600);
+}
+
+static char *read_file(const char *name)
+{
+    char path[160], *text;
+    struct error err;
+    size_t size;
+
+    snprintf(path, sizeof path, "%s/%s", site.dir, name);
+    assert_int_equal(file_read(path, 65536, &text, &size, &err), 0);
+    return text;
+}
+
+static enum adapter_answer cancel(int number)
+{
+    struct told told;
+
+    site_cancel(number, 60000, &told);
+    site_until(&told, 1);
+    return told.answer;
+}
+
+static void orders_are_what_the_state_asks_for(void **state)
+{
+    static const struct {
+        int number, sig; /* 0: it is cancelled */
+        const char *program, *words;
+        enum adapter_answer answer;
+    } cases[] = {
+        {1, 0, "qdel", "[7.server]\n", ADAPTER_OK},
+        {2, 0, "qsig", "[-s][TERM][8.server]\n", ADAPTER_OK},
+        {2, SIGUSR1, "qsig", "[-s][USR1][8.server]\n", ADAPTER_OK},
+        {2, SIGUSR2, "qsig", "[-s][USR2][8.server]\n", ADAPTER_OK},
+        {3, 0, NULL, NULL, ADAPTER_OK}, /* it ends already */
+        {4, 0, NULL, NULL, ADAPTER_OK},
+        {1, SIGUSR1, NULL, NULL, ADAPTER_UNSURE},
+        {5, SIGUSR1, NULL, NULL, ADAPTER_REFUSED},
+    };
+
+    begin(OPENPBS);
+    list(JOB("7.server", "st-0-1", "Q") ", " JOB("8.server", "st-0-2", "R") ", " JOB("9.server", "st-0-3", "E") ", " JOB("10.server", "st-0-4", "F"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct told told;
+
+        site_forget("qdel");
+        site_forget("qsig");
+        if (cases[i].sig == 0)
+            site_cancel(cases[i].number, 60000, &told);
+        else
+            site_signal(cases[i].number, cases[i].sig, &told);
+        site_until(&told, 1);
+        assert_int_equal(told.answer, cases[i].answer);
+        assert_int_equal(site_count_asked("qdel") + site_count_asked("qsig"), cases[i].program != NULL);
+        if (cases[i].program != NULL)
+            site_assert_asked(cases[i].program, cases[i].words);
+    }
+}
+
+/* The waiting ones go before the running ones are told to end, which would start them. */
+static void what_waits_goes_first(void **state)
+{
+    struct told told[2];
+    char *order;
+
+    begin(OPENPBS);
+    site_command("qdel", "echo qdel >>order");
+    site_command("qsig", "echo qsig >>order");
+    list(JOB("7.server", "st-0-0", "R") ", " JOB("8.server", "st-0-1", "Q"));
+    site_cancel(0, 60000, &told[0]);
+    site_cancel(1, 60000, &told[1]);
+    for (int i = 0; i < 2; i++) {
+        site_until(&told[i], 1);
+        assert_int_equal(told[i].answer, ADAPTER_OK);
+    }
+    order = read_file("order");
+    assert_string_equal(order, "qdel\nqsig\n");
+    free(order);
+}
+
+/* Those behind a command that gets no answer would hang as long. */
+static void orders_behind_one_without_an_answer_are_in_doubt(void **state)
+{
+    struct told told[2];
+
+    begin(OPENPBS);
+    list(JOB("7.server", "st-0-0", "Q") ", " JOB("9.server", "st-0-1", "R"));
+    site_command("qdel", "echo 'qdel: cannot connect to server testpbs (errno=15010)' >&2; exit 1");
+    for (int i = 0; i < 2; i++)
+        site_cancel(i, 60000, &told[i]);
+    for (int i = 0; i < 2; i++) {
+        site_until(&told[i], 1);
+        assert_int_equal(told[i].answer, ADAPTER_UNSURE);
+        assert_non_null(strstr(told[i].text, "cannot connect"));
+    }
+    assert_int_equal(site_count_asked("qdel"), 1);
+    assert_int_equal(site_count_asked("qsig"), 0);
+    list(JOB("7.server", "st-0-0", "Q") ", " JOB("9.server", "st-0-1", "Q"));
+    site_command("qdel", "echo 'qdel: Unauthorized Request' >&2; exit 1"); /* it answers */
+    site_forget("qdel");
+    for (int i = 0; i < 2; i++)
+        site_cancel(i, 60000, &told[i]);
+    for (int i = 0; i < 2; i++) {
+        site_until(&told[i], 1);
+        assert_int_equal(told[i].answer, ADAPTER_UNSURE);
+    }
+    assert_int_equal(site_count_asked("qdel"), 2);
+    for (const char *const *said = (const char *const[]){"Unknown Job Id 7.server", "Job has finished", "Delete already in progress", NULL};
+         *said != NULL; said++) {
+        char script[200];
+
+        snprintf(script, sizeof script, "echo 'qdel: %s' >&2; exit 153", *said);
+        site_command("qdel", script);
+        assert_int_equal(cancel(0), ADAPTER_OK);
+    }
+}
+
+/* A server that keeps no history has forgotten it; we have not. */
+static void what_was_taken_out_of_the_queue_never_began(void **state)
+{
+    struct adapter_status status;
+
+    begin(OPENPBS);
+    site_submit_ok(site_job(&site_plain), 1);
+    site_submit_ok(site_job(&site_plain), 3);
+    list(JOB("7.server", "st-0-1", "Q") ", " JOB("8.server", "st-0-3", "R"));
+    assert_int_equal(cancel(1), ADAPTER_OK);
+    assert_int_equal(cancel(3), ADAPTER_OK);
+    list("");
+    status = site_status(1, "7.server");
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_string_equal(status.reason, "cancelled before it started");
+    assert_int_equal(site_status(3, "8.server").state, ADAPTER_JOB_UNKNOWN); /* of what ran its runner knows more */
+}
+
+static void the_history_is_asked_by_ids_where_there_is_one(void **state)
+{
+    begin(OPENPBS);
+    site_command("qstat", "case $1 in --version) echo '" OPENPBS "';; -x) cat history 2>/dev/null || { echo 'qstat: not configured to maintain"
+                          " job history' >&2; exit 1; };; *) echo '{}';; esac");
+    site_put("history", "{\"Jobs\": {\"7.server\": {\"job_state\": \"F\", \"Exit_status\": 137, \"stime\": \"Sun Nov 22 04:58:35 2026\","
+                        " \"Variable_List\": {\"STRETTO_RUNNER\": \"st-0-1\"}}}}\n", 0600);
+    assert_string_equal(site_status(1, "7.server").reason, "PBS: FAILED, by signal 9 (Exit_status 137)");
+    site_assert_asked("qstat", "[-x][-f][-F][json][7.server]\n");
+    assert_int_equal(site_status(2, "7.server").state, ADAPTER_JOB_UNKNOWN); /* that id was another's */
+    site_remove("history");
+    site_forget("qstat");
+    assert_int_equal(site_status(1, "7.server").state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(site_status(1, "7.server").state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(site_count_asked("qstat"), 3); /* it is asked for once: there is none */
+}
+
+/* No variable of the daemon's but those that are named, and none of its commands'. */
+static void a_script_tells_the_job_its_directory_and_environment(void **state)
+{
+    struct told told[2];
+    char *script;
+
+    setenv("PBS_DEFAULT", "ours", 1);
+    setenv("STRETTO_TEST_SEEN", "it's $5", 1);
+    json_object_set_new(site.config, "environment", json_pack("[s]", "STRETTO_TEST_SEEN"));
+    begin(OPENPBS);
+    site_command("qsub", "cat >script; echo 7.server");
+    site_submit_ok(site_job(&site_plain), 1);
+    script = read_file("script");
+    assert_non_null(strstr(script, "\nexport PATH="));
+    assert_non_null(strstr(script, "\nexport STRETTO_TEST_SEEN='it'\\''s $5'\n"));
+    assert_null(strstr(script, "PBS_DEFAULT"));
+    assert_null(strstr(script, "export HOME"));
+    assert_non_null(strstr(script, "/st-0-1'\nexec '/bin/sh' \"$d\" >>\"$d\"/runner.log"));
+    free(script);
+    site_command("qsub", "cat >script; echo '8[].server'");
+    for (int i = 0; i < 2; i++)
+        site_submit(site_job(&site_plain), 5 + i, &told[i]);
+    for (int i = 0; i < 2; i++)
+        site_until(&told[i], 1);
+    assert_string_equal(told[1].id, "8[1].server");
+    script = read_file("script");
+    assert_non_null(strstr(script, "/st-0-'$((5 + PBS_ARRAY_INDEX))"));
+    free(script);
+    unsetenv("PBS_DEFAULT");
+    unsetenv("STRETTO_TEST_SEEN");
+}
+
+static void torque_is_told_in_its_own_words(void **state)
+{
+    struct adapter_job job = site_job(&site_plain);
+    struct told told[2];
+    char *script;
+
+    begin(TORQUE);
+    job.resources.gpus = 1;
+    job.resources.tasks = 2;
+    site_command("qsub", "cat >script; echo '8[].server'");
+    for (int i = 0; i < 2; i++)
+        site_submit(job, 5 + i, &told[i]);
+    for (int i = 0; i < 2; i++)
+        site_until(&told[i], 1);
+    assert_string_equal(told[1].id, "8[1].server");
+    site_assert_asked("qsub", "[-l][nodes=1:ppn=2:gpus=1]");
+    site_assert_asked("qsub", "[-r][n][-t][0-1]");
+    script = read_file("script");
+    assert_non_null(strstr(script, "PBS_ARRAYID"));
+    free(script);
+}
+
+static void which_pbs_it_is_is_found_out_again(void **state)
+{
+    struct told told;
+
+    begin(OPENPBS);
+    site_command("qstat", "exit 1");
+    site_submit(site_job(&site_plain), 1, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_LATER); /* nothing was sent */
+    assert_int_equal(site_count_asked("qsub"), 0);
+    site_command("qstat", "case $1 in --version) exit 1;; *) echo '{}';; esac"); /* an old one, which prints JSON */
+    site_submit_ok(site_job(&site_plain), 1);
+    site_assert_asked("qsub", "[-l][select=1:ncpus=1:mpiprocs=1:ompthreads=1]");
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(orders_are_what_the_state_asks_for),
+        CASE(what_waits_goes_first),
+        CASE(orders_behind_one_without_an_answer_are_in_doubt),
+        CASE(what_was_taken_out_of_the_queue_never_began),
+        CASE(the_history_is_asked_by_ids_where_there_is_one),
+        CASE(a_script_tells_the_job_its_directory_and_environment),
+        CASE(torque_is_told_in_its_own_words),
+        CASE(which_pbs_it_is_is_found_out_again),
+    };
+
+    alarm(200); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* Events as the text of streams: what many of them share, and what is told where events are missing. */
+#include "api/piece.h"
+#include "common/text.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static char dir[64];
+static struct store *store;
+static struct pieces pieces;
+static struct error err;
+
+static int set_up(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    memset(&pieces, 0, sizeof pieces);
+    return mkdtemp(dir) == NULL || store_open(&store, dir, &err) < 0;
+}
+
+static int tear_down(void **state)
+{
+    char rm[128];
+
+    pieces_forget(&pieces);
+    store_close(store);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+/* Events of two ensembles in turns, every tenth of kind "tenth", those at `rare` of that kind. */
+static void make_events(int64_t n, int64_t rare)
+{
+    for (int64_t i = 1; i <= n; i++)
+        assert_int_equal(store_event_put(store, 1, i == rare ? "rare" : i % 10 == 0 ? "tenth" : "other", 1 + i % 2, i, NULL, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+}
+
+static struct piece *read_piece(int64_t after, int64_t upto, int64_t ensemble, const char *kind)
+{
+    struct event_filter filter = {.ensemble = ensemble, .kind = kind};
+    struct piece *piece = piece_read(&pieces, store, 5000, after, upto, &filter, &err);
+
+    if (piece == NULL)
+        fail_msg("%s", err.text);
+    return piece;
+}
+
+/* The ids in a piece's text, in one line; gaps are told by a "g". */
+static void ids_of(const struct piece *piece, struct text *out)
+{
+    size_t size;
+    const char *at = piece_text(piece, &size), *end = at + size;
+
+    while (at < end && (at = memmem(at, (size_t)(end - at), "id: ", 4)) != NULL) {
+        long long id;
+        char kind[16];
+
+        assert_int_equal(sscanf(at, "id: %lld\nevent: %15s", &id, kind), 2);
+        text_add(out, "%lld%s ", id, strcmp(kind, "gap") == 0 ? "g" : "");
+        at = memmem(at, (size_t)(end - at), "\n\n", 2);
+    }
+}
+
+/* What a stream is told of that begins after an event, until there is no more; the pieces. */
+static int stream(int64_t after, int64_t upto, int64_t ensemble, const char *kind, struct text *out)
+{
+    int n = 0;
+
+    out->size = 0;
+    text_put(out, "", 0);
+    do {
+        struct piece *piece = read_piece(after, upto, ensemble, kind);
+
+        ids_of(piece, out);
+        after = piece_end(piece);
+        piece_drop(piece);
+        assert_true(++n < 100);
+    } while (after < upto);
+    return n;
+}
+
+static void is_told(const struct text *text, int64_t from, int64_t step, int64_t to)
+{
+    struct text wanted = {0};
+
+    text_put(&wanted, "", 0);
+    for (int64_t i = from; i <= to; i += step)
+        text_add(&wanted, "%lld ", (long long)i);
+    assert_string_equal(text->data, wanted.data);
+    free(wanted.data);
+}
+
+static void each_event_is_told_once_in_its_order(void **state)
+{
+    struct text text = {0};
+
+    make_events(1500, 0);
+    assert_int_equal(stream(0, 1500, 0, NULL, &text), 3); /* of 512 at most */
+    is_told(&text, 1, 1, 1500);
+    assert_int_equal(stream(512, 1024, 0, NULL, &text), 1); /* just as many as a piece holds */
+    is_told(&text, 513, 1, 1024);
+    stream(7, 1400, 2, NULL, &text);
+    is_told(&text, 9, 2, 1400);
+    stream(0, 1500, 0, "tenth", &text);
+    is_told(&text, 10, 10, 1500);
+    stream(0, 1500, 2, "tenth", &text); /* tenths have even numbers, which are the other's */
+    is_told(&text, 1, 1, 0);
+    stream(0, 1500, 1, "ten", &text);
+    is_told(&text, 1, 1, 0);
+    free(text.data);
+}
+
+/* One in many is found, and none that lies behind so many others that they are not looked through at once. */
+static void a_rare_event_is_told(void **state)
+{
+    struct text text = {0};
+
+    make_events(25000, 24000);
+    assert_in_range(stream(0, 25000, 0, "rare", &text), 2, 4);
+    is_told(&text, 24000, 1, 24000);
+    free(text.data);
+}
+
+static void what_is_shared_is_the_very_same(void **state)
+{
+    struct piece *all, *again, *other;
+    const char *text;
+    size_t size;
+
+    make_events(40, 0);
+    all = read_piece(0, 40, 0, NULL);
+    again = read_piece(0, 40, 0, NULL);
+    assert_ptr_equal(all, again);
+    piece_drop(again);
+    for (int i = 0; i < 5; i++) {
+        other = i == 0   ? read_piece(1, 40, 0, NULL)
+                : i == 1 ? read_piece(0, 39, 0, NULL)
+                : i == 2 ? read_piece(0, 40, 1, NULL)
+                : i == 3 ? read_piece(0, 40, 0, "tenth")
+                         : read_piece(0, 40, 0, "tenth-of-them");
+        assert_ptr_not_equal(other, all);
+        text = piece_text(other, &size);
+        assert_int_equal(size == 0, i == 4);
+        assert_true(size == 0 || text != NULL);
+        piece_drop(other);
+    }
+    for (int64_t i = 1; i <= PIECES_KEPT; i++) /* it is kept no longer than there is room, and lives on for who has it */
+        piece_drop(read_piece(i, 40, 0, NULL));
+    again = read_piece(0, 40, 0, NULL);
+    assert_ptr_not_equal(again, all);
+    assert_string_equal(piece_text(again, &size), piece_text(all, &size));
+    pieces_forget(&pieces);
+    piece_drop(all);
+    piece_drop(again);
+    other = read_piece(0, 40, 1, "tenth"); /* in whatever order they are asked for */
+    all = read_piece(0, 40, 0, "tenth");
+    again = read_piece(0, 40, 0, NULL);
+    assert_true(other != all && all != again && other != again);
+    piece_drop(other);
+    piece_drop(all);
+    piece_drop(again);
+}
+
+static void gaps_are_told(void **state)
+{
+    struct text text = {0};
+    int64_t n;
+
+    make_events(20, 0);
+    assert_int_equal(store_exec(store, &err, "UPDATE event SET time = 9 WHERE id > 5", ""), 0);
+    assert_int_equal(store_event_prune(store, 5, 100, &n, &err), 0);
+    assert_int_equal(n, 5);
+    assert_int_equal(store_commit(store, &err), 0);
+    stream(2, 20, 0, NULL, &text);
+    assert_string_equal(text.data, "5g 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 ");
+    stream(5, 8, 0, NULL, &text); /* the last of what is forgotten was seen: nothing is missing */
+    assert_string_equal(text.data, "6 7 8 ");
+    stream(3, 20, 0, "tenth", &text); /* also who wants some of them only */
+    assert_string_equal(text.data, "5g 10 20 ");
+    stream(99, 20, 0, NULL, &text); /* seen where another database was */
+    assert_string_equal(text.data, "20g ");
+    stream(20, 20, 0, NULL, &text);
+    assert_string_equal(text.data, "");
+    free(text.data);
+}
+
+/* However it is sent, and in whatever parts: from memory to few streams, from a file to many. */
+static void every_byte_arrives(void **state)
+{
+    struct piece *piece;
+    const char *text;
+    size_t size;
+
+    make_events(400, 0);
+    piece = read_piece(0, 400, 0, NULL);
+    text = piece_text(piece, &size);
+    for (int i = 0; i < 20; i++) {
+        char *got = malloc(size + 1);
+        size_t sent = 0, read_ = 0;
+        int fds[2], room = 4096; /* so that it does not take all at once */
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+        assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+        while (read_ < size) {
+            ssize_t n = sent < size ? piece_send(piece, fds[0], sent) : 0;
+
+            sent += n > 0 ? (size_t)n : 0;
+            n = read(fds[1], got + read_, size + 1 - read_ < 1000 ? size + 1 - read_ : 1000);
+            assert_true(n > 0);
+            read_ += (size_t)n;
+        }
+        assert_int_equal(sent, size);
+        assert_memory_equal(got, text, size);
+        free(got);
+        close(fds[0]);
+        close(fds[1]);
+    }
+    piece_drop(piece);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_event_is_told_once_in_its_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rare_event_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_shared_is_the_very_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gaps_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_byte_arrives, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

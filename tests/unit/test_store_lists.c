@@ -1,0 +1,333 @@
+/* What is listed page by page, or counted, or found from the latest on: nothing twice, nothing left out. */
+#include "daemon/store/cause.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/event.h"
+#include "daemon/store/member_checkpoint.h"
+#include "daemon/store/training.h"
+#include "tests/unit/open_store.h"
+
+#include <stdio.h>
+
+static int note_attempt(void *arg, const struct attempt_row *row)
+{
+    note("%lld.%lld ", (long long)row->index, (long long)row->number);
+    return 0;
+}
+
+static void attempts_of_a_job_are_listed_from_a_member_on(void **state)
+{
+    int64_t id = add_ensemble(9);
+    struct job_row job = add_job(id, "local"), other = add_job(id, "local");
+    struct attempt_row row;
+
+    for (int64_t i = 0; i < 6; i++)
+        add_attempt(i == 2 ? other.id : job.id, id, i, 1);
+    must(store_attempt_each_of_job(store, job.id, 0, 3, note_attempt, NULL, &err));
+    is_listed("0.1 1.1 3.1 ");
+    must(store_attempt_each_of_job(store, job.id, 3, 3, note_attempt, NULL, &err));
+    is_listed("3.1 4.1 5.1 ");
+    must(store_attempt_get(store, id, 4, 1, &row, &err));
+    row.outcome = ATTEMPT_FAILED;
+    row.ended_ms = 2;
+    must(store_attempt_update(store, &row, &err));
+    must(store_attempt_each_open(store, job.id, note_attempt, NULL, &err));
+    is_listed("0.1 1.1 3.1 5.1 ");
+    add_attempt(job.id, id, 4, 2);
+    must(store_attempt_each(store, id, 4, note_attempt, NULL, &err));
+    is_listed("4.1 4.2 ");
+}
+
+static int note_job(void *arg, const struct job_row *row)
+{
+    note("%lld ", (long long)row->id);
+    return 0;
+}
+
+static int64_t list_jobs(int64_t before, struct job_filter filter, int limit)
+{
+    int64_t next;
+
+    must(store_job_each(store, before, &filter, limit, note_job, NULL, &next, &err));
+    return next;
+}
+
+/* Seven jobs: of two ensembles in turns, every third on another adapter, the first four ended. */
+static void jobs_are_listed_by_what_is_asked_for(void **state)
+{
+    int64_t ensembles[2] = {add_ensemble(9), add_ensemble(9)}, n[JOB_ENDED];
+
+    for (int i = 1; i <= 7; i++) {
+        struct job_row job = add_job(ensembles[i % 2], i % 3 == 0 ? "batch" : "local");
+
+        job.state = i <= 4 ? JOB_ENDED : i == 5 ? JOB_RUNNING : JOB_SUBMITTED;
+        job.ended_ms = i <= 4 ? 5 : 0;
+        must(store_job_update(store, &job, &err));
+    }
+    assert_int_equal(list_jobs(0, (struct job_filter){0}, 3), 5);
+    is_listed("7 6 5 ");
+    assert_int_equal(list_jobs(5, (struct job_filter){0}, 3), 2);
+    is_listed("4 3 2 ");
+    assert_int_equal(list_jobs(2, (struct job_filter){0}, 3), 0);
+    is_listed("1 ");
+    list_jobs(0, (struct job_filter){.ensemble = ensembles[1]}, 9);
+    is_listed("7 5 3 1 ");
+    list_jobs(0, (struct job_filter){.ensemble = ensembles[1], .adapter = "batch"}, 9);
+    is_listed("3 ");
+    list_jobs(0, (struct job_filter){.adapter = "batch"}, 9);
+    is_listed("6 3 ");
+    list_jobs(0, (struct job_filter){.has_state = true, .state = JOB_ENDED}, 9);
+    is_listed("4 3 2 1 ");
+    list_jobs(0, (struct job_filter){.has_state = true, .state = JOB_SUBMITTED, .adapter = "local"}, 9);
+    is_listed("7 ");
+    list_jobs(7, (struct job_filter){.has_state = true, .state = JOB_SUBMITTED, .ensemble = ensembles[0]}, 9);
+    is_listed("6 ");
+    must(store_job_each_live(store, note_job, NULL, &err));
+    is_listed("5 6 7 ");
+    must(store_job_count_live(store, "local", n, &err));
+    assert_true(n[JOB_INTENT] == 0 && n[JOB_SUBMITTED] == 1 && n[JOB_RUNNING] == 1);
+    must(store_job_count_live(store, "batch", n, &err));
+    assert_true(n[JOB_INTENT] == 0 && n[JOB_SUBMITTED] == 1 && n[JOB_RUNNING] == 0);
+}
+
+static int note_checkpoint(void *arg, const struct member_checkpoint_row *row)
+{
+    note("%lld.%lld.%lld ", (long long)row->home, (long long)row->index, (long long)row->number);
+    return 0;
+}
+
+static void list_checkpoints(int64_t home_from, int64_t index_from, int64_t number_from, int64_t home, int64_t index, int limit)
+{
+    struct member_checkpoint_place from = {home_from, index_from, number_from};
+
+    must(store_member_checkpoint_each(store, &from, home, index, limit, note_checkpoint, NULL, &err));
+}
+
+static void checkpoints_are_listed_from_a_place_on(void **state)
+{
+    static const int64_t places[][3] = {{1, 0, 7}, {1, 2, 3}, {1, 2, 4}, {1, 3, 1}, {2, 0, 0}, {2, 1, 9}};
+    struct member_checkpoint_row row = {.ensemble = 1, .attempt = 2, .path = "p", .step = -1, .digest = "0011", .size = 3, .time_ms = 4};
+
+    add_ensemble(9);
+    add_ensemble(9);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        row.home = places[i][0], row.index = places[i][1], row.number = places[i][2];
+        must(store_member_checkpoint_put(store, &row, &err));
+    }
+    list_checkpoints(0, 0, 0, 0, -1, 3);
+    is_listed("1.0.7 1.2.3 1.2.4 ");
+    list_checkpoints(1, 2, 4, 0, -1, 9);
+    is_listed("1.2.4 1.3.1 2.0.0 2.1.9 ");
+    list_checkpoints(1, 2, 4, 1, -1, 9);
+    is_listed("1.2.4 1.3.1 ");
+    list_checkpoints(0, 0, 0, 2, -1, 9);
+    is_listed("2.0.0 2.1.9 ");
+    list_checkpoints(1, 2, 4, 1, 2, 9);
+    is_listed("1.2.4 ");
+    assert_int_equal(store_member_checkpoint_newest(store, 1, 2, &row, &err), 1);
+    assert_int_equal(row.number, 4);
+    assert_int_equal(row.step, -1);
+    assert_true(row.ensemble == 1 && row.attempt == 2 && row.size == 3 && row.time_ms == 4);
+    row.step = 0; /* a step like any other */
+    must(store_member_checkpoint_put(store, &row, &err));
+    assert_int_equal(store_member_checkpoint_newest(store, 1, 2, &row, &err), 1);
+    assert_int_equal(row.step, 0);
+    must(store_member_checkpoint_clear(store, 1, 2, &err));
+    assert_int_equal(store_member_checkpoint_newest(store, 1, 2, &row, &err), 0);
+    list_checkpoints(0, 0, 0, 0, -1, 9);
+    is_listed("1.0.7 1.3.1 2.0.0 2.1.9 ");
+}
+
+static int note_cause(void *arg, const struct cause_row *row)
+{
+    note("%s/%s %lldm %llda %lld.%lld; ", row->outcome, row->text, (long long)row->members, (long long)row->attempts, (long long)row->index,
+         (long long)row->number);
+    return 0;
+}
+
+static void fails(int64_t job, int64_t ensemble, int64_t index, int64_t number, enum attempt_outcome outcome, const char *reason)
+{
+    struct attempt_row row = add_attempt(job, ensemble, index, number);
+
+    row.outcome = outcome;
+    row.ended_ms = 9;
+    snprintf(row.reason, sizeof row.reason, "%s", reason);
+    must(store_attempt_update(store, &row, &err));
+    must(store_cause_count(store, &row, &err));
+}
+
+/* Members are counted once for each way in which they have failed, attempts each. */
+static void causes_are_counted_by_members_and_attempts(void **state)
+{
+    int64_t id = add_ensemble(9), job = add_job(id, "local").id, n;
+
+    fails(job, id, 0, 1, ATTEMPT_FAILED, "exit status 2");
+    fails(job, id, 0, 2, ATTEMPT_FAILED, "exit status 2");
+    fails(job, id, 0, 3, ATTEMPT_FAILED, "exit status 3");
+    fails(job, id, 0, 4, ATTEMPT_FAILED, "exit status 2");
+    fails(job, id, 1, 1, ATTEMPT_LOST, "exit status 2");
+    fails(job, id, 1, 2, ATTEMPT_FAILED, "exit status 2");
+    must(store_cause_each(store, id, 9, note_cause, NULL, &err));
+    is_listed("failed/exit status 2 2m 4a 1.2; failed/exit status 3 1m 1a 0.3; lost/exit status 2 1m 1a 1.1; ");
+    must(store_cause_total(store, id, &n, &err));
+    assert_int_equal(n, 3);
+    must(store_cause_each(store, id, 1, note_cause, NULL, &err));
+    is_listed("failed/exit status 2 2m 4a 1.2; ");
+}
+
+/* Beyond so many they are counted together, and those that are known by themselves go on so. */
+static void causes_beyond_a_number_are_one(void **state)
+{
+    int64_t id = add_ensemble(2000), job = add_job(id, "local").id, n;
+    char reason[64];
+
+    for (int64_t i = 0; i < CAUSES_MAX + 3; i++) {
+        snprintf(reason, sizeof reason, "cause %c%c%c", (char)('a' + i % 26), (char)('a' + i / 26 % 26), (char)('a' + i / 676));
+        fails(job, id, i, 1, ATTEMPT_FAILED, reason);
+    }
+    fails(job, id, 1900, 1, ATTEMPT_FAILED, "cause baa");
+    must(store_cause_total(store, id, &n, &err));
+    assert_int_equal(n, CAUSES_MAX + 1);
+    must(store_cause_each(store, id, 2, note_cause, NULL, &err));
+    is_listed("failed/" CAUSE_OTHER " 3m 3a 502.1; failed/cause baa 2m 2a 1900.1; ");
+}
+
+static int note_ensemble(void *arg, const struct ensemble_row *row)
+{
+    note("%lld ", (long long)row->id);
+    return 0;
+}
+
+/* One that has ended is looked at at the daemon's start where a job, a training or a change of many members of it is under way. */
+static void ensembles_that_have_something_to_do_are_loaded(void **state)
+{
+    struct ensemble_row row;
+    struct job_row job;
+    struct training_row training = {.state = TRAINING_RUNNING, .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
+
+    for (int i = 1; i <= 6; i++) {
+        add_ensemble(9);
+        must(store_ensemble_get(store, i, &row, &err));
+        row.state = i == 1 ? ENSEMBLE_RUNNING : i == 2 ? ENSEMBLE_PAUSED : i == 3 ? ENSEMBLE_FAILED : ENSEMBLE_CANCELLED;
+        row.ended_ms = i <= 2 ? 0 : 9;
+        must(store_ensemble_update(store, &row, &err));
+    }
+    must(store_ensemble_each_live(store, note_ensemble, NULL, &err));
+    is_listed("1 2 ");
+    job = add_job(3, "local");
+    training.ensemble = 4;
+    must(store_training_insert(store, &training, &err));
+    must(store_exec(store, &err, "INSERT INTO chore (ensemble, kind) VALUES (5, 'cancel')", ""));
+    must(store_ensemble_each_live(store, note_ensemble, NULL, &err));
+    is_listed("1 2 3 4 5 ");
+    job.state = JOB_ENDED;
+    job.ended_ms = 9;
+    must(store_job_update(store, &job, &err));
+    must(store_training_get(store, training.id, &training, &err));
+    training.state = TRAINING_CANCELLED;
+    must(store_training_update(store, &training, &err));
+    must(store_ensemble_each_live(store, note_ensemble, NULL, &err));
+    is_listed("1 2 5 ");
+    must(store_ensemble_each(store, 4, 2, note_ensemble, NULL, &err));
+    is_listed("3 2 ");
+}
+
+/* The rate and the estimate are made of these. */
+static void successes_are_found_from_the_latest_on(void **state)
+{
+    int64_t id = add_ensemble(60), job = add_job(id, "local").id, at, last, took;
+
+    must(store_ensemble_pace(store, id, &last, &took, &err));
+    assert_true(last == 0 && took == 0);
+    for (int64_t i = 0; i < 30; i++) {
+        struct attempt_row row = add_attempt(job, id, i, 1);
+
+        row.outcome = i == 29 ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED;
+        row.ended_ms = 100 + (i == 0 ? 10 : 3 * i); /* but for the first, which is one of the latest 20 no more, the later the longer */
+        must(store_attempt_update(store, &row, &err));
+    }
+    assert_int_equal(store_ensemble_success(store, id, 1, &at, &err), 1);
+    assert_int_equal(at, 100 + 3 * 28);
+    assert_int_equal(store_ensemble_success(store, id, 28, &at, &err), 1);
+    assert_int_equal(at, 100 + 3 * 2);
+    assert_int_equal(store_ensemble_success(store, id, 29, &at, &err), 1);
+    assert_int_equal(store_ensemble_success(store, id, 30, &at, &err), 0);
+    must(store_ensemble_pace(store, id, &last, &took, &err));
+    assert_int_equal(last, 100 + 3 * 28);
+    assert_int_equal(took, 99 + 3 * 28);
+}
+
+static int stop(void *arg, const struct attempt_row *row)
+{
+    return 1;
+}
+
+static int stop_at_job(void *arg, const struct job_row *row)
+{
+    return 1;
+}
+
+/* Whoever has enough leaves nothing open behind; the check is that of close_store(). */
+static void who_has_enough_stops(void **state)
+{
+    int64_t id = add_ensemble(9), next;
+    struct job_row job = add_job(id, "local");
+    struct job_filter all = {0};
+
+    add_job(id, "local");
+    add_attempt(job.id, id, 0, 1);
+    add_attempt(job.id, id, 1, 1);
+    must(store_attempt_each_of_job(store, job.id, 0, 9, stop, NULL, &err));
+    must(store_attempt_each_open(store, job.id, stop, NULL, &err));
+    must(store_job_each(store, 0, &all, 9, stop_at_job, NULL, &next, &err));
+    must(store_job_each_live(store, stop_at_job, NULL, &err));
+}
+
+static int note_event(void *arg, const struct event_row *row)
+{
+    note("%lld:%s:%lld:%s ", (long long)row->ensemble, row->kind, (long long)row->index, row->detail != NULL ? row->detail : "-");
+    return 0;
+}
+
+/* More than one statement writes at once, with details and without, in any order. */
+static void events_have_their_own_details(void **state)
+{
+    struct event_filter all = {0}, some = {.ensemble = 2, .kind = "k1"};
+    int64_t oldest, newest;
+
+    must(store_event_bounds(store, &oldest, &newest, &err));
+    assert_true(oldest == 1 && newest == 0);
+    for (int i = 0; i < 11; i++) {
+        char kind[16], detail[16];
+
+        snprintf(kind, sizeof kind, "k%d", i % 2);
+        snprintf(detail, sizeof detail, "%d", i);
+        must(store_event_put(store, i, kind, 1 + i % 3, i % 4 == 0 ? -1 : i, i % 3 == 1 ? detail : NULL, &err));
+    }
+    must(store_event_each(store, 0, 100, &all, 100, note_event, NULL, &err));
+    is_listed("1:k0:-1:- 2:k1:1:1 3:k0:2:- 1:k1:3:- 2:k0:-1:4 3:k1:5:- 1:k0:6:- 2:k1:7:7 3:k0:-1:- 1:k1:9:- 2:k0:10:10 ");
+    must(store_event_each(store, 2, 11, &some, 100, note_event, NULL, &err));
+    is_listed("2:k1:7:7 ");
+    must(store_commit(store, &err));
+    must(store_event_newest_of(store, 3, &newest, &err));
+    assert_int_equal(newest, 9);
+    must(store_event_prune(store, 5, 100, &newest, &err));
+    must(store_event_bounds(store, &oldest, &newest, &err));
+    assert_true(oldest == 6 && newest == 11);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(attempts_of_a_job_are_listed_from_a_member_on, open_store, close_store),
+        cmocka_unit_test_setup_teardown(jobs_are_listed_by_what_is_asked_for, open_store, close_store),
+        cmocka_unit_test_setup_teardown(checkpoints_are_listed_from_a_place_on, open_store, close_store),
+        cmocka_unit_test_setup_teardown(causes_are_counted_by_members_and_attempts, open_store, close_store),
+        cmocka_unit_test_setup_teardown(causes_beyond_a_number_are_one, open_store, close_store),
+        cmocka_unit_test_setup_teardown(ensembles_that_have_something_to_do_are_loaded, open_store, close_store),
+        cmocka_unit_test_setup_teardown(who_has_enough_stops, open_store, close_store),
+        cmocka_unit_test_setup_teardown(events_have_their_own_details, open_store, close_store),
+        cmocka_unit_test_setup_teardown(successes_are_found_from_the_latest_on, open_store, close_store),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+// What the page keeps of the ensemble that is looked at, from one address to the next: the states of its members, and which of them were found.
+import * as api from './api.js';
+import {Copy, countStates, NAMES, NO_MEMBER} from './copy.js';
+import {isSearching, queryOf} from './filter.js';
+import {choose, Sample} from './sample.js';
+
+export const MOST = 10_000_000; // members of which a page holds the states
+
+const FURTHER = 1000; // members of a filter that are plotted beside the sample of all
+
+const NOT_FOUND = 45; // '-'
+
+const searchOf = filter => (isSearching(filter) ? queryOf(filter, true).toString() : '');
+
+class Kept {
+  constructor(id) {
+    this.id = id;
+    this.copy = new Copy(id, indices => this.changed(indices));
+    this.found = null; // a byte a member: whether it was found
+    this.foundFor = this.wanted = '';
+    this.sample = new Sample(id);
+    this.choice = null; // which members are plotted: {indices, total, isAll}
+    this.further = [];
+    this.isMixed = this.isTableOpen = this.isBinsOpen = false;
+  }
+
+  changed(indices) {
+    this.grid?.changed(indices);
+    this.sample.changed(indices);
+  }
+
+  // Asks for what is new; redraw() once it is there. Whoever cannot be told now is told by the next look.
+  async look(filter, redraw) {
+    const search = searchOf(filter), hadNone = this.copy.states === null;
+    this.wanted = search;
+    await this.copy.catchUp();
+    if (hadNone) redraw();
+    if (search !== '' && this.isOld(search, filter) && (await this.search(search))) redraw();
+    await this.plot(filter, redraw);
+  }
+
+  // A sample of all members is drawn once, and one of those that a filter leaves beside it; they are asked for again as they change.
+  async plot(filter, redraw) {
+    const chosen = this.chosen(filter), asked = queryOf(filter).toString();
+    this.choice ??= choose(this.copy.states, () => true);
+    if (this.choice.isAll || !chosen.isWhole) this.further = [];
+    else if (asked !== this.furtherFor) this.further = asked === '' ? [] : choose(this.copy.states, chosen.has, FURTHER).indices;
+    this.furtherFor = asked;
+    await this.sample.load(this.plotted(), redraw);
+  }
+
+  plotted() {
+    return this.choice === null ? [] : [...new Set([...this.choice.indices, ...this.further])];
+  }
+
+  // Of the members that are plotted, those that are known.
+  sampled() {
+    return this.plotted().map(index => this.sample.lines.get(index)).filter(line => line !== undefined);
+  }
+
+  // Parameters stay what they are; where and why members failed does not.
+  isOld(search, {host, cause}) {
+    return search !== this.foundFor || ((host !== null || cause !== null) && this.foundAt !== this.copy.event);
+  }
+
+  // False where something else is looked for meanwhile.
+  async search(search) {
+    const event = this.copy.event, {bytes} = await api.bytes(`v1/ensembles/${this.id}/states?${search}`);
+    if (search !== this.wanted) return false;
+    this.found = bytes.map(byte => (byte === NOT_FOUND ? 0 : 1));
+    this.foundFor = search;
+    this.foundAt = event;
+    return true;
+  }
+
+  // What the filter leaves, for the grid and for counting; null while that is not known.
+  chosen(filter) {
+    const {states} = this.copy;
+    if (states === null) return null;
+    const codes = [...NAMES.map(name => filter.states.length === 0 || filter.states.includes(name)), false];
+    const from = filter.from ?? 0, to = Math.min(filter.to ?? Infinity, states.length - 1);
+    const search = searchOf(filter), mask = search !== '' && search === this.foundFor ? this.found : null;
+    const has = index => codes[states[index]] && index >= from && index <= to && (mask === null || mask[index] === 1);
+    return {codes, from, to, mask, has, isWhole: search === '' || mask !== null};
+  }
+
+  count(filter) {
+    const chosen = this.chosen(filter);
+    if (chosen === null || !chosen.isWhole) return null;
+    const counts = countStates(this.copy.states, chosen.from, chosen.to + 1, chosen.has);
+    return counts.reduce((sum, n, code) => (code === NO_MEMBER ? sum : sum + n), 0);
+  }
+}
+
+let kept = null;
+
+export function keptOf(id) {
+  if (kept?.id !== id) kept = new Kept(id);
+  return kept;
+}

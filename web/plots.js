@@ -1,0 +1,81 @@
+// Parameters of members against one another, against their state, and against what they used.
+import {h, foreign, island, visible} from './dom.js';
+import {NAMES} from './copy.js';
+import {fieldsOf, scaleOf} from './fields.js';
+import {addressOf} from './filter.js';
+import {count} from './format.js';
+import {Parallel} from './parallel.js';
+import {Scatter} from './scatter.js';
+import {MEMBERS} from './states.js';
+
+const AXES = 10, BINS = 8;
+
+const withChoice = (id, parameters, changes) => {
+  const query = new URLSearchParams(parameters);
+  for (const [name, value] of Object.entries(changes)) value ? query.set(name, value) : query.delete(name);
+  return `#/ensembles/${id}${query.size > 0 ? `?${query}` : ''}`;
+};
+
+function axisChoice(id, parameters, name, fields, chosen) {
+  return h('label', {class: 'axis'}, name === 'x' ? 'Across ' : 'Up ',
+    h('select', {'data-key': name, onchange: event => (location.hash = withChoice(id, parameters, {[name]: event.target.value}))},
+      fields.map(field => h('option', {value: field.key, selected: field === chosen}, visible(field.name)))));
+}
+
+function kinds(id, parameters, isLines) {
+  return h('p', {class: 'segments'},
+    h('a', {href: withChoice(id, parameters, {plot: null}), 'aria-current': !isLines && 'true'}, 'Scatter'),
+    h('a', {href: withChoice(id, parameters, {plot: 'lines'}), 'aria-current': isLines && 'true'}, 'Parallel coordinates'));
+}
+
+// How many of those that are shown are in which state, by ranges of the field across.
+function binsTable(field, scale, lines, states, has) {
+  const bins = scale.isValues ? scale.ticks.map(([, words]) => ({words, counts: {}})) :
+    Array.from({length: BINS}, (_, i) => ({words: `${field.inWords(scale.pick(i / BINS))} to ${field.inWords(scale.pick((i + 1) / BINS))}`, counts: {}}));
+  for (const line of lines) {
+    const state = NAMES[states[line.index]], part = scale.at(field.value(line, states[line.index]));
+    if (part === null || !has(line.index)) continue;
+    const {counts} = bins[Math.min(bins.length - 1, Math.floor(part * bins.length))];
+    counts[state] = (counts[state] ?? 0) + 1;
+  }
+  return h('table', {class: 'bins'},
+    h('thead', null, h('tr', null, h('th', {scope: 'col'}, foreign(field.name)), MEMBERS.map(state => h('th', {scope: 'col', class: 'number'}, state)))),
+    h('tbody', null, bins.map(({words, counts}) => h('tr', null, h('th', {scope: 'row'}, foreign(words)),
+      MEMBERS.map(state => h('td', {class: 'number'}, count(counts[state] ?? 0)))))));
+}
+
+function table(kept, field, wish, redraw) {
+  const toggle = event => {
+    if (kept.isBinsOpen === event.target.open) return;
+    kept.isBinsOpen = event.target.open;
+    redraw();
+  };
+  return h('details', {'data-key': 'bins', ontoggle: toggle}, h('summary', null, 'As a table'),
+    kept.isBinsOpen && h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Members by ranges of a parameter'},
+      binsTable(field, scaleOf(field, wish.lines), wish.lines, wish.states, wish.has)));
+}
+
+const about = ({total, isAll}, shown) => (isAll ? `${count(shown)} members` :
+  `A sample: ${count(shown)} of ${count(total)} members, in which states that are rare have more than their share`);
+
+export function plotsView(ensemble, kept, filter, parameters, redraw) {
+  const {id} = ensemble, chosen = kept.chosen(filter), lines = kept.sampled();
+  if (chosen === null || lines.length < 2) return null;
+  const fields = fieldsOf(lines), pick = (name, other) => fields.find(({key}) => key === parameters.get(name)) ?? other;
+  const x = pick('x', fields[0]), y = pick('y', fields[1].parameter !== undefined ? fields[1] : fields.find(({key}) => key === 'state'));
+  const isLines = parameters.get('plot') === 'lines', {states} = kept.copy;
+  const actions = {open: index => (location.hash = `#/ensembles/${id}/members/${index}`), choose: changes => (location.hash = addressOf(id, parameters, changes))};
+  const wish = {id, lines, states, has: chosen.has, filter, actions};
+  const axes = [...fields.filter(({parameter}) => parameter !== undefined).slice(0, AXES), fields.find(({key}) => key === 'state')];
+  const left = fields.filter(({parameter}) => parameter !== undefined).length - axes.length + 1;
+  return h('section', {class: 'panel', 'data-key': 'plots', 'aria-labelledby': 'plots'},
+    h('div', {class: 'panel-head'}, h('h2', {id: 'plots'}, 'Parameters'), kinds(id, parameters, isLines)),
+    !isLines && h('div', {class: 'axes tools'}, axisChoice(id, parameters, 'x', fields, x), axisChoice(id, parameters, 'y', fields, y)),
+    island('div', {class: 'map', 'data-key': `${isLines ? 'lines' : 'scatter'} ${id}`}, element => {
+      element.plot ??= isLines ? new Parallel(element) : new Scatter(element);
+      element.plot.set(isLines ? {...wish, fields: axes, scales: axes.map(field => scaleOf(field, lines))} :
+        {...wish, x, y, scaleX: scaleOf(x, lines), scaleY: scaleOf(y, lines)});
+    }),
+    h('p', {class: 'quiet sample'}, `${about(kept.choice, lines.length)}.`, left > 0 && isLines && ` ${count(left)} more parameters have no axis.`),
+    table(kept, isLines ? axes[0] : x, wish, redraw));
+}

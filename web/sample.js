@@ -1,0 +1,59 @@
+// Members with their parameters, for plots: all of them where they are few, else a sample, in which each state has a share, and which is the same
+// each time.
+import * as api from './api.js';
+import {NO_MEMBER} from './copy.js';
+
+export const MOST = 2000; // members of a sample
+const AT_ONCE = 400; // asked for together
+
+// A number that looks random, the same for the same index: 0 up to 2^32.
+export function scatter(index) {
+  let x = Math.imul(index ^ (index >>> 16), 0x45d9f3b);
+  x = Math.imul(x ^ (x >>> 16), 0x45d9f3b);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+// At most about so many of those that has(index) says. Half of the sample is of all of them, half is the same number of each state.
+export function choose(states, has, most = MOST) {
+  const counts = new Float64Array(NO_MEMBER + 1);
+  let total = 0;
+  for (let i = 0; i < states.length; i++) {
+    if (states[i] === NO_MEMBER || !has(i)) continue;
+    counts[states[i]]++;
+    total++;
+  }
+  const kinds = counts.reduce((sum, n) => sum + (n > 0), 0), isAll = total <= most;
+  const share = counts.map(n => 2 ** 32 * Math.max(most / 2 / total, n > 0 ? most / 2 / kinds / n : 0)), list = [];
+  for (let i = 0; i < states.length; i++) if (states[i] !== NO_MEMBER && has(i) && (isAll || scatter(i) < share[states[i]])) list.push(i);
+  return {indices: list, total, isAll};
+}
+
+export class Sample {
+  constructor(id) {
+    this.path = `v1/ensembles/${id}/members`;
+    this.lines = new Map(); // what is known of members, by index
+    this.old = new Set(); // of these, what has changed
+  }
+
+  changed(indices) {
+    if (indices === null) this.old = new Set(this.lines.keys());
+    else for (const index of indices) if (this.lines.has(index)) this.old.add(index);
+  }
+
+  // Asks for what is not known of these; told() whenever some of it is there.
+  async load(indices, told) {
+    if (this.isLoading) return;
+    this.isLoading = true;
+    try {
+      const wanted = indices.filter(index => !this.lines.has(index)).concat([...this.old].slice(0, AT_ONCE));
+      for (let at = 0; at < wanted.length; at += AT_ONCE) {
+        const part = wanted.slice(at, at + AT_ONCE);
+        for (const index of part) this.old.delete(index);
+        for (const line of (await api.get(`${this.path}?index=${part.join(',')}`)).members) this.lines.set(line.index, line);
+        told();
+      }
+    } finally {
+      this.isLoading = false;
+    }
+  }
+}
