@@ -13,6 +13,7 @@ struct client {
     enum client_state state;
     int fd;
     uint64_t since; /* by the loop's clock */
+    bool answering;
     struct client *prev, *next;
 };
 
@@ -79,6 +80,29 @@ static void evict(struct clients *clients, struct client *client)
     shutdown(client->fd, SHUT_RDWR);
 }
 
+/* The eldest that is not being answered; the eldest where all are. */
+static struct client *least_wanted(const struct clients *clients)
+{
+    struct client *client;
+
+    DL_FOREACH (clients->strangers, client) {
+        if (!client->answering)
+            return client;
+    }
+    return clients->strangers;
+}
+
+static void end_time_of(struct clients *clients, struct client *client, uint64_t now)
+{
+    if (!client->answering) {
+        evict(clients, client);
+        return;
+    }
+    DL_DELETE(clients->strangers, client);
+    client->since = now;
+    DL_APPEND(clients->strangers, client);
+}
+
 /* Where the daemon was held up, timers ring before it has read what has come meanwhile: it reads first. */
 static void on_timer(uv_timer_t *timer)
 {
@@ -91,7 +115,7 @@ static void on_timer(uv_timer_t *timer)
         return;
     }
     while (clients->strangers != NULL && now - clients->strangers->since >= LIMIT_STRANGER_MS)
-        evict(clients, clients->strangers);
+        end_time_of(clients, clients->strangers, now);
     if (clients->strangers != NULL)
         uv_timer_start(timer, on_timer, clients->strangers->since + LIMIT_STRANGER_MS - now, 0);
 }
@@ -103,12 +127,17 @@ struct client *clients_add(struct clients *clients, int fd)
     client->fd = fd;
     client->since = uv_now(clients->loop);
     if (clients->counts.strangers == clients->strangers_max)
-        evict(clients, clients->strangers);
+        evict(clients, least_wanted(clients));
     DL_APPEND(clients->strangers, client);
     count_strangers(clients, 1);
     if (!uv_is_active((uv_handle_t *)&clients->timer))
         uv_timer_start(&clients->timer, on_timer, LIMIT_STRANGER_MS, 0);
     return client;
+}
+
+void clients_answer(struct clients *clients, struct client *client, bool answering)
+{
+    client->answering = answering;
 }
 
 bool clients_admit(struct clients *clients, struct client *client)

@@ -1,5 +1,6 @@
 #include "api/request_private.h"
 
+#include "api/clients.h"
 #include "api/feed.h"
 #include "api/problem.h"
 #include "common/xalloc.h"
@@ -244,6 +245,7 @@ struct request *request_create(struct request_host *host, struct MHD_Connection 
     r->refs = 1;
     r->host = host;
     r->connection = connection;
+    r->client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     snprintf(r->method, sizeof r->method, "%s", method);
     body_init(&r->body, &host->body_bytes);
     r->next = host->first;
@@ -277,6 +279,7 @@ enum MHD_Result request_end(struct request *r)
 {
     if (!r->started) {
         r->started = true;
+        clients_answer(r->host->clients, r->client, true);
         /* what was refused before depends on nothing that is not on disk yet */
         if (r->response == NULL && request_body_is_fit(r)) {
             r->route->handler(r);
@@ -294,7 +297,9 @@ enum MHD_Result request_end(struct request *r)
 void request_completed(struct request *r)
 {
     access_used(r->host->access, &r->caller);
+    clients_answer(r->host->clients, r->client, false);
     r->connection = NULL;
+    r->client = NULL;
     *r->prev = r->next;
     if (r->next != NULL)
         r->next->prev = r->prev;

@@ -15,11 +15,6 @@ static void refuse_access(struct request *r, const struct error *err)
     request_reply_problem(r, err);
 }
 
-static struct client *client_of(struct MHD_Connection *connection)
-{
-    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
-
 /* Entity tags of this API are weak, and If-Match wants strong ones: it never holds, but for "*", which is any. */
 static int check_precondition(const struct request *r, struct error *err)
 {
@@ -51,7 +46,7 @@ void request_judge(struct request *r, const char *whole)
         refuse_access(r, &err);
         return;
     }
-    if (!r->caller.stranger && !clients_admit(r->host->clients, client_of(r->connection))) {
+    if (!r->caller.stranger && !clients_admit(r->host->clients, r->client)) {
         request_add_header(r, "Retry-After", "10");
         request_add_header(r, "Connection", "close");
         error_set(&err, "busy", "too many clients are connected; try again later");

@@ -25,6 +25,7 @@ struct request {
     struct request_host *host;
     struct request *next, **prev;
     struct MHD_Connection *connection; /* NULL once MHD is through with it */
+    struct client *client;             /* whose connection it is, as long */
     char method[16];
     const struct route *route;
     int64_t ids[ROUTE_IDS];

@@ -10,6 +10,7 @@ stretto_run_SOURCES = \
 	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/machine.c tasks/runner/machine.h \
 	tasks/runner/main.c \
+	tasks/runner/notifier.c tasks/runner/notifier.h \
 	tasks/runner/oom.c tasks/runner/oom.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
 	tasks/runner/pilot_launch.c \
@@ -51,9 +52,13 @@ tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_pilot_time
-tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c
+tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c tasks/runner/notifier.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)
-tests_unit_test_pilot_time_LDADD = libcommon.la $(unit_libs)
+tests_unit_test_pilot_time_LDADD = libjobproto.la libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_notifier
+tests_unit_test_notifier_SOURCES = tests/unit/test_notifier.c tasks/runner/notifier.c tasks/runner/notifier.h
+tests_unit_test_notifier_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
+tests_unit_test_notifier_LDADD = libjobproto.la libcommon.la $(unit_libs) $(ZMQ_LIBS)
 unit_tests += tests/unit/test_looks
 tests_unit_test_looks_SOURCES = tests/unit/test_looks.c tasks/runner/checkpoints.c tasks/runner/checkpoints.h
 tests_unit_test_looks_CFLAGS = $(unit_cflags)

@@ -292,8 +292,8 @@ static int fly(struct pilot *p)
         return EX_IOERR;
     }
     find_resources(p);
-    p->control = control_sender_create(json_string_value(json_object_get(p->config, "control")), p->name,
-                                       json_string_value(json_object_get(p->config, "control_key")));
+    notifier_start(&p->notifier, json_string_value(json_object_get(p->config, "control")), p->name,
+                   json_string_value(json_object_get(p->config, "control_key")));
     watch_inbox(p);
     p->scan_ms = SCAN_MIN_MS;
     p->sync_at = INT64_MAX;
@@ -301,8 +301,8 @@ static int fly(struct pilot *p)
     log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
     pilot_say_ready(p);
     loop(p);
+    notifier_end(&p->notifier);
     tree_signal_below(SIGKILL); /* a runner that was killed may have left processes without their environment */
-    control_sender_destroy(p->control);
     pilot_forget(p);
     for (int64_t i = 0; i < p->n_gpus; i++)
         free(p->gpus[i].id);

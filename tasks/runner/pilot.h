@@ -4,8 +4,8 @@
 #ifndef TASKS_RUNNER_PILOT_H
 #define TASKS_RUNNER_PILOT_H
 #include "common/text.h"
-#include "tasks/proto/control.h"
 #include "tasks/runner/machine.h"
+#include "tasks/runner/notifier.h"
 #include "tasks/runner/rank.h"
 
 #include <jansson.h>
@@ -70,7 +70,7 @@ struct pilot {
     int64_t journal_again; /* after it could not be written */
     int64_t sync_at; /* when what was written is flushed to the disk; INT64_MAX: it is */
     bool told_trouble;
-    struct control_sender *control;
+    struct notifier notifier;
 
     int signal_fd;
     int notify; /* inotify of the inbox; -1: none */

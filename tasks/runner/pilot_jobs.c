@@ -194,7 +194,7 @@ static void give_room(struct pilot *p, struct pilot_job *job)
     job->pid = 0;
 }
 
-static void close_all_but(const struct pilot *p, int letter)
+static void close_all_but(struct pilot *p, int letter)
 {
     struct pilot_job *job;
 
@@ -202,6 +202,7 @@ static void close_all_but(const struct pilot *p, int letter)
         if (job->letter >= 0 && job->letter != letter)
             close(job->letter);
     close(p->journal);
+    notifier_leave(&p->notifier);
     if (p->notify >= 0)
         close(p->notify);
     close(p->signal_fd);
@@ -334,6 +335,8 @@ void pilot_reap(struct pilot *p)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* also orphans of killed runners */
+        if (pid == p->notifier.pid)
+            notifier_leave(&p->notifier); /* somebody killed it: the daemon looks by itself, if later */
         DL_FOREACH (p->running, job) {
             if (job->pid != pid)
                 continue;

@@ -106,7 +106,7 @@ static void sync_journal(struct pilot *p)
     if (fdatasync(p->journal) < 0) { /* what could not be flushed is in exit records as well */
     }
     p->sync_at = INT64_MAX;
-    control_sender_nudge(p->control, CONTROL_EXIT);
+    notifier_nudge(&p->notifier);
 }
 
 static void trouble(struct pilot *p, int64_t now)
@@ -138,5 +138,5 @@ void pilot_journal_flush(struct pilot *p, int64_t now)
         p->sync_at = now + SYNC_MS;
     p->told_trouble = false;
     p->lines.size = p->written = 0;
-    control_sender_nudge(p->control, CONTROL_EXIT);
+    notifier_nudge(&p->notifier);
 }

@@ -122,6 +122,37 @@ static void a_stranger_has_its_time_to_ask(void **state)
     assert_true(is_evicted(3));
 }
 
+/* What it asked for may have been done: without the answer it would ask again. */
+static void a_stranger_that_is_being_answered_is_not_late(void **state)
+{
+    come(0);
+    virtual_uv_go_on(LIMIT_STRANGER_MS - 1);
+    clients_answer(clients, peers[0].client, true);
+    virtual_uv_go_on(LIMIT_STRANGER_MS / 2);
+    assert_false(is_evicted(0));
+    clients_answer(clients, peers[0].client, false);
+    virtual_uv_go_on(LIMIT_STRANGER_MS);
+    assert_true(is_evicted(0)); /* it is still a stranger */
+    counts_are(0, 0, 1);
+}
+
+static void strangers_that_are_being_answered_go_last(void **state)
+{
+    for (int i = 0; i < STRANGERS; i++)
+        come(i);
+    clients_answer(clients, peers[0].client, true);
+    clients_answer(clients, peers[2].client, true);
+    come(STRANGERS);
+    come(STRANGERS + 1);
+    for (int i = 0; i < STRANGERS; i++)
+        assert_int_equal(is_evicted(i), i % 2 == 1);
+    clients_answer(clients, peers[STRANGERS].client, true);
+    clients_answer(clients, peers[STRANGERS + 1].client, true);
+    come(STRANGERS + 2); /* there is room for it, whatever the others do */
+    assert_true(is_evicted(0));
+    counts_are(STRANGERS, 0, 3);
+}
+
 /* What came while the daemon was held up is read before anybody is judged by it. */
 static void a_daemon_that_was_held_up_reads_first(void **state)
 {
@@ -156,6 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CLIENTS(one_more_stranger_makes_the_eldest_go),
         WITH_CLIENTS(a_stranger_has_its_time_to_ask),
+        WITH_CLIENTS(a_stranger_that_is_being_answered_is_not_late),
+        WITH_CLIENTS(strangers_that_are_being_answered_go_last),
         WITH_CLIENTS(a_daemon_that_was_held_up_reads_first),
         WITH_CLIENTS(strangers_take_no_room_from_those_who_are_known),
     };
