@@ -7,7 +7,8 @@
 
 static void fill(struct error *err, const char *code, const char *pointer, const char *fmt, va_list ap)
 {
-    struct error filled; /* apart, so that an error may quote itself and keep its code and place */
+    /* a struct of its own, so that the arguments may quote *err, and its code and place can be kept */
+    struct error filled;
 
     snprintf(filled.code, sizeof filled.code, "%s", code);
     snprintf(filled.pointer, sizeof filled.pointer, "%s", pointer);

@@ -13,11 +13,11 @@ struct error {
 
 int error_set(struct error *err, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same with the place in the input. */
+/* Like error_set(), with the place in the input that is wrong. */
 int error_at(struct error *err, const char *code, const char *pointer, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* "…: strerror(errno)" after the sentence. */
+/* Like error_set(), with ": " and strerror(errno) after the sentence. */
 int error_errno(struct error *err, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

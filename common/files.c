@@ -42,7 +42,7 @@ static bool is_flushed(unsigned mode)
     return (mode & FILE_UNFLUSHED) == 0 && !atomic_load(&flush_nothing);
 }
 
-/* Some file systems cannot flush a directory; the file is there all the same, so an error is ignored. */
+/* Flushes a directory. Errors are ignored, since some file systems cannot do it, and the file is there all the same. */
 void file_flush_name(const char *path)
 {
     int saved = errno, length = (int)strlen(path), fd = -1;
@@ -65,8 +65,8 @@ void file_flush_name(const char *path)
     errno = saved;
 }
 
-/* A temporary file beside `path`; its name in *tmp, to be freed. Never one that is there already: another
- * host's process may have the same pid, and be writing it. */
+/* Writes the data to a new temporary file beside `path`, and its name to *tmp, to be freed. An existing file is never
+ * used: it may be one that a process on another host, with the same pid, is writing. */
 static int write_temporary(const char *path, const void *data, size_t size, unsigned mode, char **tmp,
                            struct error *err)
 {
@@ -126,7 +126,7 @@ int file_write_whole(const char *path, const void *data, size_t size, unsigned m
     return rc;
 }
 
-/* NULL where there is no memory. */
+/* Returns the value as one line of JSON, to be freed; NULL where there is no memory. */
 static char *dump_line(const char *path, const json_t *value, struct error *err)
 {
     char *line = jsonx_dump(value, "\n");
@@ -147,8 +147,9 @@ int file_write_json(const char *path, const json_t *value, unsigned mode, struct
     return rc;
 }
 
-/* A server that made the link may say that it did not: its answer was lost, and when it is asked again, the link is there (link(2) of NFS).
- * Nobody else links the temporary file. To open it is to ask for its attributes anew. */
+/* Returns whether link() made the link although it failed. An NFS server whose answer was lost is asked again, and then
+ * finds the link there (link(2), "BUGS"). Only this process links the temporary file, so that a second link is its own.
+ * The file is opened because that makes NFS ask for its attributes anew. */
 static bool was_linked(const char *tmp)
 {
     struct stat st;
@@ -262,9 +263,11 @@ json_t *file_read_json(const char *path, struct error *err)
     free(text);
     if (value == NULL || !json_is_object(value)) {
         if (value != NULL)
-            error_set(err, "file_json", "%s is not a JSON object, but %s", path, json_is_array(value) ? "an array" : "something else");
+            error_set(err, "file_json", "%s is not a JSON object, but %s", path,
+                      json_is_array(value) ? "an array" : "something else");
         else
-            error_set(err, "file_json", "%s:%d:%d: %s", path, jerr.line, jerr.column, jsonx_no_memory(&jerr) ? "out of memory" : jerr.text);
+            error_set(err, "file_json", "%s:%d:%d: %s", path, jerr.line, jerr.column,
+                      jsonx_no_memory(&jerr) ? "out of memory" : jerr.text);
         json_decref(value);
         errno = EBADMSG;
         return NULL;
@@ -286,7 +289,7 @@ int dir_make(const char *path, struct error *err)
     char *parent, *slash;
     int rc;
 
-    if (make_one(path) == 0) /* most often only the last one is missing, or none */
+    if (make_one(path) == 0) /* in most cases at most the last directory is missing */
         return 0;
     if (errno == ENOENT && (slash = strrchr(path, '/')) != NULL && slash > path) {
         parent = alloc_printf("%.*s", (int)(slash - path), path);
@@ -341,5 +344,5 @@ void file_last_line(const char *path, bool (*skip)(const char *line), char *out,
     snprintf(out, size, "%s", tail + start);
     for (char *p = out; *p; p++)
         if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
-            *p = '?'; /* it goes into JSON and terminals: no control bytes, no broken UTF-8 */
+            *p = '?'; /* the line goes into JSON and to terminals, where control bytes and broken UTF-8 do harm */
 }

@@ -7,39 +7,43 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FILE_JSON_MAX ((size_t)64 << 20) /* bytes of a JSON file that is read */
-#define FILE_UNFLUSHED 0x10000u /* with a mode: not flushed, since nobody needs the file after a crash of this host */
+#define FILE_JSON_MAX ((size_t)64 << 20) /* bytes; a larger JSON file is not read */
+/* added to a mode: do not flush, since nobody needs the file after a crash of this host */
+#define FILE_UNFLUSHED 0x10000u
 
-/* Write to a temporary name beside `path`, flush to disk, rename, flush the directory. mode e.g. 0600. */
+/* Replaces a file whole: writes to a temporary name beside `path`, flushes it to disk, renames it, and flushes the
+ * directory. `mode` is, for example, 0600. */
 int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err);
 
-/* The same with a JSON value (borrowed), compact, ended by a newline. */
+/* Like file_write_whole(), with a JSON value (borrowed) as one compact line. */
 int file_write_json(const char *path, const json_t *value, unsigned mode, struct error *err);
 
-/* As file_write_whole(), but fails with errno EEXIST (code "file_exists") where the path is taken: link(2). */
+/* Like file_write_json(), but never replaces a file: fails with errno EEXIST (code "file_exists") where there is
+ * one. */
 int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err);
 
-/* Read a file of at most `max` bytes; *out is NUL-terminated, to be freed. errno is set: ENOENT where there is none,
- * EFBIG beyond max. */
+/* Reads a file of at most `max` bytes into *out, which ends with a NUL and is to be freed. On failure errno is ENOENT
+ * where there is no such file, and EFBIG where it is larger than `max`. */
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
-/* The same, of a file that belongs to this user and is no symbolic link: errno EPERM where it belongs to someone else, ELOOP where
- * it is a link. For files that tell this process what to run. */
+/* Like file_read(), for files that tell this process what to run: the file must belong to this user and be no symbolic
+ * link. On failure errno may also be EPERM (it belongs to someone else) or ELOOP (it is a link). */
 int file_read_own(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
-/* Parse a JSON object from a file (at most FILE_JSON_MAX bytes); NULL on failure, errno ENOENT where there is none. */
+/* Reads a JSON object from a file of at most FILE_JSON_MAX bytes. Returns NULL on failure, with errno ENOENT where
+ * there is no such file. */
 json_t *file_read_json(const char *path, struct error *err);
 
-/* From now on this process flushes nothing, as if every mode had FILE_UNFLUSHED. */
+/* From now on this process flushes no file, as if every mode had FILE_UNFLUSHED. */
 void file_flush_nothing(void);
 
-/* The file or directory was just made: flush the directory that it is in, so that its name outlives a crash of this host. */
+/* Flushes the directory that a new file or directory is in, so that its name outlives a crash of this host. */
 void file_flush_name(const char *path);
 
-/* mkdir -p with mode 0700 for what is made, and file_flush_name(). */
+/* Makes a directory and those above it that are missing, with mode 0700, and flushes their names to disk. */
 int dir_make(const char *path, struct error *err);
 
-/* The file's last non-blank line, printable, at most size-1 bytes, into out; "" where there is none. Lines for which `skip` (may be
- * NULL) is true do not count. */
+/* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes; ""
+ * where there is none. Lines for which `skip` (may be NULL) is true are passed over. */
 void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size);
 #endif

@@ -15,7 +15,7 @@ static void place(struct heap *heap, struct heap_node *node, size_t i)
     node->at = i + 1;
 }
 
-/* The node belongs at i or nearer to the root; those that it passes go down. */
+/* Moves the node from place i towards the root until it is in order; the nodes that it passes move down. */
 static size_t rise(struct heap *heap, struct heap_node *node, size_t i)
 {
     while (i > 0 && before(node, heap->nodes[(i - 1) / 2])) {

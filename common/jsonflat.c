@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define KEY_MAX 64
-#define DIGITS_MAX 17 /* any integer of so many fits */
-#define REAL_MAX 40   /* and none of so many characters is too large for a real */
+#define DIGITS_MAX 17 /* every integer of so many digits fits an int64_t */
+#define REAL_MAX 40   /* no number of so many characters, without an exponent, is too large for a double */
 
 static const char *skip_space(const char *p)
 {
@@ -15,7 +15,7 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-/* The end of the string that begins after the quote at p: its closing quote. NULL where it is not plain. */
+/* Returns the closing quote of the string whose text begins at p; NULL where the string is not plain. */
 static const char *plain_string(const char *p)
 {
     for (p++; *p != '"'; p++)
@@ -78,7 +78,7 @@ static json_t *value(const char **at)
     return number(at);
 }
 
-/* One key and its value into obj, and the text after them; NULL where that is not plain. */
+/* Reads one key and its value into obj. Returns the text after them, or NULL where they are not plain. */
 static const char *member(json_t *obj, const char *p)
 {
     const char *end = *p == '"' ? plain_string(p) : NULL;

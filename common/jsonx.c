@@ -45,7 +45,7 @@ const char *jsonx_type_name(const json_t *value)
 
 #define POINTER(at, key) jsonx_pointer((char[256]){0}, 256, at, key)
 
-/* 1 with *value where the key is there, 0 where it may be missing and is, -1 with err otherwise. */
+/* Looks a key up. Returns 1 with *value if it is there, 0 if it is absent and may be, -1 with err otherwise. */
 static int look(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **value,
                 struct error *err)
 {
@@ -217,7 +217,8 @@ int jsonx_strings(const json_t *obj, const char *at, const char *key, enum jsonx
     return 0;
 }
 
-/* How many characters must be put in, left out, replaced or swapped with their neighbour to make `b` of `a`; both are short. */
+/* Returns how many characters must be inserted, left out, replaced or swapped with their neighbour to make `b` of `a`.
+ * Both must be short. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 40 };
@@ -241,7 +242,8 @@ static int distance(const char *a, const char *b)
     return d[n][m];
 }
 
-/* Which of them somebody who wrote `key` may have meant, or NULL: a third of its characters may be wrong. */
+/* Returns the known key that somebody who wrote `key` probably meant, or NULL. A third of its characters may be
+ * wrong. */
 static const char *meant(const char *key, const char *const *known)
 {
     int least = (int)(strlen(key) + 2) / 3;
@@ -274,8 +276,9 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
         for (i = 0; known[i] != NULL; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", known[i]);
         if (meant(key, known) != NULL)
-            return error_at(err, "spec_unknown_key", POINTER(at, key), "unknown key \"%.100s\": did you mean \"%s\"? Known here: %s",
-                            key, meant(key, known), list);
+            return error_at(err, "spec_unknown_key", POINTER(at, key),
+                            "unknown key \"%.100s\": did you mean \"%s\"? Known here: %s", key, meant(key, known),
+                            list);
         return error_at(err, "spec_unknown_key", POINTER(at, key), "unknown key \"%.100s\"; known here: %s", key, list);
     }
     return 0;

@@ -12,43 +12,43 @@
 
 enum jsonx_need { JSONX_OPTIONAL, JSONX_REQUIRED };
 
-/* `at`/`key` with ~ and / escaped (RFC 6901), cut to size; returns buf. */
+/* Writes the JSON pointer `at`/`key` to buf, with ~ and / escaped (RFC 6901), cut to size. Returns buf. */
 char *jsonx_pointer(char *buf, size_t size, const char *at, const char *key);
 
-/* Strings are borrowed from the object, and refused where empty. */
+/* Reads a string, which is borrowed from the object. An empty one is refused. */
 int jsonx_string(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const char **out,
                  struct error *err);
 int jsonx_int(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t min, int64_t max,
               int64_t *out, struct error *err);
 int jsonx_bool(const json_t *obj, const char *at, const char *key, enum jsonx_need need, bool *out, struct error *err);
-/* Finite numbers, integer or real. */
+/* Reads a finite number, integer or real. */
 int jsonx_number(const json_t *obj, const char *at, const char *key, enum jsonx_need need, double *out,
                  struct error *err);
-/* A duration string (common/units.h) of at least min_ms. */
+/* Reads a duration (a string that common/units.h understands) of at least min_ms. */
 int jsonx_duration(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t min_ms,
                    int64_t *out_ms, struct error *err);
-/* A size string. */
+/* Reads a size (a string that common/units.h understands). */
 int jsonx_size(const json_t *obj, const char *at, const char *key, enum jsonx_need need, int64_t *out_bytes,
                struct error *err);
-/* Borrowed object, or array (of at least min_items). */
+/* Both read a borrowed value: an object, and an array of at least min_items. */
 int jsonx_object(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **out,
                  struct error *err);
 int jsonx_array(const json_t *obj, const char *at, const char *key, enum jsonx_need need, size_t min_items,
                 const json_t **out, struct error *err);
-/* A borrowed array whose items are all strings. */
+/* Reads a borrowed array whose items are all strings. */
 int jsonx_strings(const json_t *obj, const char *at, const char *key, enum jsonx_need need, size_t min_items,
                   const json_t **out, struct error *err);
 
-/* Refuse every key of obj that is not in the list (ended by NULL), saying which are known. */
+/* Refuses every key of obj that is not in the list, which NULL ends. The error names the keys that are known. */
 int jsonx_only(const json_t *obj, const char *at, const char *const *known, struct error *err);
 
-/* "a string", "an integer", … */
+/* Returns the type of a value in words: "a string", "an integer", … */
 const char *jsonx_type_name(const json_t *value);
 
-/* Returns whether jansson failed for lack of memory, which it does not always say. */
+/* Returns whether jansson failed for lack of memory. Its error code does not always say so. */
 bool jsonx_no_memory(const json_error_t *err);
 
-/* The value as compact text with `end` behind it, to be freed; NULL where there is no memory, or the value is NULL. Unlike
- * json_dumps(), which may leave a key out when memory is short, it is whole or there is none. */
+/* Returns the value as compact text with `end` behind it, to be freed, or NULL if there is no memory or the value is
+ * NULL. json_dumps(), by contrast, may leave out a key when memory is short. */
 char *jsonx_dump(const json_t *value, const char *end);
 #endif

@@ -13,7 +13,7 @@ static int nameless(void)
 {
     int fd = memfd_create("stretto", MFD_CLOEXEC);
 
-    if (fd < 0 && errno == ENOSYS) { /* before Linux 3.17 */
+    if (fd < 0 && errno == ENOSYS) { /* a kernel before 3.17 */
         char path[] = "/tmp/stretto-XXXXXX";
 
         fd = mkostemp(path, O_CLOEXEC);

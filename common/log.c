@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One log a program. */
+/* The log of this program. */
 static struct {
     pthread_mutex_t lock;
     const char *program;
@@ -43,7 +43,7 @@ static void write_message(enum log_level level, int64_t time_ms, const struct lo
     log_sink_write(&the.sink, line, n, time_monotonic_ms());
 }
 
-/* Lines were lost: say so before the next one. */
+/* Logs how many lines were lost before this one. */
 static void tell_losses(void)
 {
     uint64_t lost = the.sink.lost;
@@ -55,7 +55,7 @@ static void tell_losses(void)
              lost == 1 ? "" : "s");
     write_message(LOG_LEVEL_WARN, time_now_ms(), NULL, message);
     if (the.sink.lost > 0)
-        the.sink.lost = lost; /* this one is none of them */
+        the.sink.lost = lost; /* this message did not get out either, and is not counted itself */
 }
 
 static void tell_left_out(bool all)
@@ -88,7 +88,8 @@ void log_line(enum log_level level, const struct log_ids *ids, const char *fmt, 
     errno = saved;
 }
 
-void log_message(enum log_level level, int64_t time_ms, const struct log_ids *ids, const char *site, const char *message)
+void log_message(enum log_level level, int64_t time_ms, const struct log_ids *ids, const char *site,
+                 const char *message)
 {
     if (level > the.level)
         return;

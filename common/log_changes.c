@@ -10,7 +10,7 @@
 struct line {
     enum log_level level;
     int64_t time_ms;
-    struct log_ids ids; /* of which the strings are its own */
+    struct log_ids ids; /* its strings are copies that belong to this line */
     bool about;
     const char *site;
     char *message;
@@ -55,7 +55,11 @@ void log_change(enum log_level level, const struct log_ids *ids, const char *fmt
         kept.lines = xrealloc(kept.lines, kept.room, sizeof *kept.lines);
     }
     line = &kept.lines[kept.n++];
-    *line = (struct line){.level = level, .time_ms = time_now_ms(), .about = ids != NULL, .site = fmt, .message = xstrdup(message)};
+    *line = (struct line){.level = level,
+                          .time_ms = time_now_ms(),
+                          .about = ids != NULL,
+                          .site = fmt,
+                          .message = xstrdup(message)};
     if (ids == NULL)
         return;
     line->ids = *ids;

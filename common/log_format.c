@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define FACILITY_DAEMON (3 << 3)
-#define TAIL 4 /* room for what ends a line: a quote, a brace, a newline */
+#define TAIL 4 /* bytes kept free for the end of a line: a quote, a brace, a newline */
 
 struct out {
     char *text;
@@ -17,7 +17,7 @@ struct out {
 };
 
 static const char *const names[] = {"error", "warning", "info", "debug"};
-static const int priorities[] = {3, 4, 6, 7}; /* of syslog(3) */
+static const int priorities[] = {3, 4, 6, 7}; /* syslog(3)'s number for each log_level */
 
 const char *log_level_name(enum log_level level)
 {
@@ -38,7 +38,7 @@ static void put(struct out *o, const char *fmt, ...)
         o->n += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Bytes of the UTF-8 character that `p` begins with, 0 where it is none. */
+/* Returns how many bytes the UTF-8 character at `p` has, 0 where there is none. */
 static size_t utf8_size(const unsigned char *p)
 {
     size_t size = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
@@ -50,11 +50,11 @@ static size_t utf8_size(const unsigned char *p)
             return 0;
     if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
         (p[0] == 0xf4 && p[1] > 0x8f))
-        return 0; /* too long, a surrogate, or beyond Unicode */
+        return 0; /* an overlong form, a surrogate, or beyond Unicode */
     return size;
 }
 
-/* Text that came from elsewhere. No control character gets through, so that nobody writes a line of their own. */
+/* Adds text that came from elsewhere. Control characters are replaced, so that nobody can forge a line of the log. */
 static void put_text(struct out *o, const char *text, bool json)
 {
     const unsigned char *p = (const unsigned char *)text;

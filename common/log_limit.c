@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FNV-1a; never 0. */
+/* FNV-1a; never 0, which marks a free slot. */
 static uint64_t hash(const void *data, size_t size, uint64_t h)
 {
     const unsigned char *p = data;
@@ -18,7 +18,7 @@ static bool is_free(const struct log_limit_slot *slot, int64_t now_ms)
     return slot->key == 0 || (now_ms - slot->since_ms >= LOG_LIMIT_WINDOW_MS && slot->silent == 0);
 }
 
-/* The key's own slot, or one that nobody needs any more; NULL where there is no room. */
+/* Returns the key's slot, or a free one; NULL where all are in use. */
 static struct log_limit_slot *slot_of(struct log_limit *limit, uint64_t key, int64_t now_ms)
 {
     struct log_limit_slot *room = NULL;
@@ -32,7 +32,7 @@ static struct log_limit_slot *slot_of(struct log_limit *limit, uint64_t key, int
     return room;
 }
 
-/* How many of the key there have been, and one more. */
+/* Counts one more line of the key. Returns whether it is within the `most` lines of a minute. */
 static bool has_room(struct log_limit *limit, uint64_t key, unsigned most, int64_t now_ms)
 {
     struct log_limit_slot *slot = slot_of(limit, key, now_ms);
@@ -57,13 +57,15 @@ static bool leave_out(struct log_limit *limit, uint64_t key, enum log_level leve
     return false;
 }
 
-bool log_limit_pass(struct log_limit *limit, const void *site, enum log_level level, const char *message, int64_t now_ms)
+bool log_limit_pass(struct log_limit *limit, const void *site, enum log_level level, const char *message,
+                    int64_t now_ms)
 {
     uint64_t place = hash(&site, sizeof site, UINT64_C(0xcbf29ce484222325));
     uint64_t line = hash(message, strlen(message), place);
     const struct log_limit_slot *said = slot_of(limit, line, now_ms);
 
-    /* what is left out as a repetition uses up nothing of its place; what its place leaves out needs no slot */
+    /* A repetition that is left out does not count against its place in the program, and a line that its place leaves
+     * out needs no slot of its own. */
     if (said != NULL && !is_free(said, now_ms) && said->count == LOG_LIMIT_SAME)
         return leave_out(limit, line, level, message, now_ms);
     if (!has_room(limit, place, LOG_LIMIT_SITE, now_ms))

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #define SYSLOG_SOCKET "/dev/log"
-#define LOOK_MS 1000 /* between looks whether the file is still there, and between tries to reach syslog */
+#define LOOK_MS 1000 /* pause between checks whether the log file is still there, and between tries to reach syslog */
 
-/* A file of ours, closed to others, in a directory where nobody else can replace it. Devices such as /dev/null belong to root. A
- * symbolic link is refused: in a directory such as /tmp, another user's link would lead to any file of ours. */
+/* Opens the log file, which must belong to this user (devices such as /dev/null: to root) and be closed to others. A
+ * symbolic link is refused: in a directory such as /tmp, a link of another user could lead to any file of this one. */
 static int open_file(const char *path, struct error *err)
 {
     struct stat st;
@@ -27,7 +27,8 @@ static int open_file(const char *path, struct error *err)
         return -1;
     fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == ELOOP) {
-        error_set(err, "log_unusable", "the log %s is a symbolic link, which is not followed: name the file that it leads to", path);
+        error_set(err, "log_unusable",
+                  "the log %s is a symbolic link, which is not followed: name the file that it leads to", path);
     } else if (fd < 0 || fstat(fd, &st) < 0) {
         error_errno(err, "log_unusable", "the log %s cannot be written", path);
     } else if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) {
@@ -65,7 +66,7 @@ int log_sink_open(struct log_sink *sink, const char *to, struct error *err)
     if (strncmp(to, "syslog", 6) == 0) {
         sink->kind = LOG_SINK_SYSLOG;
         snprintf(sink->path, sizeof sink->path, "%s", to[6] == ':' ? to + 7 : SYSLOG_SOCKET);
-        sink->fd = open_syslog(sink->path); /* a syslog that is not there now may be later */
+        sink->fd = open_syslog(sink->path); /* if syslog is not there now, write tries again later */
         return 0;
     }
     sink->kind = LOG_SINK_FILE;
@@ -96,7 +97,8 @@ int log_sink_reopen(struct log_sink *sink, struct error *err)
     return 0;
 }
 
-/* systemd tells a service that its stderr is the journal, and which one: it may have been redirected since. */
+/* Returns whether fd is systemd's journal. $JOURNAL_STREAM names the journal that systemd gave this service as stderr;
+ * fd is compared with it because stderr may have been redirected since. */
 static bool is_journal(int fd)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -114,7 +116,7 @@ enum log_frame log_sink_frame(const struct log_sink *sink)
     return sink->kind == LOG_SINK_STDERR && is_journal(sink->fd) ? LOG_JOURNAL : LOG_PLAIN;
 }
 
-/* Removed rather than moved away with a SIGHUP after it: begin a new one. */
+/* Begins a new log file if the old one was removed, instead of being moved away and announced by SIGHUP. */
 static void look_after(struct log_sink *sink, int64_t now_ms)
 {
     struct error ignored;
@@ -129,8 +131,8 @@ static void look_after(struct log_sink *sink, int64_t now_ms)
         sink->fd = open_syslog(sink->path);
 }
 
-/* A pipe, a terminal or a socket of which nobody reads would hold the whole daemon up. Where poll() says that a pipe can
- * be written to, PIPE_BUF bytes fit, and no line is longer. */
+/* Writes without blocking: a pipe, a terminal or a socket that nobody reads would hold the whole daemon up. When poll()
+ * says that a pipe can be written to, PIPE_BUF bytes fit, and no line is longer. */
 static ssize_t write_now(int fd, const char *data, size_t size)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
@@ -151,7 +153,7 @@ void log_sink_write(struct log_sink *sink, const char *line, size_t size, int64_
 
     look_after(sink, now_ms);
     if (sink->torn && write_now(sink->fd, "\n", 1) == 1)
-        sink->torn = false; /* what follows is not to be read as the rest of it */
+        sink->torn = false; /* the newline keeps the next line apart from the half that was written before */
     n = sink->fd < 0 || sink->torn ? -1 : write_now(sink->fd, line, size);
     if (n == (ssize_t)size) {
         sink->lost = 0;
@@ -161,7 +163,7 @@ void log_sink_write(struct log_sink *sink, const char *line, size_t size, int64_
     if (n > 0)
         sink->torn = true;
     else if (n < 0 && sink->kind == LOG_SINK_SYSLOG && sink->fd >= 0 && errno != EAGAIN && errno != ENOBUFS) {
-        close(sink->fd); /* syslog was started anew: its socket is another one */
+        close(sink->fd); /* syslog was restarted and has a new socket */
         sink->fd = -1;
     }
 }

@@ -20,7 +20,7 @@ static void check(void)
         fprintf(stderr, "%s: standard output cannot be written\n", name);
     else
         fprintf(stderr, "%s: standard output cannot be written: %s\n", name, strerror(errno));
-    _exit(status_if_lost); /* exit() must not be called a second time */
+    _exit(status_if_lost); /* exit() is running already, and must not be called a second time */
 }
 
 void output_check_at_exit(const char *program, int status)

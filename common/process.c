@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The state letter and start time from /proc/PID/stat; the command name in it may hold blanks and parentheses. */
+/* Reads the state letter and the start time from /proc/PID/stat. The command name before them may hold blanks and
+ * parentheses. */
 static int read_stat(pid_t pid, char *state, unsigned long long *start)
 {
     char path[64], buf[1024], *p;
@@ -62,7 +63,8 @@ char *process_boot_id(char buf[BOOT_ID_SIZE])
     return buf;
 }
 
-/* The value of a variable in the environment that a process was started with, to be freed; NULL where there is none. */
+/* Returns the value of a variable in the environment that a process was started with, to be freed; NULL where it has
+ * none. */
 static char *environ_get(int dirfd, const char *pid, const char *name)
 {
     char path[300], *line = NULL, *value = NULL;
@@ -153,7 +155,7 @@ int process_signal_marked_outside(const char *name, const char *value, int sig, 
         if (before == 0 || (group > 0 && getpgid(pid) == group) ||
             !environ_has(dirfd(proc), entry->d_name, name, value))
             continue;
-        /* the pid may have passed to another process while its environment was read */
+        /* the pid may have passed to another process after its environment was read */
         if (read_stat(pid, &state, &(unsigned long long){0}) < 0 || process_start_time(pid) != before)
             continue;
         if (sig == 0 || kill(pid, sig) == 0)

@@ -1,4 +1,4 @@
-/* Who a process is: a pid alone may have been given to another program since. */
+/* Identifies processes beyond their pid, which the kernel may have given to another program since. */
 #ifndef COMMON_PROCESS_H
 #define COMMON_PROCESS_H
 #include <signal.h>
@@ -7,27 +7,29 @@
 
 #define BOOT_ID_SIZE 40
 
-/* Start time in clock ticks since boot (field 22 of /proc/PID/stat), or 0 where there is no such process, or it is a
- * zombie. */
+/* Returns the start time in clock ticks since boot (field 22 of /proc/PID/stat), or 0 where there is no such process or
+ * it is a zombie. */
 unsigned long long process_start_time(pid_t pid);
 
-/* Is it stopped, by a signal or by whoever traces it? */
+/* Returns whether a process is stopped, by a signal or by a debugger. */
 bool process_is_stopped(pid_t pid);
 
-/* The kernel's boot id; "" where unknown. Returns buf. */
+/* Writes the kernel's boot id to buf, "" where it is unknown. Returns buf. */
 char *process_boot_id(char buf[BOOT_ID_SIZE]);
 
-/* Send `sig` to every process of this user that carries NAME=VALUE in the environment it was started with, the caller
- * excepted; with sig 0 only count them. Returns their number. This finds whole process trees, also those that left
+/* Sends `sig` to every process of this user that was started with NAME=VALUE in its environment, except the caller;
+ * with sig 0 only counts them. Returns their number. This finds whole trees of processes, including those that left
  * their session or whose parents died. */
 int process_signal_marked(const char *name, const char *value, int sig);
 
-/* The same but for the processes of one process group, which kill(-group) reaches better. 0: no group. */
+/* Like process_signal_marked(), but leaves out the processes of one process group, which kill(-group) reaches more
+ * safely. Group 0 leaves out none. */
 int process_signal_marked_outside(const char *name, const char *value, int sig, pid_t group);
 
-/* The value of a variable in the environment that a process was started with, to be freed; NULL where there is none. */
+/* Returns the value of a variable in the environment that a process was started with, to be freed; NULL where it has
+ * none. */
 char *process_environment(pid_t pid, const char *name);
 
-/* Call each(arg, value) for every process of this user that carries NAME with a value. */
+/* Calls each(arg, value) for every process of this user that has NAME in its environment. */
 void process_each_marked(const char *name, void (*each)(void *arg, const char *value), void *arg);
 #endif

@@ -14,7 +14,7 @@
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
 
-/* "alice (uid 1001)", or only the number where the user has no name here. */
+/* Writes "alice (uid 1001)", or only the number where the user has no name on this host. */
 static void user_name(uid_t uid, char *text, size_t size)
 {
     const struct passwd *user = getpwuid(uid);
@@ -34,7 +34,8 @@ static bool is_of(const struct stat *st, const struct safe_groups *trusted)
     return found;
 }
 
-static int check(const char *path, const char *component, const struct stat *st, const struct safe_groups *trusted, struct error *err)
+static int check(const char *path, const char *component, const struct stat *st, const struct safe_groups *trusted,
+                 struct error *err)
 {
     const char *subject = strcmp(path, component) == 0 ? "it" : component;
     unsigned mode = (unsigned)st->st_mode & 07777;
@@ -44,18 +45,19 @@ static int check(const char *path, const char *component, const struct stat *st,
     user_name(st->st_uid, owner, sizeof owner);
     if (st->st_uid != 0 && st->st_uid != geteuid() && !is_trusted)
         return error_set(err, "path_not_safe",
-                         "%.200s is not safe, since %.200s belongs to %s (mode %04o), who could put something else in its place; choose "
-                         "a path whose directories belong to you or root",
+                         "%.200s is not safe, since %.200s belongs to %s (mode %04o), who could put something else in "
+                         "its place; choose a path whose directories belong to you or root",
                          path, subject, owner, mode);
-    if (S_ISLNK(st->st_mode) || (mode & (is_trusted ? 02 : 022)) == 0 || (S_ISDIR(st->st_mode) && (mode & S_ISVTX) != 0))
+    if (S_ISLNK(st->st_mode) || (mode & (is_trusted ? 02 : 022)) == 0 ||
+        (S_ISDIR(st->st_mode) && (mode & S_ISVTX) != 0))
         return 0;
     return error_set(err, "path_not_safe",
-                     "%.200s is not safe, since %.200s can be written by %s (owner %s, mode %04o), who could change or replace what is "
-                     "there; chmod go-w it, or choose another path",
+                     "%.200s is not safe, since %.200s can be written by %s (owner %s, mode %04o), who could change or "
+                     "replace what is there; chmod go-w it, or choose another path",
                      path, subject, mode & 02 ? "other users" : "other users of its group", owner, mode);
 }
 
-/* The way that is left: what `link` holds, then `rest`. NULL with errno. */
+/* Returns the path that is left to walk: the target of a link, followed by `rest`. NULL with errno. */
 static char *follow(const char *link, const char *rest)
 {
     char target[PATH_MAX];
@@ -75,7 +77,8 @@ static void up(char *path)
         *slash = '\0';
 }
 
-/* One component after another; `done` holds no link any more. 0, or -1 with err; *way is the caller's to free. */
+/* Walks one component after another; `done` is the part that is resolved and holds no link. Returns 0, or -1 with err;
+ * *way is the caller's to free. */
 static int walk(const char *path, char **way, const struct safe_groups *trusted, struct error *err)
 {
     char done[PATH_MAX] = "", next[PATH_MAX];

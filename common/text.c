@@ -81,10 +81,11 @@ void text_copy(char *out, size_t size, const char *string)
     out[n] = '\0';
 }
 
-/* Bytes that stand in a JSON string as they are. */
+/* Returns how many bytes at `s` stand in a JSON string as they are, without an escape. */
 static size_t plain(const char *s)
 {
-    static const bool is_plain[256] = {[' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... 0x7f] = true};
+    static const bool is_plain[256] = {
+        [' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... 0x7f] = true};
     size_t n = 0;
 
     while (is_plain[(unsigned char)s[n]])
@@ -120,7 +121,7 @@ void text_json_string(struct text *text, const char *string)
         text_put(text, "\"", 1);
         return;
     }
-    text->size = begin; /* a control character, or no ASCII */
+    text->size = begin; /* the string has a control character or is not ASCII, so that jansson has to write it */
     value = json_string(string);
     if (value != NULL)
         put_by_jansson(text, value);
@@ -129,13 +130,13 @@ void text_json_string(struct text *text, const char *string)
     json_decref(value);
 }
 
-/* As jansson has it, with all digits, and seen to be a real. */
+/* Writes a real as jansson does, with all digits and a ".0" where it would look like an integer. */
 static void put_real(struct text *text, const json_t *value)
 {
     char digits[40];
     size_t n = (size_t)snprintf(digits, sizeof digits, "%.17g", json_real_value(value));
 
-    if (strspn(digits, "-0123456789.") < n) { /* an exponent */
+    if (strspn(digits, "-0123456789.") < n) { /* there is an exponent, whose form is left to jansson */
         put_by_jansson(text, value);
         return;
     }
@@ -174,7 +175,7 @@ static void put_array(struct text *text, const json_t *array)
     text_put(text, "]", 1);
 }
 
-/* Not json_dump_callback(), which takes a dozen times as long for the little values that there are most of. */
+/* Does without json_dump_callback(), which takes a dozen times as long for the small values that most values are. */
 void text_json(struct text *text, const json_t *value)
 {
     if (value == NULL)
@@ -187,7 +188,7 @@ void text_json(struct text *text, const json_t *value)
     case JSON_TRUE: text_string(text, "true"); break;
     case JSON_FALSE: text_string(text, "false"); break;
     case JSON_NULL: text_string(text, "null"); break;
-    case JSON_STRING: /* one that has a NUL in it is for jansson */
+    case JSON_STRING: /* only jansson can write a string that has a NUL in it */
         if (strlen(json_string_value(value)) < json_string_length(value))
             put_by_jansson(text, value);
         else

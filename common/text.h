@@ -1,13 +1,14 @@
-/* A text that grows, and JSON written straight into it where building a value first would cost more than all else. */
+/* A text that grows. JSON is written straight into it where building a jansson value first would cost more than all
+ * else. */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zeros: empty. */
+/* A text is empty when it is all zeros. */
 struct text {
-    char *data; /* from malloc, ended by NUL; NULL while nothing was added */
+    char *data; /* from malloc, ended by NUL; NULL until something is added */
     size_t size, room;
 };
 
@@ -16,14 +17,15 @@ void text_put(struct text *text, const char *bytes, size_t size);
 void text_string(struct text *text, const char *string);
 void text_number(struct text *text, int64_t n);
 
-/* The digits of n, ended by NUL; returns where that is. What asks printf() for them pays for reading a format, ten times as much. */
+/* Writes the digits of n, ended by NUL, and returns where the NUL is. printf() would take ten times as long, since it
+ * has to read a format. */
 #define TEXT_DIGITS 21
 char *text_digits(char out[TEXT_DIGITS], int64_t n);
 
-/* Into an array of `size`, cut where there is no room: snprintf("%s"), without looking for what to print, and how. */
+/* Copies a string into an array of `size` bytes, cut where there is no room. Faster than snprintf("%s"). */
 void text_copy(char *out, size_t size, const char *string);
 
-/* As JSON: a string in quotes (one that is not UTF-8 becomes ""), or whatever value it is. */
+/* Both add JSON: a string in quotes ("" for one that is not UTF-8), and any value. */
 void text_json_string(struct text *text, const char *string);
 void text_json(struct text *text, const json_t *value);
 

@@ -1,4 +1,4 @@
-/* Times are int64_t milliseconds since the Unix epoch inside the daemon, RFC 3339 in UTC outside. */
+/* Times are int64_t milliseconds since the Unix epoch inside the daemon, and RFC 3339 in UTC outside. */
 #ifndef COMMON_TIMEFMT_H
 #define COMMON_TIMEFMT_H
 #include <stdint.h>
@@ -6,9 +6,9 @@
 #define TIMEFMT_SIZE 32
 
 int64_t time_now_ms(void);       /* wall clock */
-int64_t time_monotonic_ms(void); /* for measuring */
+int64_t time_monotonic_ms(void); /* for measuring durations; the clock of the wall may be set back */
 double time_now_s(void);         /* wall clock, in seconds, to the microsecond */
 
-/* "2026-01-31T12:00:00.123Z"; returns buf. */
+/* Writes a time as "2026-01-31T12:00:00.123Z". Returns buf. */
 char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms);
 #endif

@@ -7,7 +7,7 @@
 
 #define DURATION_MAX_MS (INT64_C(100) * 366 * 86400 * 1000)
 
-/* A run of digits; no sign, no blank. */
+/* Reads a number that consists of digits only, without a sign or blanks. */
 static int digits(const char **p, int64_t *out)
 {
     int64_t n = 0;
@@ -24,7 +24,7 @@ static int digits(const char **p, int64_t *out)
     return 0;
 }
 
-/* [HH:]MM:SS, the latter parts below 60. */
+/* Reads HH:MM:SS, in which minutes and seconds are below 60. */
 static int parse_clock(const char *text, int64_t *ms)
 {
     int64_t part, total = 0;
@@ -69,7 +69,7 @@ int duration_parse(const char *text, int64_t *ms)
         for (size_t i = 0; i < sizeof units / sizeof *units; i++)
             if (strlen(units[i].unit) == len && strncmp(units[i].unit, p, len) == 0)
                 scale = units[i].ms;
-        if (scale == 0 || scale >= last) /* each unit once, the largest first */
+        if (scale == 0 || scale >= last) /* each unit may stand once, larger ones before smaller ones */
             return -1;
         last = scale;
         p += len;

@@ -13,7 +13,8 @@
 static int parse_socket(struct url *url, const char *path, struct error *err)
 {
     if (path[0] != '/' || strlen(path) > SOCKET_MAX)
-        return error_set(err, URL_BAD, "\"%s\" cannot be a socket's path: it must be absolute and at most %zu bytes long", path,
+        return error_set(err, URL_BAD,
+                         "\"%s\" cannot be a socket's path: it must be absolute and at most %zu bytes long", path,
                          SOCKET_MAX);
     url->socket = xstrdup(path);
     url->base = xstrdup("http://stretto");
@@ -30,10 +31,12 @@ static bool has(CURLU *parts, CURLUPart part)
     return found;
 }
 
-/* "http://localhost:x@example.org" looks like one host and is another, and a query would end the path of a call. */
+/* Returns whether a URL has only a scheme, host, port and path. "http://localhost:x@example.org" looks like one host
+ * and is another, and a query would end the path of a call. */
 static bool is_plain(CURLU *parts)
 {
-    static const CURLUPart none[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT};
+    static const CURLUPart none[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY,
+                                     CURLUPART_FRAGMENT};
 
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (has(parts, none[i]))
@@ -57,14 +60,16 @@ static bool is_loopback(CURLU *parts)
 
 static int parse_http(struct url *url, CURLU *parts, const char *text, struct error *err)
 {
-    bool has_host = strstr(text, "://")[3] != '/'; /* libcurl would take the path for it */
+    bool has_host = strstr(text, "://")[3] != '/'; /* without a host, libcurl would take the path for it */
     CURLUcode rc = has_host ? curl_url_set(parts, CURLUPART_URL, text, 0) : CURLUE_NO_HOST;
     size_t length = strlen(text);
 
     if (rc != CURLUE_OK)
-        return error_set(err, URL_BAD, "\"%s\" is no URL of a daemon, as http://HOST:PORT would be: %s", text, curl_url_strerror(rc));
+        return error_set(err, URL_BAD, "\"%s\" is no URL of a daemon, as http://HOST:PORT would be: %s", text,
+                         curl_url_strerror(rc));
     if (!is_plain(parts))
-        return error_set(err, URL_BAD, "\"%s\" has a user, a query or a fragment: a daemon's URL has none of them", text);
+        return error_set(err, URL_BAD, "\"%s\" has a user, a query or a fragment: a daemon's URL has none of them",
+                         text);
     while (length > 0 && text[length - 1] == '/')
         length--;
     url->base = xasprintf("%.*s", (int)length, text);

@@ -1,4 +1,4 @@
-/* Where a daemon is. */
+/* The address of a daemon: a URL or a Unix socket. */
 #ifndef COMMON_URL_H
 #define COMMON_URL_H
 #include "common/error.h"
@@ -7,14 +7,14 @@
 
 struct url {
     char *socket; /* path of a Unix socket, or NULL */
-    char *base;   /* "http://stretto" or what was given, without a final slash */
+    char *base;   /* "http://stretto" for a socket, else the URL that was given, without a final slash */
     bool is_local; /* what is sent there stays on this machine */
-    bool is_private; /* it does, or is encrypted: a token may travel */
+    bool is_private; /* what is sent there stays on this machine or is encrypted, so that a token may be sent */
 };
 
-#define URL_BAD "bad_url" /* the code of its errors */
+#define URL_BAD "bad_url" /* the error code of url_parse() */
 
-/* Fills *url from "unix:/path", "http://…" or "https://…". */
+/* Reads "unix:/path", "http://…" or "https://…" into *url. */
 int url_parse(struct url *url, const char *text, struct error *err);
 void url_fini(struct url *url);
 #endif

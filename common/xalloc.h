@@ -1,6 +1,6 @@
-/* Allocation that cannot fail: a daemon that has no memory for a few bytes ends at once, with a message, and is
- * recovered from its database like after any crash. Not for sizes that come from input, and not in the libraries:
- * a user's process must survive there. */
+/* Allocation that cannot fail: a daemon that has no memory for a few bytes ends at once, with a message, and recovers
+ * from its database as after any crash. Do not use it for sizes that come from input, nor in the libraries, since the
+ * process of a user must survive there. */
 #ifndef COMMON_XALLOC_H
 #define COMMON_XALLOC_H
 #include <stddef.h>
@@ -10,6 +10,6 @@ void *xrealloc(void *p, size_t n, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 
-/* For the libraries, beside malloc(3)'s own: NULL where there is no memory. */
+/* For the libraries, beside malloc(): asprintf() that returns NULL where there is no memory. */
 char *alloc_printf(const char *fmt, ...) __attribute__((malloc, format(printf, 1, 2)));
 #endif
