@@ -17,14 +17,14 @@ struct one {
     char *path;
     struct adapter_host host;
     struct adapter *adapter;
-    json_t *section; /* of the settings; NULL: none */
+    json_t *section; /* its section of the settings; NULL where there is none */
 };
 
 struct adapters {
     uv_loop_t *loop;
     const struct config *config;
     struct engine *engine;
-    struct one **list; /* each at a place of its own: adapters keep pointers to their host */
+    struct one **list; /* allocated one by one, since adapters keep pointers to their host */
     size_t n;
     struct adapters_refused *refused;
     size_t n_refused;
@@ -54,7 +54,7 @@ static void say(void *arg, enum adapter_log level, const char *job, const char *
              job ? ", job " : "", job ? job : "", sentence);
 }
 
-/* No key but those in its table, which --help-config prints. */
+/* Checks that the section has no key that the adapter does not list, and --help-config would not print. */
 static int check_settings(const struct adapter_ops *ops, const json_t *section, struct error *err)
 {
     const char *names[64] = {NULL};
@@ -148,7 +148,7 @@ static void load_all(struct adapters *all, const char *dir)
     char **paths;
 
     if (access(dir, F_OK) < 0 && !all->config->plugin_dir_chosen)
-        return; /* the default one need not be there */
+        return; /* the default folder need not exist */
     paths = plugin_list(dir, &err);
     if (paths == NULL) {
         refuse(all, dir, &err);

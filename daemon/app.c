@@ -27,13 +27,14 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define COMMIT_PAUSE 4 /* times what a commit took, before the next */
-#define COMMIT_TOGETHER_MS 10 /* changes that nobody waits for: what the run directory tells anyway, after a crash */
+#define COMMIT_PAUSE 4 /* the pause between commits, in units of the time that the last one took */
+/* wait for changes that nobody waits for; the run directory would tell them after a crash */
+#define COMMIT_TOGETHER_MS 10
 
 struct app {
     const struct config *config;
     uv_loop_t loop;
-    struct store *store, *reader; /* the latter NULL where there can be but one */
+    struct store *store, *reader; /* the reader is NULL where only one connection is possible */
     struct turn *turn;
     struct state_watch *state_watch;
     struct engine *engine;
@@ -51,7 +52,7 @@ struct app {
     uv_idle_t wake_now;
     uv_work_t first_work;
     uv_signal_t on_term, on_int, on_hup;
-    bool handles; /* these are initialised */
+    bool handles; /* the handles above are initialised */
 };
 
 static int64_t now_ms(void *arg)
@@ -75,12 +76,13 @@ static void on_wake_now(uv_idle_t *idle)
 {
     struct app *app = idle->data;
 
-    uv_idle_stop(idle); /* it may be started again by this: the next turn comes first */
+    uv_idle_stop(idle); /* comes first, since engine_tick() may start it again for the next turn */
     engine_tick(app->engine);
 }
 
-/* What is due now is not left to a timer, whose shortest wait is a millisecond: that much lies between the end of a member and
- * the start of the next. (One of 0 ms that is started again by its own callback would keep libuv before 1.45 for ever.) */
+/* Uses an idle handle, not a timer, for what is due now: the shortest wait of a timer is a millisecond, which would
+ * pass between the end of a member and the start of the next. (libuv before 1.45 never leaves a timer of 0 ms that its
+ * own callback starts again.) */
 static void wake_at(void *arg, int64_t when_ms)
 {
     struct app *app = arg;
@@ -95,7 +97,8 @@ static void wake_at(void *arg, int64_t when_ms)
         return;
     }
     uv_update_time(&app->loop);
-    uv_timer_start(&app->wake, on_wake, wait > 3600000 ? 3600000 : (uint64_t)wait, 0); /* the wall clock may be set */
+    /* at most an hour, since the wall clock may be set meanwhile */
+    uv_timer_start(&app->wake, on_wake, wait > 3600000 ? 3600000 : (uint64_t)wait, 0);
 }
 
 static void rolled_back(void *arg)
@@ -178,7 +181,7 @@ static void describe(void *arg, char *out, size_t size)
     snprintf(out, size, "%zu ensembles and %zu jobs under way", ensembles, jobs);
 }
 
-/* What a renewal of certificates sends. */
+/* SIGHUP, which programs that renew certificates send. */
 static void reload(uv_signal_t *handle, int signum)
 {
     struct app *app = handle->data;
@@ -202,8 +205,8 @@ static void start_handles(struct app *app)
     uv_signal_start(&app->on_hup, reload, SIGHUP);
 }
 
-/* What has been committed may not be on the disk, and will not be: whoever waits must not be told otherwise. Started again, the
- * daemon begins with what is there. */
+/* Called when a flush has failed: commits may be missing on the disk for good, so that nobody may be told that they
+ * were stored. The daemon ends; when it is started again, it begins with what the disk holds. */
 static void not_flushed(void *arg, const struct error *err)
 {
     log_error("%s: the daemon ends at once, since it can vouch for nothing more; jobs under way go on", err->text);
@@ -215,15 +218,15 @@ static void do_nothing(uv_work_t *work)
 {
 }
 
-/* Worker threads that take no signals. Linux tells of a child's end the thread that started it, so that each runner's would wake
- * up a worker, for nothing but to wake up the loop. */
+/* Makes libuv's worker threads with all signals blocked. Linux delivers SIGCHLD to the thread that started the child,
+ * so that the end of each runner would wake up a worker, only for it to wake up the loop. */
 static void make_workers(struct app *app)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    uv_queue_work(&app->loop, &app->first_work, do_nothing, NULL); /* the first makes them */
+    uv_queue_work(&app->loop, &app->first_work, do_nothing, NULL); /* the first work makes libuv start its threads */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -233,7 +236,7 @@ static int start(struct app *app, struct error *err)
     int rc;
 
     app->logs = logs_create(&app->loop);
-    app->notify = notify_create(&app->loop, describe, app); /* before anything is started that would inherit it */
+    app->notify = notify_create(&app->loop, describe, app); /* first, since children must not inherit its variables */
     memory_keep_blocks();
     rc = store_open_with(&app->store, app->config->state_dir, &options, err);
     if (rc < 0 || store_open_reader(&app->reader, app->store, err) < 0)
@@ -264,7 +267,8 @@ static int start(struct app *app, struct error *err)
     return make_api(app, err);
 }
 
-/* In reverse; answers that are still under way find an engine without memory, and change nothing. */
+/* Ends all parts in reverse order. Answers that are still under way find an engine without memory, and change
+ * nothing. */
 static void finish(struct app *app)
 {
     if (app->notify != NULL)
@@ -308,7 +312,7 @@ int app_run(const struct config *config, struct error *err)
     int rc;
 
     uv_loop_init(&app.loop);
-    uv_loop_configure(&app.loop, UV_METRICS_IDLE_TIME); /* for laps */
+    uv_loop_configure(&app.loop, UV_METRICS_IDLE_TIME); /* laps.h needs it */
     make_workers(&app);
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
     app.rows_dir = xasprintf("%s/parameters", config->state_dir);

@@ -3,7 +3,8 @@
 #define DAEMON_APP_H
 #include "daemon/config.h"
 
-/* Run until SIGTERM or SIGINT. 0, or -1 where it could not start; jobs under way go on in either case. */
+/* Runs the daemon until SIGTERM or SIGINT. Returns 0, or -1 where it could not start; jobs under way go on in either
+ * case. */
 int app_run(const struct config *config, struct error *err);
 
 #endif

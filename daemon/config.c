@@ -48,16 +48,19 @@ static const struct {
                        "directory of the database and the sockets; on a local disk"},
     [KEY_RUN_DIR] = {"run_dir", "run, below the state directory",
                      "directory of jobs and their output; on a file system that compute nodes see"},
-    [KEY_LISTEN] = {"listen", "[\"unix:STATE_DIR/stretto.sock\"]", "where HTTP is answered, a list of unix:PATH and tcp:HOST:PORT; the default socket is there besides "
-                    "where the list has no unix:PATH"},
+    [KEY_LISTEN] = {"listen", "[\"unix:STATE_DIR/stretto.sock\"]",
+                    "where HTTP is answered, a list of unix:PATH and tcp:HOST:PORT; the default socket is there "
+                    "besides where the list has no unix:PATH"},
     [KEY_TLS_CERTIFICATE] = {"tls_certificate", "none",
                              "PEM file of the certificate chain of the TCP listeners, which then speak TLS; needed for "
                              "any but a loopback address"},
     [KEY_TLS_KEY] = {"tls_key", "none", "PEM file of its private key, closed to all other users"},
     [KEY_HOST_NAMES] = {"host_names", "[]",
-                        "names by which clients may call any listener (their Host header), besides localhost and its own address"},
+                        "names by which clients may call any listener (their Host header), besides localhost and its "
+                        "own address"},
     [KEY_TRUSTED_GROUPS] = {"trusted_groups", "[]",
-                            "groups whose members may own, and write to, directories above the run directory: they can then act as you"},
+                            "groups whose members may own, and write to, directories above the run directory: they can "
+                            "then act as you"},
     [KEY_PYTHON] = {"python", "the first python3 that has torch and numpy",
                     "what \"python3\" means in the command of a training"},
     [KEY_LOG_LEVEL] = {"log_level", "info", "error, warning, info or debug"},
@@ -75,13 +78,14 @@ static const struct {
                              "been let in yet"},
     [KEY_STREAM_INTERFACE] = {"stream_interface", "all of them, those named hsn or ib first",
                               "the network interface of a training's nodes that members on other nodes stream to"},
-    [KEY_ADAPTERS] = {"adapters", "{}", "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the "
+    [KEY_ADAPTERS] = {"adapters", "{}",
+                      "a section for each adapter, e.g. {\"local\": {\"slots\": 8}}; max_jobs in any of them is the "
                       "most jobs of members in flight there, by default without limit"},
     [KEY_PLUGIN_DIR] = {"plugin_dir", STRETTO_PLUGINDIR,
                         "directory of further adapters, shared objects *.so; none of it may be writable by others"},
     [KEY_ALLOW_NETWORK_STATE] = {"allow_network_state", "false",
-                                 "whether the state directory may be on a network file system: slower, and never for two "
-                                 "daemons"},
+                                 "whether the state directory may be on a network file system: slower, and never for "
+                                 "two daemons"},
 };
 
 #define KEEP_EVENTS_MS (INT64_C(30) * 86400 * 1000)
@@ -97,7 +101,8 @@ void config_print_keys(void)
         printf("%s\n    %s\n    default: %s\n", keys[i].name, keys[i].meaning, keys[i].fallback);
     for (size_t i = 0; adapter_registry[i] != NULL; i++)
         for (const struct adapter_setting *s = adapter_registry[i]->settings; s != NULL && s->name != NULL; s++)
-            printf("adapters.%s.%s\n    %s\n    default: %s\n", adapter_registry[i]->name, s->name, s->meaning, s->fallback);
+            printf("adapters.%s.%s\n    %s\n    default: %s\n", adapter_registry[i]->name, s->name, s->meaning,
+                   s->fallback);
 }
 
 void config_init(struct config *config)
@@ -267,11 +272,13 @@ static int take(struct config *config, const json_t *json, struct error *err)
         (keep != NULL && take_keep_output(config, keep, err) < 0) ||
         take_duration(json, KEY_KEEP_OUTPUT_FOR, 1000, &config->keep_output_for_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
-        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) < 0 ||
+        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections,
+                  err) < 0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
         jsonx_string(json, "", keys[KEY_STREAM_INTERFACE].name, JSONX_OPTIONAL, &interface, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PLUGIN_DIR].name, JSONX_OPTIONAL, &plugin_dir, err) < 0 ||
-        jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) < 0 ||
+        jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state,
+                   err) < 0 ||
         (level != NULL && take_log_level(config, level, err) < 0) ||
         (log_to != NULL && config_log_to(config, log_to, err) < 0) ||
         (log_format != NULL && config_log_format(config, log_format, err) < 0))
@@ -337,8 +344,8 @@ static bool is_empty(const char *path)
     return dir != NULL && n == 0;
 }
 
-/* A directory that others can enter would give away names, output and keys. One that they could write to may hold what they have
- * put there, so that closing it is not enough. */
+/* Closes a directory to others, who would otherwise learn names, output and keys. A directory that they could write to
+ * is refused unless it is empty, since it may hold files that they have put there. */
 static int keep_private(const char *dir, struct error *err)
 {
     struct stat st;
@@ -349,14 +356,16 @@ static int keep_private(const char *dir, struct error *err)
         return 0;
     if ((st.st_mode & 022) != 0 && !is_empty(dir))
         return error_set(err, "path_not_safe",
-                         "%.200s is not empty, and other users can write to it (mode %04o): see whose files are in it, then chmod 700 it",
+                         "%.200s is not empty, and other users can write to it (mode %04o): see whose files are in it, "
+                         "then chmod 700 it",
                          dir, (unsigned)st.st_mode & 07777);
     if (chmod(dir, 0700) < 0)
         return error_errno(err, "config_value", "%s is open to others, and cannot be closed", dir);
     return 0;
 }
 
-/* Make the directory where it is missing, closed to others, and its path absolute. Nobody else may be able to replace it. */
+/* Makes the directory if it is missing, closes it to others, and makes its path absolute. Nobody else may be able to
+ * replace it. */
 static int make_private(char **dir, const struct safe_groups *trusted, struct error *err)
 {
     struct stat st;
@@ -376,11 +385,12 @@ static int make_private(char **dir, const struct safe_groups *trusted, struct er
     free(*dir);
     *dir = absolute;
     if (st.st_uid != geteuid())
-        return error_set(err, "path_not_safe", "%s belongs to another user, root: choose a directory of your own", *dir);
+        return error_set(err, "path_not_safe", "%s belongs to another user, root: choose a directory of your own",
+                         *dir);
     return 0;
 }
 
-/* In a build tree everything lies around the program; installed, under the prefix. */
+/* Finds the runner and the examples: around the program in a build tree, else below the prefix. */
 static int find_parts(struct config *config, struct error *err)
 {
     char exe[PATH_MAX], *slash, *probe;
@@ -403,7 +413,7 @@ static int find_parts(struct config *config, struct error *err)
     return 0;
 }
 
-/* There is always a socket: who has no token yet makes the first one through it. */
+/* Adds the default socket to a list without a Unix socket: through it a user without a token makes the first one. */
 static void listen_on_a_socket(struct config *config)
 {
     char *listen;

@@ -14,18 +14,18 @@
 #include <zmq.h>
 
 #define MESSAGES_A_TURN 256
-#define REFUSALS_LOGGED_MS 60000 /* one line, however many there are */
+#define REFUSALS_LOGGED_MS 60000 /* refusals are logged at most once in this time */
 
 struct control {
     uv_poll_t poll;
-    uv_idle_t again; /* more messages than one turn takes */
+    uv_idle_t again; /* runs while there are more messages than one turn takes */
     int open_handles;
     struct engine *engine;
     const struct store *store;
     void *context, *socket;
     struct control_counts counts;
-    int64_t refusal_logged; /* when, monotonic; 0: never */
-    uint64_t silent;        /* refusals since then */
+    int64_t refusal_logged; /* time of the last log line by the monotonic clock; 0 for never */
+    uint64_t silent;        /* refusals since that line */
 };
 
 static void log_refusal(struct control *control, const char *why)
@@ -45,7 +45,7 @@ static void log_refusal(struct control *control, const char *why)
     control->silent = 0;
 }
 
-/* Is this the word of the job that it names? */
+/* Returns whether a message is well formed and has the key of the job that it names. */
 static bool believed(struct control *control, const char *data, size_t size, struct control_message *message)
 {
     struct error err;
@@ -65,7 +65,8 @@ static bool believed(struct control *control, const char *data, size_t size, str
     return true;
 }
 
-/* ZMQ_FD is edge-triggered: read until there is nothing left, or come back without waiting for the edge. */
+/* Reads messages until there are none left, since ZMQ_FD is edge-triggered. If there are too many for one turn, `again`
+ * continues in the next one without waiting for an edge. */
 static void drain(struct control *control)
 {
     char buf[CONTROL_MESSAGE_MAX];
@@ -147,7 +148,7 @@ int control_open(struct control **out, uv_loop_t *loop, const char *path, struct
     control->poll.data = control->again.data = control;
     control->open_handles = 2;
     uv_poll_start(&control->poll, UV_READABLE, on_readable);
-    uv_idle_start(&control->again, on_idle); /* what came before the first edge */
+    uv_idle_start(&control->again, on_idle); /* for messages that came before the first edge */
     *out = control;
     return 0;
 }

@@ -25,7 +25,7 @@ static void run(void *arg)
     struct flusher *f = arg;
     sigset_t all;
 
-    sigfillset(&all); /* they are the loop's */
+    sigfillset(&all); /* the loop's thread takes all signals */
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     uv_mutex_lock(&f->mutex);
     while (f->stage != ENDED) {
@@ -51,7 +51,7 @@ static void move_to(struct flusher *f, enum stage stage)
     uv_mutex_unlock(&f->mutex);
 }
 
-/* The async may be late, after a flusher_wait(). */
+/* Calls done(), unless flusher_wait() has done so already: the async may come late. */
 static void on_async(uv_async_t *async)
 {
     struct flusher *f = async->data;
@@ -80,7 +80,7 @@ struct flusher *flusher_create(uv_loop_t *loop, struct store *store, void (*done
     uv_unref((uv_handle_t *)&f->async);
     f->async.data = f;
     if (uv_thread_create(&f->thread, run, f) != 0)
-        abort(); /* there is not even memory for a first thread */
+        abort(); /* there is not even memory for one thread at the start */
     return f;
 }
 

@@ -8,7 +8,7 @@ const double laps_bounds[LAPS_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025,
 
 struct laps {
     uv_prepare_t prepare;
-    uint64_t at, idle; /* at the end of the former turn: the time, and what the loop had waited */
+    uint64_t at, idle; /* the time at the end of the last turn, and how long the loop had waited until then */
     struct laps_counts counts;
 };
 

@@ -1,4 +1,4 @@
-/* What the daemon itself keeps to of an adapter's section of the configuration, whichever adapter it is. */
+/* The keys in an adapter's section of the configuration that the daemon handles itself, the same for each adapter. */
 #ifndef DAEMON_LIMITS_H
 #define DAEMON_LIMITS_H
 #include "common/error.h"
@@ -6,7 +6,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* The section of the adapter without the keys that are not for it, a new object, or NULL where there is none. *max_jobs is
- * how many jobs of members may be in flight there, 0 without limit. -1 with err where a value is wrong. */
+/* Returns in *section a copy of the adapter's section without these keys, or NULL where there is no section. *max_jobs
+ * is how many jobs of members may be in flight at the adapter, 0 without a limit. Returns -1 with err where a value is
+ * wrong. */
 int limits_take(const json_t *adapters, const char *name, json_t **section, int64_t *max_jobs, struct error *err);
 #endif

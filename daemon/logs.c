@@ -35,7 +35,7 @@ struct logs *logs_create(uv_loop_t *loop)
     logs->open_handles = 2;
     uv_signal_start(&logs->hup, on_hup, SIGHUP);
     uv_timer_start(&logs->settle, on_settle, SETTLE_MS, SETTLE_MS);
-    uv_unref((uv_handle_t *)&logs->hup); /* nothing to run on for, not while Python is looked for, either */
+    uv_unref((uv_handle_t *)&logs->hup); /* must not keep the loop running, for example while Python is looked for */
     uv_unref((uv_handle_t *)&logs->settle);
     return logs;
 }

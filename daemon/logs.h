@@ -1,4 +1,5 @@
-/* What the log needs of the loop: a new file on SIGHUP, and a look now and then at what was left out. */
+/* Connects the log to the loop: opens the file anew on SIGHUP, and reports now and then how many lines were left
+ * out. */
 #ifndef DAEMON_LOGS_H
 #define DAEMON_LOGS_H
 #include <uv.h>
@@ -6,5 +7,5 @@
 struct logs;
 
 struct logs *logs_create(uv_loop_t *loop);
-void logs_destroy(struct logs *logs); /* its handles close as the loop goes on */
+void logs_destroy(struct logs *logs); /* the loop closes its handles later */
 #endif

@@ -1,4 +1,4 @@
-/* strettod: options, then the daemon. */
+/* strettod: reads the options and runs the daemon. */
 #include "common/output.h"
 #include "common/timefmt.h"
 #include <config.h>
@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define FILES_MAX 8192 /* no more than any program that is started here can bear */
+#define FILES_MAX 8192 /* programs that are started here inherit the limit, and some cannot bear more */
 
 enum { OPTION_HELP_CONFIG = 256, OPTION_LOG_FORMAT, OPTION_LOG_TO, OPTION_PYTHON };
 
@@ -83,7 +83,7 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-/* Thousands of clients may listen for events at once. */
+/* Raises the limit of descriptors, since thousands of clients may listen for events at once. */
 static void allow_files(void)
 {
     struct rlimit limit;
@@ -132,13 +132,13 @@ int main(int argc, char **argv)
     int rc;
 
     argp_program_version = PACKAGE_STRING;
-    output_check_at_exit("strettod", 1); /* --help and --version */
+    output_check_at_exit("strettod", 1); /* concerns --help and --version */
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return 2;
     umask(077);
     signal(SIGPIPE, SIG_IGN);
     allow_files();
-    /* a run directory on a parallel file system that hangs must not take all workers with it */
+    /* enough workers that a parallel file system that hangs does not take them all */
     setenv("UV_THREADPOOL_SIZE", "16", 0);
     log_init("strettod", LOG_LEVEL_INFO);
     json_object_seed(0);
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
         log_error("%s (%s)", err.text, err.code);
         log_close();
         if (elsewhere)
-            log_error("%s (%s)", err.text, err.code); /* who started it looks at stderr */
+            log_error("%s (%s)", err.text, err.code); /* on stderr again, where the user who started it looks */
     }
     log_close();
     config_fini(&config);

@@ -16,16 +16,16 @@
 #define STATUS_MS 10000
 
 struct notify {
-    int fd; /* -1: nobody to tell */
+    int fd; /* -1 if there is nobody to tell */
     uv_timer_t timer;
     uint64_t every_ms;
     bool watched;
     void (*status)(void *arg, char *out, size_t size);
     void *arg;
-    char said[256]; /* the last status */
+    char said[256]; /* the status that was sent last */
 };
 
-/* "/path", or "@name" of a socket without a file. -1 where it cannot be reached. */
+/* Connects to "/path", or to "@name", a socket without a file. Returns -1 if it cannot be reached. */
 static int reach(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -49,14 +49,15 @@ static int reach(const char *name)
     return fd;
 }
 
-/* A datagram that finds no room is lost, as a status may be; READY is the first, and the room is there. */
+/* Sends a datagram, which is lost where the socket has no room. For a status that does not matter, and READY is the
+ * first datagram, for which there is room. */
 static void tell(struct notify *notify, const char *text)
 {
     if (notify->fd >= 0 && send(notify->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
         log_debug("systemd was not told: %s", strerror(errno));
 }
 
-/* Half of what the watchdog allows, 0 where there is none for this process. */
+/* Returns half of the time that the watchdog allows, or 0 if this process has none. */
 static uint64_t watchdog_ms(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");

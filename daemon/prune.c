@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define STEP 500 /* events, and replies, in one turn */
+#define STEP 500 /* events, and as many replies, that are removed in one turn */
 #define STEP_MS 50
 #define REST_MS 60000
 
@@ -25,7 +25,7 @@ static void on_timer(uv_timer_t *timer)
     int64_t n = 0, rest = prune->keep_events_ms / 2 < REST_MS ? prune->keep_events_ms / 2 : REST_MS;
     struct error err;
 
-    if (store_check_room(prune->store, &err) < 0) { /* to forget takes room, too */
+    if (store_check_room(prune->store, &err) < 0) { /* removing rows needs room on the disk, too */
         uv_timer_start(timer, on_timer, (uint64_t)rest, 0);
         return;
     }

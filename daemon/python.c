@@ -36,7 +36,8 @@ static void on_timeout(uv_timer_t *timer)
     uv_process_kill(&asking->process, SIGKILL);
 }
 
-/* Modules are looked up, not imported: importing PyTorch takes seconds. */
+/* Returns whether a Python has torch and numpy. Modules are looked up, not imported, since importing PyTorch takes
+ * seconds. */
 static bool has_packages(uv_loop_t *loop, const char *python)
 {
     static const char code[] = "import importlib.util as u, sys\n"
@@ -57,7 +58,7 @@ static bool has_packages(uv_loop_t *loop, const char *python)
     return asking.answered && asking.status == 0;
 }
 
-/* Where PATH leads; a new string, or NULL. */
+/* Returns the path of a program that is found by PATH, to be freed, or NULL. */
 static char *on_path(const char *program)
 {
     char *path = xstrdup(getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin"), *rest = path, *dir, *found = NULL;

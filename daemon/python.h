@@ -1,10 +1,10 @@
-/* Which Python trains: the first python3 on PATH is often one without PyTorch (pyenv, a conda base). */
+/* Chooses the Python that trains: the first python3 on PATH (from pyenv or a conda base, say) often lacks PyTorch. */
 #ifndef DAEMON_PYTHON_H
 #define DAEMON_PYTHON_H
 #include <uv.h>
 
-/* The absolute path of the first of: `configured` (NULL: none), python3 on PATH, the one found when stretto was built,
- * the distribution's, that has torch and numpy; "" where none has. Runs the loop meanwhile, at most a few seconds: for
- * the start of the daemon only. A new string; what was found is logged. */
+/* Tries `configured` (may be NULL), python3 on PATH, the Python found when stretto was built, and the distribution's.
+ * Returns the absolute path of the first that has torch and numpy, "" where none has; a new string. The choice is
+ * logged. Runs the loop for up to a few seconds: only for the start of the daemon. */
 char *python_find(uv_loop_t *loop, const char *configured);
 #endif

@@ -23,7 +23,7 @@ struct restoring {
     int64_t now_ms;
     struct job_row *jobs; /* under way when the backup was made */
     size_t n_jobs;
-    struct attempt_row *attempts; /* of one of them */
+    struct attempt_row *attempts; /* of the job that is being looked at */
     size_t n_attempts;
 };
 
@@ -59,7 +59,8 @@ static int lose_attempt(struct restoring *r, struct attempt_row *attempt, bool c
     struct member_row member;
 
     if (store_member_get(r->store, attempt->ensemble, attempt->index, &member, err) != 1)
-        return error_set(err, "store_io", "member %lld.%lld has no row", (long long)attempt->ensemble, (long long)attempt->index);
+        return error_set(err, "store_io", "member %lld.%lld has no row", (long long)attempt->ensemble,
+                         (long long)attempt->index);
     attempt->outcome = ATTEMPT_LOST;
     attempt->exit_code = -1;
     attempt->ended_ms = r->now_ms;
@@ -70,8 +71,9 @@ static int lose_attempt(struct restoring *r, struct attempt_row *attempt, bool c
     if (store_attempt_update(r->store, attempt, err) < 0 || store_member_put(r->store, &member, err) < 0)
         return -1;
     return store_event_add(r->store, r->now_ms, "attempt.ended", attempt->ensemble, attempt->index,
-                           json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)attempt->number, "outcome", "lost", "member",
-                                     member_state_name(member.state), "reason", UNKNOWN), err);
+                           json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)attempt->number, "outcome", "lost",
+                                     "member", member_state_name(member.state), "reason", UNKNOWN),
+                           err);
 }
 
 static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
@@ -86,8 +88,9 @@ static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
     for (size_t i = 0; i < r->n_attempts; i++)
         if (lose_attempt(r, &r->attempts[i], ensemble_is_stopped(&ensemble), err) < 0)
             return -1;
-    log_warn("job %s was under way when the backup was made, and the run directory does not have it: its members are pending "
-             "again", job->name);
+    log_warn("job %s was under way when the backup was made, and the run directory does not have it: its members are "
+             "pending again",
+             job->name);
     job->state = JOB_ENDED;
     job->ended_ms = r->now_ms;
     snprintf(job->reason, sizeof job->reason, "%s", UNKNOWN);
@@ -117,7 +120,7 @@ int restore_if_copied(struct store *store, const char *run_dir, const char *rows
     log_info("the database is a backup: it becomes this daemon's own");
     if (dir_make(rows_dir, err) < 0 || backup_restore_rows(store, rows_dir, err) < 0)
         return -1;
-    run_claim_drop(run_dir); /* it may be that of the database which this is a copy of */
+    run_claim_drop(run_dir); /* the claim may be that of the database from which the backup was made */
     rc = take_over(&r, err);
     if (rc < 0)
         store_doom(store, err);

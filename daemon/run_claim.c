@@ -52,7 +52,8 @@ static const char *text_of(const json_t *owner, const char *key)
     return text != NULL ? text : "";
 }
 
-/* Only one daemon is on a state directory at a time: of another database that was there before, none is left. */
+/* Returns whether the owner is a database that was in this state directory on this host before. Since a state directory
+ * has only one daemon at a time, the daemon of that database is gone. */
 static bool was_here(const json_t *owner, const char *state_dir, const char *host)
 {
     return strcmp(text_of(owner, "state_dir"), state_dir) == 0 && strcmp(text_of(owner, "host"), host) == 0;
@@ -60,14 +61,17 @@ static bool was_here(const json_t *owner, const char *state_dir, const char *hos
 
 static int taken(const char *run_dir, const json_t *owner, struct error *err)
 {
-    return error_set(err, "run_dir_taken",
-                     "the run directory %.200s is that of the daemon with the state directory %.150s on %.60s, whose ensembles have "
-                     "the same numbers: give another --run-dir, or, if that state directory is gone for good, remove %.200s/owner.json",
-                     run_dir, text_of(owner, "state_dir"), text_of(owner, "host"), run_dir);
+    return error_set(
+        err, "run_dir_taken",
+        "the run directory %.200s is that of the daemon with the state directory %.150s on %.60s, whose ensembles have "
+        "the same numbers: give another --run-dir, or, if that state directory is gone for good, remove "
+        "%.200s/owner.json",
+        run_dir, text_of(owner, "state_dir"), text_of(owner, "host"), run_dir);
 }
 
-/* 1 it is ours, 0 it may be claimed, -1 with err. */
-static int look(const char *path, const char *run_dir, const char *instance, const char *state_dir, const char *host, struct error *err)
+/* Returns 1 if the run directory is ours, 0 if it may be claimed, -1 with err. */
+static int look(const char *path, const char *run_dir, const char *instance, const char *state_dir, const char *host,
+                struct error *err)
 {
     json_t *owner = file_read_json(path, err);
     int rc = 0;
@@ -106,13 +110,13 @@ int run_claim(struct store *store, const char *run_dir, const char *state_dir, s
         rc = -1;
     if (rc == 0) {
         owner = json_pack("{s:s, s:s, s:s}", "database", instance, "state_dir", state_dir, "host", host);
-        if (owner == NULL) /* a path that is not UTF-8 */
+        if (owner == NULL) /* a path is not UTF-8 */
             owner = json_pack("{s:s}", "database", instance);
         if (file_create_json(path, owner, 0600, err) < 0) {
-            if (errno == EEXIST) /* another daemon that starts in this very moment */
+            if (errno == EEXIST) /* another daemon, started at the same moment, was faster */
                 rc = look(path, run_dir, instance, state_dir, host, err);
             else
-                log_warn("whose the run directory is cannot be noted: %s", err->text);
+                log_warn("the owner of the run directory cannot be noted in it: %s", err->text);
         }
         json_decref(owner);
     }

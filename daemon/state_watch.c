@@ -22,7 +22,7 @@ static void look(uv_timer_t *timer)
     if (store_check_present(watch->store, &err) == 0)
         turn_trouble_over(watch->turn, "store_gone");
     else if (trouble == NULL || strcmp(trouble->code, err.code) != 0)
-        store_doom(watch->store, &err); /* the end of this turn finds it */
+        store_doom(watch->store, &err); /* makes the commit at the end of this turn fail with this error */
 }
 
 struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, struct turn *turn)

@@ -1,6 +1,6 @@
-/* Looks once a second whether the state directory is still the one that the daemon has open, so that a loss is noticed where nothing
- * is stored, too: the turn's trouble tells it (turn.h), and what would be stored is refused with the code "store_gone". Once the
- * directory is back, the daemon goes on. */
+/* Checks once a second whether the state directory is still the one that the daemon has open, so that its loss is
+ * noticed even where nothing is stored. A loss shows as the turn's trouble (turn.h), and changes are refused with the
+ * code "store_gone". Once the directory is back, the daemon goes on. */
 #ifndef DAEMON_STATE_WATCH_H
 #define DAEMON_STATE_WATCH_H
 #include "daemon/turn.h"
@@ -8,5 +8,5 @@
 struct state_watch;
 
 struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, struct turn *turn);
-void state_watch_destroy(struct state_watch *watch); /* NULL is fine; before the turn */
+void state_watch_destroy(struct state_watch *watch); /* takes NULL; must come before turn_destroy() */
 #endif

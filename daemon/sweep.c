@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MEMBERS 50 /* looked at in one step */
+#define MEMBERS 50 /* members in one step */
 #define STEP_MS 50
-#define REST_MS 60000 /* where there is nothing to do, or a step went wrong */
+#define REST_MS 60000 /* pause where there is nothing to do, or a step went wrong */
 
 struct sweep {
     uv_timer_t timer;
@@ -24,9 +24,9 @@ struct sweep {
     enum retain retain;
     int64_t keep_for_ms;
     bool ending;
-    int users; /* the timer, and the step under way */
+    int users; /* counts the timer and the step under way; the last one frees this struct */
 
-    /* The step under way */
+    /* fields of the step under way */
     int64_t ensemble, next;
     struct released *attempts;
     size_t n;
@@ -51,8 +51,8 @@ static int keep_attempt(void *arg, const struct released *attempt)
     return 0;
 }
 
-/* Remove our files from a directory that may be somebody's, and the directory if it is empty then. Nothing there is not an
- * error, and whatever is no regular file is not ours. */
+/* Removes files of ours from a directory that the user may use as well, and the directory if it is then empty. A
+ * missing file is not an error, and anything but a regular file belongs to the user. */
 static int remove_ours(const char *dir, const char *const names[], size_t n, struct error *err)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
@@ -61,15 +61,15 @@ static int remove_ours(const char *dir, const char *const names[], size_t n, str
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : error_errno(err, "file_remove", "%s", dir);
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && unlinkat(fd, names[i], 0) < 0 &&
-            errno != ENOENT)
+        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+            unlinkat(fd, names[i], 0) < 0 && errno != ENOENT)
             rc = error_errno(err, "file_remove", "%s/%s", dir, names[i]);
     close(fd);
-    rmdir(dir); /* stays where something else is in it */
+    rmdir(dir); /* fails where the user has something else in it */
     return rc;
 }
 
-/* A member's directory and that of its checkpoints, where nobody has put anything there. */
+/* Removes the directory of a member and that of its checkpoints, if they are empty. */
 static void remove_empty(const char *member)
 {
     char *checkpoints = xasprintf("%s/checkpoint", member), *records = xasprintf("%s/.stretto", checkpoints);
@@ -130,12 +130,14 @@ static void after_work(uv_work_t *work, int status)
     }
     if (sweep->failed)
         log_warn("output that is no longer kept stays for now: %s", sweep->err.text);
-    else if (store_sweep_advance(sweep->store, sweep->retain, sweep->ensemble, sweep->next, &err) == 0 && sweep->next < 0)
+    else if (store_sweep_advance(sweep->store, sweep->retain, sweep->ensemble, sweep->next, &err) == 0 &&
+             sweep->next < 0)
         log_info("ensemble %lld: output that is no longer kept has been removed", (long long)sweep->ensemble);
     step_over(sweep, sweep->failed ? REST_MS : STEP_MS);
 }
 
-/* The marks are on disk: from now on nobody is told that there is output. */
+/* The database on the disk now says that the output is gone, so that no client is sent to files that are being
+ * removed. */
 static void marked(void *arg, const struct error *failed)
 {
     struct sweep *sweep = arg;
@@ -174,8 +176,8 @@ static void on_timer(uv_timer_t *timer)
     turn_after_commit(sweep->turn, marked, sweep);
 }
 
-struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir, enum retain retain,
-                           int64_t keep_for_ms)
+struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir,
+                           enum retain retain, int64_t keep_for_ms)
 {
     struct sweep *sweep = xcalloc(1, sizeof *sweep);
     struct error err;

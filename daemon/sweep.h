@@ -1,7 +1,8 @@
-/* Captured output of members whose ensemble ended long ago is removed, as keep_output has it, by a worker thread in small steps.
+/* Removes captured output of members whose ensemble ended long ago, as the setting keep_output says. A worker thread
+ * does it in small steps.
  *
- * Ours, and removed: an attempt's stdout, stderr and exit.json where they are regular files, the files of the job that the
- * daemon and its runner wrote, and directories that are empty then. Whatever else is there is the user's, and stays. */
+ * It removes an attempt's stdout, stderr and exit.json if they are regular files, the files that the daemon and its
+ * runner wrote for the job, and directories that are then empty. Everything else belongs to the user, and stays. */
 #ifndef DAEMON_SWEEP_H
 #define DAEMON_SWEEP_H
 #include "daemon/store/retain.h"
@@ -10,8 +11,8 @@
 struct sweep;
 
 /* `run_dir` is borrowed. */
-struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir, enum retain retain,
-                           int64_t keep_for_ms);
-/* Its handle is closed, and a step under way ends, as the loop goes on. */
+struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir,
+                           enum retain retain, int64_t keep_for_ms);
+/* Ends sweeping. A step under way ends, and the handle is closed, as the loop goes on. */
 void sweep_destroy(struct sweep *sweep);
 #endif

@@ -22,28 +22,29 @@ struct waiters {
 
 struct turn {
     uv_loop_t *loop;
-    uv_prepare_t *prepare; /* apart: libuv frees it after us; likewise the timer */
-    uv_timer_t *timer;     /* the end of patience, or of the pause between commits */
+    uv_prepare_t *prepare; /* allocated on its own, as the timer is, since libuv needs it after turn_destroy() */
+    uv_timer_t *timer;     /* for the end of patience_ms, or of the pause between commits */
     unsigned patience_ms, share;
-    uint64_t next_ns; /* no commit before that */
-    uint64_t ended_ns, wanted_ns; /* when the last commit ended, and how long after one the next is wanted, of late */
-    bool wanted;                  /* the next is, and that was noted */
+    uint64_t next_ns; /* no commit before this time */
+    /* when the last commit ended, and how long after a commit the next one is wanted, on average */
+    uint64_t ended_ns, wanted_ns;
+    bool wanted;                  /* the next commit is wanted, and wanted_ns takes it into account */
     struct store *store;
     void (*rolled_back)(void *arg);
     void *arg;
     void (*on_commit)(void *arg);
     void *on_commit_arg;
-    struct waiters waiting; /* for the next commit */
-    struct flusher *flusher; /* NULL: commits flush by themselves */
+    struct waiters waiting; /* callbacks that wait for the next commit */
+    struct flusher *flusher; /* NULL where commits flush by themselves */
     bool flushing;
-    struct waiters flushed; /* wait for the flush that is under way */
+    struct waiters flushed; /* callbacks that wait for the flush that is under way */
     void (*lost)(void *arg, const struct error *err);
     void *lost_arg;
     bool troubled;
     struct error trouble;
 };
 
-/* Tell those who waited; they may write and wait again, which the next round commits. */
+/* Calls those who waited. They may write and wait again, which is for the next commit. */
 static void tell(struct waiters *those, const struct error *err)
 {
     struct waiters told = *those;
@@ -54,7 +55,8 @@ static void tell(struct waiters *those, const struct error *err)
     free(told.list);
 }
 
-/* 0 or -1, and when the next one may be. Where changes come seldom a pause would join none, and only hold them up. */
+/* Commits, and sets when the next commit may be. There is no pause where changes come seldom: it would only delay them,
+ * and join none. */
 static int commit(struct turn *turn, bool wrote, struct error *err)
 {
     uint64_t began = turn->share > 0 && wrote ? uv_hrtime() : 0, pause;
@@ -71,7 +73,7 @@ static int commit(struct turn *turn, bool wrote, struct error *err)
     return rc;
 }
 
-/* How soon after a commit the next is wanted: the mean over the last few. */
+/* Updates the moving average of the time between a commit and the next change that wants one. */
 static void note_wanted(struct turn *turn)
 {
     uint64_t after = uv_hrtime() - turn->ended_ns;
@@ -89,7 +91,7 @@ static void end_trouble(struct turn *turn)
     turn->troubled = false;
 }
 
-/* What was committed is on disk. */
+/* Called when what was committed is on disk. */
 static void conclude(struct turn *turn, bool wrote, struct waiters *those)
 {
     if (wrote)
@@ -112,7 +114,7 @@ static void on_flushed(void *arg, const struct error *err)
     conclude(turn, true, &turn->flushed);
 }
 
-/* Leave the flush of what has just been committed to the flusher. */
+/* Leaves the flush of the last commit to the flusher. */
 static void flush(struct turn *turn)
 {
     turn->flushing = true;
@@ -136,13 +138,14 @@ static void settle(struct turn *turn)
             continue;
         }
         log_changes_drop();
-        if (!turn->troubled || strcmp(err.text, turn->trouble.text) != 0) /* once, not a thousand times while the disk is full */
+        /* logged once for each cause, not a thousand times while the disk is full */
+        if (!turn->troubled || strcmp(err.text, turn->trouble.text) != 0)
             log_error("changes cannot be stored, and are taken back: %s", err.text);
         turn->troubled = true;
         turn->trouble = err;
         tell(&turn->waiting, &err);
         turn->rolled_back(turn->arg);
-        return; /* what is still open waits for the next turn, so that a full disk does not make a busy loop */
+        return; /* changes that are still open wait for the next turn, so that a full disk does not make a busy loop */
     }
 }
 
@@ -151,7 +154,7 @@ static void on_timer(uv_timer_t *timer)
     settle(timer->data);
 }
 
-/* In how many milliseconds what there is may be committed. */
+/* Returns in how many milliseconds the open changes may be committed. */
 static uint64_t due_in(const struct turn *turn)
 {
     uint64_t now;
@@ -171,9 +174,9 @@ static void on_prepare(uv_prepare_t *handle)
 
     if (turn->share > 0 && !turn->wanted && store_dirty(turn->store))
         note_wanted(turn);
-    if (!store_dirty(turn->store)) /* lines about changes that nothing has to be stored for */
+    if (!store_dirty(turn->store)) /* lines may be kept although nothing had to be stored for them */
         log_changes_write();
-    if (turn->flushing) /* after its end the loop comes by here again */
+    if (turn->flushing) /* the end of the flush wakes the loop up, which comes by here again */
         return;
     ms = due_in(turn);
     if (ms == 0) {
@@ -230,13 +233,13 @@ void turn_destroy(struct turn *turn)
     uv_close((uv_handle_t *)turn->prepare, free_handle);
     uv_close((uv_handle_t *)turn->timer, free_handle);
     free(turn->waiting.list);
-    free(turn->flushed.list); /* of a flush that failed, where the process goes on all the same */
+    free(turn->flushed.list); /* not empty after a flush that failed, if the process goes on all the same (in tests) */
     free(turn);
 }
 
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg)
 {
-    /* where nothing is open, what is there is all in the flush that is under way */
+    /* where no change is open, all changes so far are in the flush that is under way */
     struct waiters *w = turn->flushing && !store_dirty(turn->store) ? &turn->flushed : &turn->waiting;
 
     if (w->n == w->cap) {
