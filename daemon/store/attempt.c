@@ -57,8 +57,9 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
                       "WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
                       "iiitiittmmtii", row->ensemble, row->index, row->number, names[row->outcome],
                       (int64_t)row->exit_code, (int64_t)row->signal, row->reason[0] ? row->reason : NULL,
-                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms, row->resumed[0] ? row->resumed : NULL,
-                      row->measured ? row->cpu_ms : -1, row->measured ? row->memory_peak : -1);
+                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms,
+                      row->resumed[0] ? row->resumed : NULL, row->measured ? row->cpu_ms : -1,
+                      row->measured ? row->memory_peak : -1);
 }
 
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
@@ -69,10 +70,12 @@ static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *,
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
 
-int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row, struct error *err)
+int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row,
+                      struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx = ?2 AND a.number = ?3", "iii",
-                                     ensemble, index, number);
+    sqlite3_stmt *stmt =
+        store_query(store, err, "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx = ?2 AND a.number = ?3", "iii",
+                    ensemble, index, number);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
@@ -103,9 +106,9 @@ int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *
 int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, int limit,
                               int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT " COLUMNS " WHERE a.job = ?1 AND a.idx >= ?2 ORDER BY a.idx LIMIT ?3", "iii", job,
-                                     from, (int64_t)limit);
+    sqlite3_stmt *stmt =
+        store_query(store, err, "SELECT " COLUMNS " WHERE a.job = ?1 AND a.idx >= ?2 ORDER BY a.idx LIMIT ?3", "iii",
+                    job, from, (int64_t)limit);
     struct attempt_row row;
 
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
@@ -121,12 +124,14 @@ int store_attempt_each_on_host(struct store *store, int64_t ensemble, int64_t fr
 {
     int64_t index;
 
-    return store_each_row(store,
-                          store_query(store, err,
-                                      "SELECT m.idx FROM member m CROSS JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND "
-                                      "a.number = m.attempts WHERE m.ensemble = ?1 AND m.idx >= ?2 AND m.idx < ?3 AND a.host = ?4 ORDER BY m.idx",
-                                      "iiit", ensemble, from, end, host),
-                          read_index, &index, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(
+            store, err,
+            "SELECT m.idx FROM member m CROSS JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number "
+            "= m.attempts WHERE m.ensemble = ?1 AND m.idx >= ?2 AND m.idx < ?3 AND a.host = ?4 ORDER BY m.idx",
+            "iiit", ensemble, from, end, host),
+        read_index, &index, each, arg, err);
 }
 
 int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *cause,
@@ -134,10 +139,11 @@ int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t f
 {
     int64_t index;
 
-    return store_each_row(store,
-                          store_query(store, err,
-                                      "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = 'failed' OR "
-                                      "outcome = 'timeout' OR outcome = 'lost') AND stretto_cause(reason) = ?4 ORDER BY idx",
-                                      "iiit", ensemble, from, end, cause),
-                          read_index, &index, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(store, err,
+                    "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = "
+                    "'failed' OR outcome = 'timeout' OR outcome = 'lost') AND stretto_cause(reason) = ?4 ORDER BY idx",
+                    "iiit", ensemble, from, end, cause),
+        read_index, &index, each, arg, err);
 }

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #define TEMPORARY "backup-tmp."
-#define PIECE ((size_t)1 << 20) /* of a file, in a row */
+#define PIECE ((size_t)1 << 20) /* bytes of a file that one row holds */
 #define STEPS 10000
 
-static const char *const suffixes[] = {".jsonl", ".index"}; /* what a copy of a parameter file consists of */
+static const char *const suffixes[] = {".jsonl", ".index"}; /* the files that a copy of a parameter file consists of */
 
 int backup_source_init(struct backup_source *source, const struct store *store, const char *rows_dir, struct error *err)
 {
@@ -51,7 +51,7 @@ static int run(sqlite3 *db, const char *sql, struct error *err)
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(db, sql, err);
 }
 
-/* For SQLite, which asks every STEPS of its steps: non-zero ends what it does. */
+/* SQLite calls this after each STEPS steps of its virtual machine; non-zero interrupts the statement. */
 static int is_abandoned(void *arg)
 {
     const struct backup_source *source = arg;
@@ -64,7 +64,7 @@ static void ask(sqlite3 *db, const struct backup_source *source)
     sqlite3_progress_handler(db, STEPS, is_abandoned, (void *)source);
 }
 
-/* The database as it is at one moment; others write meanwhile. */
+/* Copies the database as it is at one moment, while others go on writing. */
 static int copy_database(const struct backup_source *source, const char *path, struct error *err)
 {
     const char *from = source->database;
@@ -130,8 +130,8 @@ static int add_files(sqlite3 *db, const struct backup_source *source, struct err
     int rc = 0, step = SQLITE_DONE;
 
     if (sqlite3_prepare_v2(db, "SELECT name FROM parameter_rows", -1, &names, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(db, "INSERT INTO backup_file (name, piece, data) VALUES (?1, ?2, ?3)", -1, &insert, NULL) !=
-            SQLITE_OK)
+        sqlite3_prepare_v2(db, "INSERT INTO backup_file (name, piece, data) VALUES (?1, ?2, ?3)", -1, &insert,
+                           NULL) != SQLITE_OK)
         rc = failed(db, "its parameter files", err);
     while (rc == 0 && (step = sqlite3_step(names)) == SQLITE_ROW) {
         for (size_t i = 0; rc == 0 && i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -153,10 +153,12 @@ static int check(sqlite3 *db, struct error *err)
     sqlite3_stmt *stmt = NULL;
     int rc;
 
-    if (sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &stmt, NULL) != SQLITE_OK || sqlite3_step(stmt) != SQLITE_ROW)
+    if (sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &stmt, NULL) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW)
         rc = failed(db, "its check", err);
     else if (sqlite3_column_text(stmt, 0) == NULL || strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
-        rc = error_set(err, "store_io", "the database is damaged: %.300s", (const char *)sqlite3_column_text(stmt, 0) ?: "?");
+        rc = error_set(err, "store_io", "the database is damaged: %.300s",
+                       (const char *)sqlite3_column_text(stmt, 0) ?: "?");
     else
         rc = 0;
     sqlite3_finalize(stmt);
@@ -172,7 +174,7 @@ int backup_write(const struct backup_source *source, const char *path, struct er
         return -1;
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         rc = failed(db, path, err);
-    else /* whoever wants it flushes the whole file; a journal would only be in the way */
+    else /* the caller flushes the whole file at the end, so that a journal would only cost time */
         rc = run(db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN; "
                      "CREATE TABLE backup_file (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, "
                      "PRIMARY KEY (name, piece)) STRICT; "
@@ -240,12 +242,13 @@ static int append(const char *rows_dir, const char *name, bool first, const void
     return rc;
 }
 
-/* Names come from the database, which may have come from anywhere. */
+/* Checks a name that comes from the database, which may be anybody's file. */
 static bool is_ours(const char *name)
 {
     size_t size = strspn(name, "0123456789abcdef");
 
-    return size == PARAMETER_ROWS_NAME - 1 && (strcmp(name + size, suffixes[0]) == 0 || strcmp(name + size, suffixes[1]) == 0);
+    return size == PARAMETER_ROWS_NAME - 1 &&
+           (strcmp(name + size, suffixes[0]) == 0 || strcmp(name + size, suffixes[1]) == 0);
 }
 
 int backup_restore_rows(struct store *store, const char *rows_dir, struct error *err)
@@ -254,8 +257,8 @@ int backup_restore_rows(struct store *store, const char *rows_dir, struct error 
     char name[PARAMETER_ROWS_NAME + 8];
     int rc = 0, step;
 
-    if (sqlite3_prepare_v2(store->db, "SELECT name, piece, data FROM backup_file ORDER BY name, piece", -1, &stmt, NULL) !=
-        SQLITE_OK)
+    if (sqlite3_prepare_v2(store->db, "SELECT name, piece, data FROM backup_file ORDER BY name, piece", -1, &stmt,
+                           NULL) != SQLITE_OK)
         return store_error(store, "backup_file", err);
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW && rc == 0) {
         store_text(stmt, 0, name, sizeof name);

@@ -2,8 +2,8 @@
 
 int store_cancellation_put(struct store *store, int64_t ensemble, int64_t index, int64_t now_ms, struct error *err)
 {
-    return store_exec(store, err, "INSERT OR IGNORE INTO cancellation (ensemble, idx, time) VALUES (?1, ?2, ?3)", "iii", ensemble,
-                      index, now_ms);
+    return store_exec(store, err, "INSERT OR IGNORE INTO cancellation (ensemble, idx, time) VALUES (?1, ?2, ?3)", "iii",
+                      ensemble, index, now_ms);
 }
 
 int store_cancellation_drop(struct store *store, int64_t ensemble, int64_t index, struct error *err)
@@ -22,11 +22,14 @@ static int is_there(struct store *store, sqlite3_stmt *stmt, struct error *err)
 
 int store_cancellation_has(struct store *store, int64_t ensemble, int64_t index, struct error *err)
 {
-    return is_there(store, store_query(store, err, "SELECT 1 FROM cancellation WHERE ensemble = ?1 AND idx = ?2", "ii", ensemble, index),
-                    err);
+    return is_there(
+        store,
+        store_query(store, err, "SELECT 1 FROM cancellation WHERE ensemble = ?1 AND idx = ?2", "ii", ensemble, index),
+        err);
 }
 
 int store_cancellation_any(struct store *store, int64_t ensemble, struct error *err)
 {
-    return is_there(store, store_query(store, err, "SELECT 1 FROM cancellation WHERE ensemble = ?1 LIMIT 1", "i", ensemble), err);
+    return is_there(
+        store, store_query(store, err, "SELECT 1 FROM cancellation WHERE ensemble = ?1 LIMIT 1", "i", ensemble), err);
 }

@@ -8,7 +8,7 @@
 
 static const char *const blanks = " \t\n\"'(),;=[]{}<>|";
 
-/* A path may end in what belongs to the sentence. */
+/* Returns the length of a path, without a colon or full stop that belongs to the sentence around it. */
 static size_t path_size(const char *text)
 {
     size_t n = strcspn(text, blanks);
@@ -25,7 +25,7 @@ static bool ends_with(const char *begin, const char *end, const char *word)
     return (size_t)(end - begin) >= n && memcmp(end - n, word, n) == 0;
 }
 
-/* A number by which causes do differ. */
+/* Returns whether a number distinguishes causes: an exit status or a signal. */
 static bool is_kept(const char *begin, const char *at, size_t size)
 {
     return size <= 3 && strspn(at, "0123456789") >= size &&
@@ -60,7 +60,7 @@ void cause_text(const char *reason, char *out, size_t size)
     out[n] = '\0';
 }
 
-/* stretto_cause(REASON) */
+/* The SQL function stretto_cause(REASON) */
 static void sql_cause(sqlite3_context *context, int n, sqlite3_value **values)
 {
     const char *reason = (const char *)sqlite3_value_text(values[0]);
@@ -72,19 +72,20 @@ static void sql_cause(sqlite3_context *context, int n, sqlite3_value **values)
 
 int store_causes_init(struct store *store, struct error *err)
 {
-    if (sqlite3_create_function(store->db, "stretto_cause", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_cause, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_create_function(store->db, "stretto_cause", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_cause,
+                                NULL, NULL) != SQLITE_OK)
         return store_error(store, "cannot tell causes", err);
     return 0;
 }
 
-/* Whether the member has failed in this way before: 1, 0, -1. */
+/* Returns 1 if the member has failed for this cause before, 0 if not, -1 on error. */
 static int had_before(struct store *store, const struct attempt_row *attempt, const char *text, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT 1 FROM attempt WHERE ensemble = ?1 AND idx = ?2 AND number < ?3 AND outcome = ?4 AND "
-                                     "stretto_cause(reason) = ?5 LIMIT 1",
-                                     "iiitt", attempt->ensemble, attempt->index, attempt->number,
-                                     attempt_outcome_name(attempt->outcome), text);
+    sqlite3_stmt *stmt = store_query(
+        store, err,
+        "SELECT 1 FROM attempt WHERE ensemble = ?1 AND idx = ?2 AND number < ?3 AND outcome = ?4 AND "
+        "stretto_cause(reason) = ?5 LIMIT 1",
+        "iiitt", attempt->ensemble, attempt->index, attempt->number, attempt_outcome_name(attempt->outcome), text);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1)
@@ -103,14 +104,16 @@ int store_cause_total(struct store *store, int64_t ensemble, int64_t *n, struct 
     return 0;
 }
 
-/* 1: it is counted with others of its cause, 0: there is no such cause yet, -1. */
-static int add_to(struct store *store, const struct attempt_row *attempt, const char *text, bool before, struct error *err)
+/* Counts an attempt with others of its cause. Returns 1 if that was done, 0 if there is no such cause yet, -1 on
+ * error. */
+static int add_to(struct store *store, const struct attempt_row *attempt, const char *text, bool before,
+                  struct error *err)
 {
     if (store_exec(store, err,
-                   "UPDATE cause SET attempts = attempts + 1, members = members + ?4, idx = ?5, number = ?6 WHERE ensemble = ?1 AND "
-                   "outcome = ?2 AND text = ?3",
-                   "ittbii", attempt->ensemble, attempt_outcome_name(attempt->outcome), text, (int)!before, attempt->index,
-                   attempt->number) < 0)
+                   "UPDATE cause SET attempts = attempts + 1, members = members + ?4, idx = ?5, number = ?6 WHERE "
+                   "ensemble = ?1 AND outcome = ?2 AND text = ?3",
+                   "ittbii", attempt->ensemble, attempt_outcome_name(attempt->outcome), text, (int)!before,
+                   attempt->index, attempt->number) < 0)
         return -1;
     return store_changes(store) > 0;
 }
@@ -134,8 +137,10 @@ int store_cause_count(struct store *store, const struct attempt_row *attempt, st
         if (rc != 0)
             return rc < 0 ? -1 : 0;
     }
-    return store_exec(store, err, "INSERT INTO cause (ensemble, outcome, text, members, attempts, idx, number) VALUES (?1, ?2, ?3, 1, 1, ?4, ?5)",
-                      "ittii", attempt->ensemble, attempt_outcome_name(attempt->outcome), text, attempt->index, attempt->number);
+    return store_exec(
+        store, err,
+        "INSERT INTO cause (ensemble, outcome, text, members, attempts, idx, number) VALUES (?1, ?2, ?3, 1, 1, ?4, ?5)",
+        "ittii", attempt->ensemble, attempt_outcome_name(attempt->outcome), text, attempt->index, attempt->number);
 }
 
 static void read_row(sqlite3_stmt *stmt, struct cause_row *row)
@@ -148,15 +153,16 @@ static void read_row(sqlite3_stmt *stmt, struct cause_row *row)
     row->number = sqlite3_column_int64(stmt, 5);
 }
 
-int store_cause_each(struct store *store, int64_t ensemble, int limit, int (*each)(void *arg, const struct cause_row *row), void *arg,
-                     struct error *err)
+int store_cause_each(struct store *store, int64_t ensemble, int limit,
+                     int (*each)(void *arg, const struct cause_row *row), void *arg, struct error *err)
 {
     struct cause_row row;
 
-    return store_each_row(store,
-                          store_query(store, err,
-                                      "SELECT text, outcome, members, attempts, idx, number FROM cause WHERE ensemble = ?1 "
-                                      "ORDER BY members DESC, attempts DESC, outcome, text LIMIT ?2",
-                                      "ii", ensemble, (int64_t)limit),
-                          read_row, &row, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(store, err,
+                    "SELECT text, outcome, members, attempts, idx, number FROM cause WHERE ensemble = ?1 ORDER BY "
+                    "members DESC, attempts DESC, outcome, text LIMIT ?2",
+                    "ii", ensemble, (int64_t)limit),
+        read_row, &row, each, arg, err);
 }

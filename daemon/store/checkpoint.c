@@ -5,21 +5,22 @@
 
 #include <stdlib.h>
 
-#define PAGES_WORKER 2000 /* of the log: with ours, of 2 KiB, as many bytes as SQLite's own measure */
+#define PAGES_WORKER 2000 /* pages of 2 KiB in the log; as many bytes as SQLite's default of 1000 pages of 4 KiB */
 #define PAGES_LOOP 8000
 
 struct checkpoint {
     uv_work_t work;
     uv_loop_t *loop;
-    struct store *store; /* the loop's */
-    sqlite3 *own;        /* the worker's, opened by it */
+    struct store *store; /* belongs to the loop's thread */
+    sqlite3 *own;        /* a connection that the worker opens and uses */
     char *path;
     bool under_way;
-    bool rest; /* the worker is through: what came meanwhile is left */
+    bool rest; /* the worker has written back its part; commits made meanwhile are left */
     bool over;
 };
 
-/* A connection that has read nothing yet does not know that there is a log. */
+/* Opens the worker's connection and reads once, since a connection that has read nothing does not know that there is a
+ * log. */
 static void open_own(struct checkpoint *c)
 {
     if (sqlite3_open_v2(c->path, &c->own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
@@ -37,7 +38,7 @@ static void on_worker(uv_work_t *work)
         open_own(c);
     if (c->own == NULL)
         return;
-    /* A failure does no harm: all is in the log, too. It is the next commit's to find, if it lasts. */
+    /* A failure does no harm, since the log has everything. If it lasts, the next commit fails, too. */
     sqlite3_wal_checkpoint_v2(c->own, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
@@ -58,7 +59,7 @@ static void after_work(uv_work_t *work, int status)
         end(c);
 }
 
-/* After a commit, outside of any transaction. */
+/* SQLite calls this after each commit, outside of any transaction. */
 static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 {
     struct checkpoint *c = arg;
@@ -71,7 +72,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
         uv_queue_work(c->loop, &c->work, on_worker, after_work);
     } else if (!c->under_way || pages >= PAGES_LOOP) {
         c->rest = false;
-        if (store_flush_owed(c->store, &err) < 0) /* the next flush tells, too */
+        if (store_flush_owed(c->store, &err) < 0) /* the next flush reports the error */
             return SQLITE_OK;
         sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
@@ -97,7 +98,7 @@ void checkpoint_destroy(struct checkpoint *c)
 {
     if (c == NULL)
         return;
-    sqlite3_wal_autocheckpoint(c->store->db, PAGES_WORKER); /* in place of the hook */
+    sqlite3_wal_autocheckpoint(c->store->db, PAGES_WORKER); /* replaces on_commit() */
     c->over = true;
     if (!c->under_way)
         end(c);

@@ -13,14 +13,17 @@ static const char *state_of(const struct chore *chore)
 
 int store_chore_put(struct store *store, const struct chore *chore, struct error *err)
 {
-    return store_exec(store, err, "INSERT OR REPLACE INTO chore (ensemble, kind, state, next, afresh) VALUES (?1, ?2, ?3, ?4, ?5)",
+    return store_exec(store, err,
+                      "INSERT OR REPLACE INTO chore (ensemble, kind, state, next, afresh) VALUES (?1, ?2, ?3, ?4, ?5)",
                       "ittib", chore->ensemble, kinds[chore->kind], state_of(chore), chore->next, (int)chore->afresh);
 }
 
 int store_chore_first(struct store *store, int64_t ensemble, struct chore *chore, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT kind, state, next, afresh FROM chore WHERE ensemble = ?1 ORDER BY kind, "
-                                     "state LIMIT 1", "i", ensemble);
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT kind, state, next, afresh FROM chore WHERE ensemble = ?1 ORDER BY kind, "
+                                     "state LIMIT 1",
+                                     "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
     char word[16];
 
@@ -32,18 +35,18 @@ int store_chore_first(struct store *store, int64_t ensemble, struct chore *chore
         chore->kind++;
     store_text(stmt, 1, word, sizeof word);
     if (chore->kind == CHORE_RESUBMIT && member_state_parse(word, &chore->state) < 0)
-        chore->state = MEMBER_FAILED; /* cannot be: nobody else writes them */
+        chore->state = MEMBER_FAILED; /* cannot happen, since nothing else writes this column */
     chore->next = sqlite3_column_int64(stmt, 2);
     if (chore->next < 0)
-        chore->next = 0; /* likewise */
+        chore->next = 0; /* cannot happen, either */
     chore->afresh = sqlite3_column_int(stmt, 3);
     return store_row_taken(store, stmt, err);
 }
 
 int store_chore_end(struct store *store, const struct chore *chore, struct error *err)
 {
-    return store_exec(store, err, "DELETE FROM chore WHERE ensemble = ?1 AND kind = ?2 AND state = ?3", "itt", chore->ensemble,
-                      kinds[chore->kind], state_of(chore));
+    return store_exec(store, err, "DELETE FROM chore WHERE ensemble = ?1 AND kind = ?2 AND state = ?3", "itt",
+                      chore->ensemble, kinds[chore->kind], state_of(chore));
 }
 
 int store_chore_end_all(struct store *store, int64_t ensemble, struct error *err)

@@ -1,4 +1,4 @@
-/* A database that is damaged: found after an unclean end, and told with what to do. */
+/* Detects a damaged database after an unclean end, and says how to restore it. */
 #include "daemon/store/internal.h"
 
 #include "common/files.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define CHECK_SECONDS 30
-#define CHECK_STEPS 100000 /* of SQLite's machine, between two looks at the clock */
+#define CHECK_STEPS 100000 /* steps of SQLite's virtual machine between two looks at the clock */
 
 char *store_backup_note(const char *database)
 {
@@ -27,8 +27,9 @@ int store_damaged(const struct store *store, const char *what, struct error *err
     file_last_line(note, NULL, backup, sizeof backup);
     free(note);
     return error_set(err, "store_damaged",
-                     "the database %.200s is damaged (%.60s). To restore it: stop the daemon; move this file, and those with -wal and "
-                     "-shm after its name, away; copy the newest backup, %s, there as stretto.db; start the daemon (strettod(8), BACKUPS)",
+                     "the database %.200s is damaged (%.60s). To restore it: stop the daemon; move this file, and "
+                     "those with -wal and -shm after its name, away; copy the newest backup, %s, there as stretto.db; "
+                     "start the daemon (strettod(8), BACKUPS)",
                      store->path, what, backup[0] != '\0' ? backup : "of which this daemon knows none,");
 }
 
@@ -68,7 +69,8 @@ static int check(struct store *store, const char *pragma, struct error *err)
         sqlite3_finalize(stmt);
     }
     if (rc == SQLITE_INTERRUPT) {
-        log_warn("%s was not checked whole after an unclean end: that takes longer than %d s", store->path, CHECK_SECONDS);
+        log_warn("%s was not checked whole after an unclean end: that takes longer than %d s", store->path,
+                 CHECK_SECONDS);
         return 0;
     }
     if (rc != SQLITE_ROW)
@@ -89,7 +91,8 @@ int store_check_whole(struct store *store, struct error *err)
 
 int store_check_small(struct store *store, struct error *err)
 {
-    static const char *const tables[] = {"meta", "ensemble", "tally", "training", "parameter_rows", "handover", "chore"};
+    static const char *const tables[] = {"meta",           "ensemble", "tally", "training",
+                                         "parameter_rows", "handover", "chore"};
     char pragma[64];
     int rc = 0;
 

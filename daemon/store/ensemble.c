@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_MAX INT64_C(1000000000000000) /* far more than there can be */
+#define COUNT_MAX INT64_C(1000000000000000) /* far more members than an ensemble can have */
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled", "failed"};
 
-#define COLUMNS "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent, paused_by, paused"
+#define COLUMNS                                                                                                        \
+    "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent, "           \
+    "paused_by, paused"
 
 const char *ensemble_state_name(enum ensemble_state state)
 {
@@ -41,11 +43,12 @@ static void read_row(sqlite3_stmt *stmt, struct ensemble_row *row)
 
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)
 {
-    if (store_exec(store, err,
-                   "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created, root, "
-                   "parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                   "tttttiiiimm", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count,
-                   row->width, row->next_index, row->created_ms, row->root, row->parent) < 0)
+    if (store_exec(
+            store, err,
+            "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created, root, "
+            "parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "tttttiiiimm", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count, row->width,
+            row->next_index, row->created_ms, row->root, row->parent) < 0)
         return -1;
     row->id = store_last_id(store);
     return 0;
@@ -94,8 +97,8 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
     return spec;
 }
 
-static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *), void *arg,
-                    struct error *err)
+static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *),
+                    void *arg, struct error *err)
 {
     struct ensemble_row row;
 
@@ -117,7 +120,8 @@ int store_family_each(struct store *store, int64_t root, int64_t before, int lim
 {
     return each_row(store,
                     store_query(store, err,
-                                "SELECT " COLUMNS " FROM ensemble WHERE (id = ?1 OR root = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3",
+                                "SELECT " COLUMNS
+                                " FROM ensemble WHERE (id = ?1 OR root = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3",
                                 "iii", root, before > 0 ? before : INT64_MAX, (int64_t)limit),
                     each, arg, err);
 }
@@ -128,8 +132,9 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
     return each_row(store,
                     store_query(store, err,
                                 "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
-                                "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM chore) OR id IN (SELECT ensemble FROM training "
-                                "WHERE state IN ('submitted', 'running')) ORDER BY id",
+                                "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM "
+                                "chore) OR id IN (SELECT ensemble FROM training WHERE state IN ('submitted', "
+                                "'running')) ORDER BY id",
                                 ""),
                     each, arg, err);
 }
@@ -147,15 +152,16 @@ int store_ensemble_any_of(struct store *store, const char *adapter, struct error
     return rc;
 }
 
-/* A number that is damaged is no reason to leave all else alone; but sums are made of it. */
+/* Bounds a count that may be damaged. Damage is no reason to refuse everything else, but sums of counts must not
+ * overflow. */
 static int64_t bounded(int64_t n)
 {
     return n < 0 ? 0 : n > COUNT_MAX ? COUNT_MAX : n;
 }
 
-/* Rows of a state's name and a number, into an array by state. */
-static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *const state_names[], int states, int64_t n[],
-                       struct error *err)
+/* Reads rows of a state's name and a number into an array that is indexed by state. */
+static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *const state_names[], int states,
+                       int64_t n[], struct error *err)
 {
     int rc;
 
@@ -188,22 +194,23 @@ int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_S
 
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err)
 {
-    return store_read_tally(store, store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble), n,
-                            err);
+    return store_read_tally(
+        store, store_query(store, err, "SELECT state, n FROM tally WHERE ensemble = ?1", "i", ensemble), n, err);
 }
 
 int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT], int64_t members[MEMBER_STATE_COUNT],
                      struct error *err)
 {
-    if (read_counts(store, store_query(store, err, "SELECT state, n FROM census", ""), names, ENSEMBLE_STATE_COUNT, ensembles,
-                    err) < 0)
+    if (read_counts(store, store_query(store, err, "SELECT state, n FROM census", ""), names, ENSEMBLE_STATE_COUNT,
+                    ensembles, err) < 0)
         return -1;
-    return store_read_tally(store,
-                            store_query(store, err,
-                                        "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open CROSS JOIN tally t ON "
-                                        "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
-                                        ""),
-                            members, err);
+    return store_read_tally(
+        store,
+        store_query(store, err,
+                    "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open CROSS JOIN tally t ON "
+                    "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
+                    ""),
+        members, err);
 }
 
 int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err)
@@ -244,10 +251,11 @@ int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, i
 
 int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT max(ended), max(ended - submitted) FROM (SELECT ended, submitted FROM attempt "
-                                     "WHERE ensemble = ?1 AND outcome = 'succeeded' ORDER BY ended DESC LIMIT 20)",
-                                     "i", ensemble);
+    sqlite3_stmt *stmt =
+        store_query(store, err,
+                    "SELECT max(ended), max(ended - submitted) FROM (SELECT ended, submitted FROM attempt WHERE "
+                    "ensemble = ?1 AND outcome = 'succeeded' ORDER BY ended DESC LIMIT 20)",
+                    "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     *last_ms = *took_ms = 0;

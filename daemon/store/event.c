@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOGETHER 8 /* rows that one statement takes */
+#define TOGETHER 8 /* rows that one statement inserts */
 #define ROW(a, b, c, d, e) "(?" #a ", ?" #b ", ?" #c ", ?" #d ", ?" #e ")"
 
-/* Events of the open transaction, before they are written: most changes make some, and one statement for all of them costs a
- * third of what one for each does. Texts lie one behind the other, each with its end. */
+/* Events of the open transaction that are not written yet. Most changes make several, and one statement for all of them
+ * costs a third of one statement each. Their texts lie one behind the other, each ended by NUL. */
 struct store_events {
     int n;
     struct {
         int64_t time_ms, ensemble, index;
-        size_t kind, detail; /* where they begin */
+        size_t kind, detail; /* where these texts begin */
         bool detailed;
     } rows[TOGETHER];
     struct text texts;
@@ -45,7 +45,7 @@ static int bind_row(sqlite3_stmt *stmt, const struct store_events *events, int i
     return 0;
 }
 
-/* What is bound to no row is null, and no row. */
+/* Inserts the events with one statement. Its unused rows are bound to null, and WHERE leaves them out. */
 static int write_rows(struct store *store, const struct store_events *events, struct error *err)
 {
     static const char sql[] =
@@ -149,10 +149,11 @@ int store_event_each(struct store *store, int64_t after, int64_t upto, const str
     sqlite3_stmt *stmt;
 
     if (filter->ensemble != 0)
-        stmt = store_query(store, err,
-                           "SELECT id, time, kind, ensemble, idx, detail FROM event WHERE ensemble = ?5 AND id > ?1 AND "
-                           "id <= ?2 AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4",
-                           "iitii", after, upto, filter->kind, (int64_t)limit, filter->ensemble);
+        stmt =
+            store_query(store, err,
+                        "SELECT id, time, kind, ensemble, idx, detail FROM event WHERE ensemble = ?5 AND id > ?1 AND "
+                        "id <= ?2 AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4",
+                        "iitii", after, upto, filter->kind, (int64_t)limit, filter->ensemble);
     else
         stmt = store_query(store, err,
                            "SELECT id, time, kind, ensemble, idx, detail FROM event WHERE id > ?1 AND id <= ?2 AND "
@@ -163,7 +164,7 @@ int store_event_each(struct store *store, int64_t after, int64_t upto, const str
 
 int store_event_bounds(struct store *store, int64_t *oldest, int64_t *newest, struct error *err)
 {
-    /* the sequence, not max(id): what is forgotten must not come again under another meaning */
+    /* the sequence, not max(id): the id of an event that was pruned must not be used again for another one */
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT (SELECT min(id) FROM event), "
                                      "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)",
@@ -194,7 +195,7 @@ int store_event_prune(struct store *store, int64_t before_ms, int64_t step, int6
     *n = 0;
     if (store_events_write(store, err) < 0)
         return -1;
-    /* always a run from the beginning, also where the clock was set back: ids leave no gap */
+    /* Always removes a run of the oldest ids, even if the clock was set back, so that ids leave no gap. */
     if (store_exec(store, err,
                    "DELETE FROM event WHERE id <= (SELECT max(id) FROM (SELECT id, time FROM event ORDER BY id LIMIT "
                    "?2) WHERE time < ?1)",

@@ -10,21 +10,23 @@
 
 #define GATHERED_MAX ((size_t)128 << 10)
 #define LOG_HEADER 32
-#define LOG_USUAL ((sqlite3_int64)4 << 20) /* as long as it gets before it is written back */
+#define LOG_USUAL ((sqlite3_int64)4 << 20) /* the size at which the log is usually written back */
 #define LOG_STEP ((sqlite3_int64)1 << 20)
-#define INDEX_BYTES (64 << 10) /* of the log's index: for 8000 pages of the log */
+#define INDEX_BYTES (64 << 10) /* size of the log's index for 8000 pages of the log */
 
-/* A log that is open: `real` is the usual file system's, in the memory that follows. */
+/* An open log. `real` is the same log as the usual file system knows it, in the memory behind this struct. */
 struct gathering {
     sqlite3_file base;
     sqlite3_file *real;
-    unsigned char *data; /* that is not written yet: `size` bytes that belong at `offset` */
+    unsigned char *data; /* gathered, but not written yet: `size` bytes that belong at `offset` */
     sqlite3_int64 offset;
     size_t size;
-    bool fresh, header; /* something was written since a flush was last asked for; the log's header, since one was made */
-    bool defer, owed, lost; /* …: a flush has failed, and what it was for may never be on the disk */
-    int fd;                  /* of its own, to be given room by; -1: it is not */
-    sqlite3_int64 end, own;  /* behind what the log holds; behind the blocks that the file has */
+    bool fresh;  /* something was written since SQLite last asked for a flush */
+    bool header; /* the log's header was written since the last flush that was made */
+    bool defer, owed;
+    bool lost; /* a flush has failed, so that commits may be missing on the disk for good */
+    int fd;                  /* a descriptor of its own, for allocating blocks; -1 where that is not possible */
+    sqlite3_int64 end, own;  /* the end of the log's content, and of the blocks that the file has */
     bool frugal;
 };
 
@@ -42,7 +44,7 @@ static int write_out(struct gathering *g)
 {
     size_t size = g->size;
 
-    g->size = 0; /* also where it fails: the transaction is rolled back, and its pages are written again by the next */
+    g->size = 0; /* also on failure: the transaction is rolled back, and the next one writes its own pages */
     return size > 0 ? methods(g)->xWrite(g->real, g->data, (int)size, g->offset) : SQLITE_OK;
 }
 
@@ -57,7 +59,7 @@ static bool get_blocks(struct gathering *g, sqlite3_int64 size)
     return true;
 }
 
-/* Whether GATHER_KEPT bytes follow that offset, for which the file system is asked where they do not yet. */
+/* Returns whether GATHER_KEPT bytes of the file's own follow an offset. If not, asks the file system for them. */
 static bool is_followed(struct gathering *g, sqlite3_int64 offset)
 {
     return g->fd < 0 || get_blocks(g, offset + GATHER_KEPT + LOG_STEP) || get_blocks(g, offset + GATHER_KEPT);
@@ -104,7 +106,7 @@ static int log_read(sqlite3_file *file, void *data, int n, sqlite3_int64 offset)
     return rc == SQLITE_OK ? methods(g)->xRead(g->real, data, n, offset) : rc;
 }
 
-/* The log keeps its room: that it is over is told by a header without content. */
+/* Writes an empty header instead of cutting the log, so that the file keeps its blocks. */
 static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     static const unsigned char none[LOG_HEADER];
@@ -117,7 +119,8 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
     return methods(g)->xWrite(g->real, none, sizeof none, 0);
 }
 
-/* One that is asked for with nothing new in the log is a checkpoint's, which relies on it. */
+/* Leaves the flush to gather_flush() if it is for a commit. A flush without new content is for a checkpoint, which
+ * relies on it, and is made at once. */
 static int log_sync(sqlite3_file *file, int flags)
 {
     struct gathering *g = of(file);
@@ -228,7 +231,7 @@ void gather_settle(sqlite3_file *log)
     of(log)->owed = false;
 }
 
-/* The system tells of what it could not write once; the next flush would go well. */
+/* Remembers a failure, since the system reports lost writes only once: the next flush would succeed. */
 int gather_flush(sqlite3_file *log)
 {
     struct gathering *g = of(log);
@@ -267,7 +270,8 @@ bool gather_is_over(const char *path)
     return fd < 0 ? errno == ENOENT : n == sizeof header && memcmp(header, none, sizeof none) == 0;
 }
 
-/* It may be there, with blocks and content, from before. Locks, which closing a descriptor lets go, are on other files. */
+/* Allocates blocks for the log, which may exist already. Closing the descriptor drops no lock, since SQLite's locks are
+ * on other files. */
 static void keep_room(struct gathering *g, const char *name)
 {
     struct stat st;
@@ -302,7 +306,8 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     return rc;
 }
 
-/* SQLite cuts an index that nobody else uses to 3 bytes, and makes it anew. Zeros are as good, and leave it its blocks. */
+/* Replaces ftruncate() for SQLite, which cuts an index that nobody else uses to 3 bytes and makes it anew. Zeros do as
+ * well, and let it keep its blocks. */
 static int cut(int fd, off_t size)
 {
     static const unsigned char zeros[4096];
@@ -325,7 +330,8 @@ void gather_keep_index(const char *path)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd >= 0) {
-        int rc = fallocate(fd, 0, 0, INDEX_BYTES); /* where there is no room, the next that needs it finds that */
+        /* without room for it, SQLite fails later, when it needs the index */
+        int rc = fallocate(fd, 0, 0, INDEX_BYTES);
 
         (void)rc;
         close(fd);
@@ -343,7 +349,7 @@ const char *gather_vfs(void)
     usual = sqlite3_vfs_find(NULL);
     if (usual == NULL)
         return NULL;
-    vfs = *usual; /* all but opening is the same */
+    vfs = *usual; /* only opening differs */
     vfs.pNext = NULL;
     vfs.szOsFile = (int)sizeof(struct gathering) + usual->szOsFile;
     vfs.zName = "stretto-gather";

@@ -1,46 +1,50 @@
-/* A file system for SQLite that gathers what is written to a write-ahead log, and writes it at once when it must be there.
+/* A file system for SQLite (a VFS) that gathers the pieces written to a write-ahead log, and writes them at once when
+ * they must be there. SQLite writes two pieces for each page, 24 bytes and the page, which is some forty calls for a
+ * commit here and a good part of its cost. All other files go to the usual file system.
  *
- * SQLite writes a log in two pieces a page, 24 bytes and the page, some forty calls for a commit of ours: a good part of
- * what a commit costs. All else goes to the usual file system.
+ * It is only correct with `PRAGMA synchronous = FULL`: the log's index shows a commit to other connections only after
+ * the log was flushed, and the gathered pieces are written before that flush. A write that fails makes the flush fail.
  *
- * Right only with `PRAGMA synchronous = FULL`: then a commit is told to other connections, by the log's index, only after the
- * log was flushed, which is when it is written here. A write that fails is then told by the flush.
- *
- * A flush may be left to somebody else, on another thread, so that the one who commits need not wait for the disk: it is then
- * owed. A crash of the machine before it is made good loses that commit, and those after it; nothing else, since every frame of
- * the log vouches for those before it. The flush of a log's header, between two of its lives, is never put off: frames of the
- * new one behind the header of the old one would bring the old ones back. Nor is that of a checkpoint, which comes after a commit
- * and finds nothing new. */
+ * A flush may be left to another thread, so that a commit need not wait for the disk; the flush is then owed. If the
+ * machine crashes before it is made, that commit and later ones are lost, but nothing else, since every frame of the
+ * log has a checksum over the frames before it. Two flushes are never put off: that of the log's header when the log
+ * begins anew, because new frames behind the old header would bring old frames back; and that of a checkpoint, which
+ * SQLite asks for without having written anything new. */
 #ifndef DAEMON_STORE_GATHER_H
 #define DAEMON_STORE_GATHER_H
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* Its name, for sqlite3_open_v2(); NULL, which is the usual one, where there is no memory. */
+/* Returns the name for sqlite3_open_v2(), or NULL (the usual file system) where there is no memory. */
 const char *gather_vfs(void);
 
-/* The log of a connection's main database; NULL where it is none of ours. It stays the same for as long as the connection and its
- * journal mode do, once there is one: after the first write. */
+/* Returns the log of a connection's main database, or NULL if it does not use this file system. There is one after the
+ * first write; it stays the same as long as the connection and its journal mode do. */
 sqlite3_file *gather_log(sqlite3 *db);
 
-void gather_defer(sqlite3_file *log, bool defer); /* from now on, flushes are owed, or made */
+void gather_defer(sqlite3_file *log, bool defer); /* with true, flushes for commits are owed from now on */
 bool gather_owes(const sqlite3_file *log);
-void gather_settle(sqlite3_file *log); /* what was owed has been made good by gather_flush() */
+void gather_settle(sqlite3_file *log); /* gather_flush() has made the flush that was owed */
 
-/* Room on the disk that is the log's own. Its file is given more blocks than it needs, and keeps them when it begins anew and when the
- * database is closed. So there is room for a few changes also where the disk is full, and stays so because other programs take what
- * gets free. */
+/* The room on the disk that the log keeps for itself. Its file has more blocks than it needs, and keeps them when the
+ * log begins anew and when the database is closed. A few changes can then be stored when the disk is full, even if
+ * other programs take whatever becomes free. */
 #define GATHER_KEPT ((sqlite3_int64)2 << 20)
-bool gather_has_room(sqlite3_file *log); /* for GATHER_KEPT bytes behind what it holds: asked for where there is not; or nobody can tell */
-void gather_spare(sqlite3_file *log, bool spare); /* from now on, what would leave less than that fails with SQLITE_FULL; or no more */
-void gather_begin_anew(sqlite3_file *log);        /* all of it is in the database: the next that is written is its first */
+/* Returns whether GATHER_KEPT bytes are allocated behind the content of the log, which it tries if they are not. Also
+ * true where that cannot be found out. */
+bool gather_has_room(sqlite3_file *log);
+/* With true, writes that would leave less room than that fail with SQLITE_FULL from now on. */
+void gather_spare(sqlite3_file *log, bool spare);
+/* The database has all of the log's content, so that the next write is the first of the log. */
+void gather_begin_anew(sqlite3_file *log);
 
-/* Of files that nobody has open: is nothing in this log, or no such file there? */
+/* Returns whether a log that nobody has open is empty or missing. */
 bool gather_is_over(const char *path);
-/* The index of a log, which is to be opened: it gets blocks enough, and keeps them. */
+/* Allocates blocks for the index of a log, before the database is opened, and lets the index keep them. */
 void gather_keep_index(const char *path);
 
-/* Make good what is owed: SQLite's code. From any thread; nothing may be committed meanwhile. */
+/* Makes the flush that is owed. Returns SQLite's code. May be called on any thread; nothing may be committed
+ * meanwhile. */
 int gather_flush(sqlite3_file *log);
 
 #endif

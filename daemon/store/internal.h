@@ -1,11 +1,11 @@
-/* Shared by the files of the store. */
+/* The parts of the store that only its own files share. */
 #ifndef DAEMON_STORE_INTERNAL_H
 #define DAEMON_STORE_INTERNAL_H
 #include "daemon/store/member.h"
 
 #include <sys/types.h>
 
-#define STORE_STATEMENTS 256 /* slots of the table; a power of two, far above the number of statements */
+#define STORE_STATEMENTS 256 /* slots of the table of statements; a power of two, far above their number */
 
 struct store_events;
 struct store_tallies;
@@ -24,20 +24,21 @@ struct store {
     char *path;
     char instance[9];
     char control_secret[65];
-    bool exclusive; /* nobody else can read the database meanwhile */
-    struct store *reader, *writer; /* the one that reads this one's database, or of which this is one; NULL: none */
-    bool held;                     /* of a reader: it sees the last that was flushed, in a transaction of its own */
+    bool exclusive; /* no other process or connection can read the database meanwhile */
+    struct store *reader, *writer; /* the connection that only reads, and the one that it belongs to; NULL for none */
+    bool held;                     /* for a reader: an open transaction shows it the last commit that was flushed */
     bool in_transaction;
-    sqlite3_file *log; /* whose flushes can be put off, once it has been looked for */
-    bool no_room; /* the last that asked was told so */
+    sqlite3_file *log; /* the log whose flushes can be put off; NULL until it has been looked for */
+    bool no_room; /* the last check found no room */
     bool defer;
-    bool doomed; /* a write failed: the transaction can only be rolled back */
+    bool doomed; /* a write has failed, and the transaction can only be rolled back */
     struct error why;
-    int64_t event_made, event_owed, newest_event; /* ids: in this transaction, committed and not flushed, flushed; 0: none */
-    struct store_events *events; /* of this transaction, that are not written yet; NULL: there never were any */
-    struct store_tallies *tallies; /* likewise; NULL: it only reads */
-    int64_t last_job;            /* the highest id that a job was ever given; 0: not known */
-    struct store_file files[STORE_FILES]; /* as they were when they were opened */
+    /* the newest event of this transaction, committed but not flushed, and flushed; 0 for none */
+    int64_t event_made, event_owed, newest_event;
+    struct store_events *events; /* events of this transaction that are not written yet; NULL before the first one */
+    struct store_tallies *tallies; /* changes of tallies that are not written yet; NULL for a reader */
+    int64_t last_job;            /* the highest id that a job was ever given; 0 if it is not known */
+    struct store_file files[STORE_FILES]; /* the files' identities when they were opened */
     int64_t failures;
     char last_failure[256];
     struct {
@@ -46,63 +47,69 @@ struct store {
     } statements[STORE_STATEMENTS];
 };
 
-/* Bring the database to the schema of the last of these, after a copy beside it where there was something before. */
+/* Brings the database to the schema of the last migration. If it is not empty, a copy is made beside it first. */
 int store_migrate(struct store *store, const struct embedded *migrations, struct error *err);
 
-/* Whether the database is empty or was made by a strettod, this one's version or not; code "store_foreign" where it was
- * not. */
+/* Fails with code "store_foreign" unless the database is empty or was made by a strettod, whatever its version. */
 int store_check_origin(struct store *store, struct error *err);
 
-/* Rows of a member state's name and a number, by state. NULL: the query could not be started. */
+/* Reads rows of a member state's name and a number into an array indexed by state. stmt is NULL where the query
+ * failed. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 
-/* The prepared statement of a literal, which is known by its address; NULL where there is no memory. */
+/* Returns the prepared statement of a string literal, which is known by its address; NULL where there is no memory. */
 sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error *err);
-int store_run(struct store *store, const char *sql, struct error *err); /* one without values: 0 or -1 */
+int store_run(struct store *store, const char *sql, struct error *err); /* runs a statement without values: 0 or -1 */
 
-/* Open the turn's transaction, where it is not open; -1: it is doomed. */
+/* Opens the turn's transaction unless it is open. Returns -1 where it is doomed. */
 int store_begin(struct store *store, struct error *err);
-/* Before a query: nothing may be open that was not begun. */
+/* Rolls back a transaction of SQLite that the store did not begin, which must be done before a query. */
 int store_roll_back(struct store *store, struct error *err);
-int store_prepare_rollback(struct store *store, struct error *err); /* while there is memory for it */
+int store_prepare_rollback(struct store *store, struct error *err); /* prepares ROLLBACK while there is memory for it */
 
-/* event.c: those that were put, into the database: 0, or -1 where the transaction is doomed by it; or not at all. */
+/* event.c: writes the events that were put into the database. On failure the transaction is doomed. */
 int store_events_write(struct store *store, struct error *err);
 void store_events_drop(struct store *store);
 void store_events_free(struct store *store);
 
-/* tally.c: likewise what it changes of the tallies. */
-int store_tallies_init(struct store *store, struct error *err); /* before anything else is asked of the database */
-int store_causes_init(struct store *store, struct error *err); /* likewise */
+/* tally.c: counts the moves of members, and writes the changes to the tallies. */
+int store_tallies_init(struct store *store, struct error *err); /* must come before other statements */
+int store_causes_init(struct store *store, struct error *err);  /* must come before other statements */
 int store_tallies_write(struct store *store, struct error *err);
 void store_tallies_drop(struct store *store);
 void store_tallies_free(struct store *store);
 
-/* All that was put off, before something looks: 0 or -1, as these. */
+/* Writes the events and tallies that were put off, before anything is read. Returns 0 or -1. */
 int store_write_all(struct store *store, struct error *err);
 
-/* Make good at once what flush is owed: for a checkpoint, which would else not get beyond what the reader holds. */
+/* Makes the flush that is owed at once. A checkpoint needs it, since it cannot write back commits that the reader does
+ * not see. */
 int store_flush_owed(struct store *store, struct error *err);
 
-#define STORE_BUSY_MS 1000 /* somebody may look with the sqlite3 shell; the loop waits meanwhile */
+#define STORE_BUSY_MS 1000 /* how long the loop waits for a user who looks with the sqlite3 shell */
 
 /* room.c */
-void store_keep_room(struct store *store);     /* once it is open, with a write-ahead log */
-bool store_empty_log(struct store *store);     /* into the database, so that it begins anew with the next change; false: not now */
-void store_spare_no_more(struct store *store); /* the turn is over */
+void store_keep_room(struct store *store);     /* called once the database is open with a write-ahead log */
+/* Writes the log back into the database, so that it begins anew with the next change. Returns false where that is not
+ * possible now. */
+bool store_empty_log(struct store *store);
+void store_spare_no_more(struct store *store); /* ends what store_accept() began, at the end of the turn */
 
-/* presence.c: remember which files these are, once they are there. */
+/* presence.c: notes the identity of the database's files, once they exist. */
 void store_note_files(struct store *store);
 
-/* damage.c: the path of the file that names the newest backup, beside a database; to be freed. */
+/* damage.c: returns the path of the file beside a database that names the newest backup; to be freed. */
 char *store_backup_note(const char *database);
-/* Code "store_damaged", with what to do; returns -1. */
+/* Fills err with code "store_damaged" and advice. Returns -1. */
 int store_damaged(const struct store *store, const char *what, struct error *err);
-bool store_is_unclean(const struct store *store); /* before it is opened: whoever had it before was killed, or its host crashed */
-/* SQLite's quick check, for a limited time; code "store_damaged". A million members take 2 s. */
+/* Returns whether the last process that used the database was killed, or its host crashed. To be called before it is
+ * opened. */
+bool store_is_unclean(const struct store *store);
+/* Runs SQLite's quick check for a limited time; fails with code "store_damaged". A million members take 2 s. */
 int store_check_whole(struct store *store, struct error *err);
-int store_check_small(struct store *store, struct error *err); /* the same of the tables that say what is under way, which are small */
+/* Like store_check_whole(), for the small tables that say what is under way. */
+int store_check_small(struct store *store, struct error *err);
 
-/* err from SQLite's last failure; code store_full, store_damaged or store_io. Returns -1. */
+/* Fills err from SQLite's last failure, with code store_full, store_damaged or store_io. Returns -1. */
 int store_error(struct store *store, const char *doing, struct error *err);
 #endif

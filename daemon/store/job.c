@@ -43,7 +43,8 @@ static void read_row(sqlite3_stmt *stmt, struct job_row *row)
     row->node = sqlite3_column_int64(stmt, 16);
 }
 
-/* One more than was ever given, also to jobs that are forgotten: it is in their names. */
+/* Returns one more than the highest id ever given, even to jobs that are no longer stored, since ids are part of names
+ * outside. */
 static int next_id(struct store *store, int64_t *id, struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -65,11 +66,12 @@ int store_job_insert(struct store *store, struct job_row *row, struct error *err
         return store_doom(store, err);
     snprintf(row->name, sizeof row->name, "st-%s-%lld", store_instance(store), (long long)row->id);
     row->state = JOB_INTENT;
-    return store_exec(store, err,
-                      "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node) VALUES (?1, ?2, ?3, "
-                      "?4, ?5, 'intent', ?6, ?7, ?8, ?9)",
-                      "iitttiimi", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size,
-                      row->created_ms, row->pilot, row->node);
+    return store_exec(
+        store, err,
+        "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node) VALUES (?1, ?2, ?3, "
+        "?4, ?5, 'intent', ?6, ?7, ?8, ?9)",
+        "iitttiimi", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size, row->created_ms,
+        row->pilot, row->node);
 }
 
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)
@@ -137,7 +139,7 @@ static int list_one(void *arg, const struct job_row *row)
     return listing->each(listing->arg, row);
 }
 
-/* What is asked for is in one of three indexes: that of live jobs, that of an ensemble's, or by id, step by step. */
+/* Uses one of three indexes: that of live jobs, that of an ensemble's jobs, or ids, step by step. */
 int store_job_each(struct store *store, int64_t before, const struct job_filter *filter, int limit,
                    int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err)
 {
@@ -158,13 +160,15 @@ int store_job_each(struct store *store, int64_t before, const struct job_filter 
     }
     if (filter->has_state && filter->state != JOB_ENDED) {
         stmt = store_query(store, err,
-                           "SELECT " COLUMNS " FROM job INDEXED BY job_live WHERE state <> 'ended' AND id < ?1 AND state = ?2 "
-                           "AND (?3 = 0 OR ensemble = ?3) AND (?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
+                           "SELECT " COLUMNS
+                           " FROM job INDEXED BY job_live WHERE state <> 'ended' AND id < ?1 AND state = ?2 AND (?3 = "
+                           "0 OR ensemble = ?3) AND (?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
                            "ititi", before, state, filter->ensemble, filter->adapter, (int64_t)limit);
     } else if (filter->ensemble != 0) {
         stmt = store_query(store, err,
-                           "SELECT " COLUMNS " FROM job WHERE ensemble = ?1 AND id < ?2 AND (?3 IS NULL OR state = ?3) AND "
-                           "(?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
+                           "SELECT " COLUMNS
+                           " FROM job WHERE ensemble = ?1 AND id < ?2 AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL "
+                           "OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
                            "iitti", filter->ensemble, before, state, filter->adapter, (int64_t)limit);
     } else {
         from = before > STORE_JOB_STEP ? before - STORE_JOB_STEP : 0;

@@ -1,4 +1,4 @@
-/* Jobs: submissions to a scheduler. `intent` is written before the scheduler is asked. */
+/* Jobs: submissions to a scheduler. A row with the state `intent` is committed before the scheduler is asked. */
 #ifndef DAEMON_STORE_JOB_H
 #define DAEMON_STORE_JOB_H
 #include "daemon/store/store.h"
@@ -12,35 +12,35 @@ struct job_row {
     char adapter[64];
     char name[64];
     enum job_state state;
-    char scheduler_id[64]; /* "" none */
-    int64_t size;          /* attempts or ranks in it */
-    int64_t pilot;         /* the job in whose allocation it runs; 0: a job of its own */
-    int64_t node;          /* there */
-    int64_t submissions;   /* how often the scheduler was asked */
-    bool cancel;           /* it is to end */
+    char scheduler_id[64]; /* "" for none */
+    int64_t size;          /* number of attempts or ranks in it */
+    int64_t pilot;         /* the job in whose allocation it runs; 0 if it has an allocation of its own */
+    int64_t node;          /* the node of the pilot that it runs on */
+    int64_t submissions;   /* number of times that the scheduler was asked */
+    bool cancel;           /* it is to be cancelled */
     char reason[512];
     int64_t created_ms, submitted_ms, started_ms, ended_ms;
 };
 
 const char *job_state_name(enum job_state state);
 
-/* Insert; sets row->id and row->name (st-INSTANCE-ID). */
+/* Inserts a job; sets row->id and row->name (st-INSTANCE-ID). */
 int store_job_insert(struct store *store, struct job_row *row, struct error *err);
 int store_job_update(struct store *store, const struct job_row *row, struct error *err);
 int store_job_each_live(struct store *store, int (*each)(void *arg, const struct job_row *row), void *arg,
                         struct error *err);
 
-/* One job, by its id: 1 found, 0 none. */
+/* Reads a job by its id. Returns 1 if there is one, 0 if not, -1 on error. */
 int store_job_get(struct store *store, int64_t id, struct job_row *row, struct error *err);
-/* 0, or -1 where there is no such state. */
+/* Returns 0, or -1 where there is no such state. */
 int job_state_parse(const char *name, enum job_state *state);
 const char *job_kind_name(enum job_kind kind);
 
-/* Jobs with an id below `before` (0: all), newest first, at most `limit`, until `each` returns non-zero. No more than a
- * step of ids is looked through: *next is where to go on, 0 where there are no more. */
+/* Reads at most `limit` jobs with an id below `before` (0 for all), newest first, until `each` returns non-zero. It
+ * looks at a limited range of ids: *next is where to go on, 0 where there are no more. */
 struct job_filter {
-    int64_t ensemble;     /* 0: any */
-    const char *adapter;  /* NULL: any */
+    int64_t ensemble;     /* 0 for any */
+    const char *adapter;  /* NULL for any */
     bool has_state;
     enum job_state state;
 };
@@ -48,6 +48,6 @@ struct job_filter {
 int store_job_each(struct store *store, int64_t before, const struct job_filter *filter, int limit,
                    int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err);
 
-/* How many jobs an adapter has in each state but `ended`. */
+/* Counts the jobs of an adapter in each state but `ended`. */
 int store_job_count_live(struct store *store, const char *adapter, int64_t n[JOB_ENDED], struct error *err);
 #endif

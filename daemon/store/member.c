@@ -31,7 +31,7 @@ static enum member_state read_state(sqlite3_stmt *stmt, int column)
     char name[16];
 
     store_text(stmt, column, name, sizeof name);
-    return member_state_parse(name, &state) < 0 ? MEMBER_FAILED : state; /* cannot be: the column has no others */
+    return member_state_parse(name, &state) < 0 ? MEMBER_FAILED : state; /* the column can have no other names */
 }
 
 static void read_row(sqlite3_stmt *stmt, struct member_row *row)
@@ -64,12 +64,12 @@ int store_member_put(struct store *store, const struct member_row *row, struct e
 
 int store_member_change(struct store *store, const struct member_row *row, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8, "
-                      "stalls = ?9, since = ?10, since_in = ?11 WHERE ensemble = ?1 AND idx = ?2",
-                      "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
-                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since,
-                      row->since_in);
+    return store_exec(
+        store, err,
+        "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8, stalls "
+        "= ?9, since = ?10, since_in = ?11 WHERE ensemble = ?1 AND idx = ?2",
+        "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures, row->losses,
+        row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since, row->since_in);
 }
 
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err)
@@ -115,18 +115,20 @@ int store_member_each_between(struct store *store, int64_t ensemble, enum member
 {
     return each_row(store,
                     store_query(store, err,
-                                "SELECT " COLUMNS " FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND "
-                                "idx BETWEEN ?3 AND ?4 ORDER BY idx",
+                                "SELECT " COLUMNS
+                                " FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND idx "
+                                "BETWEEN ?3 AND ?4 ORDER BY idx",
                                 "itii", ensemble, names[state], from, to),
                     each, arg, err);
 }
 
 int store_member_each_state(struct store *store, int64_t ensemble, int64_t from, int64_t end,
-                            int (*each)(void *arg, int64_t index, enum member_state state), void *arg, struct error *err)
+                            int (*each)(void *arg, int64_t index, enum member_state state), void *arg,
+                            struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT idx, state FROM member WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 ORDER BY idx",
-                                     "iii", ensemble, from, end);
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT idx, state FROM member WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 ORDER BY idx", "iii",
+        ensemble, from, end);
     int rc = stmt != NULL ? 1 : -1;
 
     while (rc == 1 && (rc = store_row(store, stmt, err)) == 1) {
@@ -142,8 +144,8 @@ int store_member_each_state(struct store *store, int64_t ensemble, int64_t from,
     return rc;
 }
 
-int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit, int64_t *n,
-                       int64_t *last, struct error *err)
+int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
+                       int64_t *n, int64_t *last, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
         store, err,
@@ -160,22 +162,24 @@ int store_member_slice(struct store *store, int64_t ensemble, enum member_state 
     return rc == 1 ? 0 : -1;
 }
 
-int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last, bool afresh,
-                       struct error *err)
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
+                       bool afresh, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE member INDEXED BY member_by_state SET state = 'pending', failures = 0, losses = 0, not_before = 0, "
-                      "reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND "
-                      "idx BETWEEN ?3 AND ?4 AND heir IS NULL",
-                      "itiib", ensemble, names[state], from, last, (int)afresh);
+    return store_exec(
+        store, err,
+        "UPDATE member INDEXED BY member_by_state SET state = 'pending', failures = 0, losses = 0, not_before = 0, "
+        "reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), since_in = iif(?5, 0, since_in) WHERE "
+        "ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND heir IS NULL",
+        "itiib", ensemble, names[state], from, last, (int)afresh);
 }
 
 int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE member INDEXED BY member_by_state SET state = 'cancelled' WHERE ensemble = ?1 AND state = 'pending' "
-                      "AND idx BETWEEN ?2 AND ?3",
-                      "iii", ensemble, from, last);
+    return store_exec(
+        store, err,
+        "UPDATE member INDEXED BY member_by_state SET state = 'cancelled' WHERE ensemble = ?1 AND state = 'pending' "
+        "AND idx BETWEEN ?2 AND ?3",
+        "iii", ensemble, from, last);
 }
 
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)

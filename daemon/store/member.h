@@ -1,5 +1,5 @@
-/* Members to which something has happened. The others have no row: they are pending (cancelled in a cancelled
- * ensemble), with indices from the ensemble's next_index on. */
+/* Members to which something has happened. The others have no row: they are pending (in a cancelled ensemble:
+ * cancelled), and their indices begin with the ensemble's next_index. */
 #ifndef DAEMON_STORE_MEMBER_H
 #define DAEMON_STORE_MEMBER_H
 #include "daemon/store/store.h"
@@ -18,18 +18,19 @@ enum member_state {
 struct member_row {
     int64_t ensemble, index;
     enum member_state state;
-    int64_t attempts; /* made so far */
-    int64_t failures; /* that cost a retry */
-    int64_t losses;   /* that did not: node failures and the like */
-    int64_t stalls;   /* in a row, out of time without progress; they did not, either */
-    int64_t since;    /* it was told to start afresh: only checkpoints of attempts from this one on count; 0: all do */
-    int64_t since_in; /* of that ensemble of its family, and of those after it; 0: of its own */
+    int64_t attempts; /* number of attempts so far */
+    int64_t failures; /* attempts that cost a retry */
+    int64_t losses;   /* attempts that did not, such as after a node failure */
+    int64_t stalls;   /* attempts in a row that ran out of time without progress; they cost no retry, either */
+    /* only checkpoints of attempts from this one on count, since it was told to start afresh; 0 for all */
+    int64_t since;
+    int64_t since_in; /* the ensemble of its family that `since` is about; later ones count, too; 0 for its own */
     int64_t not_before_ms;
     char reason[512];
-    int64_t origin, heir; /* the ensembles of its family that had it before, and next: not for the calls that write; 0: none */
+    int64_t origin, heir; /* the ensembles of its family before and after that had it; 0 for none; read only */
 };
 
-/* Members that one call has changed: between these indices, inclusive; first > last: none. */
+/* The range of members that one call has changed: from `first` to `last`, inclusive; none if first > last. */
 struct member_span {
     int64_t first, last;
 };
@@ -37,31 +38,35 @@ struct member_span {
 const char *member_state_name(enum member_state state);
 int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
 
-/* Its row, whether there is one already or not; and where it is known that there is. */
+/* Both store a row: the first one whether it exists already or not, the second one where it is known to exist. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);
 int store_member_change(struct store *store, const struct member_row *row, struct error *err);
-/* 1 found, 0 no row, -1 error. */
+/* Returns 1 if there is a row, 0 if not, -1 on error. */
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err);
-/* By index from `from` on, only those in `state` unless it is MEMBER_STATE_COUNT; rows only (see above). */
+/* Reads rows by index, from `from` on; only those in `state` unless it is MEMBER_STATE_COUNT. Members without a row are
+ * not reported. */
 int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                       int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
-/* Those in `state` from one index to another, inclusive. */
+/* Reads the rows in `state` from one index to another, inclusive. */
 int store_member_each_between(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t to,
                               int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
-/* The states of rows from index `from` up to but without `end`, by index. */
+/* Reads the states of rows with an index from `from` up to but without `end`, by index. */
 int store_member_each_state(struct store *store, int64_t ensemble, int64_t from, int64_t end,
-                            int (*each)(void *arg, int64_t index, enum member_state state), void *arg, struct error *err);
-/* Of the rows in `state` that were not handed on, the first `limit` from `from` on: how many there are, and the last. */
-int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit, int64_t *n,
-                       int64_t *last, struct error *err);
-/* Of those from `from` to `last`: they become pending, as if nothing had been tried but for their attempts; `afresh`: and their
- * checkpoints, too. */
-int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last, bool afresh,
-                       struct error *err);
-int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err); /* pending ones */
-/* Earliest time at which a pending row may go, INT64_MAX where there is none. */
+                            int (*each)(void *arg, int64_t index, enum member_state state), void *arg,
+                            struct error *err);
+/* Counts the first `limit` rows in `state` from `from` on that were not handed on. *last is the index of the last
+ * one. */
+int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
+                       int64_t *n, int64_t *last, struct error *err);
+/* Makes rows in `state` from `from` to `last` pending that were not handed on. They keep their attempts, but count as
+ * never tried; with `afresh` their checkpoints do not count, either. */
+int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
+                       bool afresh, struct error *err);
+/* Cancels the pending rows from `from` to `last`. */
+int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err);
+/* Returns the earliest time at which a pending row may be started, INT64_MAX where there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
-/* Pending rows that may go at `now`, the longest due first, then by index. */
+/* Reads pending rows that may be started at `now_ms`, the one that is due longest first, then by index. */
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
 #endif

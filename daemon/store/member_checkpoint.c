@@ -18,11 +18,12 @@ static void read_row(sqlite3_stmt *stmt, struct member_checkpoint_row *row)
 
 int store_member_checkpoint_put(struct store *store, const struct member_checkpoint_row *row, struct error *err)
 {
-    return store_exec(store, err,
-                      "INSERT OR REPLACE INTO member_checkpoint (home, idx, number, ensemble, attempt, path, step, size, digest, "
-                      "time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, nullif(?7, -1), ?8, ?9, ?10)",
-                      "iiiiitiiti", row->home, row->index, row->number, row->ensemble, row->attempt, row->path, row->step,
-                      row->size, row->digest, row->time_ms);
+    return store_exec(
+        store, err,
+        "INSERT OR REPLACE INTO member_checkpoint (home, idx, number, ensemble, attempt, path, step, size, digest, "
+        "time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, nullif(?7, -1), ?8, ?9, ?10)",
+        "iiiiitiiti", row->home, row->index, row->number, row->ensemble, row->attempt, row->path, row->step, row->size,
+        row->digest, row->time_ms);
 }
 
 int store_member_checkpoint_clear(struct store *store, int64_t home, int64_t index, struct error *err)
@@ -46,8 +47,9 @@ int store_member_checkpoint_newest(struct store *store, int64_t home, int64_t in
     return rc;
 }
 
-int store_member_checkpoint_each(struct store *store, const struct member_checkpoint_place *from, int64_t home, int64_t index,
-                                 int limit, int (*each)(void *arg, const struct member_checkpoint_row *row), void *arg,
+int store_member_checkpoint_each(struct store *store, const struct member_checkpoint_place *from, int64_t home,
+                                 int64_t index, int limit,
+                                 int (*each)(void *arg, const struct member_checkpoint_row *row), void *arg,
                                  struct error *err)
 {
     struct member_checkpoint_row row;

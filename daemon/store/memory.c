@@ -6,15 +6,16 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define STEP ((size_t)64) /* sizes are multiples of it */
-#define SIZES ((size_t)129) /* up to 8 KiB */
-#define KEPT 32 /* blocks of a size */
+#define STEP ((size_t)64) /* bytes; sizes are multiples of this */
+#define SIZES ((size_t)129) /* sizes up to 8 KiB */
+#define KEPT 32 /* blocks that are kept of each size */
 
 struct block {
     struct block *next;
 };
 
-/* Each block is malloc()'s, of as many bytes as its list says, and can be freed by anybody. */
+/* Lists of free blocks by size. Each block comes from malloc(), with as many bytes as its list says, so that any thread
+ * can free it. */
 static __thread struct {
     bool keeps;
     struct block *first[SIZES];

@@ -17,7 +17,7 @@ static double value_of(sqlite3_stmt *stmt, int column)
     return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
 }
 
-/* Names, and a value of each or none: who is told of them is one of the two. */
+/* A callback for names, or one for names with values; the other one is NULL. */
 struct listener {
     int (*name)(void *arg, const char *name);
     int (*last)(void *arg, const char *name, double value);
@@ -42,7 +42,7 @@ static int each_named(struct store *store, sqlite3_stmt *stmt, const struct list
     return rc;
 }
 
-/* From one name the next is found by the index, without what lies between. */
+/* Lists names by looking each up in the index after the one before it, without reading the points between them. */
 #define NAMES                                                                                                          \
     "WITH RECURSIVE names (name) AS (SELECT min(name) FROM metric WHERE training = ?1 AND name >= ?2 UNION ALL "       \
     "SELECT (SELECT min(m.name) FROM metric m WHERE m.training = ?1 AND m.name > names.name) FROM names "             \
@@ -57,8 +57,8 @@ int store_metric_each_name(struct store *store, int64_t training, const char *fr
     return each_named(store, stmt, &(struct listener){.name = each, .arg = arg}, err);
 }
 
-int store_metric_each_last(struct store *store, int64_t training, int (*each)(void *arg, const char *name, double value),
-                           void *arg, struct error *err)
+int store_metric_each_last(struct store *store, int64_t training,
+                           int (*each)(void *arg, const char *name, double value), void *arg, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
         store, err,
@@ -75,27 +75,30 @@ static void read_point(sqlite3_stmt *stmt, struct metric_point *point)
                                    sqlite3_column_int64(stmt, 2), value_of(stmt, 3)};
 }
 
-int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to, int64_t limit,
-                      int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err)
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to,
+                      int64_t limit, int (*each)(void *arg, const struct metric_point *point), void *arg,
+                      struct error *err)
 {
     struct metric_point point;
 
-    return store_each_row(store,
-                          store_query(store, err,
-                                      "SELECT step, time, rank, value FROM metric WHERE training = ?1 AND name = ?2 AND "
-                                      "(step, rank) > (?3, ?4) AND step <= ?5 ORDER BY step, rank LIMIT ?6",
-                                      "itiiii", training, name, step, rank, to, limit),
-                          read_point, &point, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(store, err,
+                    "SELECT step, time, rank, value FROM metric WHERE training = ?1 AND name = ?2 AND (step, rank) > "
+                    "(?3, ?4) AND step <= ?5 ORDER BY step, rank LIMIT ?6",
+                    "itiiii", training, name, step, rank, to, limit),
+        read_point, &point, each, arg, err);
 }
 
-int store_metric_bounds(struct store *store, int64_t training, const char *name, int64_t from, int64_t to, int64_t *first,
-                        int64_t *last, struct error *err)
+int store_metric_bounds(struct store *store, int64_t training, const char *name, int64_t from, int64_t to,
+                        int64_t *first, int64_t *last, struct error *err)
 {
-    /* two looks into the index, which min() and max() in one query are not */
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT (SELECT step FROM metric WHERE training = ?1 AND name = ?2 AND step >= ?3 ORDER BY step LIMIT 1), "
-                                     "(SELECT step FROM metric WHERE training = ?1 AND name = ?2 AND step <= ?4 ORDER BY step DESC LIMIT 1)",
-                                     "itii", training, name, from, to);
+    /* two look-ups in the index; min() and max() in one query would read all points */
+    sqlite3_stmt *stmt = store_query(
+        store, err,
+        "SELECT (SELECT step FROM metric WHERE training = ?1 AND name = ?2 AND step >= ?3 ORDER BY step LIMIT 1), "
+        "(SELECT step FROM metric WHERE training = ?1 AND name = ?2 AND step <= ?4 ORDER BY step DESC LIMIT 1)",
+        "itii", training, name, from, to);
     bool any;
 
     if (stmt == NULL || store_row(store, stmt, err) != 1)

@@ -30,26 +30,30 @@ int store_check_origin(struct store *store, struct error *err)
     int version = 0, tables = 0, ours = 0;
 
     if (version_get(store, &version, err) < 0 ||
-        number_get(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        number_get(store,
+                   "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
                    &tables, err) < 0 ||
-        number_get(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'ensemble', 'member', "
-                          "'tally', 'attempt', 'job')", &ours, err) < 0)
+        number_get(store,
+                   "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'ensemble', 'member', "
+                   "'tally', 'attempt', 'job')",
+                   &ours, err) < 0)
         return -1;
     if (version == 0 ? tables == 0 : ours == 6)
         return 0;
     return error_set(err, "store_foreign", "%s is no database of strettod's, and is left as it is", store->path);
 }
 
-/* A consistent copy beside the database, so that a migration gone wrong can be undone by hand. */
+/* Makes a consistent copy beside the database, so that a migration gone wrong can be undone by hand. */
 static int copy_before(struct store *store, int version, struct error *err)
 {
     char *sql = sqlite3_mprintf("VACUUM INTO '%q.v%d'", store->path, version);
     char *path = xasprintf("%s.v%d", store->path, version);
     int rc = 0;
 
-    remove(path); /* left by an earlier try */
+    remove(path); /* an earlier try may have left it */
     if (sql == NULL)
-        rc = error_set(err, "store_io", "cannot copy the database before migrating it: out of memory (%s)", store->path);
+        rc =
+            error_set(err, "store_io", "cannot copy the database before migrating it: out of memory (%s)", store->path);
     else if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         rc = store_error(store, "cannot copy the database before migrating it", err);
     else

@@ -2,8 +2,9 @@
 
 #include "daemon/store/internal.h"
 
-#define COLUMNS                                                                                                                  \
-    "time, generation, ranks, received, uniq, drawn, repeats, batches, population, unseen, capacity, room_wait, sample_wait "
+#define COLUMNS                                                                                                        \
+    "time, generation, ranks, received, uniq, drawn, repeats, batches, population, unseen, capacity, room_wait, "      \
+    "sample_wait "
 
 int store_moment_put(struct store *store, int64_t training, const struct moment_row *row, struct error *err)
 {
@@ -11,8 +12,8 @@ int store_moment_put(struct store *store, int64_t training, const struct moment_
                       "INSERT OR REPLACE INTO moment (training, " COLUMNS ") "
                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                       "iiiiiiiiiiiidd", training, row->time_ms, row->generation, row->ranks, row->received, row->unique,
-                      row->drawn, row->repeats, row->batches, row->population, row->unseen, row->capacity, row->room_wait,
-                      row->sample_wait);
+                      row->drawn, row->repeats, row->batches, row->population, row->unseen, row->capacity,
+                      row->room_wait, row->sample_wait);
 }
 
 static void read_row(sqlite3_stmt *stmt, struct moment_row *row)
@@ -36,8 +37,8 @@ static void read_row(sqlite3_stmt *stmt, struct moment_row *row)
 
 int store_moment_last(struct store *store, int64_t training, struct moment_row *row, struct error *err)
 {
-    sqlite3_stmt *stmt =
-        store_query(store, err, "SELECT " COLUMNS "FROM moment WHERE training = ?1 ORDER BY time DESC LIMIT 1", "i", training);
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT " COLUMNS "FROM moment WHERE training = ?1 ORDER BY time DESC LIMIT 1", "i", training);
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
     if (rc != 1)
@@ -46,11 +47,13 @@ int store_moment_last(struct store *store, int64_t training, struct moment_row *
     return store_row_taken(store, stmt, err);
 }
 
-int store_moment_each(struct store *store, int64_t training, int (*each)(void *arg, const struct moment_row *row), void *arg,
-                      struct error *err)
+int store_moment_each(struct store *store, int64_t training, int (*each)(void *arg, const struct moment_row *row),
+                      void *arg, struct error *err)
 {
     struct moment_row row;
 
-    return store_each_row(store, store_query(store, err, "SELECT " COLUMNS "FROM moment WHERE training = ?1 ORDER BY time", "i", training),
-                          read_row, &row, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(store, err, "SELECT " COLUMNS "FROM moment WHERE training = ?1 ORDER BY time", "i", training),
+        read_row, &row, each, arg, err);
 }

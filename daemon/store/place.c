@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* f_type from linux/magic.h and, where that lacks them, from the file systems' own sources. */
+/* The values of f_type are from linux/magic.h, and others from the sources of the file systems. */
 static const struct {
     uint32_t f_type;
     const char *name;
@@ -31,9 +31,10 @@ int store_place_judge(const char *state_dir, unsigned long f_type, bool allow_ne
     *journal = network != NULL ? STORE_JOURNAL_ROLLBACK : STORE_JOURNAL_WAL;
     if (network == NULL || allow_network)
         return 0;
-    return error_set(err, "store_network",
-                     "the state directory %.200s is on a network file system (%s), where locks and shared memory cannot be "
-                     "relied on, and a database may be damaged: give a --state-dir on a local disk, or, if there is none, "
-                     "set \"allow_network_state\": true in the configuration and never start a second strettod on it",
-                     state_dir, network);
+    return error_set(
+        err, "store_network",
+        "the state directory %.200s is on a network file system (%s), where locks and shared memory cannot be relied "
+        "on, and a database may be damaged: give a --state-dir on a local disk, or, if there is none, set "
+        "\"allow_network_state\": true in the configuration and never start a second strettod on it",
+        state_dir, network);
 }

@@ -1,5 +1,5 @@
-/* Checks that the open database is still the one in the state directory. A database that was removed, renamed or replaced can be
- * written to as before, and what is written is lost with the last descriptor. */
+/* Checks that the open database is still the one in the state directory. A database that was removed, renamed or
+ * replaced can still be written to, and the changes are lost when its last descriptor is closed. */
 #include "daemon/store/internal.h"
 
 #include "common/xalloc.h"
@@ -11,7 +11,7 @@
 
 static const char *const suffixes[STORE_FILES] = {"", "-wal"};
 
-/* 0 with what is there, or the error number. */
+/* Looks which file has the name now. Returns 0, or an errno value. */
 static int look(const struct store *store, size_t which, struct store_file *file)
 {
     char *path = xasprintf("%s%s", store->path, suffixes[which]);
@@ -39,8 +39,9 @@ int store_check_present(const struct store *store, struct error *err)
 
         if (open->known && (rc != 0 || here.device != open->device || here.inode != open->inode))
             return error_set(err, "store_gone",
-                             "the state directory was removed, renamed or replaced: %s%s is not the file that the daemon has open (%s); "
-                             "nothing is accepted or submitted until it is back, or the daemon is started again",
+                             "the state directory was removed, renamed or replaced: %s%s is not the file that the "
+                             "daemon has open (%s); nothing is accepted or submitted until it is back, or the daemon "
+                             "is started again",
                              store->path, suffixes[i], rc != 0 ? strerror(rc) : "it is another one");
     }
     return 0;

@@ -1,6 +1,6 @@
 #include "daemon/store/retain.h"
 
-/* `swept` in the schema: how much of an ensemble has gone. */
+/* Returns the value of the column `swept` for ensembles whose output has been removed as far as this setting goes. */
 static int64_t level(enum retain retain)
 {
     return retain == RETAIN_NONE ? 2 : retain == RETAIN_FAILED ? 1 : 0;
@@ -12,9 +12,9 @@ int store_sweep_find(struct store *store, enum retain retain, int64_t before_ms,
     for (int64_t swept = 0; swept < level(retain); swept++) {
         sqlite3_stmt *stmt = store_query(
             store, err,
-            "SELECT id, sweep_next FROM ensemble INDEXED BY ensemble_over WHERE swept = ?1 AND ended IS NOT NULL AND ended < ?2 "
-            "AND NOT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_open WHERE attempt.ensemble = ensemble.id AND "
-            "outcome IS NULL) ORDER BY ended LIMIT 1",
+            "SELECT id, sweep_next FROM ensemble INDEXED BY ensemble_over WHERE swept = ?1 AND ended IS NOT NULL AND "
+            "ended < ?2 AND NOT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_open WHERE attempt.ensemble = "
+            "ensemble.id AND outcome IS NULL) ORDER BY ended LIMIT 1",
             "ii", swept, before_ms);
         int rc = stmt ? store_row(store, stmt, err) : -1;
 
@@ -29,12 +29,12 @@ int store_sweep_find(struct store *store, enum retain retain, int64_t before_ms,
     return 0;
 }
 
-/* The first member beyond the next `limit` ones that have a row, -1 where there is none. */
+/* Finds the member after the next `limit` members that have a row; -1 where there is none. */
 static int find_end(struct store *store, int64_t ensemble, int64_t from, int limit, int64_t *next, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT idx FROM member WHERE ensemble = ?1 AND idx >= ?2 ORDER BY idx LIMIT 1 OFFSET ?3",
-                                     "iii", ensemble, from, (int64_t)limit);
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT idx FROM member WHERE ensemble = ?1 AND idx >= ?2 ORDER BY idx LIMIT 1 OFFSET ?3", "iii",
+        ensemble, from, (int64_t)limit);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     *next = rc == 1 ? sqlite3_column_int64(stmt, 0) : -1;
@@ -52,7 +52,8 @@ static void read_row(sqlite3_stmt *stmt, struct released *row)
 }
 
 int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, int64_t from, int limit, int64_t now_ms,
-                     int (*each)(void *arg, const struct released *attempt), void *arg, int64_t *next, struct error *err)
+                     int (*each)(void *arg, const struct released *attempt), void *arg, int64_t *next,
+                     struct error *err)
 {
     int64_t end, all = retain == RETAIN_NONE;
     struct released row;
@@ -61,30 +62,31 @@ int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, 
         return -1;
     end = *next < 0 ? INT64_MAX : *next;
     if (store_exec(store, err,
-                   "UPDATE attempt SET released = ?5 WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND outcome IS NOT NULL AND "
-                   "released IS NULL AND (?4 OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = ?1 AND m.idx = attempt.idx AND "
-                   "m.state = 'succeeded'))",
+                   "UPDATE attempt SET released = ?5 WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND outcome IS NOT "
+                   "NULL AND released IS NULL AND (?4 OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = ?1 AND "
+                   "m.idx = attempt.idx AND m.state = 'succeeded'))",
                    "iiiii", ensemble, from, end, all, now_ms) < 0)
         return -1;
-    return store_each_row(store,
-                          store_query(store, err,
-                                      "SELECT a.idx, a.number, CASE WHEN EXISTS (SELECT 1 FROM attempt o WHERE o.job = a.job AND "
-                                      "o.released IS NULL) THEN '' ELSE (SELECT name FROM job WHERE id = a.job) END, "
-                                      "(SELECT heir IS NOT NULL FROM member m WHERE m.ensemble = a.ensemble AND m.idx = a.idx) "
-                                      "FROM attempt a WHERE a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 AND "
-                                      "a.released IS NOT NULL ORDER BY a.idx, a.number",
-                                      "iii", ensemble, from, end),
-                          read_row, &row, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(store, err,
+                    "SELECT a.idx, a.number, CASE WHEN EXISTS (SELECT 1 FROM attempt o WHERE o.job = a.job AND "
+                    "o.released IS NULL) THEN '' ELSE (SELECT name FROM job WHERE id = a.job) END, (SELECT heir IS NOT "
+                    "NULL FROM member m WHERE m.ensemble = a.ensemble AND m.idx = a.idx) FROM attempt a WHERE "
+                    "a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 AND a.released IS NOT NULL ORDER BY a.idx, "
+                    "a.number",
+                    "iii", ensemble, from, end),
+        read_row, &row, each, arg, err);
 }
 
 int store_sweep_advance(struct store *store, enum retain retain, int64_t ensemble, int64_t next, struct error *err)
 {
-    /* not where it has gone on meanwhile, by a resubmission: it will end again */
+    /* not if a resubmission has made the ensemble go on meanwhile: it will end again */
     if (next >= 0)
-        return store_exec(store, err, "UPDATE ensemble SET sweep_next = ?2 WHERE id = ?1 AND ended IS NOT NULL", "ii", ensemble,
-                          next);
-    return store_exec(store, err, "UPDATE ensemble SET sweep_next = 0, swept = ?2 WHERE id = ?1 AND ended IS NOT NULL", "ii",
-                      ensemble, level(retain));
+        return store_exec(store, err, "UPDATE ensemble SET sweep_next = ?2 WHERE id = ?1 AND ended IS NOT NULL", "ii",
+                          ensemble, next);
+    return store_exec(store, err, "UPDATE ensemble SET sweep_next = 0, swept = ?2 WHERE id = ?1 AND ended IS NOT NULL",
+                      "ii", ensemble, level(retain));
 }
 
 int store_sweep_restart(struct store *store, struct error *err)

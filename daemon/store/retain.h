@@ -1,32 +1,34 @@
-/* Whose captured output is kept, and how far the rest has been let go. What is let go is marked first; its files are removed
- * by others (daemon/sweep.h), and then the sweep is noted to be further, so that it goes on after a crash where it was. */
+/* Decides which captured output is kept, and records how far the rest has been removed. Attempts are first marked as
+ * released, then daemon/sweep.h removes their files, and then the position of the sweep is stored, so that it goes on
+ * from there after a crash. */
 #ifndef DAEMON_STORE_RETAIN_H
 #define DAEMON_STORE_RETAIN_H
 #include "daemon/store/store.h"
 
 enum retain {
     RETAIN_ALL,
-    RETAIN_FAILED, /* of members that did not succeed */
+    RETAIN_FAILED, /* output of members that did not succeed */
     RETAIN_NONE,
 };
 
-/* An ensemble that ended before a time, of which more may be let go, and the member to go on with: 1, 0 where there is none,
- * -1. The one that ended first comes first. */
+/* Finds the ensemble that ended first, before a time, with output to remove, and the member to go on with. Returns 1 if
+ * there is one, 0 if not, -1 on error. */
 int store_sweep_find(struct store *store, enum retain retain, int64_t before_ms, int64_t *ensemble, int64_t *from,
                      struct error *err);
 
 struct released {
     int64_t index, number;
-    char job_name[64]; /* "" where the job has other attempts that are kept */
-    bool goes_on;      /* the member does, in a follow-up, which has its checkpoint directory */
+    char job_name[64]; /* "" while other attempts of the job keep their output */
+    bool goes_on;      /* the member goes on in a follow-up, which uses its checkpoint directory */
 };
 
-/* Mark what is to go of at most `limit` members from `from` on as released at `now`, and call `each` for each attempt, those
- * marked before included. *next is the member to go on with, -1 after the last. */
+/* Marks attempts of at most `limit` members from `from` on as released at `now_ms`, and calls `each` for each attempt,
+ * including those marked before. *next is the member to go on with, -1 after the last. */
 int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, int64_t from, int limit, int64_t now_ms,
-                     int (*each)(void *arg, const struct released *attempt), void *arg, int64_t *next, struct error *err);
-/* The files of that are gone: go on with `next`, or, where it is -1, be through with the ensemble. */
+                     int (*each)(void *arg, const struct released *attempt), void *arg, int64_t *next,
+                     struct error *err);
+/* Records that the files are gone: the sweep goes on with `next`, or is done with the ensemble where it is -1. */
 int store_sweep_advance(struct store *store, enum retain retain, int64_t ensemble, int64_t next, struct error *err);
-/* What was begun under other settings is begun anew: at start. */
+/* Restarts sweeps that are under way, since the settings may have changed. To be called at the start. */
 int store_sweep_restart(struct store *store, struct error *err);
 #endif

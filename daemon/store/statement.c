@@ -1,4 +1,4 @@
-/* Statements: prepared once, run, read. */
+/* SQL statements: prepared once, run, and read. */
 #include "daemon/store/internal.h"
 
 #include "common/xalloc.h"
@@ -26,8 +26,8 @@ sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error 
         if (store->statements[i].sql == sql)
             return store->statements[i].stmt;
         if (store->statements[i].sql == NULL) {
-            if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i].stmt, NULL) !=
-                SQLITE_OK) {
+            if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i].stmt,
+                                   NULL) != SQLITE_OK) {
                 store_error(store, sql, err);
                 return NULL;
             }
@@ -35,10 +35,10 @@ sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error 
             return store->statements[i].stmt;
         }
     }
-    abort(); /* more statements than slots: a bug that the first test shows */
+    abort(); /* there are more statements than slots, a mistake that the first test shows */
 }
 
-/* `texts`: SQLITE_STATIC where they stay until the statement has run, else SQLITE_TRANSIENT. */
+/* `texts` is SQLITE_STATIC where the bound texts stay until the statement has run, else SQLITE_TRANSIENT. */
 static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap, sqlite3_destructor_type texts,
                 struct error *err)
 {
@@ -105,7 +105,8 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
     return rc == 0 ? 0 : store_doom(store, err);
 }
 
-/* What changed before may depend on the answer, and would be kept without what was to come after it. */
+/* Dooms the open transaction after a failed read: its changes may depend on the answer, and must not be kept without
+ * those that would have followed. */
 static int not_read(struct store *store, const struct error *err)
 {
     return store->in_transaction ? store_doom(store, err) : -1;
@@ -151,7 +152,8 @@ void store_done(sqlite3_stmt *stmt)
     sqlite3_clear_bindings(stmt);
 }
 
-/* A column whose text could not be had for lack of memory reads as null, and only the connection tells. */
+/* Fails where a text of this row could not be had for lack of memory. SQLite returns null for it, and only the
+ * connection's error code tells. */
 int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err)
 {
     if (sqlite3_errcode(store->db) != SQLITE_NOMEM)

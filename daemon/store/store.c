@@ -22,7 +22,8 @@ int store_error(struct store *store, const char *doing, struct error *err)
 
     store->failures++;
     snprintf(store->last_failure, sizeof store->last_failure, "%s", sqlite3_errmsg(store->db));
-    if (rc == SQLITE_READONLY && store_check_present(store, err) < 0) /* SQLite has noticed it first */
+    /* SQLite reports a removed database in this way */
+    if (rc == SQLITE_READONLY && store_check_present(store, err) < 0)
         return -1;
     if (rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB)
         return store_damaged(store, store->last_failure, err);
@@ -30,8 +31,9 @@ int store_error(struct store *store, const char *doing, struct error *err)
                      sqlite3_errmsg(store->db), store->path);
 }
 
-/* One daemon per state directory. The lock is on a file of its own: SQLite's locks come and go. It belongs to this process
- * alone (fcntl, not flock): a child that was just forked when the daemon died must not keep it. */
+/* Makes sure that a state directory has one daemon. The lock is on a file of its own, since SQLite takes and drops its
+ * locks. It is fcntl's, not flock's, so that it belongs to this process alone: a child that was just forked when the
+ * daemon died must not keep it. */
 static int take_lock(struct store *store, const char *state_dir, struct error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -54,7 +56,7 @@ static int pragma(struct store *store, const char *sql, struct error *err)
     return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_error(store, sql, err);
 }
 
-/* Ask for a journal mode, and see that it is granted: SQLite answers with what it has instead of failing. */
+/* Sets a journal mode and checks the answer, since SQLite keeps the old mode instead of failing. */
 static int set_journal_mode(struct store *store, const char *mode, struct error *err)
 {
     char sql[64];
@@ -75,15 +77,16 @@ static int set_journal_mode(struct store *store, const char *mode, struct error 
     return rc;
 }
 
-/* The exclusive lock comes first: then even a database with a write-ahead log is read without shared memory, once, to
- * change it. Nothing is changed of a database that is not ours. */
+/* Sets the journal mode. The exclusive lock comes first: with it even a database with a write-ahead log is read without
+ * shared memory, once, to change it. A database that is not ours is left unchanged. */
 static int set_journal(struct store *store, enum store_journal journal, struct error *err)
 {
     if (journal == STORE_JOURNAL_ROLLBACK && pragma(store, "PRAGMA locking_mode = EXCLUSIVE", err) < 0)
         return -1;
     if (store_check_origin(store, err) < 0)
         return -1;
-    if (pragma(store, "PRAGMA page_size = 2048", err) < 0) /* of a new one: what a commit costs is pages, of which it changes little */
+    /* for a new database: the cost of a commit is whole pages, of which it changes little */
+    if (pragma(store, "PRAGMA page_size = 2048", err) < 0)
         return -1;
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return error_set(err, "store_io", "%s cannot be written to by this user", store->path);
@@ -100,7 +103,7 @@ static int judge_place(const char *state_dir, const struct store_options *option
     return store_place_judge(state_dir, (unsigned long)fs.f_type, options->allow_network, journal, err);
 }
 
-/* The index of the log, which is there before the log is looked at, or is needed no more. */
+/* Prepares the index of the log before SQLite opens it, or removes it where there is no log. */
 static void place_index(struct store *store, enum store_journal journal)
 {
     char *path = xasprintf("%s-shm", store->path);
@@ -112,7 +115,7 @@ static void place_index(struct store *store, enum store_journal journal)
     free(path);
 }
 
-/* A value of the meta table into `value`; where there is none, store as hex digits what is drawn now. */
+/* Reads a value of the meta table. If there is none, random hex digits are stored as the value. */
 static int load_or_draw(struct store *store, const char *key, char *value, size_t size, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err, "SELECT value FROM meta WHERE key = ?1", "t", key);
@@ -149,8 +152,10 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     enum store_journal journal;
     bool unclean;
 
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks, and it takes a lock each time; only the first can */
-    sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1); /* journals of statements stay in memory, which is there when a disk is full */
+    /* statistics that nobody reads take a lock; works before the first open */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    /* journals of statements stay in memory, which there is when a disk is full */
+    sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
     store->lock_fd = -1;
     store->path = xasprintf("%s/stretto.db", state_dir);
     if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
@@ -165,9 +170,10 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     sqlite3_extended_result_codes(store->db, 0);
     sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     if (set_journal(store, journal, err) < 0 || (unclean && store_check_whole(store, err) < 0) ||
-        pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
-        pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 || store_causes_init(store, err) < 0 ||
-        store_migrate(store, options->migrations ? options->migrations : store_migrations, err) < 0 || (!unclean && store_check_small(store, err) < 0) ||
+        pragma(store, "PRAGMA synchronous = FULL", err) < 0 || pragma(store, "PRAGMA foreign_keys = ON", err) < 0 ||
+        store_tallies_init(store, err) < 0 || store_causes_init(store, err) < 0 ||
+        store_migrate(store, options->migrations ? options->migrations : store_migrations, err) < 0 ||
+        (!unclean && store_check_small(store, err) < 0) ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
         load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         store_prepare_rollback(store, err) < 0)
@@ -203,7 +209,8 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
     }
     sqlite3_extended_result_codes(reader->db, 0);
     sqlite3_busy_timeout(reader->db, STORE_BUSY_MS);
-    if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_causes_init(reader, err) < 0 || store_prepare_rollback(reader, err) < 0)
+    if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_causes_init(reader, err) < 0 ||
+        store_prepare_rollback(reader, err) < 0)
         goto fail;
     *out = reader;
     return 0;

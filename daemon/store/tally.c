@@ -1,8 +1,8 @@
-/* How many members are in which state: what the open transaction changes of it.
+/* Tallies: how many members of an ensemble are in which state, and how the open transaction changes that.
  *
- * The triggers of the member table tell each move, whatever statement made it (migrations/0001-initial.sql). The sums are
- * written before anything looks at the tallies, and before the commit at the latest, by one statement for each of them: what is
- * committed of members is committed with its tallies, and what is rolled back is forgotten here. */
+ * The triggers of the member table report each move, whichever statement made it (migrations/0001-initial.sql). The
+ * sums are written by one statement each before anything reads the tallies, and at the latest before the commit:
+ * members and their tallies are committed together, and rolled back together. */
 #include "daemon/store/internal.h"
 
 #include "common/xalloc.h"
@@ -17,7 +17,7 @@ struct sums {
 
 struct store_tallies {
     struct sums *list;
-    size_t n, cap, last; /* `last` is the one that was looked for the last time */
+    size_t n, cap, last; /* `last` is the index of the ensemble that was looked up last */
 };
 
 static struct sums *sums_of(struct store_tallies *t, int64_t ensemble)
@@ -39,7 +39,7 @@ static bool read_state(sqlite3_context *context, sqlite3_value *value, enum memb
 {
     const char *name = (const char *)sqlite3_value_text(value);
 
-    if (name == NULL) /* a state is never null */
+    if (name == NULL) /* SQLite had no memory, since a state is never null */
         sqlite3_result_error_nomem(context);
     else if (member_state_parse(name, state) == 0)
         return true;
@@ -48,7 +48,7 @@ static bool read_state(sqlite3_context *context, sqlite3_value *value, enum memb
     return false;
 }
 
-/* stretto_moved(ENSEMBLE, FROM, TO) */
+/* The SQL function stretto_moved(ENSEMBLE, FROM, TO) */
 static void moved(sqlite3_context *context, int n, sqlite3_value **values)
 {
     enum member_state from, to;
@@ -61,7 +61,7 @@ static void moved(sqlite3_context *context, int n, sqlite3_value **values)
     sums->n[to]++;
 }
 
-/* stretto_handed(ENSEMBLE, STATE) */
+/* The SQL function stretto_handed(ENSEMBLE, STATE) */
 static void handed(sqlite3_context *context, int n, sqlite3_value **values)
 {
     enum member_state state;
@@ -73,8 +73,10 @@ static void handed(sqlite3_context *context, int n, sqlite3_value **values)
 int store_tallies_init(struct store *store, struct error *err)
 {
     store->tallies = xcalloc(1, sizeof *store->tallies);
-    if (sqlite3_create_function(store->db, "stretto_moved", 3, SQLITE_UTF8, store->tallies, moved, NULL, NULL) != SQLITE_OK ||
-        sqlite3_create_function(store->db, "stretto_handed", 2, SQLITE_UTF8, store->tallies, handed, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_create_function(store->db, "stretto_moved", 3, SQLITE_UTF8, store->tallies, moved, NULL,
+                                NULL) != SQLITE_OK ||
+        sqlite3_create_function(store->db, "stretto_handed", 2, SQLITE_UTF8, store->tallies, handed, NULL,
+                                NULL) != SQLITE_OK)
         return store_error(store, "cannot count members", err);
     return 0;
 }
@@ -97,13 +99,13 @@ static int write_sum(struct store *store, const struct sums *sums, enum member_s
 {
     if (sums->n[state] == 0 && sums->handed[state] == 0)
         return 0;
-    if (store_exec(store, err, "UPDATE tally SET n = n + ?3, handed = handed + ?4 WHERE ensemble = ?1 AND state = ?2", "itii",
-                   sums->ensemble, member_state_name(state), sums->n[state], sums->handed[state]) < 0)
+    if (store_exec(store, err, "UPDATE tally SET n = n + ?3, handed = handed + ?4 WHERE ensemble = ?1 AND state = ?2",
+                   "itii", sums->ensemble, member_state_name(state), sums->n[state], sums->handed[state]) < 0)
         return -1;
     if (store_changes(store) == 1)
         return 0;
-    error_set(err, "store_io", "there is no tally of the members of ensemble %lld that are %s (%s)", (long long)sums->ensemble,
-              member_state_name(state), store->path);
+    error_set(err, "store_io", "there is no tally of the members of ensemble %lld that are %s (%s)",
+              (long long)sums->ensemble, member_state_name(state), store->path);
     return store_doom(store, err);
 }
 
@@ -115,6 +117,6 @@ int store_tallies_write(struct store *store, struct error *err)
     for (size_t i = 0; i < n && rc == 0; i++)
         for (enum member_state state = 0; state < MEMBER_STATE_COUNT && rc == 0; state++)
             rc = write_sum(store, &store->tallies->list[i], state, err);
-    store_tallies_drop(store); /* where it failed, all is rolled back */
+    store_tallies_drop(store); /* after a failure, too, since everything is rolled back */
     return rc;
 }

@@ -7,7 +7,8 @@
 
 static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
 
-#define COLUMNS "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing FROM training "
+#define COLUMNS                                                                                                        \
+    "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing FROM training "
 
 const char *training_state_name(enum training_state state)
 {
@@ -17,7 +18,8 @@ const char *training_state_name(enum training_state state)
 int store_training_insert(struct store *store, struct training_row *row, struct error *err)
 {
     if (store_exec(store, err,
-                   "INSERT INTO training (ensemble, state, ranks, generation, created, adapter) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                   "INSERT INTO training (ensemble, state, ranks, generation, created, adapter) VALUES (?1, ?2, ?3, "
+                   "?4, ?5, ?6)",
                    "itiiit", row->ensemble, names[row->state], row->ranks, row->generation, row->created_ms,
                    row->adapter) < 0)
         return -1;
@@ -44,7 +46,8 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->id = sqlite3_column_int64(stmt, 0);
     row->ensemble = sqlite3_column_int64(stmt, 1);
     store_text(stmt, 2, state, sizeof state);
-    for (row->state = TRAINING_PENDING; row->state < TRAINING_CANCELLED && strcmp(names[row->state], state); row->state++)
+    for (row->state = TRAINING_PENDING; row->state < TRAINING_CANCELLED && strcmp(names[row->state], state);
+         row->state++)
         ;
     store_text(stmt, 3, row->reason, sizeof row->reason);
     row->ranks = sqlite3_column_int64(stmt, 4);
@@ -76,7 +79,7 @@ int store_training_job(struct store *store, const struct training_row *row, int6
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT id FROM job WHERE ensemble = ?1 AND kind = 'training' ORDER BY id LIMIT 1 "
                                      "OFFSET ?2",
-                                     "ii", row->ensemble, row->generation - 1); /* each generation has one */
+                                     "ii", row->ensemble, row->generation - 1); /* each generation has one job */
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
     *id = INT64_MAX;
@@ -134,12 +137,12 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
 
 int store_rank_sum(struct store *store, const struct training_row *training, struct rank_row *sum, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT count(*), total(ready), total(done), sum(received), sum(uniq), "
-                                     "sum(duplicates), sum(drawn), sum(batches), total(samples_per_second), sum(repeats) "
-                                     "FROM rank "
-                                     "WHERE training = ?1 AND generation = ?2",
-                                     "ii", training->id, training->generation);
+    sqlite3_stmt *stmt =
+        store_query(store, err,
+                    "SELECT count(*), total(ready), total(done), sum(received), sum(uniq), sum(duplicates), "
+                    "sum(drawn), sum(batches), total(samples_per_second), sum(repeats) FROM rank WHERE training = ?1 "
+                    "AND generation = ?2",
+                    "ii", training->id, training->generation);
     int rc = stmt ? store_row(store, stmt, err) : -1;
     int64_t known;
 

@@ -18,11 +18,11 @@ struct training_row {
     char adapter[64], reason[512];
     int64_t ranks, generation;
     int64_t created_ms, started_ms;
-    int64_t ended_ms; /* of one that is pending once more: when its last generation did */
-    char missing[512]; /* steps that it lacks: daemon/rundir/missing.h has the JSON; "": they were not counted */
+    int64_t ended_ms; /* for a training that is pending again, the end of its last generation */
+    char missing[512]; /* the steps that never came, as daemon/rundir/missing.h has them; "" if they were not counted */
 };
 
-/* Counters of a rank, or summed over the ranks of a training's generation. */
+/* Counters of one rank, or their sums over the ranks of a training's generation. */
 struct rank_row {
     int64_t training, generation, rank;
     bool ready, done;
@@ -38,33 +38,36 @@ int store_training_update(struct store *store, const struct training_row *row, s
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err);
 int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err);
 
-/* The id of the job of its current generation, also of one that has ended; INT64_MAX: none was made for it. */
+/* Returns the id of the job of its current generation, even if it has ended; INT64_MAX where none was made for it. */
 int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err);
 
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err);
 int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
                    struct error *err);
-/* Sums over the ranks of the training's current generation; `ready` and `done` where all ranks are. */
+/* Sums over the ranks of the training's current generation. `ready` and `done` are true if they are for all ranks. */
 int store_rank_sum(struct store *store, const struct training_row *training, struct rank_row *sum, struct error *err);
 
 struct metric_point {
     int64_t step, time_ms, rank;
-    double value; /* NaN: not a finite number */
+    double value; /* NaN if it was not a finite number */
 };
 
-/* A point with the same name, step and rank replaces the former: reading a file twice changes nothing. */
+/* Stores a point. It replaces one with the same name, step and rank, so that reading a file twice changes nothing. */
 int store_metric_put(struct store *store, int64_t training, const char *name, const struct metric_point *point,
                      struct error *err);
-/* Names, in alphabetical order, from `from` on ("": all); costs what is told of names, not of points. */
+/* Reads names in alphabetical order, from `from` on ("" for all). The cost depends on the number of names, not of
+ * points. */
 int store_metric_each_name(struct store *store, int64_t training, const char *from,
                            int (*each)(void *arg, const char *name), void *arg, struct error *err);
-/* The first and the last step with a point, of those from `from` to `to`, inclusive: 1, 0 where there is none, -1. */
-int store_metric_bounds(struct store *store, int64_t training, const char *name, int64_t from, int64_t to, int64_t *first,
-                        int64_t *last, struct error *err);
-/* Points in their order, by step and rank: those after this step and rank, up to the step `to`, at most `limit`. */
-int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to, int64_t limit,
-                      int (*each)(void *arg, const struct metric_point *point), void *arg, struct error *err);
-/* Each name with its last point's value; costs what there is of names, not of points. */
-int store_metric_each_last(struct store *store, int64_t training, int (*each)(void *arg, const char *name, double value),
-                           void *arg, struct error *err);
+/* Finds the first and the last step from `from` to `to`, inclusive, that have a point. Returns 1, 0 if there is none,
+ * -1. */
+int store_metric_bounds(struct store *store, int64_t training, const char *name, int64_t from, int64_t to,
+                        int64_t *first, int64_t *last, struct error *err);
+/* Reads at most `limit` points by step and rank: those after this step and rank, up to the step `to`. */
+int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to,
+                      int64_t limit, int (*each)(void *arg, const struct metric_point *point), void *arg,
+                      struct error *err);
+/* Reads each name with the value of its last point. The cost depends on the number of names, not of points. */
+int store_metric_each_last(struct store *store, int64_t training,
+                           int (*each)(void *arg, const char *name, double value), void *arg, struct error *err);
 #endif

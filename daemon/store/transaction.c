@@ -1,4 +1,5 @@
-/* Transactions, and what of them is on the disk: the one of a loop turn, and what the reader holds meanwhile. */
+/* Transactions: the one of a loop turn, the flush that follows it, and the one that shows the reader only what is
+ * flushed. */
 #include "daemon/store/internal.h"
 
 #include "common/log.h"
@@ -16,7 +17,7 @@ bool store_dirty(const struct store *store)
 
 int store_doom(struct store *store, const struct error *err)
 {
-    store->in_transaction = true; /* also where none was begun: the turn must learn of it at its commit */
+    store->in_transaction = true; /* even if none was begun, since the turn learns of the error at its commit */
     if (!store->doomed) {
         store->doomed = true;
         store->why = *err;
@@ -29,15 +30,16 @@ int store_prepare_rollback(struct store *store, struct error *err)
     return store_prepared(store, rollback_sql, err) != NULL ? 0 : -1;
 }
 
-/* A rollback can fail, too (no memory); until it has been made up for, reads would show what was never committed. And where a
- * fault of a read has made SQLite let go of what a reader holds, they would show what is not flushed. */
+/* Makes sure that nothing is open that was not begun. A rollback may have failed for lack of memory: until it has been
+ * made up for, reads would show changes that were never committed. And if a failed read has made SQLite end a reader's
+ * transaction, reads would show commits that are not flushed. */
 int store_roll_back(struct store *store, struct error *err)
 {
     if (store->held && sqlite3_get_autocommit(store->db))
         return error_set(err, "store_io", "it is not known yet what of %s is on the disk", store->path);
     if (store->held)
         return 0;
-    if (store->in_transaction || sqlite3_get_autocommit(store->db)) /* a full disk may have rolled it back already */
+    if (store->in_transaction || sqlite3_get_autocommit(store->db)) /* SQLite may have rolled back, on a full disk */
         return 0;
     return store_run(store, rollback_sql, err);
 }
@@ -50,7 +52,8 @@ int store_begin(struct store *store, struct error *err)
         store->in_transaction = true;
     }
     if (!store->doomed && sqlite3_get_autocommit(store->db)) {
-        /* SQLite itself rolled back after a fault, perhaps of a read: what follows would be committed without what was before */
+        /* SQLite itself has rolled back after a fault, perhaps of a read: later changes must not be committed without
+         * the earlier ones */
         error_set(err, "store_io", "the changes of this turn were rolled back: %s", sqlite3_errmsg(store->db));
         return store_doom(store, err);
     }
@@ -75,10 +78,13 @@ int store_flush(struct store *store, struct error *err)
 {
     int rc = gather_flush(store->log);
 
-    return rc == SQLITE_OK ? 0 : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
+    return rc == SQLITE_OK
+               ? 0
+               : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
 }
 
-/* Keep what is committed now in the reader's sight, whatever is committed next: false where that is not possible. */
+/* Keeps the current commit in the reader's sight, whatever is committed next. Returns false where that is not
+ * possible. */
 static bool hold(struct store *reader)
 {
     struct error err;
@@ -87,10 +93,11 @@ static bool hold(struct store *reader)
     if (store_roll_back(reader, &err) < 0 || store_run(reader, hold_sql, &err) < 0)
         return false;
     look = store_prepared(reader, look_sql, &err);
-    reader->held = look != NULL && sqlite3_step(look) == SQLITE_ROW; /* it is the first look that says what is seen */
+    /* the first read fixes what the transaction sees */
+    reader->held = look != NULL && sqlite3_step(look) == SQLITE_ROW;
     sqlite3_reset(look);
     if (!reader->held)
-        store_roll_back(reader, &err); /* or before its next query */
+        store_roll_back(reader, &err); /* if it fails, it is done before the next query */
     return reader->held;
 }
 
@@ -101,7 +108,7 @@ static void let_go(struct store *reader)
     if (reader == NULL || !reader->held)
         return;
     reader->held = false;
-    store_roll_back(reader, &err); /* likewise */
+    store_roll_back(reader, &err); /* if it fails, it is done before the next query */
 }
 
 void store_flushed(struct store *store)
@@ -148,7 +155,8 @@ int store_commit(struct store *store, struct error *err)
 
     if (!store->in_transaction)
         return 0;
-    if (!store->doomed && store_check_present(store, &store->why) == 0 && store_write_all(store, &rest) == 0 && commit(store, &store->why) == 0) {
+    if (!store->doomed && store_check_present(store, &store->why) == 0 && store_write_all(store, &rest) == 0 &&
+        commit(store, &store->why) == 0) {
         store->in_transaction = false;
         store_spare_no_more(store);
         if (store->event_made != 0)
@@ -166,6 +174,6 @@ int store_commit(struct store *store, struct error *err)
     if (store_roll_back(store, &rest) < 0)
         log_error("%s", rest.text);
     else if (strcmp(err->code, "store_full") == 0)
-        store_empty_log(store); /* the next has its room, if there is none elsewhere */
+        store_empty_log(store); /* the next transaction can use the log's room, if there is none elsewhere */
     return -1;
 }
