@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define FIELDS_MAX 10000 /* far above what a spec may have: the error then tells how many */
+#define FIELDS_MAX 10000 /* far above what a spec may have, so that the error can tell how many fields there are */
 
 void csv_init(struct csv *csv, struct source *source)
 {
@@ -53,7 +53,8 @@ static int begin_field(struct csv *csv, bool quoted, struct error *err)
     return 0;
 }
 
-/* The byte after a field: 1 a comma, 0 the record's end, -1 anything else. */
+/* Handles the byte after a field. Returns 1 after a comma, 0 at the end of the record, -1 with err for anything
+ * else. */
 static int end_field(struct csv *csv, int c, bool quoted, struct error *err)
 {
     int64_t line = csv->source->line;
@@ -71,7 +72,7 @@ static int end_field(struct csv *csv, int c, bool quoted, struct error *err)
                                            : "a quote inside a field that does not begin with one");
 }
 
-/* From the byte after the opening quote to the byte after the closing one, which is returned in *next. */
+/* Reads a quoted field from the byte after its opening quote on. *next is the byte after its closing quote. */
 static int read_quoted(struct csv *csv, int *next, struct error *err)
 {
     int64_t line = csv->source->line;

@@ -31,7 +31,7 @@ double draw_halton(uint64_t seed, uint64_t index, unsigned dim)
         197, 199, 211, 223, 227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311};
     double value = 0, scale = 1;
 
-    for (uint64_t i = index + 1; i > 0; i /= primes[dim]) { /* the first point of the sequence is a corner: left out */
+    for (uint64_t i = index + 1; i > 0; i /= primes[dim]) { /* + 1 leaves out the first point, which is a corner */
         scale /= primes[dim];
         value += scale * (double)(i % primes[dim]);
     }
@@ -40,8 +40,8 @@ double draw_halton(uint64_t seed, uint64_t index, unsigned dim)
     return value >= 1 ? value - 1 : value;
 }
 
-/* A permutation of 0..count-1: a four-round Feistel network on the next even number of bits, walked until it falls
- * inside (less than four rounds of it on average). */
+/* Permutes 0..count-1: a Feistel network of four rounds on the next even number of bits, applied again until the result
+ * is below count (fewer than four times on average). */
 static uint64_t permute(uint64_t seed, uint64_t x, uint64_t count, unsigned dim)
 {
     unsigned half = 1;

@@ -18,9 +18,9 @@
 struct ingest {
     struct source source;
     struct rows_writer *out;
-    char *names[ROWS_COLUMNS_MAX]; /* in the first line's order */
+    char *names[ROWS_COLUMNS_MAX]; /* in the order of the first line */
     size_t n;
-    int64_t empty_line; /* one that was seen, 0: none */
+    int64_t empty_line; /* the number of an empty line that was read; 0 for none */
     const atomic_bool *stop;
 };
 
@@ -39,7 +39,8 @@ static int add_column(struct ingest *in, const char *name, int64_t line, struct 
     return 0;
 }
 
-/* Empty lines are nothing at the end of a file, and a doubt anywhere else. */
+/* Refuses an empty line before a row. At the end of a file empty lines do no harm, but elsewhere a row may be
+ * missing. */
 static int check_empty(const struct ingest *in, struct error *err)
 {
     return in->empty_line == 0 ? 0 : source_refuse(in->empty_line, err, "an empty line between rows");
@@ -107,7 +108,8 @@ static int read_csv(struct ingest *in, struct error *err)
     return rc;
 }
 
-/* The object of a line with its keys in the first line's order: what is a JSON line's order to one writer is chance to another. */
+/* Returns the object of a line with its keys in the order of the first line, since some writers of JSON order keys by
+ * chance. */
 static json_t *ordered(const struct ingest *in, const json_t *object, int64_t line, struct error *err)
 {
     json_t *row = json_object(), *value;
@@ -205,7 +207,7 @@ bool ingest_knows(const char *path)
     return has_suffix(path, ".csv") || has_suffix(path, ".jsonl") || has_suffix(path, ".ndjson");
 }
 
-/* Without waiting: a FIFO has no writer yet, a device may never answer. */
+/* Opens a regular file without waiting: a FIFO may have no writer yet, and a device may never answer. */
 static FILE *open_regular(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -12,7 +12,7 @@ static const char *digits(const char *p)
     return p;
 }
 
-/* The end of a decimal number that begins at p, NULL where none does. */
+/* Returns the end of the decimal number that begins at p, or NULL where none does. */
 static const char *scan(const char *p, bool *integer)
 {
     const char *whole, *end;
@@ -60,7 +60,7 @@ bool number_parse(const char *text, json_t **out)
         }
     }
     {
-        double x = strtod(from, NULL); /* the daemon never leaves the C locale */
+        double x = strtod(from, NULL); /* reads a decimal point, since the daemon never leaves the C locale */
 
         *out = isfinite(x) ? json_real(x) : NULL;
     }

@@ -1,11 +1,11 @@
-/* Numbers in text files: decimal, as people and numpy write them. */
+/* Reads decimal numbers in text files as people and numpy write them. */
 #ifndef DAEMON_SPEC_NUMBER_H
 #define DAEMON_SPEC_NUMBER_H
 #include <jansson.h>
 #include <stdbool.h>
 
-/* True where all of `text` (blanks around it aside) is a decimal number: *out is a new integer where it has neither
- * point nor exponent and fits 64 bits, else a real; NULL where it is beyond a double. No hexadecimal, no inf, no nan; and
- * 007 is not a number but a name. */
+/* Returns whether `text`, without blanks around it, is a decimal number. *out is then a new integer if it has neither
+ * point nor exponent and fits 64 bits, else a new real, or NULL if it is beyond a double. Hexadecimal numbers, inf and
+ * nan are not read; nor is 007, which is a name. */
 bool number_parse(const char *text, json_t **out);
 #endif

@@ -14,7 +14,7 @@
 
 #define COUNT_MAX INT64_C(1000000000)
 #define SIZE_MAX_PARAMS 256
-#define PARAMS_NUMBER_MAX 24 /* bytes: -1.7976931348623157e+308 */
+#define PARAMS_NUMBER_MAX 24 /* bytes of the longest number, -1.7976931348623157e+308 */
 
 enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID, METHOD_FILE };
 static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "halton"};
@@ -22,7 +22,7 @@ static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "ha
 struct param {
     const char *name;
     double low, high;
-    const json_t *values; /* grid */
+    const json_t *values; /* for a grid */
     size_t longest, longest_json; /* bytes of a value as text, and as JSON */
 };
 
@@ -31,16 +31,16 @@ struct params {
     uint64_t seed;
     int64_t count;
     size_t n;
-    struct rows *rows; /* file; list is empty then */
+    struct rows *rows; /* for a file; list is then empty */
     struct param list[];
 };
 
-/* Names become {placeholders}, and may not shadow the built-in ones. */
+/* Names become {placeholders}, and must not hide the built-in ones. */
 int params_check_name(const char *name, const char *place, struct error *err)
 {
     static const char *const taken[] = {"index", "seed", "ensemble", "attempt", "checkpoint"};
 
-    json_t *text = json_string(name); /* NULL where it is not UTF-8, as in a CSV file it may be */
+    json_t *text = json_string(name); /* NULL where it is not UTF-8, as names from a CSV file may be */
     bool speakable = text != NULL;
 
     json_decref(text);
@@ -54,8 +54,8 @@ int params_check_name(const char *name, const char *place, struct error *err)
                         "a parameter's name has 1 to 63 characters and no blank, brace or =");
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(name, taken[i]) == 0)
-            return error_at(err, "spec_impossible_value", place, "\"%s\" is a placeholder of its own: choose another name",
-                            name);
+            return error_at(err, "spec_impossible_value", place,
+                            "\"%s\" is a placeholder of its own: choose another name", name);
     return 0;
 }
 
@@ -74,7 +74,7 @@ static int parse_range(struct param *param, const json_t *value, const char *at,
         return error_at(err, "spec_impossible_value", place, "the low end of \"%s\" must be below the high end",
                         param->name);
     if (!isfinite(param->high - param->low))
-        return error_at(err, "spec_impossible_value", place, "the range of \"%s\" is wider than a double can say",
+        return error_at(err, "spec_impossible_value", place, "the range of \"%s\" is wider than a double can hold",
                         param->name);
     return 0;
 }
@@ -115,7 +115,7 @@ static int parse_values(struct param *param, const json_t *value, const char *at
     return 0;
 }
 
-/* The named parameters of `space` or `grid` into p->list. */
+/* Reads the named parameters of `space` or `grid` into p->list. */
 static int parse_list(struct params *p, const json_t *obj, const char *at, struct error *err)
 {
     const char *name;
@@ -165,7 +165,7 @@ int params_file(const json_t *obj, const char *at, const char **path, struct err
     jsonx_pointer(place, sizeof place, at, "file");
     if ((*path)[0] != '/')
         return error_at(err, "spec_impossible_value", place,
-                        "the daemon has no working directory of yours: the path must be absolute");
+                        "the path must be absolute, since the daemon does not know your working directory");
     if (!ingest_knows(*path))
         return error_at(err, "spec_impossible_value", place, "a file of parameters ends in .csv, .jsonl or .ndjson");
     return 1;
@@ -316,7 +316,7 @@ static json_t *draw(const struct params *p, int64_t index, size_t i)
 json_t *params_one(const struct params *p, size_t i, int64_t index)
 {
     json_t *row, *value;
-    int64_t stride = 1; /* as params_at() has it */
+    int64_t stride = 1; /* as in params_at() */
 
     if (p->rows != NULL) {
         row = rows_at(p->rows, index);
@@ -328,7 +328,8 @@ json_t *params_one(const struct params *p, size_t i, int64_t index)
         return draw(p, index, i);
     for (size_t later = i + 1; later < p->n; later++)
         stride *= (int64_t)json_array_size(p->list[later].values);
-    return json_incref(json_array_get(p->list[i].values, (size_t)(index / stride) % json_array_size(p->list[i].values)));
+    return json_incref(
+        json_array_get(p->list[i].values, (size_t)(index / stride) % json_array_size(p->list[i].values)));
 }
 
 json_t *params_at(const struct params *p, int64_t index)
@@ -342,7 +343,7 @@ json_t *params_at(const struct params *p, int64_t index)
     for (size_t i = 0; i < p->n; i++) {
         const struct param *param = &p->list[i];
 
-        if (p->method == METHOD_GRID) { /* the last named varies fastest */
+        if (p->method == METHOD_GRID) { /* the last parameter varies fastest */
             size_t n = json_array_size(param->values);
 
             rest /= (int64_t)n;

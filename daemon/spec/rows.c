@@ -15,7 +15,7 @@ struct rows {
     char *name;
     int data, index;
     int64_t count;
-    json_t *columns; /* name → true where it is numeric */
+    json_t *columns; /* names, each with true if the column is numeric */
     size_t n;
     const char *names[ROWS_COLUMNS_MAX];
     size_t longest[ROWS_COLUMNS_MAX];
@@ -73,9 +73,10 @@ struct rows *rows_open(const char *dir, const char *name, const char *columns, i
     rows->index = open_one(dir, name, "index", &index_size, err);
     if (rows->index < 0 || take_columns(rows, columns, err) < 0)
         goto fail;
-    if (count < 1 || count > index_size || index_size != (count + 1) * 8 || !read_offsets(rows, count - 1, &from, &to) || to != data_size) {
-        error_set(err, "store_io", "the copy of a parameter file, %s/%s.jsonl, is not what it was when it was made", dir,
-                  name);
+    if (count < 1 || count > index_size || index_size != (count + 1) * 8 ||
+        !read_offsets(rows, count - 1, &from, &to) || to != data_size) {
+        error_set(err, "store_io", "the copy of a parameter file, %s/%s.jsonl, is not what it was when it was made",
+                  dir, name);
         goto fail;
     }
     return rows;

@@ -1,6 +1,6 @@
 /* The parameter rows of an ensemble whose spec names a file: a copy in the state directory, made when the spec was
- * accepted and never changed afterwards. NAME.jsonl has one JSON object a line, NAME.index the offset of every line
- * and of the end (64 bits, little-endian), so that any row is two small reads and nothing is held in memory. */
+ * accepted and never changed afterwards. NAME.jsonl has one JSON object a line, and NAME.index the offset of every line
+ * and of the end (64 bits, little-endian), so that any row takes two small reads and nothing is held in memory. */
 #ifndef DAEMON_SPEC_ROWS_H
 #define DAEMON_SPEC_ROWS_H
 #include "common/error.h"
@@ -12,37 +12,40 @@
 
 #define ROWS_MAX INT64_C(10000000)
 #define ROWS_COLUMNS_MAX 256
-#define ROWS_BYTES_MAX ((size_t)64 << 10) /* of one row: it must fit an environment variable */
+#define ROWS_BYTES_MAX ((size_t)64 << 10) /* bytes of one row, which must fit into an environment variable */
 
 struct rows;
 
-/* `columns`: the text that rows_columns_text() gave when the copy was made. Code "store_io" where the copy is not what it was. */
+/* Opens a copy. `columns` is the text that rows_columns_text() gave when it was made. Fails with code "store_io" where
+ * the copy has changed since. */
 struct rows *rows_open(const char *dir, const char *name, const char *columns, int64_t count, struct error *err);
 void rows_close(struct rows *rows);
-/* Remove a copy; what is not there is no error. */
+/* Removes a copy. It is no error if there is none. */
 void rows_remove(const char *dir, const char *name);
 
 const char *rows_name(const struct rows *rows);
 int64_t rows_count(const struct rows *rows);
 size_t rows_columns(const struct rows *rows);
 const char *rows_column(const struct rows *rows, size_t i);
-/* True where every row has a number in this column. */
+/* Returns whether every row has a number in this column. */
 bool rows_is_numeric(const struct rows *rows, size_t i);
-/* Bytes that a value of this column can have in a command; 0 unless the copy has just been made. */
+/* Returns how many bytes a value of this column can have in a command; 0 unless the copy has just been made. */
 size_t rows_longest(const struct rows *rows, size_t i);
-void rows_note_longest(struct rows *rows, const json_t *longest); /* name → bytes */
-char *rows_columns_text(const struct rows *rows); /* new string */
+void rows_note_longest(struct rows *rows, const json_t *longest); /* longest has the bytes by name */
+char *rows_columns_text(const struct rows *rows); /* a new string */
 
-/* A new object; NULL (and a line in the log) where the copy cannot be read. */
+/* Returns a row as a new object; NULL, with a line in the log, where the copy cannot be read. */
 json_t *rows_at(const struct rows *rows, int64_t index);
 
-/* Making a copy; blocks, for a worker thread. Codes: "store_full", "store_io". */
+/* Makes a copy. Blocks, so that it is for a worker thread. Fails with code "store_full" or "store_io". */
 struct rows_writer;
 struct rows_writer *rows_writer_create(const char *dir, const char *name, struct error *err);
-/* `row` is an object of scalars with the columns of the first one; code "spec_parameter_file" where it is too large. */
+/* Adds a row: an object of scalars with the columns of the first one. Fails with code "spec_parameter_file" where it is
+ * too large. */
 int rows_writer_add(struct rows_writer *writer, const json_t *row, int64_t line, struct error *err);
 int64_t rows_writer_count(const struct rows_writer *writer);
-/* Flush it to disk and open it; frees the writer. NULL: nothing is left of it. */
+/* Flushes the copy to disk, opens it, and frees the writer. Returns NULL with err on failure, and leaves no files
+ * then. */
 struct rows *rows_writer_finish(struct rows_writer *writer, struct error *err);
 void rows_writer_abandon(struct rows_writer *writer);
 #endif

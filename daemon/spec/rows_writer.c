@@ -1,5 +1,5 @@
-/* Writing the copy of a parameter file (rows.h). Nothing refers to it until its ensemble is committed, so it is written
- * in place: what a crash leaves is an orphan, and removed at the next start. */
+/* Writes the copy of a parameter file (rows.h). Nothing refers to it until its ensemble is committed, so that it is
+ * written in place: a crash leaves an orphan, which the next start removes. */
 #include "daemon/spec/rows.h"
 
 #include "common/xalloc.h"
@@ -17,7 +17,7 @@ struct rows_writer {
     char *dir, *name;
     FILE *data, *index;
     int64_t count, offset;
-    json_t *columns, *longest; /* by name: whether it is numeric, and the most bytes of a value */
+    json_t *columns, *longest; /* by name: whether the column is numeric, and the bytes of its longest value */
 };
 
 #define NUMBER_MAX 24 /* bytes of a number or a boolean, as text */
@@ -70,7 +70,7 @@ static void note_longest(struct rows_writer *w, const char *name, size_t size)
         json_integer_set(longest, (json_int_t)size);
 }
 
-/* A column is numeric until a row says otherwise. */
+/* Notes which columns are numeric. A column is, until a row has another value in it. */
 static void note_columns(struct rows_writer *w, const json_t *row)
 {
     const char *name;
@@ -164,7 +164,7 @@ void rows_writer_abandon(struct rows_writer *w)
 {
     bool made = w->data != NULL;
 
-    if (made) /* else the name is somebody else's */
+    if (made) /* otherwise the files of this name belong to another copy */
         rows_remove(w->dir, w->name);
     destroy(w);
 }

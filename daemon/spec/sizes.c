@@ -10,11 +10,12 @@
 #include <string.h>
 
 struct measure {
-    const struct params *params; /* NULL: there are no placeholders */
+    const struct params *params; /* NULL where there are no placeholders */
     size_t total;
 };
 
-/* Bytes of a placeholder's text, at most. The paths of an interpreter and of a checkpoint are left to the planning. */
+/* Returns how many bytes the text of a placeholder can have. The paths of an interpreter and of a checkpoint are left
+ * to the planning, which knows them. */
 static size_t longest(void *arg, const char *name)
 {
     const struct params *params = arg;
@@ -31,8 +32,8 @@ static int add(struct measure *m, size_t size, const char *what, const char *poi
     if (size <= SIZES_STRING_MAX)
         return 0;
     return error_at(err, "spec_impossible_value", pointer,
-                    "%s can have more than %zu bytes once its placeholders are filled, which no program can be given", what,
-                    SIZES_STRING_MAX);
+                    "%s can have more than %zu bytes once its placeholders are filled, which no program can be given",
+                    what, SIZES_STRING_MAX);
 }
 
 static int add_words(struct measure *m, const json_t *words, const char *at, struct error *err)
@@ -43,8 +44,8 @@ static int add_words(struct measure *m, const json_t *words, const char *at, str
 
     json_array_foreach (words, i, item) {
         snprintf(pointer, sizeof pointer, "%s/%zu", at, i);
-        if (add(m, template_longest(json_string_value(item), SIZES_STRING_MAX, longest, (void *)m->params), "the argument", pointer,
-                err) < 0)
+        if (add(m, template_longest(json_string_value(item), SIZES_STRING_MAX, longest, (void *)m->params),
+                "the argument", pointer, err) < 0)
             return -1;
     }
     return 0;
@@ -65,16 +66,17 @@ static int add_env(struct measure *m, const json_t *env, const char *at, struct 
     return 0;
 }
 
-/* The variables that the daemon makes of the spec. A row of a file always fits into one (ROWS_BYTES_MAX). */
+/* Adds the variables that the daemon makes from the spec. A row of a file always fits into one (ROWS_BYTES_MAX). */
 static int add_own(struct measure *m, const struct spec *spec, struct error *err)
 {
-    size_t parameters = strlen("STRETTO_PARAMS=") + params_longest_json(spec->params), fields = strlen("STRETTO_FIELDS=");
+    size_t parameters = strlen("STRETTO_PARAMS=") + params_longest_json(spec->params),
+           fields = strlen("STRETTO_FIELDS=");
     struct text text = {0};
 
     if (parameters > SIZES_STRING_MAX)
         return error_at(err, "spec_impossible_value", "/members/parameters/grid",
-                        "the parameters of a member can have %zu bytes together, and STRETTO_PARAMS has room for %zu", parameters,
-                        SIZES_STRING_MAX);
+                        "the parameters of a member can have %zu bytes together, and STRETTO_PARAMS has room for %zu",
+                        parameters, SIZES_STRING_MAX);
     m->total += parameters + 1 + SIZES_POINTER;
     if (!spec->has_training)
         return 0;
@@ -123,7 +125,8 @@ int spec_check_sizes(const struct spec *spec, struct error *err)
         return -1;
     if ((size_t)spec->pack <= FILE_JSON_MAX / member)
         return 0;
-    return error_at(err, "spec_impossible_value", "/pack",
-                    "arguments and environment of a member can have %zu bytes, and a job of %lld members can be given %zu", member,
-                    (long long)spec->pack, FILE_JSON_MAX);
+    return error_at(
+        err, "spec_impossible_value", "/pack",
+        "arguments and environment of a member can have %zu bytes, and a job of %lld members can be given %zu", member,
+        (long long)spec->pack, FILE_JSON_MAX);
 }

@@ -1,4 +1,4 @@
-/* A file that a user handed in, byte by byte, with a limit on its size and the number of the line. */
+/* Reads a file that a user handed in byte by byte, limits its size, and counts its lines. */
 #ifndef DAEMON_SPEC_SOURCE_H
 #define DAEMON_SPEC_SOURCE_H
 #include "common/error.h"
@@ -12,14 +12,14 @@
 
 struct source {
     FILE *in;
-    int64_t line; /* of the next byte, from 1 on */
+    int64_t line; /* number of the line that the next byte is on, from 1 on */
     int64_t left; /* bytes that may still be read */
 };
 
-/* A byte-order mark is passed over. `in` is borrowed. */
+/* Begins to read. A byte-order mark is passed over. `in` is borrowed. */
 void source_init(struct source *source, FILE *in);
 
-/* The next byte; EOF at the end, where it cannot be read, and beyond SOURCE_MAX: source_check() tells. */
+/* Returns the next byte; EOF at the end, after a failure, and beyond SOURCE_MAX, which source_check() distinguishes. */
 static inline int source_get(struct source *source)
 {
     int c = source->left > 0 ? getc_unlocked(source->in) : EOF;
@@ -29,12 +29,12 @@ static inline int source_get(struct source *source)
     return c;
 }
 
-/* Put the last byte back; not a newline. */
+/* Puts the last byte back. It must not be a newline, since lines are counted. */
 void source_unget(struct source *source, int c);
 
-/* After EOF: 0 at the file's true end. Code "spec_parameter_file". */
+/* After EOF: returns 0 if it was the end of the file, else -1 with code "spec_parameter_file". */
 int source_check(const struct source *source, struct error *err);
 
-/* "line N: …" with code "spec_parameter_file"; returns -1. */
+/* Fills err with "line N: …" and code "spec_parameter_file". Returns -1. */
 int source_refuse(int64_t line, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #endif

@@ -66,13 +66,14 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
 }
 
-/* null turns it off, as 0 does. */
+/* Reads "max_same_failures"; null turns it off, as 0 does. */
 static int parse_same_failures(struct spec *spec, struct error *err)
 {
     spec->same_failures = params_count(spec->params) >= SPEC_SAME_FAILURES_FROM ? SPEC_SAME_FAILURES : 0;
     if (json_is_null(json_object_get(spec->json, "max_same_failures")))
         spec->same_failures = 0;
-    return jsonx_int(spec->json, "", "max_same_failures", JSONX_OPTIONAL, 0, SPEC_SAME_FAILURES_MAX, &spec->same_failures, err);
+    return jsonx_int(spec->json, "", "max_same_failures", JSONX_OPTIONAL, 0, SPEC_SAME_FAILURES_MAX,
+                     &spec->same_failures, err);
 }
 
 static int parse_start(struct spec *spec, bool has_training, struct error *err)
@@ -83,16 +84,19 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
         return -1;
     spec->members_first = strcmp(start, "members-first") == 0;
     if (!spec->members_first && strcmp(start, "training-first") != 0)
-        return error_at(err, "spec_impossible_value", "/start", "unknown start \"%.60s\"; known: training-first, members-first", start);
+        return error_at(err, "spec_impossible_value", "/start",
+                        "unknown start \"%.60s\"; known: training-first, members-first", start);
     if (spec->members_first && !has_training)
-        return error_at(err, "spec_impossible_value", "/start", "there is no training that members could be started before");
+        return error_at(err, "spec_impossible_value", "/start",
+                        "there is no training that members could be started before");
     return 0;
 }
 
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start", "allocation",
-                                       "training", "follow_up", "max_failures", "max_same_failures", NULL};
+    static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
+                                       "allocation", "training", "follow_up", "max_failures", "max_same_failures",
+                                       NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL;
 
     spec->adapter = "local";
@@ -127,7 +131,8 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
 
 int spec_parameter_file(const json_t *json, const char **path, struct error *err)
 {
-    return params_file(json_object_get(json_object_get(json, "members"), "parameters"), "/members/parameters", path, err);
+    return params_file(json_object_get(json_object_get(json, "members"), "parameters"), "/members/parameters", path,
+                       err);
 }
 
 struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err)

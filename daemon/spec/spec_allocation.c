@@ -1,5 +1,5 @@
-/* `allocation`: large jobs that the batch system is asked for, in which members run; and `refill`, by which jobs of several members
- * are such. */
+/* Reads `allocation`, which asks for large jobs in which members run, and `refill`, which makes jobs of several members
+ * such allocations. */
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
@@ -9,9 +9,9 @@
 #define AT "/allocation"
 #define COUNT_MAX 1000
 #define IDLE_MS 60000
-#define GRACE_MORE_MS 10000 /* than a member's: until the pilot has written down how all of them ended */
+#define GRACE_MORE_MS 10000 /* added to a member's grace, so that the pilot can record how all members ended */
 
-/* What a member asks for that an allocation cannot give. */
+/* Refuses members that ask for more than an allocation can give. */
 static int check_members(const struct spec *spec, struct error *err)
 {
     const struct adapter_resources *members = &spec->members.resources;
@@ -23,22 +23,25 @@ static int check_members(const struct spec *spec, struct error *err)
         return error_at(err, "spec_unsupported", "/members/resources/nodes",
                         "members of an allocation run on one node each, and %d are wanted", members->nodes);
     if (alloc->cpus > 0 && cpus > alloc->cpus)
-        return error_at(err, "resources_impossible", cpus / members->copies <= alloc->cpus ? "/pack" : "/members/resources/tasks",
-                        "%lld CPUs are wanted for one job of members, and a node of the allocation has %lld", (long long)cpus,
-                        (long long)alloc->cpus);
+        return error_at(err, "resources_impossible",
+                        cpus / members->copies <= alloc->cpus ? "/pack" : "/members/resources/tasks",
+                        "%lld CPUs are wanted for one job of members, and a node of the allocation has %lld",
+                        (long long)cpus, (long long)alloc->cpus);
     if (gpus > alloc->gpus)
         return error_at(err, "resources_impossible", members->gpus <= alloc->gpus ? "/pack" : "/members/resources/gpus",
                         "%lld GPUs are wanted for one job of members, and a node of the allocation has %lld (\"gpus\")",
                         (long long)gpus, (long long)alloc->gpus);
     if (alloc->memory > 0 && members->memory > alloc->memory / members->copies)
-        return error_at(err, "resources_impossible", members->memory <= alloc->memory ? "/pack" : "/members/resources/memory",
+        return error_at(err, "resources_impossible",
+                        members->memory <= alloc->memory ? "/pack" : "/members/resources/memory",
                         "%d × %lld bytes are wanted for one job of members, and a node of the allocation has %lld",
                         members->copies, (long long)members->memory, (long long)alloc->memory);
     if (alloc->resources.walltime_ms == 0)
         return 0;
     if (members->walltime_ms == 0)
         return error_at(err, "spec_missing_key", "/members/resources/walltime",
-                        "members of an allocation with a walltime need one, too: none is started that could not end in time");
+                        "members of an allocation with a walltime need one, too, so that none is started that could "
+                        "not end in time");
     if (members->walltime_ms > alloc->resources.walltime_ms)
         return error_at(err, "resources_impossible", "/members/resources/walltime",
                         "a member's walltime is longer than that of the allocation");
@@ -83,20 +86,24 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
     return check_members(spec, err);
 }
 
-/* What is left of a job's time is never a whole walltime again: members must be able to use less. */
+/* Refuses `refill` where members that come later could never start, because less than a walltime is left of their
+ * job. */
 static int check_refill(const struct spec *spec, struct error *err)
 {
     if (spec->has_allocation)
-        return error_at(err, "spec_impossible_value", "/refill", "members of an allocation are always followed by others");
+        return error_at(err, "spec_impossible_value", "/refill",
+                        "\"refill\" cannot be used with \"allocation\", whose members are always followed by others");
     if (spec->has_training)
-        return error_at(err, "spec_unsupported", "/refill", "not with a training: \"allocation\" does the same");
+        return error_at(err, "spec_unsupported", "/refill",
+                        "\"refill\" cannot be used with a training; use \"allocation\" instead");
     if (spec->members.resources.nodes > 1)
-        return error_at(err, "spec_unsupported", "/refill", "its members run on one node each, and %d are wanted",
-                        spec->members.resources.nodes);
+        return error_at(err, "spec_unsupported", "/refill",
+                        "members of \"refill\" run on one node each, and %d are wanted", spec->members.resources.nodes);
     if (spec->members.resources.walltime_ms > 0 && spec->checkpoint.before_ms == 0)
-        return error_at(err, "spec_missing_key", "/members/checkpoint/before",
-                        "\"refill\" with a walltime needs members that are warned before the end, and can go on from a checkpoint: "
-                        "less than their walltime is left for those that come later");
+        return error_at(
+            err, "spec_missing_key", "/members/checkpoint/before",
+            "\"refill\" with a walltime needs members that are warned before the end, and can go on from a checkpoint: "
+            "less than their walltime is left for those that come later");
     return 0;
 }
 
@@ -111,7 +118,7 @@ int spec_refill(struct spec *spec, struct error *err)
     if (__builtin_mul_overflow(cpus, members->cpus_per_task, &cpus) || cpus > INT32_MAX || gpus > INT32_MAX ||
         __builtin_mul_overflow(members->memory, spec->pack, &alloc->memory))
         return error_at(err, "spec_impossible_value", "/pack", "no node has what so many members ask for");
-    alloc->count = COUNT_MAX; /* there are no more than the width needs */
+    alloc->count = COUNT_MAX; /* the width limits how many jobs there are */
     alloc->cpus = cpus;
     alloc->gpus = gpus;
     alloc->idle_ms = IDLE_MS;

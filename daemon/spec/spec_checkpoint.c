@@ -1,4 +1,4 @@
-/* What a spec says of checkpoints: when members are warned, where theirs lie, how they go on from one. */
+/* Reads `checkpoint`: when members are warned, where their checkpoints are, and how they go on from one. */
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
@@ -33,10 +33,11 @@ static int check_signal(struct spec_checkpoint *c, const char *name, struct erro
 {
     c->signal = jobdesc_signal(name);
     if (c->signal == 0)
-        return error_at(err, "spec_impossible_value", "/members/checkpoint/signal",
-                        "\"%.40s\" is no signal that members can be warned by: USR1, USR2, TERM, INT, HUP, QUIT, ALRM, CONT, URG, "
-                        "XCPU or WINCH",
-                        name);
+        return error_at(
+            err, "spec_impossible_value", "/members/checkpoint/signal",
+            "\"%.40s\" is no signal that members can be warned by: USR1, USR2, TERM, INT, HUP, QUIT, ALRM, CONT, URG, "
+            "XCPU or WINCH",
+            name);
     if (c->before_ms == 0)
         return error_at(err, "spec_missing_key", "/members/checkpoint/before",
                         "\"signal\" needs \"before\": how long before the end it is sent");
@@ -51,7 +52,7 @@ static int check_before(const struct spec *spec, struct error *err)
         return 0;
     if (walltime == 0)
         return error_at(err, "spec_missing_key", "/members/resources/walltime",
-                        "\"checkpoint\" with \"before\" needs a \"walltime\" that it is before");
+                        "\"checkpoint\" with \"before\" needs a \"walltime\", before whose end members are warned");
     if (spec->checkpoint.before_ms >= walltime)
         return error_at(err, "spec_impossible_value", "/members/checkpoint/before",
                         "\"before\" must be shorter than the walltime of %g s", (double)walltime / 1000);

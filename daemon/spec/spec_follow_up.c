@@ -1,4 +1,4 @@
-/* Follow-ups: what a spec says of them, and the spec that one has. */
+/* Reads `follow_up`, and makes the specs of follow-ups. */
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
@@ -23,8 +23,9 @@ int spec_parse_follow_up(struct spec *spec, struct error *err)
         jsonx_int(obj, "/follow_up", "max", JSONX_OPTIONAL, 1, 10000, &spec->follow_ups, err) < 0)
         return -1;
     if (spec->follows_up && spec->has_training)
-        return error_at(err, "spec_impossible_value", "/follow_up/auto",
-                        "members that stream into a training cannot go on in a follow-up: their training has ended by then");
+        return error_at(
+            err, "spec_impossible_value", "/follow_up/auto",
+            "members that stream into a training cannot go on in a follow-up: their training has ended by then");
     return 0;
 }
 
@@ -71,8 +72,8 @@ void spec_follow_up_place(struct error *err)
 
 int spec_follow_up_check(const json_t *changes, struct error *err)
 {
-    json_t *any = json_pack("{s:s, s:{s:[s], s:{s:s, s:i, s:{s:[i, i]}}}}", "name", "any", "members", "command", "true", "parameters",
-                            "method", "halton", "count", 1, "space", "x", 0, 1);
+    json_t *any = json_pack("{s:s, s:{s:[s], s:{s:s, s:i, s:{s:[i, i]}}}}", "name", "any", "members", "command", "true",
+                            "parameters", "method", "halton", "count", 1, "space", "x", 0, 1);
     json_t *changed = spec_follow_up(any, changes, err);
     struct spec *spec = changed != NULL ? spec_parse(changed, NULL, err) : NULL;
     int rc = spec != NULL ? 0 : -1;

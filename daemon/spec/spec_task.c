@@ -1,4 +1,4 @@
-/* What members and trainings have in common: a command, its environment, its resources. */
+/* Reads the parts that members and trainings share: a command, its environment, its resources. */
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
@@ -73,7 +73,8 @@ static int check_env(const json_t *env, const char *at, const struct params *par
                             jsonx_type_name(value));
         if (name[0] == '\0' || strchr(name, '=') != NULL || strncmp(name, "STRETTO_", 8) == 0)
             return error_at(err, "spec_impossible_value", place,
-                            "\"%s\" cannot be set: names are not empty, have no =, and STRETTO_ is stretto's own", name);
+                            "\"%s\" cannot be set: names are not empty, have no =, and STRETTO_ is stretto's own",
+                            name);
         if (template_check(json_string_value(value), spec_known_placeholder, (void *)params, place, err) < 0)
             return -1;
     }
@@ -106,7 +107,8 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
         return -1;
     if (task->umask != NULL && umask_parse(task->umask, &mask) < 0)
         return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "umask"),
-                        "\"%.40s\" is no umask; write \"0027\", \"0022\" or the like: octal digits, which take nothing from the owner",
+                        "\"%.40s\" is no umask; write \"0027\", \"0022\" or the like: octal digits, which take nothing "
+                        "from the owner",
                         task->umask);
     return 0;
 }
@@ -119,7 +121,8 @@ int spec_parse_silence(struct spec_task *task, const json_t *obj, const char *at
         return -1;
     if (task->silence_ms > 0 && task->resources.nodes > 1)
         return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "silence"),
-                        "whether processes on %d nodes still compute cannot be told from one of them: \"silence\" is for one node",
+                        "\"silence\" is only for one node: one of %d nodes cannot tell whether processes on the others "
+                        "still compute",
                         task->resources.nodes);
     return 0;
 }

@@ -9,7 +9,7 @@
 #define SAMPLE_BYTES_MAX (INT64_C(1) << 31)
 #define DIMENSIONS_MAX 4
 #define FIELDS_MAX 64
-#define BATCH 10 /* samples, where nothing is said */
+#define BATCH 10 /* samples of a batch, unless the spec says otherwise */
 
 static int64_t dtype_size(const char *name)
 {
@@ -34,7 +34,8 @@ static bool is_identifier(const char *name)
     return strlen(name) <= 63;
 }
 
-/* A first extent of -1 varies, up to "max"; others have no such key. `max` is 0 for these. */
+/* Checks "max", which a field has if its first extent is -1, and which no other field may have. *max is 0 without
+ * it. */
 static int check_max(const json_t *field, const json_t *shape, const char *at, int64_t *max, struct error *err)
 {
     bool varies = json_integer_value(json_array_get(shape, 0)) == -1, given = json_object_get(field, "max") != NULL;
@@ -104,7 +105,7 @@ static int check_fields(const json_t *fields, struct error *err)
     return 0;
 }
 
-/* Check the buffer and write the defaults into it: everyone below reads a complete object. */
+/* Checks the buffer and writes the defaults into it, so that all readers get a complete object. */
 static int complete_buffer(json_t *training, struct error *err)
 {
     static const char *const keys[] = {"policy", "capacity", "threshold", "batch", "seed", NULL};
@@ -130,9 +131,10 @@ static int complete_buffer(json_t *training, struct error *err)
         batch = capacity < BATCH ? capacity : BATCH;
     if (batch > capacity)
         return error_at(err, "spec_impossible_value", "/training/buffer/batch",
-                        "a batch of %lld samples is above the capacity of the buffer (%lld)", (long long)batch, (long long)capacity);
+                        "a batch of %lld samples is above the capacity of the buffer (%lld)", (long long)batch,
+                        (long long)capacity);
     if (threshold < 0)
-        threshold = capacity / 6; /* the proportion that the Reservoir was published with */
+        threshold = capacity / 6; /* as in the publication of the Reservoir */
     if (threshold > capacity)
         return error_at(err, "spec_impossible_value", "/training/buffer/threshold",
                         "the threshold (%lld) is above the capacity (%lld): nothing would ever be drawn",
@@ -143,9 +145,10 @@ static int complete_buffer(json_t *training, struct error *err)
     return 0;
 }
 
-/* Ranks that learn in step draw in step: where one is full of samples that were never drawn, so that its members wait, all
- * others must have enough to draw too. Each member deals in turns, so ranks differ by one sample a member at most; once more
- * as much is for members that failed on the way. */
+/* Checks that ranks cannot block each other. Ranks that learn in step draw in step: if one is full of samples that were
+ * never drawn, so that its members wait, all others must have enough samples to draw, too. Each member deals its
+ * samples in turns, so that ranks differ by at most one sample for each member; the factor of two allows for members
+ * that failed on the way. */
 static int check_balance(const struct spec *spec, const json_t *buffer, struct error *err)
 {
     int64_t capacity = json_integer_value(json_object_get(buffer, "capacity"));
@@ -153,16 +156,17 @@ static int check_balance(const struct spec *spec, const json_t *buffer, struct e
 
     if (spec->ranks == 1 || capacity >= threshold + 2 * spec->width)
         return 0;
-    return error_at(err, "spec_impossible_value", "/training/buffer/capacity",
-                    "%lld ranks could come to wait for each other for ever: with more than one, the capacity (%lld) must be at "
-                    "least the threshold (%lld) and twice the width (%lld)",
-                    (long long)spec->ranks, (long long)capacity, (long long)threshold, (long long)spec->width);
+    return error_at(
+        err, "spec_impossible_value", "/training/buffer/capacity",
+        "%lld ranks could come to wait for each other for ever: with more than one, the capacity (%lld) must be at "
+        "least the threshold (%lld) and twice the width (%lld)",
+        (long long)spec->ranks, (long long)capacity, (long long)threshold, (long long)spec->width);
 }
 
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
-    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer", "checkpoint", "retries", "steps", "umask",
-                                       "silence", NULL};
+    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer",
+                                       "checkpoint", "retries", "steps", "umask", "silence", NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;

@@ -6,8 +6,8 @@
 
 #define NAME_MAX_LEN 63
 
-/* One piece of a template at *p, which moves on: 1 a literal run of *len at *start, 2 a placeholder's name, 0 the end,
- * -1 a brace that is neither doubled nor a placeholder. */
+/* Takes the next piece off the template at *p. Returns 1 for literal text of *len bytes at *start, 2 for a placeholder,
+ * with its name there, 0 at the end, -1 for a brace that is neither doubled nor part of a placeholder. */
 static int next_piece(const char **p, const char **start, size_t *len)
 {
     const char *s = *p, *end;
@@ -56,7 +56,8 @@ int template_check(const char *text, bool (*known)(void *arg, const char *name),
             return error_at(err, "spec_unfilled_placeholder", pointer, "nothing fills the placeholder {%s}", name);
     }
     if (piece < 0)
-        return error_at(err, "spec_bad_placeholder", pointer, "a lone brace: write {{ and }} for braces that are meant");
+        return error_at(err, "spec_bad_placeholder", pointer,
+                        "a single brace: write {{ and }} for braces of the text itself");
     return 0;
 }
 
@@ -92,7 +93,8 @@ static const char *find_word(const struct template_word *words, const char *name
     return NULL;
 }
 
-int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values, size_t max)
+int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
+                  size_t max)
 {
     char name[NAME_MAX_LEN + 1];
     const char *start, *word;

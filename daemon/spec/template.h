@@ -1,4 +1,4 @@
-/* {placeholders} in commands and environment: {name} stands for a value, {{ and }} for a brace. */
+/* {placeholders} in commands and environment: {name} stands for a value, and {{ and }} for braces. */
 #ifndef DAEMON_SPEC_TEMPLATE_H
 #define DAEMON_SPEC_TEMPLATE_H
 #include "common/error.h"
@@ -7,24 +7,26 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Check that every placeholder in `text` is known. Code "spec_unfilled_placeholder" at `pointer`, or
- * "spec_bad_placeholder" for a lone brace. */
+/* Checks that every placeholder in `text` is known. Fails with code "spec_unfilled_placeholder" at `pointer`, or
+ * "spec_bad_placeholder" for a single brace. */
 int template_check(const char *text, bool (*known)(void *arg, const char *name), void *arg, const char *pointer,
                    struct error *err);
 
-/* A value that is there already as text. */
+/* The text of a placeholder, for those that are not in the JSON object. */
 struct template_word {
     const char *name, *text;
 };
 
-/* Fill a checked text from words, of which the one without a name is the last (NULL: there are none), and an object of strings,
- * numbers and booleans, into `out`, which is emptied first. Numbers stand there in the shortest form that reads back the same.
- * -1 where the result would have more than `max` bytes: it is not built then. */
-int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values, size_t max);
+/* Fills a checked text into `out`, which is emptied first, from `words` (the last one has no name; may be NULL) and
+ * from an object of strings, numbers and booleans. Numbers have the shortest form that reads back the same. Returns -1,
+ * without a result, where it would have more than `max` bytes. */
+int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
+                  size_t max);
 
-/* A value as it stands in a filled text. */
+/* Adds a value in the form that it has in a filled text. */
 void template_put_value(struct text *out, const json_t *value);
 
-/* Bytes of a filled text, at most, where longest(arg, name) tells the same of a placeholder. Counting stops beyond `max`. */
+/* Returns how many bytes a filled text can have; longest(arg, name) tells it for a placeholder. Stops counting beyond
+ * `max`. */
 size_t template_longest(const char *text, size_t max, size_t (*longest)(void *arg, const char *name), void *arg);
 #endif
