@@ -6,6 +6,7 @@ libdaemon_la_SOURCES = \
 	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c \
 	daemon/engine/alarm.c daemon/engine/alarm.h \
+	daemon/engine/belief.c daemon/engine/belief.h \
 	daemon/engine/cancel.c \
 	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
 	daemon/engine/chores.c \

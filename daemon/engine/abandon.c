@@ -40,20 +40,20 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
 
 /* A scheduler's word that a job runs is no proof of it: one that came back with an older state gives the job's id to another one,
  * and takes that one's processes, and its end, for the job's. Only a claim proves that a runner has begun. */
-static bool has_run(const struct live_job *job, bool claimed_by_runner)
+static bool has_run(const struct live_job *job)
 {
-    return claimed_by_runner || (job->started && job->adapter->ops->exact);
+    return job->proof == PROOF_CLAIMED || job->proof == PROOF_FENCED || (job->started && job->adapter->ops->exact);
 }
 
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
-    bool ends_all = job->refused && job->row.kind != JOB_TRAINING && !has_begun(engine, job);
+    bool ends_all = job->refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && !has_begun(engine, job);
     char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->abandon_reason, sizeof reason);
     job_fail_open(engine, job, job->abandon_as, reason, checkpoints);
     if (ends_all) {
-        snprintf(whole, sizeof whole, "%s%s", job->waits ? "" : "the scheduler refuses its jobs: ", reason);
+        snprintf(whole, sizeof whole, "%s%s", job->refusal == REFUSAL_QUEUED ? "" : "the scheduler refuses its jobs: ", reason);
         engine_stop_ensemble(engine, job->ensemble, whole);
     }
     job_end(engine, job, reason);
@@ -89,7 +89,7 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
         chains[n] = slot_chain(job, &job->slots[i]);
         dirs[n++] = engine_checkpoint_dir(engine, job->ensemble, job->slots[i].index);
     }
-    job->business = BUSINESS_LOOKING;
+    job->pending = PENDING_CHECKPOINTS;
     engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked, ticket_new(engine, job->row.id));
 }
 
@@ -120,14 +120,14 @@ static void fence(struct engine *engine, struct live_job *job)
     for (size_t i = 0; i < job->n_slots; i++)
         if (job->slots[i].open)
             paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
-    job->business = BUSINESS_CLAIMING;
+    job->pending = PENDING_CLAIM;
     engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced, ticket_new(engine, job->row.id));
 }
 
 /* Only where its runner may go on and we cannot see it. A job inside of a pilot ends with that. */
 static bool needs_fence(const struct live_job *job)
 {
-    return job->abandon_as == ATTEMPT_LOST && !job->fenced && job->open > 0 && has_run(job, job->claimed) &&
+    return job->abandon_as == ATTEMPT_LOST && job->proof != PROOF_FENCED && job->open > 0 && has_run(job) &&
            !job->adapter->ops->exact && !job_is_inside(job);
 }
 
@@ -153,7 +153,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else if (taken) { /* by a runner, or by us before a restart: its files tell */
-        job->refused = job->waits = false;
+        job->refusal = REFUSAL_NONE;
         job->abandon_as = ATTEMPT_OPEN;
         job->look = true;
         job->missing_ms = 0;
@@ -161,7 +161,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         if (job->row.state == JOB_INTENT) /* it was submitted after all, and has started */
             job_note_submitted(engine, job, job->row.scheduler_id);
     } else {
-        job->sealed = true;
+        job->proof = PROOF_SEALED;
         conclude(engine, job, NULL);
     }
     engine_settle(engine);
@@ -174,7 +174,7 @@ static json_t *make_seal(const struct engine *engine, const struct live_job *job
 
     return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000,
                      "outcome", attempt_outcome_name(job->abandon_as), "reason", reason ? reason : json_null() /* not UTF-8 */,
-                     "refused", (int)job->refused, "waits", (int)job->waits);
+                     "refused", job->refusal != REFUSAL_NONE, "waits", job->refusal == REFUSAL_QUEUED);
 }
 
 void job_read_seal(struct live_job *job, const json_t *claim)
@@ -183,15 +183,15 @@ void job_read_seal(struct live_job *job, const json_t *claim)
     const char *outcome = json_string_value(json_object_get(claim, "outcome")),
                *reason = json_string_value(json_object_get(claim, "reason"));
 
-    if (job->sealed)
+    if (job->proof == PROOF_SEALED)
         return;
-    job->sealed = true;
+    job->proof = PROOF_SEALED;
     for (size_t i = 0; outcome != NULL && i < sizeof outcomes / sizeof *outcomes; i++)
         if (strcmp(outcome, attempt_outcome_name(outcomes[i])) == 0)
             job->abandon_as = outcomes[i];
     text_copy(job->abandon_reason, sizeof job->abandon_reason, reason ? reason : "");
-    job->refused = json_is_true(json_object_get(claim, "refused"));
-    job->waits = json_is_true(json_object_get(claim, "waits"));
+    if (json_is_true(json_object_get(claim, "refused")))
+        job->refusal = json_is_true(json_object_get(claim, "waits")) ? REFUSAL_QUEUED : REFUSAL_SUBMISSION;
 }
 
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
@@ -205,15 +205,15 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
         fence(engine, job);
         return;
     }
-    if ((job->fenced || has_run(job, job->claimed)) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
+    if (has_run(job) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
         look_for_checkpoints(engine, job);
         return;
     }
-    if (job->sealed || job->fenced || !job->maybe_submitted || has_run(job, job->claimed)) {
+    if (job->proof == PROOF_SEALED || has_run(job) || job->sent == SENT_NEVER) {
         conclude(engine, job, NULL);
         return;
     }
-    job->business = BUSINESS_CLAIMING;
+    job->pending = PENDING_CLAIM;
     dir = engine_job_dir(engine, job);
     paths = xcalloc(1, sizeof *paths);
     paths[0] = xasprintf("%s/claim.json", dir);
@@ -223,7 +223,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
 
 void job_abandon_fenced(struct engine *engine, struct live_job *job)
 {
-    job->fenced = true;
+    job->proof = PROOF_FENCED;
     job_abandon(engine, job, ATTEMPT_LOST, job->abandon_reason);
 }
 
@@ -236,8 +236,9 @@ void job_refuse(struct engine *engine, struct live_job *job, const char *why)
 {
     char reason[sizeof job->abandon_reason];
 
-    snprintf(reason, sizeof reason, "%s%s", job->waits ? "the job can never run: " : "", why);
-    job->refused = true;
+    snprintf(reason, sizeof reason, "%s%s", job->refusal == REFUSAL_QUEUED ? "the job can never run: " : "", why);
+    if (job->refusal == REFUSAL_NONE)
+        job->refusal = REFUSAL_SUBMISSION;
     job_abandon(engine, job, ATTEMPT_FAILED, reason);
 }
 
@@ -255,8 +256,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
     log_change(LOG_LEVEL_INFO, LOG_JOB(job->row.ensemble, job->row.name),
                 "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
     job->row.state = JOB_INTENT;
-    job_back(job);
-    job_file(engine, job);
+    job_believe(engine, job, EVENT_SEND_AGAIN);
     store_job_update(engine->store, &job->row, &err);
     job_start_committed(engine, job);
 }
@@ -264,7 +264,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
 /* Of one that was submitted more than once, what is said to have ended may be the one that came too late. */
 static bool is_doubtful(const struct live_job *job, bool ran)
 {
-    return ran && !job->adapter->ops->exact && (job->unknown || job->row.submissions > 1);
+    return ran && !job->adapter->ops->exact && (job->belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
 }
 
 /* Long enough without a record, and is it sure that the job is over? */
@@ -275,9 +275,9 @@ static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t no
     return job->gone_ms - job->missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
 }
 
-void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_runner, bool ended)
+void job_missing(struct engine *engine, struct live_job *job, bool ended)
 {
-    bool ran = has_run(job, claimed_by_runner);
+    bool ran = has_run(job);
     int64_t now = engine_now(engine), wait;
     char reason[400];
 
@@ -289,7 +289,7 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
         job_abandon(engine, job, ATTEMPT_LOST, job->gone_reason);
         return;
     }
-    if (!ran && !job->started && job->unknown && !job->sealed && ++job->forgotten < SUBMISSIONS_MAX) {
+    if (!ran && !job->started && job->belief == BELIEF_FORGOTTEN && job->proof != PROOF_SEALED && ++job->forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }
@@ -298,9 +298,9 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
         if (is_doubtful(job, ran) && !ended)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for a minute",
-                        job->row.name, job->unknown ? "does not know it any more" : "says that it has ended");
+                        job->row.name, job->belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
     }
-    if (!job->sealed && !is_sure(job, ran, ended, now)) {
+    if (job->proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {
         wait = now - job->missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->missing_ms;
         job->look = true;
         job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* doubled each time, up to a limit */
@@ -314,10 +314,4 @@ void job_missing(struct engine *engine, struct live_job *job, bool claimed_by_ru
     else
         snprintf(reason, sizeof reason, "the job was lost before it started");
     job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
-}
-
-void job_back(struct live_job *job)
-{
-    job->gone = job->unknown = false;
-    job->missing_ms = 0;
 }

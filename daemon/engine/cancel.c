@@ -73,7 +73,7 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
 
 bool job_cancel_is_due(const struct engine *engine, const struct live_job *job)
 {
-    return job->row.cancel && !job->over && !job->gone && engine_now(engine) >= job->cancel_again_ms;
+    return job->row.cancel && !job->over && !job_is_gone(job) && engine_now(engine) >= job->cancel_again_ms;
 }
 
 void cancel_tell_repeated(struct known_adapter *adapter, int n)

@@ -100,25 +100,24 @@ static void apply_json(struct engine *engine, struct live_job *job, struct slot 
         apply_record(engine, job, slot, &rec);
 }
 
-/* Whether a runner has the job. */
-static bool note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
+static void note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
 {
     const char *host = json_string_value(json_object_get(claim, "host"));
 
     if (json_is_true(json_object_get(claim, "given_up")))
         job_read_seal(job, claim);
-    if (claim == NULL || job->sealed)
-        return false;
-    job->claimed = true;
+    if (claim == NULL || job->proof == PROOF_SEALED)
+        return;
+    if (job->proof == PROOF_NONE)
+        job->proof = PROOF_CLAIMED;
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))), host ? host : "");
-    return true;
 }
 
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, &engine);
-    bool ended = true, claimed = true;
+    bool ended = true;
     size_t next = 0, fenced = 0;
 
     if (job == NULL)
@@ -132,7 +131,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     if (!job->brief) {
         next = FILE_FIRST_EXIT;
         ended = json[FILE_ENDED] != NULL;
-        claimed = note_claim(engine, job, json[FILE_CLAIM]);
+        note_claim(engine, job, json[FILE_CLAIM]);
     }
     for (size_t i = 0; i < job->n_slots; i++) {
         /* slots are closed only here and in job_fail_open(), never while a collection is under way */
@@ -149,12 +148,12 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     else if (job->brief && job->open > 0) {
         job->whole = true;
         job_collect(engine, job);
-    } else if (job->open == 0 && (ended || job->gone)) {
+    } else if (job->open == 0 && (ended || job_is_gone(job))) {
         job_end(engine, job, job->gone_reason);
-    } else if (job->sealed && job->open > 0 && job->abandon_as != ATTEMPT_OPEN) {
+    } else if (job->proof == PROOF_SEALED && job->open > 0 && job->abandon_as != ATTEMPT_OPEN) {
         job_abandon_sealed(engine, job);
-    } else if (ended || job->gone) {
-        job_missing(engine, job, claimed, ended);
+    } else if (ended || job_is_gone(job)) {
+        job_missing(engine, job, ended);
     } else {
         job_advance(engine, job); /* what was put off meanwhile: a cancel, another look */
     }
@@ -230,7 +229,7 @@ static bool take_records(struct engine *engine, struct live_job *job)
     json_t *records = job->records;
     char *text = NULL;
 
-    if (!job_is_inside(job) && job->gone && job->adapter->ops->take_records != NULL)
+    if (!job_is_inside(job) && job_is_gone(job) && job->adapter->ops->take_records != NULL)
         text = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
     if (records == NULL && text == NULL)
         return false;
@@ -255,7 +254,7 @@ void job_collect(struct engine *engine, struct live_job *job)
     if (take_records(engine, job))
         return;
     paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths);
-    job->brief = job->started && job->gone && !job->unknown && !job->whole;
+    job->brief = job->started && job->belief == BELIEF_ENDED && !job->whole;
     if (!job->brief) {
         dir = engine_job_dir(engine, job);
         paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
@@ -269,6 +268,6 @@ void job_collect(struct engine *engine, struct live_job *job)
         paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
     }
     job->look = false;
-    job->business = BUSINESS_COLLECTING;
+    job->pending = PENDING_COLLECT;
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, collected, ticket_new(engine, job->row.id));
 }

@@ -57,10 +57,9 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct pil
     }
     if (store_job_insert(engine->store, &row, &err) < 0)
         return -1;
-    job = job_new(engine, ens, &row);
+    job = job_new(engine, ens, &row, BELIEF_ABSENT);
     if (job == NULL)
         return -1;
-    job->asked = true;
     job->slots = xcalloc(n, sizeof *job->slots);
     for (size_t i = 0; i < n; i++)
         if (enlist(engine, job, &rows[i], now, &err) < 0)

@@ -282,7 +282,7 @@ struct job_plan {
     size_t n_files;
     char *descriptor; /* where the adapter hands it over: no file of it is written */
     bool failed; /* a member's parameters cannot be read: to be dropped */
-    struct job_refusal {
+    struct plan_refusal {
         size_t slot;
         char reason[200];
     } *refused; /* tasks that can never be started; where there are any, to be dropped and made again without them */

@@ -1,6 +1,7 @@
 /* The life of a job: intent (committed) → files on disk → submitted → running → ended. */
 #include "daemon/engine/pilot.h"
 
+#include "common/check.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -14,12 +15,12 @@ static void retry(struct engine *engine, struct alarm *alarm)
 {
     struct live_job *job = heap_entry(alarm, struct live_job, retry);
 
-    job->unsure = false;
-    job_file(engine, job);
+    job_believe(engine, job, EVENT_WAITED);
     job_advance(engine, job);
 }
 
-struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row)
+struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row,
+                         enum job_belief belief)
 {
     struct known_adapter *adapter;
     struct live_job *job;
@@ -32,6 +33,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     }
     job = xcalloc(1, sizeof *job);
     job->row = *row;
+    job->belief = belief;
     job->ensemble = ens;
     job->adapter = adapter;
     job->retry.ring = retry;
@@ -71,9 +73,9 @@ void job_file(struct engine *engine, struct live_job *job)
 
     if (job_is_inside(job))
         ;
-    else if (!job->asked && !job->unsure)
+    else if (job->belief == BELIEF_UNASKED)
         list = JOB_LIST_UNASKED;
-    else if (job->asked && job->row.state != JOB_INTENT) /* also what is gone: it may come back, until it is given up */
+    else if (job->belief >= BELIEF_QUEUED) /* also what is gone: it may come back, until it is given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;
@@ -84,6 +86,21 @@ void job_file(struct engine *engine, struct live_job *job)
         poll_soon(engine, job->adapter);
     else if (list == JOB_LIST_POLLED)
         poll_by(engine, job->adapter, engine_now(engine) + job->adapter->poll_ms);
+}
+
+void job_believe(struct engine *engine, struct live_job *job, enum job_event event)
+{
+    enum job_belief belief = belief_after(job->belief, event);
+
+    check(belief != BELIEF_COUNT);
+    if (belief == BELIEF_COUNT)
+        return;
+    job->belief = belief;
+    if (event == EVENT_TOLD_ENDED || event == EVENT_TOLD_FORGOTTEN)
+        job->gone_ms = engine_now(engine);
+    else if (event == EVENT_TOLD_QUEUED || event == EVENT_TOLD_RUNNING || event == EVENT_SEND_AGAIN)
+        job->missing_ms = 0;
+    job_file(engine, job);
 }
 
 void job_destroy(struct engine *engine, struct live_job *job)
@@ -136,7 +153,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         text_copy(job->row.reason, sizeof job->row.reason, reason);
     job->over = true;
     if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job) ||
-        (job->row.kind == JOB_TRAINING && !training_is_read(engine, ens, job->maybe_submitted && !job->sealed)))
+        (job->row.kind == JOB_TRAINING && !training_is_read(engine, ens, job->sent != SENT_NEVER && job->proof != PROOF_SEALED)))
         return;
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
@@ -148,7 +165,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_conclude(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
-    if (job->row.kind != JOB_PILOT && !job->sealed) /* one that is sealed has not run, whatever its scheduler said */
+    if (job->row.kind != JOB_PILOT && job->proof != PROOF_SEALED) /* one that is sealed has not run, whatever its scheduler said */
         deal_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->run_ms, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
@@ -165,7 +182,7 @@ void job_note_submitted(struct engine *engine, struct live_job *job, const char 
         job_save_later(engine, job);
     else
         job_save(engine, job);
-    job_file(engine, job);
+    job_believe(engine, job, EVENT_TAKEN);
 }
 
 struct live_job *job_answered(void *ticket, struct engine **engine)
@@ -176,8 +193,15 @@ struct live_job *job_answered(void *ticket, struct engine **engine)
     *engine = ticket_redeem(ticket, &id);
     job = *engine ? engine_find_job(*engine, id) : NULL;
     if (job != NULL)
-        job->business = BUSINESS_NONE;
+        job->pending = PENDING_NONE;
     return job;
+}
+
+/* The submission was refused for sure: what is left are those before it. */
+static void note_not_taken(struct live_job *job)
+{
+    if (job->sent == SENT_NOW)
+        job->sent = SENT_NEVER;
 }
 
 /* Its scheduler has said why not, and that nothing was accepted: the job is looked up only where an earlier submission may have been. */
@@ -194,11 +218,9 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
         adapter->put_off = 0;
         adapter->put_off_told_ms = now;
     }
-    job->maybe_submitted = job->doubtful;
+    note_not_taken(job);
     job->row.submissions--;
-    job->asked = !job->doubtful;
-    job->unsure = job->doubtful;
-    job_file(engine, job);
+    job_believe(engine, job, job->sent == SENT_NEVER ? EVENT_NOT_TAKEN : EVENT_UNANSWERED);
     job_note_waits_for(job, why);
     job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
 }
@@ -239,7 +261,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         break;
     case ADAPTER_REFUSED:
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
-        job->maybe_submitted = job->doubtful;
+        note_not_taken(job);
         job_refuse(engine, job, why->text);
         break;
     case ADAPTER_LATER:
@@ -249,10 +271,9 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         tell_doubt(engine, job, why->text);
         snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
         job_note_waits_for(job, words);
-        job->asked = false;
-        job->unsure = job->doubtful = true;
+        job_believe(engine, job, EVENT_UNANSWERED);
+        job->sent = SENT_BEFORE;
         store_job_update(engine->store, &job->row, &err);
-        job_file(engine, job);
         job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
         break;
     }
@@ -266,9 +287,8 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
 
     plan_adapter_job(job, dir, &ajob);
     ajob.descriptor = descriptor;
-    job->business = BUSINESS_SUBMITTING;
-    job->doubtful = job->doubtful || job->maybe_submitted; /* it was given up for forgotten */
-    job->maybe_submitted = true;
+    job->pending = PENDING_SUBMIT;
+    job->sent = job->sent == SENT_NEVER ? SENT_NOW : SENT_BEFORE;
     job->row.submissions++;
     if (job_is_inside(job)) {
         pilot_hand_over(engine, job, descriptor);
@@ -311,7 +331,7 @@ void job_start(struct engine *engine, struct live_job *job)
 {
     struct job_plan plan;
 
-    if (job->business != BUSINESS_NONE)
+    if (job->pending != PENDING_NONE)
         return;
     if (job_is_unwanted(job)) {
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
@@ -321,7 +341,7 @@ void job_start(struct engine *engine, struct live_job *job)
         job_end(engine, job, "");
         return;
     }
-    if (job_is_inside(job) && (job->node == NULL || job->returned)) {
+    if (job_is_inside(job) && (job->node == NULL || job->belief == BELIEF_RETURNED)) {
         job_abandon(engine, job, ATTEMPT_LOST, "its allocation has ended before it started");
         return;
     }
@@ -349,7 +369,7 @@ void job_start(struct engine *engine, struct live_job *job)
         return;
     }
     free(plan.descriptor); /* made again when it is needed: only a training has files besides */
-    job->business = BUSINESS_WRITING;
+    job->pending = PENDING_WRITE;
     engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
                                     ticket_new(engine, job->row.id));
 }
@@ -361,7 +381,7 @@ static void intent_committed(void *arg, const struct error *failed)
     struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
 
     if (job != NULL) {
-        job->uncommitted = false;
+        job->pending = PENDING_NONE;
         job_start(engine, job);
         engine_settle(engine);
     }
@@ -369,7 +389,7 @@ static void intent_committed(void *arg, const struct error *failed)
 
 void job_start_committed(struct engine *engine, struct live_job *job)
 {
-    job->uncommitted = true;
+    job->pending = PENDING_COMMIT;
     turn_after_commit(engine->turn, intent_committed, ticket_new(engine, job->row.id));
 }
 
@@ -381,7 +401,6 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     job->row.state = JOB_RUNNING;
     job->row.started_ms = started_ms ? started_ms : engine_now(engine);
     text_copy(job->host, sizeof job->host, host);
-    job_file(engine, job);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
         job->slots[i].untold = job->slots[i].open;
     if (job->row.kind == JOB_MEMBERS && !job->ensemble->begun) {
@@ -395,15 +414,15 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
 /* Do what the job needs next, unless something is under way. May end and free the job. */
 void job_advance(struct engine *engine, struct live_job *job)
 {
-    if (job->business != BUSINESS_NONE || job->uncommitted)
+    if (job->pending != PENDING_NONE)
         return;
     if (job->over) {
         job_end(engine, job, "");
         return;
     }
-    if (!job->asked) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
+    if (!job_is_asked(job)) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
         return;
-    if (job->returned) {
+    if (job->belief == BELIEF_RETURNED) {
         job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, job->gone_reason);
         return;
     }
@@ -413,6 +432,6 @@ void job_advance(struct engine *engine, struct live_job *job)
     }
     if (job_cancel_is_due(engine, job))
         job_send_cancel(engine, job);
-    if (job->look || job->gone)
+    if (job->look || job_is_gone(job))
         job_collect(engine, job);
 }

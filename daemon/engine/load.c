@@ -189,8 +189,7 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
 /* Its pilot was over when the daemon died: its files tell what became of it. */
 static void lose_pilot(struct engine *engine, struct live_job *job)
 {
-    job->asked = job->gone = true;
-    job->gone_ms = engine_now(engine);
+    job_believe(engine, job, EVENT_TOLD_ENDED);
     snprintf(job->gone_reason, sizeof job->gone_reason, "its allocation has ended");
     if (job->row.state == JOB_INTENT)
         job->row.state = JOB_SUBMITTED;
@@ -224,11 +223,12 @@ static int adopt_jobs(struct loading *loading, struct error *err)
     for (size_t i = 0; i < loading->n_jobs; i++) {
         const struct job_row *row = &loading->jobs[i];
         struct live_ensemble *ens = ensemble_of(engine, row);
-        struct live_job *job = ens ? job_new(engine, ens, row) : NULL;
+        struct live_job *job = ens ? job_new(engine, ens, row, BELIEF_UNASKED) : NULL;
 
         if (job == NULL)
             continue;
-        job->look = job->maybe_submitted = job->doubtful = true;
+        job->look = true;
+        job->sent = SENT_BEFORE;
         if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
             job->row.submissions++;
             if (store_job_update(engine->store, &job->row, err) < 0)

@@ -104,13 +104,10 @@ void pilot_unbind(struct live_job *job)
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason)
 {
     pilot_unbind(job);
-    job->asked = true;
-    if (!job->gone && !job->returned) {
-        job->gone = true;
-        job->unknown = false;
-        job->gone_ms = engine_now(engine);
+    if (!job_is_gone(job) && job->belief != BELIEF_RETURNED) {
+        job_believe(engine, job, EVENT_TOLD_ENDED);
         snprintf(job->gone_reason, sizeof job->gone_reason, "its allocation has ended%s%.200s", reason[0] ? ": " : "", reason);
-        if (job->row.state == JOB_INTENT && job->maybe_submitted) /* its files tell whether it has begun */
+        if (job->row.state == JOB_INTENT && job->sent != SENT_NEVER) /* its files tell whether it has begun */
             job->row.state = JOB_SUBMITTED;
     }
     job_advance(engine, job);
@@ -187,8 +184,8 @@ bool pilot_is_finished(struct engine *engine, struct live_job *job)
     if (!pilot->finishing) {
         pilot->finishing = true;
         for (int64_t i = 0; i < pilot->n_nodes; i++)
-            pilot->nodes[i].whole = !job->maybe_submitted;
-        if (job->maybe_submitted)
+            pilot->nodes[i].whole = job->sent == SENT_NEVER;
+        if (job->sent != SENT_NEVER)
             pilot_look(engine, pilot);
     }
     if (!all_is_whole(pilot) || holds_records(pilot))

@@ -30,12 +30,12 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
     for (size_t i = 0; i < batch->n; i++) {
         struct live_job *job = engine_find_job(engine, batch->jobs[i]);
 
-        if (job == NULL || job->business != BUSINESS_SUBMITTING)
+        if (job == NULL || job->pending != PENDING_SUBMIT)
             continue;
-        job->business = BUSINESS_NONE;
+        job->pending = PENDING_NONE;
         if (well && job->row.state == JOB_INTENT) /* else its journal was faster */
             job_note_submitted(engine, job, "");
-        if (well || job->node == NULL || job->returned)
+        if (well || job->node == NULL || job->belief == BELIEF_RETURNED)
             job_advance(engine, job);
         else
             job_retry_in(engine, job, FILE_RETRY_MS);
@@ -46,7 +46,7 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
 static void cancel_again(struct engine *engine, const struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {
-        if (job->node != node || job->cancels == 0 || job->gone)
+        if (job->node != node || job->cancels == 0 || job_is_gone(job))
             continue;
         job->cancel_again_ms = 0;
         job_retry_in(engine, job, FILE_RETRY_MS);
@@ -124,7 +124,7 @@ void pilot_hand_over(struct engine *engine, struct live_job *job, const char *de
     free(dir);
     node->handed = xrealloc(node->handed, node->n_handed + 1, sizeof *node->handed);
     node->handed[node->n_handed++] = job->row.id;
-    job->business = BUSINESS_SUBMITTING;
+    job->pending = PENDING_SUBMIT;
     order_flush(engine, node, engine_now(engine));
 }
 
@@ -133,8 +133,8 @@ void pilot_take_back(struct engine *engine, struct pilot_node *node)
     for (size_t i = 0; i < node->n_handed; i++) {
         struct live_job *job = engine_find_job(engine, node->handed[i]);
 
-        if (job != NULL && job->business == BUSINESS_SUBMITTING)
-            job->business = BUSINESS_NONE;
+        if (job != NULL && job->pending == PENDING_SUBMIT)
+            job->pending = PENDING_NONE;
     }
     alarm_set(engine, &node->flush, INT64_MAX);
     free(node->orders.data);

@@ -76,7 +76,7 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
     if (job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, "");
     job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->host);
-    if (job->row.cancel && job->asked)
+    if (job->row.cancel && job_is_asked(job))
         job_advance(engine, job);
 }
 
@@ -84,9 +84,7 @@ static void note_end(struct engine *engine, struct live_job *job, const json_t *
 {
     if (job->records == NULL) /* of one that was handed over twice, the second end has none: its runner found the claim taken */
         job->records = json_incref(json_object_get(line, "records"));
-    job->asked = job->gone = true;
-    job->unknown = false;
-    job->gone_ms = engine_now(engine);
+    job_believe(engine, job, EVENT_TOLD_ENDED);
     if (job->row.state == JOB_INTENT) /* it was handed over, whatever the disk says of that */
         job_note_submitted(engine, job, "");
     job_advance(engine, job);
@@ -95,8 +93,8 @@ static void note_end(struct engine *engine, struct live_job *job, const json_t *
 /* It never started, and never will. */
 static void note_return(struct engine *engine, struct live_job *job, const char *why)
 {
-    job->asked = job->returned = true;
-    job->maybe_submitted = job->doubtful = false;
+    job_believe(engine, job, EVENT_RETURNED);
+    job->sent = SENT_NEVER;
     snprintf(job->gone_reason, sizeof job->gone_reason, "%s", why ? why : "");
     job_advance(engine, job);
 }
@@ -113,7 +111,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
                 pilot->job->row.name, (long long)node->number, why);
     for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
         next = job->ens_next;
-        if (job->node == node && !job->gone && !job->returned)
+        if (job->node == node && !job_is_gone(job) && job->belief != BELIEF_RETURNED)
             note_return(engine, job, "its allocation was given back before it started");
     }
     for (int64_t i = 0; i < pilot->n_nodes; i++)
@@ -171,9 +169,9 @@ static void hand_over_again(struct engine *engine, struct pilot_node *node)
 
     for (job = node->pilot->job->ensemble->jobs; job != NULL; job = next) {
         next = job->ens_next;
-        if (job->node != node || job->asked)
+        if (job->node != node || job_is_asked(job))
             continue;
-        job->asked = true;
+        job_believe(engine, job, job->started ? EVENT_TOLD_RUNNING : EVENT_TOLD_ABSENT);
         if (!job->started)
             job->row.state = JOB_INTENT;
         job_advance(engine, job);

@@ -167,10 +167,9 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
     memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
     if (store_job_insert(engine->store, &row, &err) < 0)
         return;
-    job = job_new(engine, ens, &row);
+    job = job_new(engine, ens, &row, BELIEF_ABSENT);
     if (job == NULL)
         return;
-    job->asked = true;
     job->slots = xcalloc(1, sizeof *job->slots);
     job->slots[0] = (struct slot){.number = 1, .open = true};
     job->n_slots = job->open = 1;

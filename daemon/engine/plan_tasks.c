@@ -21,7 +21,7 @@ struct planner {
     json_t *path;        /* of every task */
     const struct template_word *words; /* of the one at hand; NULL: it has none */
     size_t bytes;                      /* of its arguments and environment so far, as the kernel counts them */
-    char refused[sizeof ((struct job_refusal *)0)->reason]; /* why it can never be started; "": it can */
+    char refused[sizeof ((struct plan_refusal *)0)->reason]; /* why it can never be started; "": it can */
 };
 
 /* Counts one more argument or variable of so many bytes. Returns whether the task stays within the limits. */
@@ -285,7 +285,7 @@ static int put_task(struct planner *p, const struct slot *slot)
 
 static void refuse(struct job_plan *plan, size_t slot, const char *reason)
 {
-    struct job_refusal *refusal;
+    struct plan_refusal *refusal;
 
     plan->refused = xrealloc(plan->refused, plan->n_refused + 1, sizeof *plan->refused);
     refusal = &plan->refused[plan->n_refused++];

@@ -27,14 +27,14 @@ struct question {
  * taken another's processes for its own; and if a runner has begun, sealing the job finds its claim. */
 static bool may_be_refused(const struct live_job *job)
 {
-    return job->business == BUSINESS_NONE && !job->uncommitted && !job->over && !job->claimed && !job->sealed && job->open > 0 &&
+    return job->pending == PENDING_NONE && !job->over && job->proof == PROOF_NONE && job->open > 0 &&
            (!job->started || !job->adapter->ops->exact) && !job_is_unwanted(job);
 }
 
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
-    job->asked = true;
-    job->unsure = false;
+    enum job_belief before = job->belief;
+
     job->told_in = job->adapter->answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
@@ -44,43 +44,34 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
-        if (job->gone)
+        if (job_is_gone(job))
             job->looks_left = LOOKS_WHEN_BACK;
-        job_back(job);
-        if (job->started && !job->told_queued)
+        job_believe(engine, job, EVENT_TOLD_QUEUED);
+        if (job->started && before != BELIEF_QUEUED)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: the scheduler has put it back into the queue%s%s",
                         job->row.name, status->reason[0] ? ": " : "", status->reason);
-        job->told_queued = true;
         if (status->never && may_be_refused(job)) {
-            job_file(engine, job);
-            job->waits = true;
+            job->refusal = REFUSAL_QUEUED;
             job_refuse(engine, job, status->reason);
             return;
         }
         surplus_note_queued(engine, job, status->scheduler_id);
         break;
     case ADAPTER_JOB_RUNNING:
-        job_back(job);
-        job->told_queued = false;
+        job_believe(engine, job, EVENT_TOLD_RUNNING);
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
         if (status->started_ms != 0 && job->adapter->ops->exact) /* it came and went since the last poll: no claim need be read */
             job_mark_running(engine, job, status->started_ms, status->host);
-        job->gone = true;
-        job->unknown = false;
-        job->gone_ms = engine_now(engine);
+        job_believe(engine, job, EVENT_TOLD_ENDED);
         text_copy(job->gone_reason, sizeof job->gone_reason, status->reason);
         break;
     case ADAPTER_JOB_UNKNOWN:
-        if (job->row.state == JOB_INTENT)
-            break; /* never submitted: job_advance() does it */
-        job->gone = job->unknown = true;
-        job->gone_ms = engine_now(engine);
+        job_believe(engine, job, job->row.state == JOB_INTENT ? EVENT_TOLD_ABSENT : EVENT_TOLD_FORGOTTEN);
         break;
     }
-    job_file(engine, job);
-    if (found || job->gone || job->look || job_cancel_is_due(engine, job))
+    if (found || job_is_gone(job) || job->look || job_cancel_is_due(engine, job))
         job_advance(engine, job);
 }
 
@@ -99,7 +90,7 @@ static void tell_doubts_are_over(struct engine *engine, const struct question *q
     for (size_t i = 0; i < q->n; i++) {
         const struct live_job *job = engine_find_job(engine, q->ids[i]);
 
-        if (job == NULL || !job->doubtful || job->row.state != JOB_INTENT)
+        if (job == NULL || job->sent != SENT_BEFORE || job->row.state != JOB_INTENT)
             continue;
         doubts++;
         there += statuses[i].state != ADAPTER_JOB_UNKNOWN;
@@ -189,7 +180,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
             /* one that came into doubt since it was asked about is looked up first: of its last submission this knows nothing */
-            if (job == NULL || !(q->find || job->asked))
+            if (job == NULL || !(q->find || job_is_asked(job)))
                 continue;
             again += is_cancelled_again(engine, job, &statuses[i]);
             apply_status(engine, job, &statuses[i], q->find);

@@ -33,7 +33,7 @@ static bool is_needless(struct engine *engine, const struct known_adapter *adapt
         return store_job_get(engine->store, surplus->id, &row, &err) == 1 && row.state == JOB_ENDED;
     /* the same answer told of another one that waits or runs; where it was not asked about, this may be the only one, or another adapter for
      * the same batch system is */
-    return job->adapter == adapter && job->told_in == adapter->answers && !job->gone && job->row.scheduler_id[0] != '\0' &&
+    return job->adapter == adapter && job->told_in == adapter->answers && !job_is_gone(job) && job->row.scheduler_id[0] != '\0' &&
            strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
 }
 
@@ -100,7 +100,7 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
 
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    if (job->claimed || job->sealed || job->open == 0) /* by a runner, by us; or its attempts have all ended */
+    if (job->proof != PROOF_NONE || job->open == 0) /* by a runner, by us; or its attempts have all ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
     else if (job->started || job->row.submissions > 1 || job->looks_left > 0 || ++job->told_waiting % LOOK_EVERY == 0)
         job->look = true;
@@ -109,13 +109,11 @@ void surplus_note_queued(struct engine *engine, struct live_job *job, const char
 
 static void swept(void *arg, enum adapter_answer answer, const struct error *why)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_answered(arg, &engine);
 
     if (job == NULL)
         return;
-    job->sweeping = false;
     job->swept = answer == ADAPTER_OK;
     if (job->swept)
         job_end(engine, job, "");
@@ -129,11 +127,11 @@ bool surplus_is_swept(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
     char *dir;
 
-    if (job->swept || job_is_inside(job) || (!job->waits && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
+    if (job->swept || job_is_inside(job) || (job->refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
         return true;
-    if (job->sweeping)
+    if (job->pending == PENDING_SWEEP)
         return false;
-    job->sweeping = true;
+    job->pending = PENDING_SWEEP;
     dir = engine_job_dir(engine, job);
     plan_adapter_job(job, dir, &ajob);
     job->adapter->ops->cancel(job->adapter->adapter, &ajob, swept, ticket_new(engine, job->row.id));

@@ -58,10 +58,9 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     if (store_job_insert(engine->store, &row, &err) < 0 ||
         store_training_update(engine->store, &training->row, &err) < 0)
         return;
-    job = job_new(engine, ens, &row);
+    job = job_new(engine, ens, &row, BELIEF_ABSENT);
     if (job == NULL)
         return;
-    job->asked = true;
     job->slots = xcalloc((size_t)row.size, sizeof *job->slots);
     for (int64_t rank = 0; rank < row.size; rank++)
         job->slots[job->n_slots++] = (struct slot){.index = rank, .number = training->row.generation, .open = true};

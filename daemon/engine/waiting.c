@@ -29,7 +29,7 @@ void engine_job_waits_for(struct engine *engine, int64_t id, char *out, size_t s
     char sentence[400];
 
     text_copy(out, size, job != NULL ? job_words(job) : "");
-    if (job == NULL || out[0] != '\0' || job->row.state != JOB_INTENT || job->asked || job_is_inside(job))
+    if (job == NULL || out[0] != '\0' || job->row.state != JOB_INTENT || job_is_asked(job) || job_is_inside(job))
         return;
     adapter_describe(engine, job->adapter, sentence, sizeof sentence);
     snprintf(out, size, "it is not known whether it was submitted: %s", sentence);
