@@ -11,12 +11,14 @@
 
 extern const struct adapter_ops adapter_alps;
 
-/* What apruns and, since they pass it on, jobs see of the daemon's environment. Never everything: there are tokens in it. */
+/* The variables of the daemon's environment that apruns see, and jobs through them. The whole environment is never
+ * passed: it may hold tokens. */
 static const char *const passed[] = {
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH",
-    "CRAY_ROOTFS", "MODULEPATH", "LOADEDMODULES", "ALPS_APP_PE_DEFAULT", "APRUN_XFER_LIMITS", "BATCH_PARTITION_ID",
-    "BASIL_RESERVATION_ID", "COBALT_JOBID", "COBALT_PARTNAME", "COBALT_PARTSIZE", "COBALT_STARTTIME", "COBALT_ENDTIME", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE",
-    "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID"};
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
+    "CRAY_LD_LIBRARY_PATH", "CRAY_ROOTFS", "MODULEPATH", "LOADEDMODULES", "ALPS_APP_PE_DEFAULT", "APRUN_XFER_LIMITS",
+    "BATCH_PARTITION_ID", "BASIL_RESERVATION_ID", "COBALT_JOBID", "COBALT_PARTNAME", "COBALT_PARTSIZE",
+    "COBALT_STARTTIME", "COBALT_ENDTIME", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE", "SLURM_JOB_ID", "SLURM_JOBID",
+    "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID"};
 
 static void read_environment(struct adapter *a, const json_t *names)
 {
@@ -34,7 +36,7 @@ static void read_environment(struct adapter *a, const json_t *names)
     free(all);
 }
 
-/* When the allocation is over, as its batch system says: Unix seconds. PBS does not. */
+/* Returns when the allocation is over, in Unix seconds, as its batch system says; 0: not known, as with PBS. */
 static int64_t find_end(void)
 {
     static const char *const variables[] = {"COBALT_ENDTIME", "SLURM_JOB_END_TIME"};
@@ -43,13 +45,14 @@ static int64_t find_end(void)
         const char *text = getenv(variables[i]);
         size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
 
-        if (digits > 0 && digits < 12 && (text[digits] == '\0' || text[digits] == '.')) /* Cobalt's may have a fraction */
+        /* Cobalt's may have a fraction */
+        if (digits > 0 && digits < 12 && (text[digits] == '\0' || text[digits] == '.'))
             return strtoll(text, NULL, 10);
     }
     return 0;
 }
 
-/* The daemon may as well run outside of an allocation, where nobody wants this adapter. */
+/* Finding no nodes is no error: a daemon outside of an allocation has this adapter too, and does not use it. */
 static int read_nodes(struct adapter *a, const char *given, struct error *err)
 {
     size_t n = 0;
@@ -213,7 +216,7 @@ const struct adapter_ops adapter_alps = {
     .interval_ms = interval_ms,
     .submit = alps_submit,
     .poll = alps_poll,
-    .find = alps_poll, /* it looks at the files of what it does not know anyway */
+    .find = alps_poll, /* alps_poll() looks at the files of jobs that it does not know anyway */
     .cancel = alps_cancel,
     .signal = alps_signal,
 };

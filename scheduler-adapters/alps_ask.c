@@ -1,5 +1,5 @@
-/* Questions and orders about jobs. Those that this daemon started are in the table; of others the files of their directories tell,
- * and one that runs is taken over. */
+/* Questions and orders about jobs. Jobs that this daemon started are in the table; the state of other jobs is read from
+ * the files of their directories, and one that runs is taken over. */
 #include "scheduler-adapters/alps.h"
 
 #include "common/xalloc.h"
@@ -47,7 +47,8 @@ static void question_free(struct question *q)
 static void tell(const struct alps_job *job, struct adapter_status *status)
 {
     static const enum adapter_state states[] = {[ALPS_WAITS] = ADAPTER_JOB_QUEUED, [ALPS_RUNS] = ADAPTER_JOB_RUNNING,
-                                                [ALPS_LOOKED_AT] = ADAPTER_JOB_RUNNING, [ALPS_OVER] = ADAPTER_JOB_ENDED};
+                                                [ALPS_LOOKED_AT] = ADAPTER_JOB_RUNNING,
+                                                [ALPS_OVER] = ADAPTER_JOB_ENDED};
 
     status->state = job->state == ALPS_OVER || job->placed ? states[job->state] : ADAPTER_JOB_QUEUED;
     status->started_ms = job->started_ms;
@@ -58,7 +59,7 @@ static void tell(const struct alps_job *job, struct adapter_status *status)
     alps_nodes_name(job->nids, status->host, sizeof status->host);
 }
 
-/* Nobody has it in a table: its aprun has ended while there was no daemon, or it never had one. */
+/* Reports a job that is in no table: its aprun has ended while there was no daemon, or it never had one. */
 static void tell_by_files(const struct alps_files *files, struct adapter_status *status)
 {
     status->state = ADAPTER_JOB_UNKNOWN;
@@ -85,7 +86,7 @@ static void answer_poll(struct question *q)
     answers_poll(q->a->answers, q->poll, q->arg, ADAPTER_OK, statuses, q->n, NULL);
 }
 
-/* A running one is ended by way of its runner, which aprun passes the signal on to. */
+/* A running job is ended by its runner, to which aprun passes the signal on. */
 static void answer_cancel(struct question *q)
 {
     struct adapter *a = q->a;
@@ -169,13 +170,14 @@ static void files_read(uv_work_t *work, int status)
     question_free(q);
 }
 
-/* Of an aprun nobody else tells whether ALPS has placed it. */
+/* The files must be read for a running aprun that ALPS is not known to have placed: nothing else tells. */
 static bool is_known(const struct alps_job *job)
 {
     return job != NULL && (job->placed || (job->state != ALPS_RUNS && job->state != ALPS_LOOKED_AT));
 }
 
-static struct question *question_new(struct adapter *a, enum kind kind, const struct adapter_job *jobs, size_t n, void *arg)
+static struct question *question_new(struct adapter *a, enum kind kind, const struct adapter_job *jobs, size_t n,
+                                     void *arg)
 {
     struct question *q = xcalloc(1, sizeof *q);
 

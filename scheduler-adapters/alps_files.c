@@ -1,19 +1,20 @@
-/* What the files of a job tell of its aprun: `aprun`, which it wrote before it began (the nodes, and what /proc said of it), `apid`,
- * which its application wrote when it began, or the claim of one of its processes, and `aprun.log`, what it printed; of one that
- * starts the pilots of several nodes that is in their task's stderr.
+/* The end of an aprun, read from the files of its job: `aprun`, which it wrote before it began (its nodes, and its line
+ * of /proc); `apid`, which its application wrote when it began, or else the claim of one of its processes; and
+ * `aprun.log`, its output. An aprun that starts the pilots of several nodes has its output in their task's stderr.
  *
- * How aprun tells of an end (documented; seen in users' logs):
+ * Aprun tells of an end like this (documented, or seen in users' logs):
  *     Application 96757362 exit codes: 127
  *     Application 23764253 exit signals: Killed
  *     Application 4634293 resources: utime ~3s, stime ~1s, …
  *     [NID 04371] 2015-05-29 22:20:18 Apid 23764253: OOM killer terminated this process.
  *     [NID 00012] … Apid 158515 killed. Received node failed or halted event for nid 12
  *     apsched: claim exceeds reservation's node-count
- * What the application itself prints is not among it: that goes to runner.log. */
+ * The output of the application itself goes to runner.log instead. */
+#include "scheduler-adapters/alps.h"
+
 #include "common/files.h"
 #include "common/process.h"
 #include "common/xalloc.h"
-#include "scheduler-adapters/alps.h"
 #include "tasks/proto/claim.h"
 
 #include <signal.h>
@@ -24,7 +25,7 @@
 
 #define LOG_MAX (1 << 20)
 
-/* The last one found says it: the more telling come later. */
+/* The last entry that is found decides: more telling words come later in this list. */
 static const struct {
     const char *words;
     bool node_lost, no_room, too_large;
@@ -64,7 +65,7 @@ static char *read_text(const char *dir, const char *name)
     return text;
 }
 
-/* "12,13\n4711 (sh) S 1 4711 …": the nodes, and field 1 and 22 of /proc/PID/stat. */
+/* Reads the file `aprun`, "12,13\n4711 (sh) S 1 4711 …": the nodes, then fields 1 and 22 of /proc/PID/stat. */
 static void read_begun(const char *dir, struct alps_files *files)
 {
     char *text = read_text(dir, "aprun"), *stat, *rest;
@@ -75,7 +76,8 @@ static void read_begun(const char *dir, struct alps_files *files)
     stat = text != NULL ? strchr(text, '\n') : NULL;
     rest = stat != NULL ? strrchr(stat, ')') : NULL;
     if (rest != NULL && sscanf(stat, "%ld", &pid) == 1 &&
-        sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) == 1 && pid > 0 &&
+        sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &started) == 1 && pid > 0 &&
         process_start_time((pid_t)pid) == started)
         files->pid = (pid_t)pid;
     if (stat != NULL)
@@ -88,9 +90,11 @@ static void read_log(const char *dir, const char *name, struct alps_files *files
     char *text = read_text(dir, name), *rest = NULL;
     size_t best = 0;
 
-    for (char *line = text != NULL ? strtok_r(text, "\n", &rest) : NULL; line != NULL; line = strtok_r(NULL, "\n", &rest))
+    for (char *line = text != NULL ? strtok_r(text, "\n", &rest) : NULL; line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-            if (strstr(line, ends[i].words) != NULL && (i >= best || ends[best].no_room)) { /* that was an earlier aprun */
+            /* an earlier aprun found no room, and this line is of a later one */
+            if (strstr(line, ends[i].words) != NULL && (i >= best || ends[best].no_room)) {
                 const char *nid = ends[i].node_lost ? strstr(line, " nid ") : NULL;
 
                 best = i;
@@ -113,7 +117,7 @@ static void read_last_words(const char *dir, struct alps_files *files)
         files->said[0] = '\0';
 }
 
-/* Of one with many runners the claim tells the application's number, of others a file. */
+/* The application's number is in the claim where there are many runners, and in a file otherwise. */
 static long long read_apid(const char *dir, const struct claim *claim)
 {
     char *text = claim->application[0] == '\0' ? read_text(dir, "apid") : NULL;
@@ -123,15 +127,15 @@ static long long read_apid(const char *dir, const struct claim *claim)
     return apid;
 }
 
-/* A runner on this host that was killed may have left the aprun that it had started: a node that nobody else can have. */
+/* Kills the aprun of a runner on this host that was killed: the aprun would keep nodes that nobody else can have. */
 static void end_what_is_left(const char *dir, const struct alps_files *files, const struct claim *claim)
 {
     const char *name = strrchr(dir, '/');
     char host[sizeof claim->host] = "";
 
     gethostname(host, sizeof host - 1);
-    if (files->begun && files->pid == 0 && files->claimed && !files->ended && claim->application[0] == '\0' && name != NULL &&
-        strcmp(claim->host, host) == 0)
+    if (files->begun && files->pid == 0 && files->claimed && !files->ended && claim->application[0] == '\0' &&
+        name != NULL && strcmp(claim->host, host) == 0)
         process_signal_marked("STRETTO_JOB", name + 1, SIGKILL);
 }
 
@@ -146,8 +150,10 @@ void alps_files_read(const char *dir, struct alps_files *files)
     struct claim claim = {0};
     struct error err;
 
-    *files = (struct alps_files){.claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json"), .lost_nid = -1};
-    if (files->claimed && claim_read(dir, &claim, &err) < 0) /* the daemon's, which is no runner's */
+    *files = (struct alps_files){.claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json"),
+                                 .lost_nid = -1};
+    /* a claim by the daemon, which fences the job, has no runner */
+    if (files->claimed && claim_read(dir, &claim, &err) < 0)
         claim = (struct claim){0};
     files->apid = read_apid(dir, &claim);
     read_begun(dir, files);

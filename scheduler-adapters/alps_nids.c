@@ -1,7 +1,8 @@
-/* The numbers of the compute nodes that this allocation has. */
+/* Finds the numbers of the compute nodes of this allocation. */
+#include "scheduler-adapters/alps.h"
+
 #include "common/files.h"
 #include "common/xalloc.h"
-#include "scheduler-adapters/alps.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ struct list {
 
 static void add(struct list *list, int nid)
 {
-    for (size_t i = 0; i < list->n; i++) /* a node file names a node as often as it has CPUs */
+    for (size_t i = 0; i < list->n; i++) /* a node file names a node once for each of its CPUs */
         if (list->nid[i] == nid)
             return;
     if (list->n == list->size) {
@@ -28,7 +29,7 @@ static void add(struct list *list, int nid)
     list->nid[list->n++] = nid;
 }
 
-/* "7" or "3-6"; what follows it, NULL where it is neither. */
+/* Reads "7" or "3-6"; returns what follows it, or NULL where it is neither. */
 static const char *add_range(struct list *list, const char *at)
 {
     long first, last;
@@ -51,7 +52,7 @@ static const char *add_range(struct list *list, const char *at)
 
 static const char *add_bracket(struct list *list, const char *at, const char *zeros)
 {
-    /* the digits before the bracket are zeros, or they would be part of the number */
+    /* other digits than zeros before the bracket would be part of the number */
     if (strspn(zeros, "0") != strcspn(zeros, "["))
         return NULL;
     do {
@@ -84,7 +85,7 @@ int alps_nids_parse(const char *text, int **nids, size_t *n)
     return 0;
 }
 
-/* Often it names the service node, which is no compute node. */
+/* Reads the nodes that a batch system wrote to a file. Often it names the service node, which is no compute node. */
 static int from_file(const char *path, int **nids, size_t *n)
 {
     struct error err;

@@ -1,12 +1,13 @@
 /* The table of nodes: a node has one application at a time. */
-#include "common/xalloc.h"
 #include "scheduler-adapters/alps.h"
+
+#include "common/xalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MAX_MS 60000 /* for a node that ALPS still thinks taken */
+#define WAIT_MAX_MS 60000 /* the longest pause before ALPS is asked again for a node that it thinks taken */
 
 size_t alps_nodes_free(const struct adapter *a, uint64_t now, uint64_t *next)
 {
@@ -23,7 +24,8 @@ size_t alps_nodes_free(const struct adapter *a, uint64_t now, uint64_t *next)
     return n;
 }
 
-/* Of several nodes that ALPS refused together one may be at fault: those that it was not asked for in vain come first. */
+/* Returns the free node with the fewest refusals: of several nodes that ALPS refused together perhaps only one was at
+ * fault. */
 static struct alps_node *best(const struct adapter *a, uint64_t now)
 {
     struct alps_node *found = NULL;

@@ -1,7 +1,8 @@
-/* Jobs and nodes: who waits, who is started where, and what ends. */
+/* The queue of jobs: who waits, who is started on which nodes, and what ends. */
+#include "scheduler-adapters/alps.h"
+
 #include "common/timefmt.h"
 #include "common/xalloc.h"
-#include "scheduler-adapters/alps.h"
 #include "tasks/proto/exitrec.h"
 
 #include <signal.h>
@@ -11,14 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define OVERRUN_MS 15000     /* beyond its grace, before a cancelled job is killed */
-#define REMEMBERED_MS 900000 /* what has ended is told of for so long */
+#define OVERRUN_MS 15000     /* a cancelled job is killed so long after its grace */
+#define REMEMBERED_MS 900000 /* the adapter answers for an ended job so long */
 
 struct ending {
     uv_work_t work;
     struct alps_job *job;
     struct alps_files files;
-    bool kill; /* it is only asked for the application's number */
+    bool kill; /* the files are read for the application's number, to kill it */
 };
 
 struct alps_job *alps_job_find(struct adapter *a, const char *name)
@@ -77,7 +78,8 @@ void alps_job_over(struct alps_job *job, const char *reason)
     alps_turn(a);
 }
 
-/* ALPS may take a while to see that an application is gone, and other applications may be in the allocation. */
+/* Puts a job that found no room back into the queue: ALPS may take a while to see that an application is gone, and the
+ * allocation may hold applications of others. */
 static void wait_for_room(struct alps_job *job, const char *words, bool too_large)
 {
     struct adapter *a = job->a;
@@ -87,7 +89,9 @@ static void wait_for_room(struct alps_job *job, const char *words, bool too_larg
     job->placed = false;
     snprintf(job->reason, sizeof job->reason, "%s", words);
     alps_nodes_leave(job, true);
-    if (job->adopted) { /* the daemon, which is told that nobody knows it, has the rest of what it is */
+    /* the job's other properties are only in the daemon, which submits it again when it is told that the job is
+     * unknown */
+    if (job->adopted) {
         job_free(job);
         answers_call(a->answers, poke, a);
     } else if (job->too_large >= ALPS_TRIES) { /* it is not started again, and the daemon gives it up */
@@ -186,15 +190,18 @@ void alps_let_go(uv_handle_t *handle)
     alps_idle(a);
 }
 
-/* Is enough left of the allocation's time? Once it is not, it never is again: the job is left to the daemon of the next one. */
+/* Tells whether enough of the allocation's time is left. Once it is not, the job is left to the daemon of the next
+ * allocation. */
 static bool has_time(struct adapter *a, struct alps_job *job)
 {
-    if (a->end == 0 || job->least_ms == 0 || time_now_ms() + job->least_ms + job->grace_ms + EXITREC_TAKE_MS <= 1000 * a->end)
+    if (a->end == 0 || job->least_ms == 0 ||
+        time_now_ms() + job->least_ms + job->grace_ms + EXITREC_TAKE_MS <= 1000 * a->end)
         return true;
     snprintf(job->reason, sizeof job->reason, "too little is left of the allocation's time");
     if (!a->told_of_end)
         a->host.log(a->host.arg, ADAPTER_LOG_INFO, job->name,
-                    "too little is left of the allocation's time to start it: it waits, as others may, for another allocation");
+                    "too little is left of the allocation's time to start it: it waits, as others may, for another "
+                    "allocation");
     a->told_of_end = true;
     return false;
 }
@@ -204,7 +211,8 @@ static struct alps_job *first_waiting(struct adapter *a)
     struct alps_job *first = NULL;
 
     for (struct alps_job *job = a->jobs; job != NULL; job = job->hh.next)
-        if (job->state == ALPS_WAITS && !job->watched && job->too_large < ALPS_TRIES && (first == NULL || job->serial < first->serial) && has_time(a, job))
+        if (job->state == ALPS_WAITS && !job->watched && job->too_large < ALPS_TRIES &&
+            (first == NULL || job->serial < first->serial) && has_time(a, job))
             first = job;
     return first;
 }
@@ -218,8 +226,8 @@ static int64_t running(const struct adapter *a)
     return n;
 }
 
-/* Those that wait are started in their order: one that wants many nodes is not passed by, or it might wait for ever. False: none can
- * be now. */
+/* Starts the first job that waits. Jobs start in their order, or one that wants many nodes might wait for ever. False:
+ * no job can start now. */
 static bool start_first(struct adapter *a, struct alps_job *job, uint64_t now, uint64_t *next)
 {
     if (now < a->next_start)
@@ -232,7 +240,7 @@ static bool start_first(struct adapter *a, struct alps_job *job, uint64_t now, u
         *next = now + (uint64_t)a->pause_ms < *next ? now + (uint64_t)a->pause_ms : *next;
         return false;
     }
-    uv_update_time(a->host.loop); /* to start a process takes its time */
+    uv_update_time(a->host.loop); /* starting a process takes time */
     a->next_start = uv_now(a->host.loop) + (uint64_t)a->pause_ms;
     return true;
 }
@@ -244,7 +252,8 @@ static void kill_due(struct alps_job *job, uint64_t now, uint64_t *next)
     if (job->kill_at == 0 || job->state != ALPS_RUNS)
         return;
     if (job->kill_at <= now) {
-        a->host.log(a->host.arg, ADAPTER_LOG_WARN, job->name, "it did not end in time after it was cancelled: killing it");
+        a->host.log(a->host.arg, ADAPTER_LOG_WARN, job->name,
+                    "it did not end in time after it was cancelled: killing it");
         alps_kill(job);
         job->kill_at = now + OVERRUN_MS;
     }
@@ -315,7 +324,7 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *from, c
     return job;
 }
 
-/* The number of one that is not our child may be another's as soon as it has ended. */
+/* The process id of a process that is not our child may belong to another one as soon as it has ended. */
 void alps_signal_aprun(const struct alps_job *job, int sig)
 {
     if (job->pid > 0 && job->pidfd >= 0)
@@ -342,7 +351,8 @@ static void kill_now(uv_work_t *work, int status)
         snprintf(apid, sizeof apid, "%lld", e->files.apid);
         if (e->files.apid > 0) {
             alps_busy(a);
-            commands_run(a->commands, &(struct command){.argv = args, .env = (const char *const *)a->env, .limit_ms = 20000,
+            commands_run(a->commands,
+                         &(struct command){.argv = args, .env = (const char *const *)a->env, .limit_ms = 20000,
                                                         .out_max = 4096, .err_max = 4096},
                          apkilled, a);
         }
@@ -353,7 +363,7 @@ static void kill_now(uv_work_t *work, int status)
     alps_idle(a);
 }
 
-/* Where aprun is killed its application is, too, sooner or later: it is told so besides. */
+/* Killing aprun ends its application sooner or later; apkill ends the application itself. */
 void alps_kill(struct alps_job *job)
 {
     struct ending *e = xcalloc(1, sizeof *e);

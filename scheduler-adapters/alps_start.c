@@ -1,34 +1,39 @@
 /* The start of an aprun. */
-#include "common/timefmt.h"
 #include "scheduler-adapters/alps.h"
+
+#include "common/timefmt.h"
 #include "scheduler-adapters/words.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PILOT_TRIES 4    /* others may do in place of its nodes */
-#define PROGRAM_TRIES 12 /* eight minutes, with a pause of a second to begin with */
+#define PILOT_TRIES 4    /* further tries may fail on other nodes */
+#define PROGRAM_TRIES 12 /* with pauses that begin with a second, this takes eight minutes */
 
-/* What it is is written down before it becomes an aprun, so that there is none of which the next daemon does not know. */
-static const char script[] = "read -r stat <\"/proc/$$/stat\" && printf '%s\\n%s\\n' \"$2\" \"$stat\" >\"$1/aprun.new\" && "
+/* The job writes its nodes and its line of /proc down before it becomes an aprun, so that the next daemon knows of
+ * every aprun. */
+static const char script[] =
+    "read -r stat <\"/proc/$$/stat\" && printf '%s\\n%s\\n' \"$2\" \"$stat\" >\"$1/aprun.new\" && "
                              "mv \"$1/aprun.new\" \"$1/aprun\" || exit 111\n"
                              "exec >\"$1/aprun.log\" 2>&1 </dev/null\n"
                              "shift 2\n"
                              "exec \"$@\"\n";
-/* On the compute node. Until the runner has set its signals up, those that are meant for it must not kill it. */
+/* These two run on the compute node. Until the runner has set its signals up, the ones that are meant for it must not
+ * kill it. */
 static const char one[] = "trap '' USR1 USR2\n"
                           "echo \"$ALPS_APP_ID\" >\"$1/apid\"\n"
                           "exec \"$2\" \"$1\" >>\"$1/runner.log\" 2>&1\n";
 static const char ranks[] = "trap '' USR1 USR2\n"
                             "exec \"$2\" --rank \"$1\" >>\"$1/runner.log\" 2>&1\n";
-/* Here. */
+/* This one runs on the service node. */
 static const char launches[] = "log=\"$1/runner.log\"\n"
                                "shift\n"
                                "exec \"$@\" >>\"$log\" 2>&1\n";
-/* What its runner launches a member by: aprun, and again after a while where ALPS does not have the nodes yet, which it may take a
- * while to see. That goes on for so many times, and fewer where it is not the nodes that are too many: then the program has failed,
- * with ALPS's words, which aprun.log has for us, too. In the member's directory, where its standard error goes. Signals that are
- * meant for the program are passed on. */
+/* The runner launches a member by this script: it runs aprun, and again after a pause where ALPS does not have the
+ * nodes yet, since ALPS may take a while to see that nodes are free. It tries a limited number of times, and fewer
+ * where nodes are not what is lacking; then the program has failed with ALPS's words, which are copied to aprun.log for
+ * the daemon. It runs in the member's directory, where its standard error goes. Signals that are meant for the program
+ * are passed on. */
 static const char launcher[] =
     "pause=$1 tries=$2 other=$3 log=$4 stop= child=; shift 4\n"
     "trap 'kill -s USR1 $child' USR1; trap 'kill -s USR2 $child' USR2; trap stop=1 TERM INT HUP\n"
@@ -62,12 +67,12 @@ static bool is_given(const struct alps_job *job, const char *option)
     return false;
 }
 
-/* An option that is given twice is an error. */
+/* Leaves out options that the user has given, since aprun refuses an option that is given twice. */
 static void add_options(struct words *words, const struct alps_job *job)
 {
     words_add_all(words, job->a->extra);
     words_add_all(words, job->extra);
-    if (job->shape.kind != ALPS_LAUNCHES) { /* else the runner adds it */
+    if (job->shape.kind != ALPS_LAUNCHES) { /* for launches the runner adds it */
         words_add(words, "-n");
         words_add(words, "%lld", (long long)job->shape.n);
     }
@@ -89,7 +94,7 @@ static void add_options(struct words *words, const struct alps_job *job)
     }
 }
 
-/* A runner here, whose launcher is all these words. */
+/* Adds a runner on the service node, with a launcher that consists of the words from `launch`. */
 static void add_launch(struct words *words, const struct alps_job *job)
 {
     const struct adapter *a = job->a;
@@ -145,8 +150,8 @@ bool alps_start(struct alps_job *job)
 {
     struct adapter *a = job->a;
     uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-    uv_process_options_t options = {.exit_cb = alps_exited, .file = "/bin/sh", .env = a->env, .cwd = "/", .stdio_count = 3, .stdio = stdio,
-                                    .flags = UV_PROCESS_DETACHED};
+    uv_process_options_t options = {.exit_cb = alps_exited, .file = "/bin/sh", .env = a->env, .cwd = "/",
+                                    .stdio_count = 3, .stdio = stdio, .flags = UV_PROCESS_DETACHED};
     struct words words = {0};
     int rc;
 
@@ -157,7 +162,7 @@ bool alps_start(struct alps_job *job)
     words_fini(&words);
     alps_busy(a);
     job->watched = true;
-    if (rc < 0) { /* no room for a process: later, maybe */
+    if (rc < 0) { /* perhaps no process can be created now: it is tried again later */
         uv_close((uv_handle_t *)&job->process, alps_let_go);
         snprintf(job->reason, sizeof job->reason, "aprun: %s", uv_strerror(rc));
         return false;

@@ -8,7 +8,7 @@
 struct entry {
     struct entry *next;
     enum adapter_answer answer;
-    /* one of the four */
+    /* exactly one of the following four is set */
     adapter_submit_cb *submit;
     adapter_poll_cb *poll;
     adapter_done_cb *done;
@@ -56,7 +56,7 @@ static void turn(uv_idle_t *idle)
     struct answers *q = idle->data;
     struct entry *list = q->first;
 
-    /* what these callbacks queue waits for the next turn, so that other handles get theirs */
+    /* what these callbacks queue waits for the next turn, so that other handles are served */
     q->first = NULL;
     q->last = &q->first;
     while (list != NULL) {

@@ -1,5 +1,5 @@
-/* Answers that leave on the next turn of the loop: an adapter's callbacks are never called from inside the call that
- * asked. */
+/* A queue of answers that are given on the next turn of the loop, so that an adapter's callbacks are never called from
+ * inside the call that asked. */
 #ifndef SCHEDULER_ADAPTERS_ANSWERS_H
 #define SCHEDULER_ADAPTERS_ANSWERS_H
 #include "scheduler-adapters/adapter.h"
@@ -8,10 +8,11 @@ struct answers;
 
 struct answers *answers_create(uv_loop_t *loop);
 
-/* Deliver what is queued, then done(arg). Further calls are not allowed. */
+/* Delivers what is queued, then calls done(arg). Further calls are not allowed. */
 void answers_destroy(struct answers *q, void (*done)(void *arg), void *arg);
 
-/* Texts and errors are copied (err may be NULL); statuses, from malloc(), are taken over, and freed after the callback. */
+/* Texts and errors are copied (err may be NULL). `statuses`, from malloc(), is taken over and freed after the
+ * callback. */
 void answers_submit(struct answers *q, adapter_submit_cb *cb, void *arg, enum adapter_answer answer,
                     const char *scheduler_id, const struct error *err);
 void answers_poll(struct answers *q, adapter_poll_cb *cb, void *arg, enum adapter_answer answer,
@@ -19,7 +20,7 @@ void answers_poll(struct answers *q, adapter_poll_cb *cb, void *arg, enum adapte
 void answers_done(struct answers *q, adapter_done_cb *cb, void *arg, enum adapter_answer answer,
                   const struct error *err);
 
-/* Any other call, e.g. a poke. */
+/* Queues any other call, e.g. a poke. */
 void answers_call(struct answers *q, void (*fn)(void *arg), void *arg);
 
 #endif

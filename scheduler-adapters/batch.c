@@ -1,7 +1,8 @@
-#include "scheduler-adapters/batch_known.h"
+#include "scheduler-adapters/batch.h"
 
 #include "common/jsonx.h"
 #include "common/xalloc.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static size_t count(const char *const *list)
     return n;
 }
 
-/* What jobs see are also the variables that a setting names. */
+/* Jobs also see the variables that the setting `environment` names. */
 static char **job_environment(const struct batch_system *system, const json_t *names, const char *const *settings)
 {
     size_t n = count(system->for_jobs), i;
@@ -155,7 +156,7 @@ struct stopped {
     void *arg;
 };
 
-/* It was to go on with another command, and there are no more. */
+/* Ends a sequence of commands that was to go on when the adapter was destroyed. */
 static void answer_stopped(void *arg)
 {
     struct stopped *stopped = arg;
@@ -166,9 +167,10 @@ static void answer_stopped(void *arg)
     free(stopped);
 }
 
-/* A command that submits has the environment of jobs where they get it by that, and not by their script. */
-void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in, size_t out_max,
-               command_cb *cb, void *arg)
+/* A command that submits gets the jobs' environment where jobs inherit it from the command instead of setting it in
+ * their script. */
+void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
+               size_t out_max, command_cb *cb, void *arg)
 {
     bool is_job = commands == a->submissions && a->system->jobs_inherit;
     size_t n = count(args);
@@ -273,7 +275,7 @@ int batch_ready(struct adapter *a, struct error *err)
     return 0;
 }
 
-/* What a site has is its batch system's to know, and may change at any time. */
+/* Accepts everything: only the batch system knows what its site has, and that may change at any time. */
 int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     return 0;

@@ -1,12 +1,12 @@
-/* What adapters share that drive a batch system by its commands (pbs, slurm), or by requests that do the same (slurmrestd): such an
- * adapter fills in a struct batch_system, and keeps to itself only what is its own: what to ask for, how to read what it is told,
- * and what that means. It is installed for plugins, too; ADAPTER_ABI grows with every change of this.
+/* The common part of adapters that drive a batch system by its commands (pbs, slurm), or by requests that do the same
+ * (slurmrestd). Such an adapter fills in a struct batch_system, and contains only what is special to its system: what
+ * to ask for, how to read the answers, and what they mean. The header is installed for plugins, too; ADAPTER_ABI grows
+ * with every change of it.
  *
- * A job is known by its name. Ids are used again by servers that lost their state, and wrap: no order goes to an id
- * that a listing has not just shown under the job's name. There is one listing for all questions and orders of a
- * time.
+ * A job is known by its name. Ids wrap, and servers that lost their state use them again: no order goes to an id that a
+ * listing has not just shown under the job's name. One listing serves all questions and orders of a time.
  *
- * All is called on the loop thread, but for what says otherwise. */
+ * All functions are called on the loop thread, unless their comment says otherwise. */
 #ifndef SCHEDULER_ADAPTERS_BATCH_H
 #define SCHEDULER_ADAPTERS_BATCH_H
 #include "scheduler-adapters/adapter.h"
@@ -15,7 +15,7 @@
 #include "scheduler-adapters/command.h"
 
 #define BATCH_PROGRAMS_MAX 8
-#define BATCH_WORDS_MAX 65536 /* bytes of what commands print that list nothing */
+#define BATCH_WORDS_MAX 65536 /* bytes kept of the output of commands that list nothing */
 
 struct batch_listing;
 struct batch_group;
@@ -24,65 +24,72 @@ struct batch_known;
 struct batch_order;
 struct batch_overdue;
 
-typedef void batch_look_cb(void *arg, const struct batch_rows *rows, const struct error *err); /* NULL rows: err */
+/* NULL rows: the listing failed with err */
+typedef void batch_look_cb(void *arg, const struct batch_rows *rows, const struct error *err);
 
-/* The orders that are one command for many ids. */
+/* The orders that one command carries out for many ids. */
 enum batch_deed {
-    BATCH_TAKE_OUT, /* what waits, of the queue */
-    BATCH_TERM,     /* SIGTERM to the runner of what runs; likewise: */
+    BATCH_TAKE_OUT, /* takes waiting jobs out of the queue */
+    BATCH_TERM,     /* signals the runners of running jobs */
     BATCH_USR1,
     BATCH_USR2,
-    BATCH_KILL, /* what runs, with all its processes */
+    BATCH_KILL, /* kills running jobs with all their processes */
     BATCH_DEEDS
 };
 
-/* NULL err: it is done, or they are gone. */
+/* NULL err: the deed is done, or the jobs are gone. */
 typedef void batch_deed_cb(void *arg, const struct error *err);
 
-/* A system's own; the strings and lists are constant. */
+/* The properties of one batch system; the strings and lists are constant. */
 struct batch_system {
-    const char *word;            /* "PBS": what it is called in reasons and in the log */
-    const char *const *programs; /* ended by NULL; a setting of its own name may name another, or a path */
-    size_t programs_needed;      /* the first so many: the others are used only where they are there */
-    /* Variables of the daemon's that they see, ended by NULL. Never everything: there are tokens in it. */
+    const char *word;            /* the system's name in reasons and in the log, e.g. "PBS" */
+    const char *const *programs; /* ended by NULL; the setting of a program's name may give another name or a path */
+    /* so many programs, the first ones, must be there; the others are used where they are there */
+    size_t programs_needed;
+    /* The daemon's variables that commands and jobs see, ended by NULL. The whole environment is never passed: it may
+     * hold tokens. */
     const char *const *for_commands, *const *for_jobs;
-    bool jobs_inherit;      /* jobs see what the command that submits them does, which is for_jobs */
-    int64_t timeout_ms;     /* unless it is set */
-    int64_t remembered_ms;  /* what was submitted and is out of the listing is known for so long */
+    bool jobs_inherit;      /* jobs get the environment of the command that submits them, which is then for_jobs */
+    int64_t timeout_ms;     /* the default of the setting */
+    int64_t remembered_ms;  /* a submitted job that is out of the listing is remembered so long */
     size_t list_max;        /* bytes of a listing */
-    size_t ids_max;         /* of one command */
+    size_t ids_max;         /* ids in one command */
     unsigned endings_most;  /* orders at once; 1: one after another */
     struct {
         int program;
-        const char *words[3]; /* before the ids; ended by NULL */
+        const char *words[3]; /* the words before the ids, ended by NULL */
     } deed[BATCH_DEEDS];
-    const char *const *gone; /* parts of what orders say of ids that have ended, or are about to; ended by NULL */
-    /* A deed for these ids, where it is not one command; cb is not called from inside the call, for which ids are borrowed. NULL: it is
-     * one. */
-    void (*carry_out)(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
+    const char *const *gone; /* what orders print about ids that have ended or are about to, in parts; ended by NULL */
+    /* Carries out a deed for these ids where that is not one command; cb is not called from inside the call, and ids
+     * are borrowed for it. NULL: each deed is one command. */
+    void (*carry_out)(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb,
+                      void *arg);
 
-    /* Have batch_listing_run(), _read() or _fail() called, now or later. */
+    /* Starts a listing: batch_listing_run(), _read() or _fail() is called, now or later. */
     void (*list)(struct adapter *a, struct batch_listing *listing);
-    /* The rows of what was listed, which need not be sorted; -1 where it is not whole. May change the text. From any
-     * thread. */
+    /* Reads the rows of a listing, in any order; -1 where the listing is not whole. It may change the text. Callable
+     * from any thread. */
     int (*parse)(struct batch_rows *rows, char *text, size_t size, struct error *err);
     void (*status)(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
-    /* A job that an answer is about, and that waits. NULL: nothing is to be done. */
+    /* Called for a waiting job that an answer is about. NULL: nothing is to be done. */
     void (*waits)(struct adapter *a, const struct batch_row *row);
-    /* What became of jobs that the listing lacks, as far as there is a record of it: rows that may be none, or NULL.
-     * `since`: when the first was submitted, Unix seconds, 0: not known. Answered now or later; ids are borrowed for
-     * the call. */
+    /* Looks up jobs that the listing lacks in the system's records, if there are any: the rows may be none, or NULL.
+     * `since`: when the first of the jobs was submitted, Unix seconds, 0: not known. The answer comes now or later; ids
+     * are borrowed for the call. */
     void (*past)(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
-    /* go(arg), now or later, once what is needed to submit is known, or cannot be. NULL: nothing is. */
+    /* Calls go(arg), now or later, when what is needed to submit is known or cannot be known. NULL: nothing is
+     * needed. */
     void (*ready)(struct adapter *a, void (*go)(void *arg), void *arg);
-    void (*send)(struct batch_group *group); /* submit it; batch_group_answered() follows, now or later */
-    void (*task_id)(const char *id, int64_t task, char *out, size_t size); /* of an array of that id */
-    /* Take this row, which waits, out of the queue, but not if it has begun meanwhile; then batch_order_done(). */
+    void (*send)(struct batch_group *group); /* submits the group; batch_group_answered() follows, now or later */
+    /* writes the id of one task of the array `id` */
+    void (*task_id)(const char *id, int64_t task, char *out, size_t size);
+    /* Takes the job of this row, which waits, out of the queue, unless it has begun meanwhile; then calls
+     * batch_order_done(). */
     void (*withdraw)(struct batch_order *order, const struct batch_row *row);
-    void (*fini)(struct adapter *a); /* free what is its own, but for the struct */
+    void (*fini)(struct adapter *a); /* frees what is the system's own, except the struct */
 };
 
-/* The first member of the system's own struct. */
+/* The first member of each system's own struct. */
 struct adapter {
     const struct batch_system *system;
     struct adapter_host host;
@@ -93,62 +100,68 @@ struct adapter {
     char **env, **job_env;                /* of commands; of jobs */
     const json_t *extra;
     int64_t timeout_ms, interval_ms;
-    struct error no_runner; /* text "": there is one */
+    struct error no_runner; /* text "": there is a runner */
 
-    struct batch_look *waiting, *looking; /* batch_look.c: who waits for a listing, and for the one under way */
+    /* batch_look.c: callers that wait for a listing, and those of the listing under way */
+    struct batch_look *waiting, *looking;
     uint64_t listings;
     struct batch_known *known; /* batch_known.h */
 
     struct batch_submission *gathered, **last_gathered; /* batch_gather.c: jobs that wait for others like them */
-    size_t array_max;  /* how many jobs an array may have, and what its last number may be; 0: not known; set by the system, like: */
-    bool no_gaps;      /* its numbers follow one another */
-    size_t array_most; /* how many have gone together of late: sites limit it otherwise, too */
+    /* the limit for the number of jobs in an array and for its last number, set by the system; 0: not known */
+    size_t array_max;
+    bool no_gaps;      /* the numbers in an array must follow one another; set by the system */
+    size_t array_most; /* the largest array that the site has accepted lately: it may have other limits, too */
     int64_t gather_ms;
-    uint64_t gathered_since, paced; /* loop time: of the first; each time that some go moves it on by gather_ms */
+    /* loop times: when the first came; and a time that each sending moves on by gather_ms, to limit bursts */
+    uint64_t gathered_since, paced;
     bool sending;
     uv_timer_t gather_timer;
 
-    struct batch_order *orders, *taken; /* batch_orders.c: that wait for a look; that one is under way for */
-    bool look_is_due;                   /* for orders, on the next turn of the loop */
+    /* batch_orders.c: orders that wait for a listing; orders of the listing under way */
+    struct batch_order *orders, *taken;
+    bool look_is_due;                   /* a listing for orders begins on the next turn of the loop */
     struct batch_overdue *overdue;      /* batch_overdue.c, with its timer */
-    int64_t overrun_ms, kill_again_ms;  /* beyond its grace, before a cancelled job is killed; and again */
+    /* after the grace, until a cancelled job is killed; then until it is killed again */
+    int64_t overrun_ms, kill_again_ms;
     uv_timer_t timer;
 
     size_t busy; /* answers that are owed */
     bool closing;
-    int stopping; /* of its parts that are not closed */
+    int stopping; /* parts that are not closed yet */
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
 
 /* batch.c: the life of an adapter, and its commands. */
-/* Fills in what is shared, of `a`, which is zero. -1, with nothing to be freed but the struct, where the
- * configuration is wrong. `command_settings`: NAME=VALUE for the environment of commands, ended by NULL, or NULL;
- * likewise for that of jobs. */
+/* Fills in the common part of `a`, which is zero. -1 where the configuration is wrong; then only the struct is to be
+ * freed. `command_settings` and `job_settings`: NAME=VALUE for the environment of commands and of jobs, ended by NULL,
+ * or NULL. */
 int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
                const char *const *command_settings, const char *const *job_settings, struct error *err);
-void batch_closing(struct adapter *a);      /* another handle, or part, is being closed; */
-void batch_closed(uv_handle_t *handle);     /* it is: its data is the adapter; */
-void batch_part_gone(void *arg);            /* which is the argument */
+void batch_closing(struct adapter *a);      /* one more handle or part is being closed */
+void batch_closed(uv_handle_t *handle);     /* the handle is closed; its data is the adapter */
+void batch_part_gone(void *arg);            /* the part is closed; arg is the adapter */
 void batch_busy(struct adapter *a);         /* an answer is owed */
-void batch_idle(struct adapter *a);         /* it has been given: last in whatever gives it */
-/* `in` may be NULL; the arguments are ended by NULL, without the program. */
-void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in, size_t out_max,
-               command_cb *cb, void *arg);
-/* -1 with the reason where it did not exit with status 0. */
+void batch_idle(struct adapter *a);         /* the answer has been given; called last by whatever gives it */
+/* Runs a program with these arguments (ended by NULL, without the program). `in` may be NULL. */
+void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
+               size_t out_max, command_cb *cb, void *arg);
+/* Fails, with the reason, where the command did not exit with status 0. */
 int batch_check(const struct command_result *result, const char *program, struct error *err);
-/* To a submission whose command did not exit by itself. */
+/* The answer to a submission whose command did not exit by itself. */
 enum adapter_answer batch_no_answer(const struct command_result *result);
-bool batch_says(const char *said, const char *const *words); /* one of them, which are ended by NULL */
+bool batch_says(const char *said, const char *const *words); /* contains one of the words, which are ended by NULL */
 int64_t batch_divide_up(int64_t a, int64_t b);
-/* Of each of its nodes. */
+/* The amount that each node must have. */
 int64_t batch_mebibytes(const struct adapter_resources *want);
 int64_t batch_gpus(const struct adapter_resources *want);
-/* What a row says by itself: its id and state, what it waits for, or where and since when it runs or ran. */
+/* Fills in what the row itself says: its id and state, and what it waits for, or where and since when it runs or
+ * ran. */
 void batch_row_status(const struct batch_row *row, struct adapter_status *status);
 
-/* Those who wait for something that is asked for once. The first to wait is to ask: true. All are called by the
- * other. */
+/* A list of callers that wait for one thing, which is asked for once. batch_wait() returns true to the first caller,
+ * who is to ask; batch_waited() calls them all. */
 struct batch_wait {
     struct batch_wait *next;
     void (*go)(void *arg);
@@ -158,17 +171,18 @@ bool batch_wait(struct batch_wait **list, void (*go)(void *arg), void *arg);
 void batch_waited(struct batch_wait **list);
 
 /* batch_look.c: one listing for all who ask. */
-/* The jobs as they are at some time after this call; those that are over may be among them. */
+/* Lists the jobs as they are at some time after this call; jobs that are over may be among them. */
 void batch_look(struct adapter *a, batch_look_cb *cb, void *arg);
-/* One that is not shared, for a system's `past`. */
+/* A listing that is not shared, for a system's `past`. */
 struct batch_listing *batch_listing_new(struct adapter *a, batch_look_cb *cb, void *arg);
-/* By a command, whose output the system's parse() is given, if its exit status is 0. */
+/* Runs a command; the system's parse() reads its output if its exit status is 0. */
 void batch_listing_run(struct batch_listing *listing, int program, const char *const *args);
-void batch_listing_read(struct batch_listing *listing, const char *text, size_t size); /* a copy of it is parsed */
+void batch_listing_read(struct batch_listing *listing, const char *text, size_t size); /* parses a copy of the text */
 void batch_listing_fail(struct batch_listing *listing, const struct error *err);
 struct adapter *batch_listing_adapter(const struct batch_listing *listing);
-struct batch_rows *batch_listing_rows(struct batch_listing *listing); /* to set its kind and user, before it is read */
-void batch_listing_none(struct batch_listing *listing); /* there are no rows */
+/* to set their kind and user before the listing is read */
+struct batch_rows *batch_listing_rows(struct batch_listing *listing);
+void batch_listing_none(struct batch_listing *listing); /* the listing has no rows */
 
 /* batch_submit.c: a job to be submitted. */
 struct batch_submission {
@@ -177,60 +191,67 @@ struct batch_submission {
     char name[64];
     adapter_submit_cb *cb;
     void *arg;
-    int64_t number; /* that the name and the directory end with, of which jobs of one shape make an array; */
-    size_t digits;  /* 0: none, and it goes alone */
-    struct adapter_job job; /* with what it points to: */
+    /* the number at the end of the name and the directory; jobs of one shape that have one can be an array */
+    int64_t number;
+    size_t digits;  /* of the number; 0: there is none, and the job is submitted alone */
+    struct adapter_job job; /* with these copies of what it points to: */
     char *dir, *queue, *account;
     json_t *extra;
 };
-/* NULL where it is answered already: it is known to be there, or there is no runner. */
-struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
-void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id, const struct error *err);
+/* NULL where the call is answered already: the job is known to be there, or there is no runner. */
+struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb,
+                                              void *arg);
+void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id,
+                          const struct error *err);
 
-/* batch_gather.c: what goes by one command: one job, or several of one shape, in the order of their numbers, as an
- * array named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
+/* batch_gather.c: the jobs of one command: one job, or several of one shape, in the order of their numbers, as an array
+ * named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
 struct batch_group {
     struct batch_group *next;
     struct adapter *a;
     struct batch_submission *first, **last;
     size_t n;
     int64_t base;
-    struct batch_group *rest; /* it goes first, to see whether the rest was refused for its size alone; */
-    struct error why;         /* which was for this */
+    /* this group is the first job of a refused array, sent alone to see whether `rest` was refused for its size */
+    struct batch_group *rest;
+    struct error why;         /* the reason why the array was refused */
 };
 void batch_gather_init(struct adapter *a);
-void batch_gather_stop(struct adapter *a); /* what waits is not submitted */
-/* Takes the group over. is_definite: it is sure that nothing of it was accepted; with ADAPTER_UNSURE the jobs are submitted again
- * later. */
+void batch_gather_stop(struct adapter *a); /* jobs that wait are not submitted */
+/* Takes the group over. is_definite: it is certain that nothing of it was accepted; with ADAPTER_UNSURE the jobs are
+ * then submitted again later. */
 void batch_group_answered(struct batch_group *group, enum adapter_answer answer, bool is_definite, const char *id,
                           const struct error *err);
-void batch_group_name(const struct batch_group *group, char *out, size_t size); /* the job's, or the array's */
-char *batch_group_list(const struct batch_group *group); /* "0-4,6": its tasks; to be freed, like: */
-char *batch_group_dir(const struct batch_group *group);  /* the job's, or what stands before the number in all of them */
+/* the name of the job, or of the array */
+void batch_group_name(const struct batch_group *group, char *out, size_t size);
+char *batch_group_list(const struct batch_group *group); /* the array's tasks, as "0-4,6"; to be freed */
+/* the job's directory, or for an array the part before the number, which all have; to be freed */
+char *batch_group_dir(const struct batch_group *group);
 
 /* batch_orders.c, for a system's `withdraw`. */
 struct adapter *batch_order_adapter(const struct batch_order *order);
 const char *batch_order_id(const struct batch_order *order);
-/* The row of its id; NULL: there is none. */
+/* The row of the order's id; NULL: there is none. */
 const struct batch_row *batch_order_row(const struct batch_order *order, const struct batch_rows *rows);
 void batch_order_done(struct batch_order *order, enum adapter_answer answer, const char *code, const char *why);
 
-/* batch_deeds.c: ids are borrowed for the call; a deed that hurries does not wait for those before it. */
-void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
-/* The same by one command, also where the system has something else. */
-void batch_carry_out_by_command(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb,
-                                void *arg);
-/* It has ended with nothing but words of ids that are gone. */
+/* batch_deeds.c: the ids are borrowed for the call; a deed that hurries does not wait for earlier ones. */
+void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
+                     batch_deed_cb *cb, void *arg);
+/* Carries a deed out by one command, even where the system has another way. */
+void batch_carry_out_by_command(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
+                                batch_deed_cb *cb, void *arg);
+/* Tells whether the command printed nothing but that ids are gone. */
 bool batch_only_gone(const struct adapter *a, const struct command_result *result);
 
-/* batch_overdue.c: a cancelled job is to be killed if it does not end in time. */
+/* batch_overdue.c: kills cancelled jobs that do not end in time. */
 void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms);
 void batch_overdue_init(struct adapter *a);
-void batch_overdue_stop(struct adapter *a); /* nothing is overdue any more */
+void batch_overdue_stop(struct adapter *a); /* forgets all jobs */
 
 /* Methods of the adapter. */
 void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
-int batch_ready(struct adapter *a, struct error *err); /* are the programs there that it needs? */
+int batch_ready(struct adapter *a, struct error *err); /* fails where a program that is needed is missing */
 int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 int batch_no_slots(struct adapter *a);
 int64_t batch_interval_ms(struct adapter *a);
@@ -241,8 +262,8 @@ void batch_cancel(struct adapter *a, const struct adapter_job *job, adapter_done
 void batch_withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 void batch_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
 
-/* Those that all such adapters have alike. */
-#define BATCH_METHODS                                                                                                   \
-    .slots = batch_no_slots, .interval_ms = batch_interval_ms, .submit = batch_submit, .poll = batch_poll,              \
+/* The methods that are the same in all such adapters. */
+#define BATCH_METHODS                                                                                      \
+    .slots = batch_no_slots, .interval_ms = batch_interval_ms, .submit = batch_submit, .poll = batch_poll, \
     .find = batch_find, .cancel = batch_cancel, .withdraw = batch_withdraw, .signal = batch_signal
 #endif

@@ -1,4 +1,4 @@
-/* What an order comes to: one command for all its ids, or whatever the batch system has instead. */
+/* A deed is an order carried out for a list of ids: by one command, or by another way that the batch system has. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
@@ -13,7 +13,7 @@ struct deed {
     void *arg;
 };
 
-/* A line for each id with which something is wrong, and nothing of the others. */
+/* The command prints a line for each id with which something is wrong, and nothing for the others. */
 bool batch_only_gone(const struct adapter *a, const struct command_result *result)
 {
     char *copy = xstrdup(result->err), *rest = NULL;
@@ -30,15 +30,16 @@ static void done(void *arg, struct command_result *result)
     struct deed *deed = arg;
     struct adapter *a = deed->a;
     struct error err;
-    bool fine = batch_check(result, a->system->programs[a->system->deed[deed->what].program], &err) == 0 || batch_only_gone(a, result);
+    bool fine = batch_check(result, a->system->programs[a->system->deed[deed->what].program], &err) == 0 ||
+                batch_only_gone(a, result);
 
     deed->cb(deed->arg, fine ? NULL : &err);
     free(deed);
     batch_idle(a);
 }
 
-void batch_carry_out_by_command(struct adapter *a, enum batch_deed what, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb,
-                                void *arg)
+void batch_carry_out_by_command(struct adapter *a, enum batch_deed what, bool hurries, const char *const *ids, size_t n,
+                                batch_deed_cb *cb, void *arg)
 {
     const char *const *before = a->system->deed[what].words;
     const char **words = xcalloc(n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
@@ -50,11 +51,13 @@ void batch_carry_out_by_command(struct adapter *a, enum batch_deed what, bool hu
         words[n_words] = before[n_words];
     memcpy(words + n_words, ids, n * sizeof *ids);
     batch_busy(a);
-    batch_run(a, hurries ? a->questions : a->endings, a->system->deed[what].program, words, NULL, BATCH_WORDS_MAX, done, deed);
+    batch_run(a, hurries ? a->questions : a->endings, a->system->deed[what].program, words, NULL, BATCH_WORDS_MAX, done,
+              deed);
     free(words);
 }
 
-void batch_carry_out(struct adapter *a, enum batch_deed what, bool hurries, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg)
+void batch_carry_out(struct adapter *a, enum batch_deed what, bool hurries, const char *const *ids, size_t n,
+                     batch_deed_cb *cb, void *arg)
 {
     if (a->system->carry_out != NULL)
         a->system->carry_out(a, what, ids, n, cb, arg);

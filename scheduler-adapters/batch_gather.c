@@ -1,10 +1,10 @@
-/* Jobs that are submitted at the same time, and are of one shape, go as one job array: by one command, which costs a
- * batch system about as much as one job does. So a job waits for others like it until no more are coming, and longer
- * where several have just gone.
+/* Jobs of one shape that are submitted at the same time go as one job array: by one command, which costs a batch system
+ * about as much as one job does. So a job waits for others like it until no more are coming, and longer where several
+ * arrays have just been sent.
  *
- * How large an array may be the site says, and besides it may limit the jobs of a user or an account, which is only
- * found out by trying. Where an array is refused, its first job goes alone: if that is refused, too, all are, for
- * they are of one shape; else it was the size, and the others go in smaller arrays. */
+ * The site's configuration tells how large an array may be, but the jobs of a user or an account may be limited as
+ * well, which only a try can tell. Where an array is refused, its first job goes alone: if that is refused, too, all
+ * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUIET_MS 100    /* after the last job: no more are coming */
-#define BURST 4         /* times that it may go at once so; then once in gather_ms */
+#define QUIET_MS 100    /* after the last job; then no more are expected */
+#define BURST 4         /* sendings without a pause; after them one in gather_ms */
 #define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define ARRAY_GUESS 500 /* where the site's limit is not known */
 
@@ -25,7 +25,7 @@ static void add(struct adapter *a, struct batch_submission *s)
     a->last_gathered = &s->next;
 }
 
-/* The number that the name ends with, if the directory is named like the job. */
+/* Reads the number at the end of the name, if the directory is named like the job. */
 static void read_number(struct batch_submission *s)
 {
     size_t n = strlen(s->name), n_dir = strlen(s->dir), digits = 0;
@@ -45,7 +45,7 @@ static bool is_same(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-/* May both be tasks of one array? */
+/* Tells whether both jobs may be tasks of one array. */
 static bool are_alike(const struct batch_submission *x, const struct batch_submission *y)
 {
     const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;
@@ -54,7 +54,8 @@ static bool are_alike(const struct batch_submission *x, const struct batch_submi
     return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
            p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
            p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory &&
-           p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) && is_same(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
+           p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) && is_same(p->account, q->account) &&
+               (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
            x->job.grace_ms == y->job.grace_ms;
 }
 
@@ -85,7 +86,8 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
     for (; (group = *groups) != NULL; groups = &group->next) {
         int64_t last = a->array_max > 0 ? (int64_t)a->array_max : ARRAY_GUESS;
 
-        if (group->n >= most(a) || !are_alike(group->first, s) || s->number < group->base || s->number - group->base > last)
+        if (group->n >= most(a) || !are_alike(group->first, s) || s->number < group->base ||
+            s->number - group->base > last)
             continue;
         if (a->no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
@@ -105,7 +107,7 @@ static int by_number(const void *x, const void *y)
     return (p->number > q->number) - (p->number < q->number);
 }
 
-/* All that have been gathered, in the order of their numbers. */
+/* Groups all jobs that have been gathered, in the order of their numbers. */
 static struct batch_group *group_all(struct adapter *a)
 {
     struct batch_submission *s, *next, **all;
@@ -161,7 +163,7 @@ static void set_timer(struct adapter *a, uint64_t wait_ms)
         uv_timer_start(&a->gather_timer, timer_rang, wait_ms, 0);
 }
 
-/* Once it is quiet, but after a while in any case; and not too often. */
+/* Sends the jobs when no more are coming, after gather_ms at the latest, but not too often. */
 static void send_later(struct adapter *a)
 {
     uint64_t now = uv_now(a->host.loop), gather_ms = (uint64_t)a->gather_ms;
@@ -194,7 +196,8 @@ void batch_group_name(const struct batch_group *group, char *out, size_t size)
     if (group->n == 1)
         snprintf(out, size, "%s", first->name);
     else
-        snprintf(out, size, "%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name, (long long)group->base);
+        snprintf(out, size, "%.*s%lld+", (int)(strlen(first->name) - first->digits), first->name,
+                 (long long)group->base);
 }
 
 char *batch_group_list(const struct batch_group *group)
@@ -232,7 +235,7 @@ static void answer_all(struct batch_group *group, enum adapter_answer what, cons
     free(group);
 }
 
-/* Its first job alone, to see. */
+/* Sends the first job alone, to see why the array was refused. */
 static void try_first(struct batch_group *group)
 {
     struct batch_group *first;
@@ -245,7 +248,7 @@ static void try_first(struct batch_group *group)
     group->a->system->send(first);
 }
 
-/* It was too large: its jobs go in smaller ones. */
+/* The array was too large: its jobs go in smaller ones. */
 static void divide(struct batch_group *group, const struct error *err)
 {
     struct adapter *a = group->a;
@@ -253,8 +256,9 @@ static void divide(struct batch_group *group, const struct error *err)
     char sentence[400];
 
     a->array_most = (group->n + 1) / 2;
-    snprintf(sentence, sizeof sentence, "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most",
-             group->n + 1, err->text, a->array_most);
+    snprintf(sentence, sizeof sentence,
+             "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most", group->n + 1,
+             err->text, a->array_most);
     a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
     for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
@@ -275,7 +279,8 @@ void batch_group_answered(struct batch_group *group, enum adapter_answer what, b
         try_first(group);
         return;
     }
-    if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX) /* it may be allowed more again */
+    /* the site may allow more again */
+    if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX)
         a->array_most *= 2;
     if (what == ADAPTER_UNSURE && is_definite)
         what = ADAPTER_LATER;

@@ -1,8 +1,9 @@
-/* One listing for all who want to know: those who ask while one is under way share the next. What is printed is long
- * where a site is large, and is read on a worker thread. */
-#include "scheduler-adapters/batch_known.h"
+/* One listing serves all callers: those who ask while one is under way share the next. The output of a large site is
+ * long, and is read on a worker thread. */
+#include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,11 @@ struct batch_look {
     void *arg;
 };
 
-/* From the command to those who wait for it. */
+/* A listing from its start until its callers are answered. */
 struct batch_listing {
     uv_work_t work;
     struct adapter *a;
-    batch_look_cb *cb; /* NULL: it is that of all */
+    batch_look_cb *cb; /* NULL: the shared listing, for all callers */
     void *arg;
     char *text;
     size_t size;

@@ -1,15 +1,16 @@
-/* Orders about jobs: cancel, signal, withdraw. Each first looks the job up, so that no order goes to an id that is
- * another's by now; orders that come meanwhile wait, and share the next listing, and those of a kind share their
- * commands.
+/* Orders about jobs: cancel, signal, withdraw. Each first looks the job up, so that no order goes to an id that by now
+ * belongs to another job. Orders that come meanwhile wait for the next listing and share it, and orders of a kind share
+ * their commands.
  *
- * A running job is ended by way of its runner, by SIGTERM: that gives the tasks their grace, which may be longer
- * than the site's, and writes down how they ended. One that does not end in time is killed (batch_overdue.c).
+ * A running job is ended by SIGTERM to its runner: that gives the tasks their grace, which may be longer than the
+ * site's, and leaves records of how they ended. A job that does not end in time is killed (batch_overdue.c).
  *
- * Of those that are cancelled together the waiting ones go first, or the end of a running one would start them: all
+ * Of jobs that are cancelled together the waiting ones must go first, or the end of a running one would start them: all
  * orders of one turn of the loop share a listing. */
-#include "scheduler-adapters/batch_known.h"
+#include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct batch_order {
     struct batch_order *next;
     struct adapter *a;
     enum kind kind;
-    char name[64], id[64]; /* id: of the one to be withdrawn */
+    char name[64], id[64]; /* id: of the job to be withdrawn */
     int sig;
     int64_t grace_ms;
     adapter_done_cb *cb;
@@ -32,7 +33,7 @@ struct batch_order {
     struct error err;
 };
 
-/* One deed for several orders: the orders of its ids. */
+/* One deed for the ids of several orders. */
 struct bundle {
     struct adapter *a;
     enum batch_deed deed;
@@ -175,7 +176,7 @@ static void cancel(struct batch_order *order, const struct batch_row *row, size_
     }
     if (is_asked)
         batch_overdue_add(order->a, order->name, order->grace_ms);
-    if (order->left == 0) /* it is gone */
+    if (order->left == 0) /* the job is gone */
         batch_order_done(order, ADAPTER_OK, NULL, NULL);
 }
 
@@ -228,7 +229,7 @@ static void looked(void *arg, const struct batch_rows *rows, const struct error 
     batch_idle(a);
 }
 
-/* All that were given before the listing begins: others wait for the next. */
+/* Looks all jobs up whose orders were given before the listing begins: later orders wait for the next one. */
 static void look(struct adapter *a)
 {
     a->taken = a->orders;
@@ -246,7 +247,8 @@ static void look_now(void *arg)
         look(a);
 }
 
-static struct batch_order *order_new(struct adapter *a, enum kind kind, const char *name, adapter_done_cb *cb, void *arg)
+static struct batch_order *order_new(struct adapter *a, enum kind kind, const char *name, adapter_done_cb *cb,
+                                     void *arg)
 {
     struct batch_order *order = xcalloc(1, sizeof *order);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define OVERRUN_MS 15000
-#define KILL_AGAIN_MS 60000 /* batch systems themselves wait for some seconds between their TERM and their KILL */
+#define KILL_AGAIN_MS 60000 /* batch systems themselves wait some seconds between their SIGTERM and their SIGKILL */
 
 struct batch_overdue {
     struct batch_overdue *next;
@@ -54,7 +54,7 @@ static size_t kill_all(struct adapter *a, const struct batch_rows *rows, const c
     size_t n, i;
     const struct batch_row *row = batch_rows_find(rows, name, &n);
 
-    for (i = 0; i < n && row[i].phase == BATCH_RUNS; i++) { /* which come first */
+    for (i = 0; i < n && row[i].phase == BATCH_RUNS; i++) { /* running jobs come first */
         batch_busy(a);
         batch_carry_out(a, BATCH_KILL, true, &row[i].id, 1, killed, a);
     }

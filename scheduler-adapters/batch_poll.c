@@ -1,9 +1,10 @@
-/* What became of jobs: by the listing; those that it lacks by the record that the batch system keeps, where it keeps
- * one, by what we did to them, and by what their runners left behind. */
-#include "scheduler-adapters/batch_known.h"
+/* The state of jobs, read from the listing. For jobs that it lacks there are other sources: the record that some batch
+ * systems keep, the orders that this adapter gave, and the files that the jobs' runners left. */
+#include "scheduler-adapters/batch.h"
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,10 @@
 
 struct asked {
     char *name, *dir;
-    char id[64];    /* "": not known, and nothing of it can be in a record */
-    bool submitted; /* else it can have left nothing behind */
+    char id[64];    /* "": the id is not known, and no record is searched for the job */
+    bool submitted; /* false: the job was never submitted, and can have left no files */
     bool missing;
-    bool again;     /* it waits, and has run before: of no use where its runner had begun */
+    bool again;     /* the job waits after it has run before; it is withdrawn if its runner had begun */
     bool withdraw;
 };
 
@@ -24,7 +25,7 @@ struct question {
     struct adapter *a;
     struct asked *asked;
     size_t n;
-    int64_t since; /* the first of them was submitted, Unix seconds; 0: not known */
+    int64_t since; /* when the first of them was submitted, Unix seconds; 0: not known */
     struct adapter_status *statuses;
     adapter_poll_cb *cb;
     void *arg;
@@ -57,7 +58,7 @@ static bool is_there(const struct asked *asked, const char *name)
     return there;
 }
 
-/* "PBS: FAILED…" */
+/* The system says only that the job failed, as in "PBS: FAILED…": the runner's log may say why. */
 static bool may_have_said_why(const struct question *q, const struct adapter_status *status)
 {
     size_t n = strlen(q->a->system->word);
@@ -135,8 +136,8 @@ static void finish(struct question *q)
     files_looked_at(&q->work, 0);
 }
 
-/* A record of one that goes on, or waits, is behind: the listing would have it, but if it has begun, or was put
- * back, since. */
+/* Uses the records only of jobs that are over. A record of a job that goes on or waits is out of date: if it were true,
+ * the listing would have the job. */
 static void remembered(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct question *q = arg;
@@ -162,9 +163,9 @@ static void remembered(void *arg, const struct batch_rows *rows, const struct er
     finish(q);
 }
 
-/* By their ids: a server that keeps a long history of everybody's jobs prints too much otherwise. One whose id was
- * never told, since an answer was lost, has left files behind if its runner has begun; and if it has not, it may as
- * well be submitted again. */
+/* Asks the records for the missing jobs by their ids: a server that keeps a long history of everybody's jobs would
+ * print too much otherwise. A job whose id is not known, since an answer was lost, has left files if its runner has
+ * begun; if it has not begun, it may as well be submitted again. */
 static void look_back(struct question *q)
 {
     const char **ids = xcalloc(q->n + 1, sizeof *ids);
@@ -187,7 +188,7 @@ static void look_back(struct question *q)
     free(ids);
 }
 
-/* Waiting jobs that no answer is about: second ones of a name, and those of which nobody asked. */
+/* Reports the waiting jobs that no answer is about: second jobs of a name, and jobs that were not asked for. */
 static void tell_surplus(struct adapter *a, const struct batch_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
@@ -228,7 +229,8 @@ static void listed(void *arg, const struct batch_rows *rows, const struct error 
     look_back(q);
 }
 
-static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, bool submitted, adapter_poll_cb *cb, void *arg)
+static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, bool submitted, adapter_poll_cb *cb,
+                void *arg)
 {
     struct question *q = xcalloc(1, sizeof *q);
 
@@ -239,7 +241,8 @@ static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, boo
         int64_t since = jobs[i].submitted_ms / 1000;
 
         q->asked[i] = (struct asked){.name = xstrdup(jobs[i].name), .dir = xstrdup(jobs[i].dir),
-                                     .submitted = submitted || jobs[i].submitted_ms > 0 || jobs[i].scheduler_id != NULL};
+                                     .submitted = submitted || jobs[i].submitted_ms > 0 ||
+                                                  jobs[i].scheduler_id != NULL};
         snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", jobs[i].scheduler_id != NULL ? jobs[i].scheduler_id : "");
         if (since > 0 && (q->since == 0 || since < q->since))
             q->since = since;
@@ -253,7 +256,7 @@ void batch_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
     ask(a, jobs, n, false, cb, arg);
 }
 
-/* After a lost answer: any of them may have been submitted, and have ended since. */
+/* The search after a lost answer: any of the jobs may have been submitted, and may have ended since. */
 void batch_find(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
     ask(a, jobs, n, true, cb, arg);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define TEXT_MIN 65536
-#define INDEX_MAX 100000 /* of an array */
+#define INDEX_MAX 100000 /* the highest number in an array */
 
 struct batch_text {
     struct batch_text *next;
@@ -23,8 +23,9 @@ struct batch_row *batch_rows_add(struct batch_rows *rows)
     }
     rows->mark = rows->texts;
     rows->mark_n = rows->texts != NULL ? rows->texts->n : 0;
-    rows->row[rows->n] = (struct batch_row){.place = rows->n, .phase = BATCH_RUNS, .name = "", .label = "", .id = "", .state = "",
-                                            .host = "", .nodes = "", .reason = "", .indices = "", .task = -1};
+    rows->row[rows->n] = (struct batch_row){.place = rows->n, .phase = BATCH_RUNS, .name = "", .label = "", .id = "",
+                                            .state = "", .host = "", .nodes = "", .reason = "", .indices = "",
+                                            .task = -1};
     return &rows->row[rows->n++];
 }
 
@@ -55,7 +56,7 @@ char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n)
     return copy;
 }
 
-/* "3-9,12-20:2", "-" */
+/* Reads the next range of a list such as "3-9,12-20:2"; "-" has none. */
 static bool next_range(const char **at, long *first, long *last, long *step)
 {
     char *end;
@@ -95,7 +96,7 @@ void batch_rows_expand(struct batch_rows *rows)
     }
 }
 
-/* "12" before "113", and "12.server" before "113.server". */
+/* Orders ids by length first: "12" comes before "113", and "12.server" before "113.server". */
 static int compare_ids(const char *x, const char *y)
 {
     size_t n = strlen(x), m = strlen(y);
@@ -111,7 +112,8 @@ static int compare(const void *a, const void *b)
 
     if (order == 0)
         order = rank[x->phase] - rank[y->phase];
-    if (order == 0 && x->phase == BATCH_OVER) /* what ended last says most: an earlier one may have been taken out */
+    /* the job that ended last says most: an earlier one may have been taken out of the queue */
+    if (order == 0 && x->phase == BATCH_OVER)
         return x->submitted != y->submitted ? (x->submitted < y->submitted) - (x->submitted > y->submitted)
                                             : (x->place < y->place) - (x->place > y->place);
     if (order == 0)
@@ -121,7 +123,8 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* A task of an array "STEMBASE+", with the id "ARRAY_TASK" or "ARRAY[TASK]", or with a number of its own, is the job "STEM(BASE+TASK)". */
+/* Names the tasks of arrays: the task TASK of an array "STEMBASE+", with the id "ARRAY_TASK" or "ARRAY[TASK]" or with a
+ * number of its own, is the job "STEM(BASE+TASK)". */
 static void name_tasks(struct batch_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -143,7 +146,7 @@ static void name_tasks(struct batch_rows *rows)
     }
 }
 
-/* Those of one name stand together. */
+/* Tells whether a row of the same id says for certain what row `i` guesses. Rows of one name are adjacent. */
 static bool is_known_better(const struct batch_rows *rows, size_t i)
 {
     size_t first = i, last = i;
@@ -215,10 +218,14 @@ struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *nam
     return *n > 0 ? &rows->row[low] : NULL;
 }
 
-/* The length of the UTF-8 sequence that begins here; 0: none does. */
+/* Returns the length of the UTF-8 sequence that begins here; 0: no sequence begins here. */
 static size_t sequence(const unsigned char *at, size_t left)
 {
-    size_t n = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
+    size_t n = at[0] < 0x80                         ? 1
+               : at[0] >= 0xc2 && at[0] < 0xe0      ? 2
+               : (at[0] & 0xf0) == 0xe0             ? 3
+               : at[0] >= 0xf0 && at[0] < 0xf5      ? 4
+                                                    : 0;
 
     if (n == 0 || n > left)
         return 0;

@@ -1,4 +1,4 @@
-/* Jobs as a batch system tells of them. */
+/* Jobs as a batch system reports them. */
 #ifndef SCHEDULER_ADAPTERS_BATCH_ROWS_H
 #define SCHEDULER_ADAPTERS_BATCH_ROWS_H
 #include <stdbool.h>
@@ -10,44 +10,48 @@ enum batch_phase { BATCH_WAITS, BATCH_RUNS, BATCH_OVER };
 /* The texts are never NULL, and live as long as the rows. */
 struct batch_row {
     const char *name;
-    const char *label; /* what the batch system calls it: its name, or its array's */
+    const char *label; /* the batch system's name for it: its own, or its array's */
     const char *id, *state, *host, *nodes, *reason;
-    const char *indices; /* of an array: of its tasks that wait, where these are not rows: "3-9,12" */
+    const char *indices; /* of an array whose waiting tasks are not rows: their numbers, as "3-9,12" */
     int64_t submitted, started; /* Unix seconds; 0: not known */
-    int64_t task; /* of an array, from 0, where its id does not tell; -1: it does, or there is none */
+    /* the job's number in its array, from 0, where its id does not tell; -1: the id tells, or there is no array */
+    int64_t task;
     enum batch_phase phase;
     bool is_ending;      /* with BATCH_RUNS: its processes are being ended */
-    bool is_foreign;     /* somebody else's, whatever its name */
+    bool is_foreign;     /* it belongs to somebody else, whatever its name */
     bool has_exit_status;
-    int exit_status, runs; /* runs: how often it has been started, where that is told */
-    size_t place;        /* in the listing */
+    int exit_status, runs; /* runs: how often it has been started, where that is reported */
+    size_t place;        /* its place in the listing */
     bool told;           /* an answer is about it */
-    bool is_guessed;     /* of a list that was cut off: it waits, as far as no other row of its id says otherwise */
+    /* from a list that was cut off: it counts as waiting unless another row of its id says otherwise */
+    bool is_guessed;
 };
 
 struct batch_text;
 
-/* Sorted by name; of one name first the one that an answer is about: what runs, else what waits, of these the first
- * that was submitted, else what ended last. */
+/* Rows sorted by name. Of one name, the first is the job that an answer is about: the one that runs, else the one that
+ * waits (of these the first submitted), else the one that ended last. */
 struct batch_rows {
-    int kind;         /* of what they are read from: the system's own */
-    const char *user; /* whose jobs are ours; NULL: not known. The system's own, too */
+    int kind;         /* the kind of text that they are read from, for the system's own use */
+    const char *user; /* the user whose jobs are the daemon's; NULL: not known; for the system's own use */
     struct batch_row *row;
     size_t n, size;
-    struct batch_text *texts, *mark; /* mark, mark_n: as they were before the last row */
+    struct batch_text *texts, *mark; /* mark, mark_n: the state before the last row */
     size_t mark_n;
 };
 
-struct batch_row *batch_rows_add(struct batch_rows *rows); /* valid until the next one */
-/* The last one is an array, "ID[]" or "ID_", and becomes a row for each of its indices, "ID[INDEX]" or "ID_INDEX", that waits; none, where it
- * has none. */
+struct batch_row *batch_rows_add(struct batch_rows *rows); /* valid until the next call */
+/* Replaces the last row, an array "ID[]" or "ID_", by a waiting row for each of its indices, "ID[INDEX]" or "ID_INDEX";
+ * by none, where it has no indices. */
 void batch_rows_expand(struct batch_rows *rows);
-void batch_rows_drop(struct batch_rows *rows); /* the last one, with what was kept since it was added */
-char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n); /* a copy */
+/* removes the last row, with the texts that were kept since it was added */
+void batch_rows_drop(struct batch_rows *rows);
+/* returns a copy that lives as long as the rows */
+char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n);
 void batch_rows_sort(struct batch_rows *rows);
 void batch_rows_free(struct batch_rows *rows); /* they may be filled again */
-/* The first of that name, *n of them one after another; NULL where there is none, and 0. */
+/* Returns the first of *n adjacent rows of that name; NULL and 0 where there is none. */
 struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *name, size_t *n);
-/* Bytes that are no UTF-8, and control characters, become question marks: they come in what others call their jobs. */
+/* Replaces control characters and bytes that are no UTF-8 by question marks: users may give such names to jobs. */
 void batch_text_clean(char *text, size_t size);
 #endif

@@ -1,12 +1,14 @@
 /* Jobs on their way to the batch system. */
-#include "scheduler-adapters/batch_known.h"
+#include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
+#include "scheduler-adapters/batch_known.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb,
+                                              void *arg)
 {
     const struct batch_known *known = batch_known_find(a, job->name);
     struct batch_submission *s;
@@ -34,7 +36,8 @@ struct batch_submission *batch_submission_new(struct adapter *a, const struct ad
     return s;
 }
 
-void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id, const struct error *err)
+void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id,
+                          const struct error *err)
 {
     struct adapter *a = s->a;
 

@@ -20,7 +20,7 @@ struct output {
 };
 
 struct run {
-    struct run *next, **prev; /* of those that run, or that wait */
+    struct run *next, **prev; /* in the list of commands that run, or of those that wait */
     struct commands *all;
     char **argv, **env, *in;
     int64_t limit_ms;
@@ -30,9 +30,9 @@ struct run {
     uv_process_t process;
     uv_timer_t timer;
     struct output out, err;
-    uv_pipe_t in_pipe; /* used only where there is something to be read */
+    uv_pipe_t in_pipe; /* used only where `in` is set */
     uv_write_t in_write;
-    int open; /* handles, the timer not counted */
+    int open; /* open handles, except the timer */
     bool started, late, terminated;
     struct command_result result;
 };
@@ -41,7 +41,7 @@ struct commands {
     uv_loop_t *loop;
     unsigned most, running;
     struct run *active, *waiting, **last_waiting;
-    uv_idle_t idle; /* starts what waits, on the next turn */
+    uv_idle_t idle; /* starts waiting commands on the next turn */
     bool stopping, closed;
     void (*destroyed)(void *arg);
     void *destroyed_arg;
@@ -122,7 +122,7 @@ static void timer_closed(uv_handle_t *handle)
     look_what_is_next(all);
 }
 
-/* Exited and both pipes at their end: only now is its output whole. */
+/* Closes the timer once the process has exited and both pipes are at their end: only then is the output whole. */
 static void handle_closed(uv_handle_t *handle)
 {
     struct run *r = handle->data;
@@ -137,7 +137,7 @@ static void close_pipe(struct output *o)
         uv_close((uv_handle_t *)&o->pipe, handle_closed);
 }
 
-/* It need not read all, or anything, of what it is given. */
+/* The command need not read all, or anything, of its input: the rest is dropped. */
 static void close_in(struct run *r)
 {
     if (r->in != NULL && !uv_is_closing((uv_handle_t *)&r->in_pipe))
@@ -158,7 +158,7 @@ static void exited(uv_process_t *process, int64_t status, int sig)
         r->result.end = COMMAND_KILLED;
     uv_close((uv_handle_t *)process, handle_closed);
     close_in(r);
-    if (r->terminated) { /* what it left behind may hold the pipes for ever */
+    if (r->terminated) { /* processes that it left may hold the pipes for ever */
         kill(-r->process.pid, SIGKILL);
         close_pipe(&r->out);
         close_pipe(&r->err);
@@ -167,13 +167,13 @@ static void exited(uv_process_t *process, int64_t status, int sig)
 
 static void limit_reached(uv_timer_t *timer);
 
-/* The whole process group: a command may be a script. */
+/* Signals the whole process group, since a command may be a script. */
 static void terminate(struct run *r, enum command_end why)
 {
     bool is_gone = uv_is_closing((uv_handle_t *)&r->process);
 
     if (is_gone && uv_is_closing((uv_handle_t *)&r->out.pipe) && uv_is_closing((uv_handle_t *)&r->err.pipe))
-        return; /* it has ended, and its number may be another's already */
+        return; /* it has ended, and its process id may belong to another process already */
     if (!r->terminated)
         r->result.end = why;
     if (r->started)
@@ -187,7 +187,8 @@ static void terminate(struct run *r, enum command_end why)
     r->terminated = true;
 }
 
-/* Where this process was held up, timers ring before it has looked at what has come meanwhile: it looks first. */
+/* Timers ring before a process that was held up has read the output that came meanwhile: the first ring lets it do
+ * that. */
 static void limit_reached(uv_timer_t *timer)
 {
     struct run *r = timer->data;
@@ -231,8 +232,10 @@ static void take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void start(struct run *r)
 {
     uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&r->out.pipe},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&r->err.pipe}};
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+                                      .data.stream = (uv_stream_t *)&r->out.pipe},
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+                                      .data.stream = (uv_stream_t *)&r->err.pipe}};
     uv_process_options_t options = {.exit_cb = exited, .file = r->argv[0], .args = r->argv, .env = r->env, .cwd = "/",
                                     .flags = UV_PROCESS_DETACHED, .stdio_count = 3, .stdio = stdio};
     struct commands *all = r->all;
@@ -246,7 +249,8 @@ static void start(struct run *r)
     r->open = 3;
     if (r->in != NULL) {
         uv_pipe_init(all->loop, &r->in_pipe, 0);
-        stdio[0] = (uv_stdio_container_t){.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&r->in_pipe};
+        stdio[0] = (uv_stdio_container_t){.flags = UV_CREATE_PIPE | UV_READABLE_PIPE,
+                                          .data.stream = (uv_stream_t *)&r->in_pipe};
         r->open++;
     }
     r->next = all->active;
@@ -256,7 +260,7 @@ static void start(struct run *r)
     all->active = r;
     all->running++;
     rc = uv_spawn(all->loop, &r->process, &options);
-    if (rc < 0) { /* every handle is closed all the same, and the answer comes then */
+    if (rc < 0) { /* every handle is still closed, and then the answer is given */
         r->result.end = COMMAND_NOT_STARTED;
         r->err.text = xasprintf("%s: %s", r->argv[0], uv_strerror(rc));
         r->err.n = strlen(r->err.text);
@@ -318,15 +322,15 @@ struct commands *commands_create(uv_loop_t *loop, unsigned most)
     return all;
 }
 
-/* Nobody waits for what they would say: killed at once. */
+/* Kills all commands at once: nobody waits for their answers. */
 void commands_destroy(struct commands *all, void (*done)(void *arg), void *arg)
 {
     all->stopping = true;
     all->destroyed = done;
     all->destroyed_arg = arg;
     for (struct run *r = all->active; r != NULL; r = r->next) {
-        terminate(r, COMMAND_STOPPED); /* asked, */
-        terminate(r, COMMAND_STOPPED); /* and made to */
+        terminate(r, COMMAND_STOPPED); /* sends SIGTERM */
+        terminate(r, COMMAND_STOPPED); /* sends SIGKILL */
         r->result.end = COMMAND_STOPPED;
     }
     look_what_is_next(all);
@@ -336,8 +340,9 @@ void commands_run(struct commands *all, const struct command *what, command_cb *
 {
     struct run *r = xcalloc(1, sizeof *r);
 
-    *r = (struct run){.all = all, .argv = words_copy(what->argv), .env = words_copy(what->env), .limit_ms = what->limit_ms,
-                      .in = what->in != NULL ? xstrdup(what->in) : NULL, .cb = cb, .arg = arg};
+    *r = (struct run){.all = all, .argv = words_copy(what->argv), .env = words_copy(what->env),
+                      .limit_ms = what->limit_ms, .in = what->in != NULL ? xstrdup(what->in) : NULL, .cb = cb,
+                      .arg = arg};
     r->out.max = what->out_max;
     r->err.max = what->err_max;
     *all->last_waiting = r;
@@ -345,7 +350,7 @@ void commands_run(struct commands *all, const struct command *what, command_cb *
     look_what_is_next(all);
 }
 
-/* "a; b" of the lines that have something. */
+/* Joins the lines that are not empty, as "a; b". */
 static void join_lines(const char *text, char *out, size_t size)
 {
     const char *separator = "";

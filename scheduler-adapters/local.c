@@ -113,14 +113,14 @@ struct local_need local_need(const struct adapter_resources *want)
     return (struct local_need){
         .slots = (int64_t)want->copies * want->tasks * want->cpus_per_task,
         .gpus = (int64_t)want->copies * want->gpus,
-        /* beyond any machine, rather than beyond the number */
+        /* an overflow becomes a need that no machine meets */
         .memory = want->memory > INT64_MAX / want->copies ? INT64_MAX : want->memory * want->copies,
     };
 }
 
 #define IMPOSSIBLE "resources_impossible"
 
-/* Queue and account are accepted and ignored: a machine has none, and specs are moved between machines. */
+/* Accepts and ignores queue and account: a machine has none, but specs are moved between machines. */
 static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     struct local_need need = local_need(want);
@@ -139,8 +139,9 @@ static int check(struct adapter *a, const struct adapter_resources *want, struct
         return error_at(err, IMPOSSIBLE, "/gpus", "%lld GPUs are wanted%s, and the local adapter has %lld",
                         (long long)need.gpus, for_copies, (long long)a->have.gpus);
     if (need.memory > a->have.memory)
-        return error_at(err, IMPOSSIBLE, "/memory", "%d × %lld bytes of memory are wanted, and the local adapter has %lld",
-                        want->copies, (long long)want->memory, (long long)a->have.memory);
+        return error_at(err, IMPOSSIBLE, "/memory",
+                        "%d × %lld bytes of memory are wanted, and the local adapter has %lld", want->copies,
+                        (long long)want->memory, (long long)a->have.memory);
     return 0;
 }
 
@@ -176,7 +177,8 @@ static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_
 static const struct adapter_setting settings[] = {
     {"slots", "as many as the CPUs that the daemon may use", "how many CPUs members and trainings may take at once"},
     {"gpus", "as many as the machine has", "how many GPUs they may take: a number, or a list of their ids"},
-    {"memory", "as much as the machine has, or the daemon's control group may use", "how much memory they may ask for at once"},
+    {"memory", "as much as the machine has, or the daemon's control group may use",
+     "how much memory they may ask for at once"},
     {"stopped", "5m", "how long a runner may be stopped, as by SIGSTOP, before it is killed and its members run again"},
     {0},
 };
@@ -195,7 +197,7 @@ const struct adapter_ops adapter_local = {
     .submit = submit,
     .take_records = local_take_records,
     .poll = local_poll,
-    .find = local_poll, /* what is not in memory is looked up in the run directory by both */
+    .find = local_poll, /* both look jobs that are not in memory up in the run directory */
     .cancel = local_cancel,
     .signal = local_signal,
 };

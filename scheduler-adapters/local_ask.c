@@ -1,5 +1,5 @@
-/* Questions and orders about jobs. What is not in memory is looked up on a worker thread first: another daemon, perhaps
- * this one before a restart, may have started it. */
+/* Questions and orders about jobs. A job that is not in memory is looked up on a worker thread first: another daemon,
+ * perhaps this one before a restart, may have started it. */
 #include "scheduler-adapters/local.h"
 
 #include "common/log.h"
@@ -22,10 +22,10 @@ struct question {
     struct adapter *a;
     size_t n;
     struct unknown *unknown;
-    struct local_looked *looked; /* as many */
+    struct local_looked *looked; /* the result for each of `unknown` */
     size_t nunknown;
     struct adapter_status *statuses;
-    adapter_poll_cb *poll; /* or an order about one job: */
+    adapter_poll_cb *poll; /* NULL: an order about one job, with `done` and `sig` */
     adapter_done_cb *done;
     int sig; /* 0: cancel */
     void *arg;
@@ -75,7 +75,7 @@ static void look_all(uv_work_t *work)
     local_look_starting(q->looked, q->nunknown, &q->a->closing);
 }
 
-/* The job in memory, adopted now where its runner lives; NULL where there is none. */
+/* Returns the job in memory, which is adopted now if its runner lives; NULL where it has none. */
 static struct local_job *adopt(struct question *q, struct unknown *u, const struct local_look *look)
 {
     struct local_job *job = local_job_find(q->a, u->name);
@@ -84,7 +84,7 @@ static struct local_job *adopt(struct question *q, struct unknown *u, const stru
         return job;
     job = local_job_create(q->a, &u->job);
     local_take(job);
-    if (local_adopt(job, &look->claim) < 0) { /* it ended since: what it left is looked at again */
+    if (local_adopt(job, &look->claim) < 0) { /* it has ended since: what it left is looked at again */
         job->status.state = ADAPTER_JOB_RUNNING;
         local_look_into(job);
     } else {
@@ -118,7 +118,7 @@ static void cancel_known(struct local_job *job)
     }
 }
 
-/* Answer an order; job is NULL where there is none, or it has ended. */
+/* Answers an order; job is NULL where there is none, or it has ended. */
 static void obey(struct adapter *a, struct local_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
     struct error err = {0};
@@ -217,7 +217,7 @@ void local_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
     answers_poll(a->answers, cb, arg, ADAPTER_OK, q->statuses, n, NULL);
     q->statuses = NULL;
     question_free(q);
-    if (a->unsure) { /* of the others nobody asks any more */
+    if (a->unsure) { /* nobody asks about unknown jobs any more */
         a->unsure = false;
         local_schedule(a);
     }

@@ -1,4 +1,4 @@
-/* Which job has which GPU. */
+/* Gives GPUs to jobs. */
 #include "scheduler-adapters/local.h"
 
 #include "common/xalloc.h"

@@ -1,4 +1,5 @@
-/* What the run directory and the process table tell of a job: on worker threads, since file systems may take long. */
+/* The state of a job, read from the run directory and the process table. This is done on worker threads, since file
+ * systems may take long. */
 #include "scheduler-adapters/local.h"
 
 #include "common/files.h"
@@ -19,8 +20,8 @@
 #define SWEEPS_MAX 500
 #define LOOK_LATER_MS 1000
 
-/* End every process that carries the job's name. Twice none in a row, since one that is just being started shows no
- * environment for a moment. */
+/* Kills every process that carries the job's name. Two passes in a row must find none, since a process that is just
+ * being started shows no environment for a moment. */
 static void sweep(const char *name, const atomic_bool *stop)
 {
     int quiet = 0;
@@ -30,7 +31,8 @@ static void sweep(const char *name, const atomic_bool *stop)
 
         if (i > 0)
             nanosleep(&pause, NULL);
-        quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) + /* of a pilot also what its jobs started */
+        /* a pilot's jobs carry their own names, but its mark */
+        quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) +
                         process_signal_marked("STRETTO_PILOT", name, SIGKILL) == 0
                     ? quiet + 1
                     : 0;
@@ -62,11 +64,12 @@ void local_look(const char *dir, const char *name, const atomic_bool *stop, stru
     else if (claim_alive(&out->claim))
         out->found = LOCAL_FOUND_ALIVE;
     else
-        out->found = look_at_end(dir, out); /* after the process was seen gone: it writes its end first */
+        /* read after the process was seen gone, since a runner writes its end first */
+        out->found = look_at_end(dir, out);
     if (out->found == LOCAL_FOUND_LOST)
         sweep(name, stop);
     if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_ENDED)
-        job_tmpdir_remove(out->claim.tmpdir); /* its runner may have been killed when all but this was done */
+        job_tmpdir_remove(out->claim.tmpdir); /* its runner may have been killed just before it did this */
     if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_NOTHING) {
         log_path = xasprintf("%s/runner.log", dir);
         file_last_line(log_path, NULL, out->log_line, sizeof out->log_line);
@@ -114,7 +117,8 @@ void local_look_starting(struct local_looked *looked, size_t n, const atomic_boo
         memset(s.seen, 0, n * sizeof *s.seen);
         s.n_seen = 0;
         process_each_marked("STRETTO_RUNNER", note_starting, &s);
-        quiet = s.n_seen == 0 ? quiet + 1 : 0; /* one that is just being started shows no environment for a moment */
+        /* a process that is just being started shows no environment for a moment */
+        quiet = s.n_seen == 0 ? quiet + 1 : 0;
         for (size_t i = 0; i < n; i++) {
             if (!s.seen[i])
                 continue;
@@ -125,8 +129,8 @@ void local_look_starting(struct local_looked *looked, size_t n, const atomic_boo
                 process_signal_marked("STRETTO_RUNNER", looked[i].name, SIGKILL);
             } else if (looked[i].look.found == LOCAL_FOUND_NOTHING && tries >= 2 * SWEEPS_MAX) {
                 looked[i].look.found = LOCAL_FOUND_UNSURE;
-                error_set(&looked[i].look.err, "job_starting", "a runner of job %s has not claimed it, and cannot be killed",
-                          looked[i].name);
+                error_set(&looked[i].look.err, "job_starting",
+                          "a runner of job %s has not claimed it, and cannot be killed", looked[i].name);
             }
         }
     }
@@ -147,7 +151,7 @@ static void do_look(uv_work_t *work)
     local_look(w->job->dir, w->job->name, &w->a->closing, &w->look);
 }
 
-/* A runner that neither ended well nor left a claim behind. */
+/* Ends a job whose runner neither ended well nor left a claim. */
 static void end_unclaimed(struct local_job *job, const struct local_look *look)
 {
     char reason[256];
@@ -170,7 +174,7 @@ static void end_lost(struct local_job *job, const struct local_look *look)
     if (job->killed_for != NULL) {
         local_job_ended(job, job->killed_for, false);
     } else if (job->exit_signal == 0 && job->exit_status != 0 && job->exit_status != EX_TEMPFAIL) {
-        /* it gave up by itself, and its log says why: trying again for nothing would not help */
+        /* the runner gave up by itself, and its log says why: another try would not help */
         snprintf(reason, sizeof reason, "the runner ended with status %d: %.200s", job->exit_status, look->log_line);
         local_job_ended(job, reason, false);
     } else {

@@ -1,4 +1,4 @@
-/* What this machine has for jobs: by its configuration, else as far as the daemon itself may use it. */
+/* The machine's resources for jobs: as configured, or else as far as the daemon itself may use them. */
 #include "scheduler-adapters/local.h"
 
 #include "common/jsonx.h"
@@ -15,7 +15,7 @@
 #define GPUS_MAX 1024
 #define STOPPED_MS 300000
 
-/* A training holds a slot while its members need another: one CPU still gets two. */
+/* One CPU still counts as two slots, since a training holds a slot while its members need another. */
 static int64_t default_slots(void)
 {
     cpu_set_t set;
@@ -24,7 +24,7 @@ static int64_t default_slots(void)
     return n > 2 ? n : 2;
 }
 
-/* A number in a file, or the largest there is. */
+/* Returns the number in a file, or INT64_MAX where there is none. */
 static int64_t read_limit(const char *path)
 {
     long long limit;
@@ -33,12 +33,12 @@ static int64_t read_limit(const char *path)
 
     if (f == NULL)
         return INT64_MAX;
-    n = fscanf(f, "%lld", &limit); /* or "max" */
+    n = fscanf(f, "%lld", &limit); /* fails on "max" */
     fclose(f);
     return n == 1 && limit > 0 ? limit : INT64_MAX;
 }
 
-/* The least of the limits from a control group up to the root. */
+/* Returns the least limit of a control group and of those above it. */
 static int64_t group_limit(const char *root, char *group, const char *file)
 {
     int64_t least = INT64_MAX;
@@ -87,7 +87,8 @@ static void add_gpu(struct adapter *a, const char *id, size_t size)
     a->gpus[a->have.gpus++] = (struct local_gpu){.id = xasprintf("%.*s", (int)size, id)};
 }
 
-/* The GPUs that the daemon itself may use, where somebody said so: like CUDA, up to the first that is none. */
+/* Adds the GPUs of CUDA_VISIBLE_DEVICES, which the daemon itself may use. Like CUDA, it stops at the first entry that
+ * names no GPU. */
 static void add_visible(struct adapter *a, const char *visible)
 {
     for (const char *id = visible; *id; id += strcspn(id, ","), id += *id == ',') {
@@ -99,7 +100,7 @@ static void add_visible(struct adapter *a, const char *visible)
     }
 }
 
-/* /dev/nvidia0, /dev/nvidia1, … */
+/* Adds /dev/nvidia0, /dev/nvidia1, … */
 static void add_devices(struct adapter *a)
 {
     char id[16];
@@ -130,7 +131,8 @@ static int add_listed(struct adapter *a, const json_t *list, struct error *err)
             id = number;
         }
         if (id == NULL || id[0] == '\0' || strlen(id) > 63 || id[strcspn(id, ", \t\n")] != '\0')
-            return error_at(err, "config_value", place, "a GPU is named by a number, or by an id such as \"GPU-8932f937\"");
+            return error_at(err, "config_value", place,
+                            "a GPU is named by a number, or by an id such as \"GPU-8932f937\"");
         for (int64_t k = 0; k < a->have.gpus; k++)
             if (strcmp(a->gpus[k].id, id) == 0)
                 return error_at(err, "config_value", place, "the GPU \"%s\" is named twice", id);

@@ -1,4 +1,4 @@
-/* Jobs by name, the queue, and the slots. First come, first served, so that big jobs do not starve. */
+/* Jobs by name, the queue, and the slots. The first job in the queue starts first, so that big jobs do not starve. */
 #include "scheduler-adapters/local.h"
 
 #include "common/letter.h"
@@ -130,7 +130,8 @@ static void read_answer(struct local_job *job)
 
     if (job->letter >= 0)
         job->answer = letter_read(job->letter, &size, &err);
-    if (job->answer != NULL && job->answer[0] != '[') { /* it stands there as it was sent: the runner was killed, or told to end */
+    /* it still has the descriptor: the runner was killed or told to end, and gave no answer */
+    if (job->answer != NULL && job->answer[0] != '[') {
         free(job->answer);
         job->answer = NULL;
     }
@@ -159,7 +160,8 @@ static void retry(uv_timer_t *timer)
     local_schedule(timer->data);
 }
 
-/* The machine had no room for one more process, or the daemon none for its descriptors: that passes. */
+/* Tells whether the cause may pass: the machine cannot create a process, or the daemon has no free descriptors or no
+ * disk space. */
 static bool passes(int error)
 {
     return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSPC ||
@@ -187,7 +189,7 @@ static void answer_submission(struct local_job *job, enum adapter_answer answer,
     job->submitted = NULL;
 }
 
-/* The machine has no room for one more process, or its disk for a directory: back to where it was. */
+/* Puts the job back to the head of the queue. */
 void local_start_again(struct local_job *job, const char *why)
 {
     struct adapter *a = job->a;
@@ -241,14 +243,14 @@ void local_started(struct local_job *job, pid_t pid, int letter, int error)
     local_poke(job->a);
     if (job->cancelled)
         local_terminate(job);
-    local_wait(job->a); /* it may have ended before it was known to be ours */
+    local_wait(job->a); /* it may have ended before it was known to be our child */
 }
 
 void local_cancel_queued(struct local_job *job)
 {
     local_list_remove(&job->a->queue, job);
     remember_ended(job, "cancelled before it started", false);
-    local_schedule(job->a); /* it may have been a big one that others waited behind */
+    local_schedule(job->a); /* others may have waited behind it */
 }
 
 char *local_take_records(struct adapter *a, const char *name)

@@ -1,4 +1,5 @@
-/* The runner of a job: started in a session of its own, so that it survives the daemon, or adopted from another one. */
+/* The runner of a job: it has a session of its own, so that it survives the daemon, or it is adopted from another
+ * daemon. */
 #include "scheduler-adapters/local.h"
 
 #include "common/log.h"
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OVERRUN_MS 30000 /* how much longer than walltime and grace a runner may take */
+#define OVERRUN_MS 30000 /* the time beyond walltime and grace after which a runner is killed */
 #define CANCEL_OVERRUN_MS 10000
 #define LOOK_AGAIN_MS 1000
 
@@ -58,7 +59,8 @@ static void close_timer(uv_timer_t **timer)
 void local_close_handles(struct local_job *job)
 {
     if (job->watch != NULL)
-        uv_close((uv_handle_t *)job->watch, freed); /* leaves the loop's poll set at once: the descriptor may go */
+        /* the handle leaves the loop's poll set at once, so that the descriptor may be closed */
+        uv_close((uv_handle_t *)job->watch, freed);
     if (job->pidfd >= 0)
         close(job->pidfd);
     close_timer(&job->look_again);
@@ -75,7 +77,7 @@ static void runner_exited(struct local_job *job, int status)
     job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     local_close_handles(job);
     if (job->exit_status == 0 && job->exit_signal == 0)
-        local_job_ended(job, "", false); /* it goes only when its whole tree has gone */
+        local_job_ended(job, "", false); /* a runner exits with 0 only when its whole process tree has gone */
     else
         local_look_into(job);
 }
@@ -88,7 +90,7 @@ static void wait_for(struct local_job *job)
         runner_exited(job, status);
 }
 
-/* The one child of this process, whoever's, that is the first to be waited for; 0: none. */
+/* Returns the next child of this process that can be waited for, even one that is no runner; 0: there is none. */
 static pid_t first_ended(void)
 {
     siginfo_t info = {.si_pid = 0};
@@ -109,8 +111,9 @@ void local_wait(struct adapter *a)
         else if (!local_starter_ended(a, pid))
             break;
     }
-    for (job = pid != 0 ? a->children.first : NULL; job != NULL; job = next) { /* those behind one that is not ours */
-        next = job->next; /* what is started meanwhile is appended */
+    /* runners behind a child that is not ours */
+    for (job = pid != 0 ? a->children.first : NULL; job != NULL; job = next) {
+        next = job->next; /* a runner that is started meanwhile is appended to the list */
         wait_for(job);
     }
 }
@@ -180,9 +183,9 @@ int local_adopt(struct local_job *job, const struct claim *claim)
     job->pid = claim->pid;
     job->start_time = claim->start_time;
     job->pidfd = pidfd_open_(claim->pid);
-    local_gpus_take_back(job); /* those it was given, where another runner of the same job was first */
+    local_gpus_take_back(job); /* GPUs that the job was given, where another runner of it was first */
     local_gpus_note(job, claim->gpus);
-    /* only now does it say anything about the process that the descriptor holds */
+    /* checked with the pidfd open, so that the answer is about the process that the pidfd holds */
     if (!claim_alive(claim)) {
         local_close_handles(job);
         return -1;
@@ -196,7 +199,7 @@ int local_adopt(struct local_job *job, const struct claim *claim)
     return 0;
 }
 
-/* Never a process that only has the same number. */
+/* Signals the runner, and never a process that only has the same process id. */
 int local_runner_signal(struct local_job *job, int sig)
 {
     if (job->child)
@@ -210,7 +213,7 @@ int local_runner_signal(struct local_job *job, int sig)
     return kill(job->pid, sig);
 }
 
-/* Before it blocks them, SIGUSR1 and SIGUSR2 would kill it. */
+/* A runner that does not yet block SIGUSR1 and SIGUSR2 would die of them. */
 bool local_runner_ready(const struct local_job *job)
 {
     unsigned long long blocked = 0;
@@ -231,7 +234,7 @@ void local_kill(struct local_job *job, const char *why)
 {
     job->killed_for = why;
     log_warn_of(LOG_JOB(0, job->name), "job %s: %s: killing it", job->name, why);
-    local_runner_signal(job, SIGKILL); /* and what it started, once it is gone and can start no more */
+    local_runner_signal(job, SIGKILL); /* its processes are killed when it is gone and can start no more */
 }
 
 static void limit_reached(uv_timer_t *timer)

@@ -1,5 +1,6 @@
-/* Starting a runner: as a copy of the starter; or anew, on a worker thread, since posix_spawn() returns once the new process has
- * got hold of a CPU and begun its program, and on a busy machine that takes milliseconds for which nothing else would happen. */
+/* The start of a runner: as a copy of the starter, or else anew on a worker thread. posix_spawn() returns only when the
+ * new process has got a CPU and begun its program; on a busy machine that takes milliseconds, for which the loop must
+ * not wait. */
 #include "scheduler-adapters/local.h"
 
 #include "common/letter.h"
@@ -45,7 +46,7 @@ void local_start_init(struct adapter *a)
     posix_spawnattr_setsigmask(&a->attributes, &none);
     posix_spawnattr_setsigdefault(&a->attributes, &all);
     posix_spawn_file_actions_init(&a->actions);
-    posix_spawn_file_actions_addopen(&a->actions, 0, "/dev/null", O_RDWR, 0); /* it opens its log itself */
+    posix_spawn_file_actions_addopen(&a->actions, 0, "/dev/null", O_RDWR, 0); /* the runner opens its log itself */
     posix_spawn_file_actions_adddup2(&a->actions, 0, 1);
     posix_spawn_file_actions_adddup2(&a->actions, 0, 2);
 }
@@ -56,7 +57,8 @@ void local_start_fini(struct adapter *a)
     posix_spawnattr_destroy(&a->attributes);
 }
 
-/* Not uv_spawn(): that forks, which costs a daemon with much memory more than all else that it does for a job. */
+/* Uses posix_spawn() rather than uv_spawn(), which forks: that costs a daemon with much memory more than all else that
+ * it does for a job. */
 static int spawn(struct start *s)
 {
     const struct adapter *a = s->job->a;

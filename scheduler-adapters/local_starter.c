@@ -1,8 +1,8 @@
-/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). Where there is none yet, or no more, a
- * runner is started anew by local_start.c; a starter that is gone is replaced, though not every moment.
+/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). Where there is none, a runner is
+ * started anew by local_start.c. A starter that is gone is replaced, but not more often than every AGAIN_MS.
  *
- * When it goes with orders that it has not answered, it may have carried one out: a second runner then finds the claim of the
- * first, which is known already as what two runners of a job look like. */
+ * A starter that goes with unanswered orders may have carried one out. Then a second runner is started for the job,
+ * which finds the claim of the first, as in any case of two runners for a job. */
 #include "scheduler-adapters/local.h"
 
 #include "common/letter.h"
@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 #define AGAIN_MS 10000
-#define LETTER_MAX_HERE (256 << 10) /* bytes: what is longer is written by a worker */
+#define LETTER_MAX_HERE (256 << 10) /* bytes: a worker writes longer descriptors */
 
 struct raising {
     uv_work_t work;
     struct adapter *a;
-    int fd; /* our end */
+    int fd; /* our end of the socket */
     pid_t pid;
     int error;
 };
@@ -66,7 +66,7 @@ static void freed(uv_handle_t *handle)
     free(handle);
 }
 
-/* What is left of it is waited for once its end is told: local_starter_ended(). */
+/* Closes the connection and kills the starter. local_starter_ended() waits for it once its end is reported. */
 static void dismiss(struct adapter *a)
 {
     uv_close((uv_handle_t *)a->starter.watch, freed);
@@ -98,12 +98,13 @@ static void answered(uv_poll_t *watch, int status, int events)
     struct local_job *job;
     ssize_t n;
 
-    while ((n = recv(a->starter.fd, &reply, sizeof reply, 0)) == sizeof reply && (job = a->starter.asked.first) != NULL) {
+    while ((n = recv(a->starter.fd, &reply, sizeof reply, 0)) == sizeof reply &&
+           (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
         if (reply.error != 0)
             close(job->letter);
         local_started(job, reply.pid, job->letter, reply.error);
-        if (a->starter.watch != watch) /* dismissed meanwhile */
+        if (a->starter.watch != watch) /* it was dismissed meanwhile */
             return;
     }
     if (n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
@@ -148,7 +149,7 @@ static void raise_starter(struct adapter *a)
     uv_queue_work(a->host.loop, &r->work, do_raise, raised);
 }
 
-/* Its size, 0 where it is too long. */
+/* Writes the order for the starter. Returns its size, 0 where it is too long. */
 static size_t write_order(const struct local_job *job, const char *gpus, char order[STARTER_ORDER_MAX])
 {
     int n = snprintf(order, STARTER_ORDER_MAX, "%s%c%s%c%s", job->name, 0, job->dir, 0, gpus != NULL ? gpus : "");
@@ -163,7 +164,8 @@ static int send_order(int fd, const char *order, size_t size, int letter)
         char room[CMSG_SPACE(sizeof(int))];
     } control = {0};
     struct iovec part = {(void *)order, size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 
     head->cmsg_level = SOL_SOCKET;
@@ -191,7 +193,8 @@ bool local_starter_take(struct local_job *job, const char *gpus)
     letter = n > 0 ? letter_write(job->descriptor, size, &err) : -1;
     if (letter < 0)
         return false;
-    if (send_order(a->starter.fd, order, n, letter) < 0) { /* too many wait, or it is gone, which is told soon */
+    /* too many orders wait, or the starter is gone, which is reported soon */
+    if (send_order(a->starter.fd, order, n, letter) < 0) {
         close(letter);
         return false;
     }
@@ -204,7 +207,7 @@ bool local_starter_ended(struct adapter *a, pid_t pid)
 {
     if (pid != a->starter.pid || waitpid(pid, NULL, WNOHANG) != pid)
         return false;
-    a->starter.pid = 0; /* what it answered before is still to be read, and then its end */
+    a->starter.pid = 0; /* the socket may still hold answers that it gave before, and then its end */
     return true;
 }
 

@@ -1,7 +1,7 @@
-/* Runners that are stopped, by SIGSTOP or a debugger: they end nothing, not even at the walltime. One that stays so is killed with all that
- * it has started, before its members run again.
+/* Kills runners that are stopped by SIGSTOP or a debugger, with all that they have started, before their members run
+ * again. A stopped runner ends nothing, not even at the walltime.
  *
- * Looks are counted, not time: while this process itself is stopped, or the machine sleeps, nothing is counted. */
+ * Checks are counted, not time: while this process itself is stopped, or the machine sleeps, nothing is counted. */
 #include "scheduler-adapters/local.h"
 
 #include "common/log.h"

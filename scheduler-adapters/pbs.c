@@ -1,5 +1,4 @@
-/* The adapter for OpenPBS, PBS Pro and Torque: create, settings, and what it is to the room that it shares
- * (batch.h). */
+/* The adapter for OpenPBS, PBS Pro and Torque: create, settings, and its struct batch_system. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/jsonx.h"
@@ -14,13 +13,13 @@
 extern const struct adapter_ops adapter_pbs;
 
 static const char *const programs[] = {"qsub", "qstat", "qdel", "qsig", "qhold", "qrls", NULL};
-static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                           "LD_LIBRARY_PATH", "PBS_DEFAULT", "PBS_SERVER", "PBS_CONF_FILE", "PBS_EXEC",
-                                           "PBSCOREDUMP", "KRB5CCNAME", NULL};
+static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE",
+                                           "TZ", "LD_LIBRARY_PATH", "PBS_DEFAULT", "PBS_SERVER", "PBS_CONF_FILE",
+                                           "PBS_EXEC", "PBSCOREDUMP", "KRB5CCNAME", NULL};
 static const char *const for_jobs[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH",
                                        "LOADEDMODULES", NULL};
-static const char *const gone[] = {"Unknown Job Id", "invalid for state of job", "Job has finished", "already in exit state",
-                                   "Delete already in progress", NULL};
+static const char *const gone[] = {"Unknown Job Id", "invalid for state of job", "Job has finished",
+                                   "already in exit state", "Delete already in progress", NULL};
 
 static void status(const struct adapter *a, const struct batch_row *row, struct adapter_status *to)
 {
@@ -32,7 +31,7 @@ static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
     pbs_kind_ready(pbs_of(a), go, arg);
 }
 
-/* "12[].server" */
+/* Inserts the number of the task into an array's id "12[].server". */
 static void task_id(const char *id, int64_t task, char *out, size_t size)
 {
     int n = (int)strcspn(id, "]");
@@ -54,7 +53,7 @@ static const struct batch_system system_pbs = {
     .timeout_ms = 60000,
     .remembered_ms = 900000,
     .list_max = PBS_LIST_MAX,
-    .ids_max = 100, /* which a command takes one by one */
+    .ids_max = 100, /* the server takes ids one by one */
     .endings_most = 1,
     .deed = {[BATCH_TAKE_OUT] = {PBS_QDEL, {NULL}},
              [BATCH_TERM] = {PBS_QSIG, {"-s", "TERM", NULL}},
@@ -92,7 +91,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         return NULL;
     }
     pbs->user = find_user();
-    pbs->batch.no_gaps = true; /* -J has one range */
+    pbs->batch.no_gaps = true; /* -J takes one range */
     return &pbs->batch;
 }
 
@@ -100,8 +99,10 @@ static const struct adapter_setting settings[] = {
     {"poll", "15s", "between questions about jobs; there is one for all of them, by qstat"},
     {"timeout", "60s", "how long one command of PBS's may take; nothing is concluded from one that takes longer"},
     {"gather", "2s",
-     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by a qsub of its own"},
-    {"extra", "[]", "options for every qsub, before those of an ensemble's resources.extra, e.g. [\"-l\", \"place=excl\"]"},
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by a qsub of its "
+     "own"},
+    {"extra", "[]",
+     "options for every qsub, before those of an ensemble's resources.extra, e.g. [\"-l\", \"place=excl\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, LANG and others alike, which hold no secrets"},
     {"shell", "stretto-run, which becomes /bin/sh",

@@ -1,6 +1,7 @@
-/* A waiting job is taken out of the queue. It is held first, and looked at again, since deleting would end one that
- * has begun meanwhile. OpenPBS holds no single job of an array: such a one is deleted as soon as it was seen to wait. If it begins
- * in that moment, it is lost as by any qdel, which costs no retry; a held array whose daemon dies would wait for ever. */
+/* Takes a waiting job out of the queue. The job is held first and looked at again, since deleting it would end a job
+ * that has begun meanwhile. OpenPBS cannot hold a single job of an array: such a job is deleted as soon as it was seen
+ * to wait. If it begins in that moment it is lost as by any qdel, which costs no retry; a held array whose daemon dies
+ * would wait for ever. */
 #include "scheduler-adapters/pbs.h"
 
 #include <string.h>

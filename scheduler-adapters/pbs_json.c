@@ -1,4 +1,4 @@
-/* What `qstat -f -F json` of OpenPBS and PBS Pro prints. */
+/* Reads the output of `qstat -f -F json` of OpenPBS and PBS Pro. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of old versions stand where others have strings, and the reverse. */
+/* Accepts numbers for strings and the reverse, since versions differ. */
 static void set_value(struct batch_rows *rows, const char *attribute, const json_t *value)
 {
     char number[32];
@@ -47,7 +47,7 @@ static bool is_value(const char *token, size_t n)
     return value != NULL;
 }
 
-/* As a value, or as a string where it is none. */
+/* Writes the token as a JSON value, or as a string where it is no valid value. */
 static char *add_token(char *out, const char *token, size_t n)
 {
     bool is_bare = is_value(token, n);
@@ -64,8 +64,8 @@ static char *add_token(char *out, const char *token, size_t n)
     return out;
 }
 
-/* Versions until 23 print numbers that are none (005, .5, from people's variables) and escapes that are none (\' and \,). To be
- * freed. */
+/* Repairs the JSON of versions until 23, which print invalid numbers (005, .5, from users' variables) and invalid
+ * escapes (\' and \,). The caller frees the result. */
 static char *mend(const char *at, const char *end)
 {
     char *text = xcalloc(3 * (size_t)(end - at) + 3, 1), *out = text, last = '\0';
@@ -98,7 +98,7 @@ static char *mend(const char *at, const char *end)
     return text;
 }
 
-/* Where the next job begins: a line `"12.server":{`; NULL: none does. */
+/* Returns the beginning of the next job, a line `"12.server":{`; NULL: there is none. */
 static const char *next_job(const char *text)
 {
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
@@ -123,7 +123,8 @@ static bool mentions_ours(const char *at, const char *end)
     return memmem(at, (size_t)(end - at), PBS_NAME_VARIABLE, strlen(PBS_NAME_VARIABLE)) != NULL;
 }
 
-/* Job by job, so that what one of somebody's has in its variables keeps us from no other: -1 where one of ours cannot be read. */
+/* Parses job by job, so that a user's odd variables spoil only that user's job; -1 where a job of the daemon cannot be
+ * read. */
 static int parse_each(struct batch_rows *rows, const char *text)
 {
     for (const char *at = next_job(text), *next; at != NULL; at = next) {
@@ -136,7 +137,8 @@ static int parse_each(struct batch_rows *rows, const char *text)
         while (end > at && strchr(" \t\n,", end[-1]) != NULL)
             end--;
         mended = mend(at, end);
-        jobs = json_loads(mended, JSON_DISABLE_EOF_CHECK, NULL); /* after the last one comes what closes the whole */
+        /* the last job is followed by the closing brackets of the whole */
+        jobs = json_loads(mended, JSON_DISABLE_EOF_CHECK, NULL);
         free(mended);
         if (jobs == NULL && mentions_ours(at, end))
             return -1;
@@ -146,7 +148,7 @@ static int parse_each(struct batch_rows *rows, const char *text)
     return 0;
 }
 
-/* What closes the whole stands at the beginning of the last line. */
+/* Tells whether the text ends with the bracket that closes the whole, alone on the last line. */
 static bool is_whole(const char *text, size_t size)
 {
     while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
@@ -165,5 +167,6 @@ int pbs_json_parse(struct batch_rows *rows, char *text, size_t size, struct erro
     if (root != NULL || (is_whole(text, size) && parse_each(rows, text) == 0))
         return 0;
     batch_rows_free(rows);
-    return error_set(err, "batch_system_unsure", "qstat: its list cannot be read (line %d): %s", wrong.line, wrong.text);
+    return error_set(err, "batch_system_unsure", "qstat: its list cannot be read (line %d): %s", wrong.line,
+                     wrong.text);
 }

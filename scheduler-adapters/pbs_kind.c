@@ -1,4 +1,5 @@
-/* Which PBS it is: by the version that qstat tells without asking a server, else by whether it can print JSON. */
+/* Finds out which PBS is there: by the version, which qstat prints without asking a server, or else by whether it can
+ * print JSON. */
 #include "scheduler-adapters/pbs.h"
 
 #include <string.h>
@@ -14,11 +15,12 @@ static void found(struct pbs *pbs, enum pbs_kind kind)
     const struct adapter_host *host = &pbs->batch.host;
 
     pbs->kind = kind;
-    host->log(host->arg, ADAPTER_LOG_INFO, NULL, kind == PBS_KIND_TORQUE ? "PBS is Torque" : "PBS is OpenPBS or PBS Pro");
+    host->log(host->arg, ADAPTER_LOG_INFO, NULL,
+              kind == PBS_KIND_TORQUE ? "PBS is Torque" : "PBS is OpenPBS or PBS Pro");
     answered(pbs);
 }
 
-/* Torque has no -F, and says how it is to be used (exit status 2). */
+/* Torque knows no -F, and prints its usage (exit status 2). */
 static void tried_json(void *arg, struct command_result *result)
 {
     struct pbs *pbs = arg;
@@ -34,7 +36,8 @@ static void tried_json(void *arg, struct command_result *result)
     }
 }
 
-/* "pbs_version = 23.06.06", "Version: 6.1.3" and "version: 2.5.13", the one on standard output, the others on error. */
+/* Looks for "pbs_version = 23.06.06", which goes to standard output, or "Version: 6.1.3" and "version: 2.5.13", which
+ * go to standard error. */
 static void versioned(void *arg, struct command_result *result)
 {
     struct pbs *pbs = arg;
@@ -42,7 +45,8 @@ static void versioned(void *arg, struct command_result *result)
 
     if (strstr(result->out, "pbs_version") != NULL || strstr(result->err, "pbs_version") != NULL)
         found(pbs, PBS_KIND_OPENPBS);
-    else if (result->end == COMMAND_EXITED && (strstr(result->out, "ersion: ") != NULL || strstr(result->err, "ersion: ") != NULL))
+    else if (result->end == COMMAND_EXITED &&
+             (strstr(result->out, "ersion: ") != NULL || strstr(result->err, "ersion: ") != NULL))
         found(pbs, PBS_KIND_TORQUE);
     else
         batch_run(&pbs->batch, pbs->batch.questions, PBS_QSTAT, json, NULL, PBS_LIST_MAX, tried_json, pbs);

@@ -1,4 +1,4 @@
-/* qstat: of all jobs, and of those that are over. */
+/* Questions to qstat: about all jobs, and about jobs that are over. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
@@ -15,7 +15,7 @@ static void mark(struct batch_listing *listing)
     rows->user = pbs->user;
 }
 
-/* Of all jobs, and not by ids, of which there may be thousands. */
+/* Lists all jobs: asking by ids would need thousands of them. */
 static void list_now(void *arg)
 {
     static const char *const openpbs[] = {"-t", "-f", "-F", "json", NULL}, *const torque[] = {"-t", "-f", "-x", NULL};
@@ -41,7 +41,8 @@ int pbs_parse(struct batch_rows *rows, char *text, size_t size, struct error *er
     return rows->kind == PBS_KIND_TORQUE ? pbs_xml_parse(rows, text, size, err) : pbs_json_parse(rows, text, size, err);
 }
 
-/* Where some of the ids are not known, it says so of each, lists the others, and its exit status is not 0. */
+/* Where some of the ids are not known, qstat says so for each, lists the others, and exits with another status than
+ * 0. */
 static void listed_back(void *arg, struct command_result *result)
 {
     struct batch_listing *listing = arg;

@@ -1,10 +1,11 @@
-/* Orders to PBS, one command after another: the jobs that wait go before the running ones are told to end, which would start them.
+/* Orders to PBS, one command after another: waiting jobs are taken out before running ones are told to end, since the
+ * end of a running job would start a waiting one.
  *
- * OpenPBS 23.06 is brought down by a qdel that names a waiting job of an array beside anything else, and of several ranges of
- * one array it deletes the first alone, with exit status 0. So a qdel names one range of one array, or one job. Which
- * versions do that is not known, so all of OpenPBS and PBS Pro are spared it. Torque takes lists.
+ * A qdel that names a waiting job of an array beside anything else brings OpenPBS 23.06 down, and of several ranges of
+ * one array it deletes only the first, with exit status 0. So a qdel names one range of one array, or one job. It is
+ * not known which versions are affected, so this is done for all of OpenPBS and PBS Pro. Torque takes lists.
  *
- * When PBS does not answer a command, the others that wait are not tried: they would hang as long, one after another. */
+ * When PBS does not answer a command, the commands that wait are not tried: each of them would hang as long. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
@@ -13,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An order of the daemon's, which may be several commands. */
+/* An order of the daemon, which may need several commands. */
 struct deed {
     enum batch_deed what;
     batch_deed_cb *cb;
     void *arg;
-    size_t left; /* commands */
+    size_t left; /* commands that have not ended */
     bool failed;
-    struct error err; /* of the first that failed */
+    struct error err; /* of the first command that failed */
 };
 
 struct pbs_order {
@@ -31,13 +32,14 @@ struct pbs_order {
     char (*ids)[PBS_ID_MAX];
 };
 
-/* "12[3].server"; index -1: "12.server" */
+/* A parsed id such as "12[3].server"; index -1: an id such as "12.server". */
 struct target {
     long long number, index;
     const char *id, *rest;
 };
 
-static const char *const no_answer[] = {"annot connect", "Connection refused", "Connection reset", "No route to host", "End of File", NULL};
+static const char *const no_answer[] = {"annot connect", "Connection refused", "Connection reset", "No route to host",
+                                        "End of File", NULL};
 
 static struct target target_of(const char *id)
 {
@@ -93,8 +95,8 @@ static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *id
         for (last = i; last + 1 < n && follows(&targets[last], &targets[last + 1]); last++)
             ;
         if (last > i)
-            snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%lld[%lld-%lld]%s", targets[i].number, targets[i].index, targets[last].index,
-                     targets[i].rest);
+            snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%lld[%lld-%lld]%s", targets[i].number, targets[i].index,
+                     targets[last].index, targets[i].rest);
         else
             snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%s", targets[i].id);
     }
@@ -137,7 +139,8 @@ static void done(void *arg, struct command_result *result)
     struct error err;
     bool fine = batch_check(result, a->system->programs[a->system->deed[order->deed->what].program], &err) == 0 ||
                 batch_only_gone(a, result);
-    bool is_silent = !fine && (result->end != COMMAND_EXITED || result->status == 255 || batch_says(result->err, no_answer));
+    bool is_silent = !fine &&
+                     (result->end != COMMAND_EXITED || result->status == 255 || batch_says(result->err, no_answer));
 
     pbs->orders = order->next;
     order_end(order, fine ? NULL : &err);
@@ -154,7 +157,7 @@ static void done(void *arg, struct command_result *result)
     batch_idle(a);
 }
 
-/* The first, which is taken off the list when it has ended. */
+/* Runs the first command of the list, which takes it off the list when it has ended. */
 static void run_next(struct pbs *pbs)
 {
     struct adapter *a = &pbs->batch;
@@ -173,13 +176,14 @@ static void run_next(struct pbs *pbs)
     free(words);
 }
 
-void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg)
+void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb,
+                   void *arg)
 {
     struct pbs *pbs = pbs_of(a);
     bool is_idle = pbs->orders == NULL;
     struct deed *deed;
 
-    if (what == BATCH_KILL && n == 1) { /* it is overdue, and does not wait for others */
+    if (what == BATCH_KILL && n == 1) { /* an overdue job is killed without waiting for other commands */
         batch_carry_out_by_command(a, what, true, ids, n, cb, arg);
         return;
     }

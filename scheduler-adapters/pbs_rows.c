@@ -1,4 +1,4 @@
-/* Jobs as qstat tells of them, by the names of its attributes, and what they mean. */
+/* Reads the jobs that qstat reports, by the names of its attributes, and what these mean. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
@@ -11,7 +11,7 @@
 
 #define SIGNAL_MAX 64
 
-/* Exit_status where PBS itself ended the job, or could not begin it. */
+/* The meanings of Exit_status where PBS itself ended the job, or could not begin it. */
 static const struct {
     enum pbs_kind kind;
     int status;
@@ -62,14 +62,14 @@ static bool is_array(const struct batch_row *row)
     return strstr(row->id, "[]") != NULL;
 }
 
-/* "12[3].server" */
+/* An id such as "12[3].server". */
 static bool is_subjob(const struct batch_row *row)
 {
     return strchr(row->id, '[') != NULL && !is_array(row);
 }
 
-/* OpenPBS knows an array's subjobs that wait by their indices alone. It does not tell then how often they ran, which may be once
- * where one has been put back. */
+/* Expands an array: OpenPBS reports waiting subjobs only by the array's indices. It does not tell how often they ran,
+ * which may be once for a subjob that was put back. */
 static void take_array(struct batch_rows *rows, struct batch_row *row)
 {
     row->runs = row->started > 0;
@@ -78,8 +78,9 @@ static void take_array(struct batch_rows *rows, struct batch_row *row)
     batch_rows_expand(rows);
 }
 
-/* A subjob that is over and has no host is listed with the array's attributes, all but its state and its comment. A subjob whose node was lost
- * has no host either, but an Exit_status of its own: an array's is never below 0. */
+/* Removes the array's attributes from a subjob that is over and has no host: such a subjob is listed with the array's,
+ * except state and comment. A subjob whose node was lost has no host either, but an Exit_status of its own: an array's
+ * is never below 0. */
 static void forget_array(struct batch_row *row)
 {
     if (row->phase != BATCH_OVER || row->host[0] != '\0' || (row->has_exit_status && row->exit_status < 0))
@@ -88,7 +89,8 @@ static void forget_array(struct batch_row *row)
     row->started = 0;
 }
 
-/* Old versions of OpenPBS list what waits once more, by its own id. */
+/* Completes the last row. Old versions of OpenPBS list a waiting subjob a second time, by its own id: that row is
+ * dropped. */
 void pbs_rows_end(struct batch_rows *rows)
 {
     struct batch_row *row = &rows->row[rows->n - 1];
@@ -104,13 +106,13 @@ void pbs_rows_end(struct batch_rows *rows)
         forget_array(row);
 }
 
-/* Of a letter that is new to us it is only known that the job is there: it goes on. M: it went to another server, and may run. */
+/* Treats a job with an unknown letter as running. M: the job was moved to another server, and may run. */
 static enum batch_phase phase_of(char state)
 {
     return strchr("QHWT", state) != NULL ? BATCH_WAITS : strchr("FCX", state) != NULL ? BATCH_OVER : BATCH_RUNS;
 }
 
-/* "1382109600", or "Sun Nov 22 04:58:35 2026", always in English. 0: neither. */
+/* Reads "1382109600", or "Sun Nov 22 04:58:35 2026", which is always in English. 0: the text is neither. */
 static int64_t parse_time(const char *text)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -121,7 +123,8 @@ static int64_t parse_time(const char *text)
 
     if (end != text && *end == '\0')
         return seconds > 0 ? seconds : 0;
-    if (sscanf(text, "%*3s %3s %d %d:%d:%d %d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &tm.tm_year) != 6)
+    if (sscanf(text, "%*3s %3s %d %d:%d:%d %d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
+               &tm.tm_year) != 6)
         return 0;
     found = strstr(months, month);
     if (found == NULL || strlen(month) != 3 || (found - months) % 3 != 0)
@@ -131,7 +134,7 @@ static int64_t parse_time(const char *text)
     return (int64_t)mktime(&tm);
 }
 
-/* "PBS_O_HOME=/home/me,STRETTO_RUNNER=st-1,…": as Torque has it. */
+/* Finds the name in Torque's form of the variables, "PBS_O_HOME=/home/me,STRETTO_RUNNER=st-1,…". */
 static void set_from_variables(struct batch_rows *rows, const char *value)
 {
     static const char wanted[] = PBS_NAME_VARIABLE "=";
@@ -144,7 +147,7 @@ static void set_from_variables(struct batch_rows *rows, const char *value)
         pbs_row_set(rows, PBS_NAME_VARIABLE, value + sizeof wanted - 1);
 }
 
-/* "me@login1" */
+/* Compares with an owner such as "me@login1". */
 static bool is_owned_by(const char *owner, const char *user)
 {
     size_t n = strcspn(owner, "@");
@@ -173,7 +176,7 @@ void pbs_row_set(struct batch_rows *rows, const char *attribute, const char *val
         row->has_exit_status = true;
     } else if (strcmp(attribute, "comment") == 0) {
         row->reason = batch_rows_keep(rows, value, strlen(value));
-    } else if (strcmp(attribute, "exec_host") == 0) { /* "n1/0*2+n2/0*2": the first */
+    } else if (strcmp(attribute, "exec_host") == 0) { /* the first host of "n1/0*2+n2/0*2" */
         row->host = batch_rows_keep(rows, value, strcspn(value, "/+*"));
     } else if (strcmp(attribute, "array_indices_remaining") == 0) {
         row->indices = batch_rows_keep(rows, value, strlen(value));
@@ -190,7 +193,8 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
 {
     int code = row->exit_status;
 
-    if (!row->has_exit_status && is_subjob(row) && strncmp(row->reason, "Subjob ", 7) == 0) { /* all that is known of it */
+    /* the comment is all that is known of it */
+    if (!row->has_exit_status && is_subjob(row) && strncmp(row->reason, "Subjob ", 7) == 0) {
         if (strcmp(row->reason, "Subjob terminated") == 0)
             snprintf(status->reason, sizeof status->reason, "PBS: deleted (%s)", row->reason);
         else if (strcmp(row->reason, "Subjob finished") != 0)
@@ -201,7 +205,7 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
         snprintf(status->reason, sizeof status->reason, "cancelled before it started");
         return;
     }
-    if (!row->has_exit_status) { /* it had begun, but what was deleted is one that waited again */
+    if (!row->has_exit_status) { /* it had run before, waited again, and was deleted then */
         snprintf(status->reason, sizeof status->reason, "PBS: put back into the queue, and taken out of it");
         status->node_lost = true;
         return;
@@ -215,7 +219,8 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
     if (code == 256 + 15)
         snprintf(status->reason, sizeof status->reason, "PBS: deleted (Exit_status %d)", code);
     else if (code > 256)
-        snprintf(status->reason, sizeof status->reason, "PBS: its shell was ended by signal %d (Exit_status %d)", code - 256, code);
+        snprintf(status->reason, sizeof status->reason, "PBS: its shell was ended by signal %d (Exit_status %d)",
+                 code - 256, code);
     else if (code > 128 && code <= 128 + SIGNAL_MAX)
         snprintf(status->reason, sizeof status->reason, "PBS: FAILED, by signal %d (Exit_status %d)", code - 128, code);
     else if (code != 0)
@@ -231,7 +236,7 @@ static bool can_never_run(const struct batch_row *row)
 void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status)
 {
     batch_row_status(row, status);
-    if (row->phase == BATCH_WAITS) /* of one that was put back, exit status and host are those of its last try */
+    if (row->phase == BATCH_WAITS) /* exit status and host of a job that was put back belong to its last try */
         status->never = can_never_run(row);
     else if (row->phase == BATCH_OVER)
         explain_end(kind, row, status);

@@ -1,4 +1,5 @@
-/* qsub: what a job asks for as its options, the script on its standard input, and what it answers. */
+/* Submission by qsub: the job's resources become options, the script is its standard input, and its answer is
+ * interpreted. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
@@ -8,33 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_OLD 15 /* of -N in Torque, and in PBS Pro before 13 */
+#define NAME_MAX_OLD 15 /* of -N, in Torque and in PBS Pro before 13 */
 #define SPARE_MS 30000
 
-/* What qsub says where it is not PBS's last word: nothing of it is the job's fault. Everything else that it says when it ends
- * with an error is. */
+/* Words of qsub in errors that may pass, and that are not the job's fault. Any other error of qsub is a refusal. */
 static const char *const for_now[] = {
-    "annot connect", "Connection refused", "Connection reset", "Connection timed out", "No route to host", "Broken pipe",
-    "Communication failure", "communication failure", "End of File", "timed out", "Batch protocol error", "Bad DIS",
-    "No free connections", "connection table full", "Server shutting down", "shutting down", "System error", "system error",
-    "internal error", "Internal error", "Invalid credential", "Expired credential", "munge", "Munge", "pbs_iff", "trqauthd",
-    "already in queue", "already in complex", "would exceed", "ueue is not enabled", "Resource temporarily unavailable",
-    "temporarily", "Cannot allocate memory", "annot resolve", "Unknown Host", "could not find", "license", "No space left",
-    "try again", "Try again", "Job with requested ID already exists", "Unable to authenticate", "unable to authenticate",
-    "unable to obtain", "Failed to get", "pbs_conf", NULL,
+    "annot connect", "Connection refused", "Connection reset", "Connection timed out", "No route to host",
+    "Broken pipe", "Communication failure", "communication failure", "End of File", "timed out", "Batch protocol error",
+    "Bad DIS", "No free connections", "connection table full", "Server shutting down", "shutting down", "System error",
+    "system error", "internal error", "Internal error", "Invalid credential", "Expired credential", "munge", "Munge",
+    "pbs_iff", "trqauthd", "already in queue", "already in complex", "would exceed", "ueue is not enabled",
+    "Resource temporarily unavailable", "temporarily", "Cannot allocate memory", "annot resolve", "Unknown Host",
+    "could not find", "license", "No space left", "try again", "Try again", "Job with requested ID already exists",
+    "Unable to authenticate", "unable to authenticate", "unable to obtain", "Failed to get", "pbs_conf", NULL,
 };
 
-/* There are too many jobs of this user, or the queue takes none: nothing of it has been accepted. */
-static const char *const limits[] = {"would exceed", "already in queue", "already in complex", "ueue is not enabled", NULL};
+/* Words of qsub for too many jobs of this user, or a queue that takes none: nothing has been accepted. */
+static const char *const limits[] = {"would exceed", "already in queue", "already in complex", "ueue is not enabled",
+                                     NULL};
 
-/* More time than a queue allows: the walltime alone may be fine. */
+/* Words of qsub for more time than a queue allows: the walltime alone may be fine. */
 static const char *const too_long[] = {"violates queue and/or server resource limits", "exceeds queue resource limits",
                                        "Resource limit exceeds allowable", NULL};
 
-/* Try again: without time to spare, which was refused. */
+/* One submission; it is repeated with the walltime alone if that and the spare time together were refused. */
 struct attempt {
     struct batch_group *group;
-    const struct batch_submission *s; /* its first */
+    const struct batch_submission *s; /* the first of the group */
     struct pbs *pbs;
     bool just_walltime;
 };
@@ -44,7 +45,7 @@ static bool asked_by_site(const struct attempt *t, const char *what)
     return words_mention(t->pbs->batch.extra, what) || words_mention(t->s->extra, what);
 }
 
-/* `nodes` chunks, some of which hold one task more than the others where they cannot all have as many. */
+/* Adds `nodes` chunks, some of which hold one task more than the others where the tasks do not divide evenly. */
 static void add_chunks(struct words *words, const struct attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
@@ -68,8 +69,8 @@ static void add_chunks(struct words *words, const struct attempt *t)
             n += snprintf(text + n, sizeof text - (size_t)n, ":ncpus=%lld:mpiprocs=%lld:ompthreads=%d",
                           (long long)(here * want->cpus_per_task), (long long)here, want->cpus_per_task);
         if (gpus > 0)
-            n += snprintf(text + n, sizeof text - (size_t)n, ":%s=%lld", t->pbs->kind == PBS_KIND_TORQUE ? "gpus" : "ngpus",
-                          (long long)gpus);
+            n += snprintf(text + n, sizeof text - (size_t)n, ":%s=%lld",
+                          t->pbs->kind == PBS_KIND_TORQUE ? "gpus" : "ngpus", (long long)gpus);
         if (mib > 0 && t->pbs->kind != PBS_KIND_TORQUE)
             n += snprintf(text + n, sizeof text - (size_t)n, ":mem=%lldmb", (long long)mib);
     }
@@ -85,7 +86,8 @@ static void add_chunks(struct words *words, const struct attempt *t)
     }
 }
 
-/* The runner ends its tasks at the walltime itself, and they have their grace after that. */
+/* Asks for more than the walltime: at the walltime the runner ends its tasks itself, and they have their grace after
+ * that. */
 static void add_walltime(struct words *words, const struct attempt *t)
 {
     int64_t ms = t->s->job.resources.walltime_ms, seconds;
@@ -98,7 +100,8 @@ static void add_walltime(struct words *words, const struct attempt *t)
               (long long)(seconds % 60));
 }
 
-/* A name that is too long for -N keeps its end, which differs from job to job. That of an array is its first job's. */
+/* Adds the name. One that is too long for -N keeps its end, which differs from job to job. An array is named like its
+ * first job. */
 static void add_name(struct words *words, const struct attempt *t)
 {
     size_t n = strlen(t->s->name);
@@ -114,8 +117,8 @@ static void add_name(struct words *words, const struct attempt *t)
     words_add(words, PBS_NAME_VARIABLE "=%s", name);
 }
 
-/* OpenPBS has no arrays but of jobs that it may start again by itself. A second runner of a job does nothing, since the first has
- * claimed it. */
+/* Adds the options of an array. OpenPBS accepts arrays only of jobs that it may start again by itself; a second runner
+ * of a job does nothing, since the first has claimed it. */
 static void add_array(struct words *words, const struct attempt *t)
 {
     bool is_openpbs = t->pbs->kind != PBS_KIND_TORQUE, is_array = t->group->n > 1;
@@ -131,8 +134,9 @@ static void add_array(struct words *words, const struct attempt *t)
     free(list);
 }
 
-/* PBS's own words go to a file beside the runner's log, where its name does not look like HOST:PATH. Of an array Torque makes one
- * for each job, by a number after the name; OpenPBS would need one that is in the names of the directories. */
+/* Sends PBS's own messages to a file beside the runner's log, unless its name would look like HOST:PATH. For an array
+ * Torque makes one file for each job, with a number after the name; OpenPBS would need the number in the directory's
+ * name, and has no file. */
 static void add_output(struct words *words, const struct attempt *t)
 {
     bool none = strchr(t->s->dir, ':') != NULL || (t->group->n > 1 && t->pbs->kind != PBS_KIND_TORQUE);
@@ -146,7 +150,8 @@ static void add_output(struct words *words, const struct attempt *t)
         words_add(words, "%s/pbs.log", t->s->dir);
 }
 
-/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
+/* Builds the command line. Options of the site or the spec may override the first part; the options that the adapter
+ * relies on come last. */
 static void build(struct words *words, const struct attempt *t)
 {
     if (!asked_by_site(t, t->pbs->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
@@ -171,8 +176,9 @@ static void build(struct words *words, const struct attempt *t)
     add_name(words, t);
 }
 
-/* Not -V, and no values by -v: commas in them are told apart by no version alike. The shell becomes the runner; until that has set
- * its signals up, those that are meant for it must not kill it. Of an array it finds its job's directory by its number. */
+/* Makes the job's script. Variables are set there, not by -V or -v, since versions differ in how they read commas in
+ * values. The shell becomes the runner; until that has set its signals up, the ones meant for it must not kill it. A
+ * job of an array finds its directory by its number. */
 static char *make_script(const struct attempt *t)
 {
     char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->pbs->batch.host.runner);
@@ -181,8 +187,8 @@ static char *make_script(const struct attempt *t)
     if (t->group->n > 1)
         snprintf(number, sizeof number, "$((%lld + %s))", (long long)t->group->base,
                  t->pbs->kind == PBS_KIND_TORQUE ? "PBS_ARRAYID" : "PBS_ARRAY_INDEX");
-    script = xasprintf("#!/bin/sh\ntrap '' USR1 USR2\n%sd=%s%s\nexec %s \"$d\" >>\"$d\"/runner.log 2>&1\n", exports, where, number,
-                       runner);
+    script = xasprintf("#!/bin/sh\ntrap '' USR1 USR2\n%sd=%s%s\nexec %s \"$d\" >>\"$d\"/runner.log 2>&1\n", exports,
+                       where, number, runner);
     free(dir);
     free(where);
     free(runner);
@@ -190,7 +196,7 @@ static char *make_script(const struct attempt *t)
     return script;
 }
 
-/* The id is the last line that looks like one: sites print their own words before. */
+/* Finds the id, in the last line that looks like one: sites print messages of their own before it. */
 static bool find_id(char *out, char *id, size_t size)
 {
     char *rest = NULL;
@@ -200,7 +206,8 @@ static bool find_id(char *out, char *id, size_t size)
         size_t digits = strspn(line, "0123456789");
 
         digits += digits > 0 && strncmp(line + digits, "[]", 2) == 0 ? 2 : 0;
-        if (digits == 0 || (line[digits] != '\0' && line[digits] != '.') || strchr(line, ' ') != NULL || strlen(line) >= size)
+        if (digits == 0 || (line[digits] != '\0' && line[digits] != '.') || strchr(line, ' ') != NULL ||
+            strlen(line) >= size)
             continue;
         snprintf(id, size, "%s", line);
         found = true;
@@ -208,7 +215,7 @@ static bool find_id(char *out, char *id, size_t size)
     return found;
 }
 
-/* OpenPBS does not say which queue it does not know. */
+/* Adds the name of an unknown queue, which OpenPBS does not print. */
 static void name_queue(const char *queue, struct error *err)
 {
     size_t n = strlen(err->text);
@@ -217,8 +224,10 @@ static void name_queue(const char *queue, struct error *err)
         snprintf(err->text + n, sizeof err->text - n, " \"%.100s\"", queue);
 }
 
-/* Only PBS's own "no" is a refusal. 255: there was no server to say it. */
-static enum adapter_answer verdict(struct command_result *result, const char *queue, char *id, size_t size, struct error *err)
+/* Interprets qsub's answer. Only an explicit refusal by PBS counts as one; status 255 means that no server was
+ * reached. */
+static enum adapter_answer verdict(struct command_result *result, const char *queue, char *id, size_t size,
+                                   struct error *err)
 {
     if (batch_check(result, "qsub", err) < 0) {
         if (result->end != COMMAND_EXITED)
@@ -246,7 +255,8 @@ static void submitted(void *arg, struct command_result *result)
     enum adapter_answer answer = verdict(result, t->s->job.resources.queue, id, sizeof id, &err);
     bool is_definite;
 
-    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
+    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime &&
+        batch_says(result->err, too_long)) {
         t->just_walltime = true;
         run_qsub(t);
         return;

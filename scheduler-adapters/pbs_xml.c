@@ -1,4 +1,5 @@
-/* What `qstat -f -x` of Torque prints: <Data><Job><Job_Id>…</Job_Id>…<Resource_List><mem>…</mem></Resource_List></Job>…</Data>. */
+/* Reads the output of `qstat -f -x` of Torque:
+ * <Data><Job><Job_Id>…</Job_Id>…<Resource_List><mem>…</mem></Resource_List></Job>…</Data>. */
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
@@ -13,7 +14,7 @@ struct reader {
     struct batch_rows *rows;
     bool in_job;
     int depth;
-    char *value; /* of the attribute that is read */
+    char *value; /* of the attribute that is being read */
     size_t n, size;
 };
 
@@ -64,7 +65,7 @@ int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error
 
     while (size > 0 && strchr(" \n\r\t", text[size - 1]) != NULL)
         size--;
-    if (size == 0) /* old ones print nothing where there are no jobs */
+    if (size == 0) /* old versions print nothing where there are no jobs */
         return 0;
     parser = XML_ParserCreate("UTF-8");
     XML_SetUserData(parser, &r);

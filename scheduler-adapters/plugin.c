@@ -10,30 +10,33 @@
 
 #define SYMBOL "stretto_adapter"
 
-/* What is loaded runs with all that the daemon may do: nobody but root and this user may have a hand in it. */
+/* A plugin has all the rights of the daemon: only root and this user may be able to change it. */
 static int check_safe(const char *path, struct error *err)
 {
     struct error why;
 
     if (safe_path(path, &why) == 0)
         return 0;
-    return error_set(err, strcmp(why.code, "path_not_safe") == 0 ? "plugin_not_safe" : "plugin_unusable", "%s", why.text);
+    return error_set(err, strcmp(why.code, "path_not_safe") == 0 ? "plugin_not_safe" : "plugin_unusable", "%s",
+                     why.text);
 }
 
-/* The version first: what follows it may be laid out in another way. */
+/* Checks the version first: other versions may lay out what follows it differently. */
 static int check_ops(const char *path, const struct adapter_ops *ops, struct error *err)
 {
     if (ops->abi != ADAPTER_ABI)
         return error_set(err, "plugin_wrong_version",
-                         "%s was built for version %d of the adapter interface, and this daemon has version %d: it must "
-                         "be built anew", path, ops->abi, ADAPTER_ABI);
+                         "%s was built for version %d of the adapter interface, and this daemon has version %d: it "
+                         "must be built anew", path, ops->abi, ADAPTER_ABI);
     if (ops->name == NULL || ops->name[0] == '\0' || strlen(ops->name) > 40 ||
         ops->name[strspn(ops->name, "abcdefghijklmnopqrstuvwxyz0123456789-_")] != '\0')
         return error_set(err, "plugin_unusable", "%s has no usable name: small letters, digits, - and _, at most 40",
                          path);
-    if (ops->create == NULL || ops->destroy == NULL || ops->check == NULL || ops->slots == NULL || ops->submit == NULL ||
-        ops->poll == NULL || ops->find == NULL || ops->cancel == NULL || ops->signal == NULL)
-        return error_set(err, "plugin_unusable", "%s (adapter %s) lacks a method: all but ready, interval_ms, node_slots, take_records and withdraw are needed", path, ops->name);
+    if (ops->create == NULL || ops->destroy == NULL || ops->check == NULL || ops->slots == NULL ||
+        ops->submit == NULL || ops->poll == NULL || ops->find == NULL || ops->cancel == NULL || ops->signal == NULL)
+        return error_set(err, "plugin_unusable",
+                         "%s (adapter %s) lacks a method: all but ready, interval_ms, node_slots, take_records and "
+                         "withdraw are needed", path, ops->name);
     return 0;
 }
 

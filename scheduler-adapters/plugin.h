@@ -1,15 +1,16 @@
-/* Adapters from shared objects. One exports a `const struct adapter_ops stretto_adapter`; see docs/adapters.md. */
+/* Adapters from shared objects. Each exports a `const struct adapter_ops stretto_adapter`; see docs/adapters.md. */
 #ifndef SCHEDULER_ADAPTERS_PLUGIN_H
 #define SCHEDULER_ADAPTERS_PLUGIN_H
 #include "scheduler-adapters/adapter.h"
 
-/* Open one. NULL with err where it is refused: "plugin_not_safe" (somebody else could have put it there, or can change
- * it), "plugin_unusable" (it cannot be loaded, is none, or is not whole), "plugin_wrong_version". It stays loaded for as
- * long as the program runs. */
+/* Opens a plugin. NULL with err where it is refused: "plugin_not_safe" (somebody else could have put it there, or can
+ * change it), "plugin_unusable" (it cannot be loaded, is no adapter, or lacks a method), "plugin_wrong_version". It
+ * stays loaded for as long as the program runs. */
 const struct adapter_ops *plugin_open(const char *path, struct error *err);
 
-/* Paths of the files *.so in a directory, in alphabetical order: a list ended by NULL, to be freed with its strings.
- * NULL with err where the directory cannot be read ("plugin_unusable"), or is open to others ("plugin_not_safe"). */
+/* Lists the paths of the files *.so in a directory, in alphabetical order; the list is ended by NULL, and the caller
+ * frees it with its strings. NULL with err where the directory cannot be read ("plugin_unusable"), or others can write
+ * to it ("plugin_not_safe"). */
 char **plugin_list(const char *dir, struct error *err);
 
 #endif

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <utlist.h>
 
-#define LATE_TURNS 1000 /* of a millisecond and more, in which what has come before the limit is read */
+/* turns of the loop, of a millisecond or more, in which data that came before the limit is read */
+#define LATE_TURNS 1000
 
 struct request {
-    struct request *next, *prev; /* of those that wait, or are under way */
+    struct request *next, *prev; /* in the list of requests that wait, or of those under way */
     struct rest *rest;
     char *method, *url, *body;
     int64_t limit_ms;
@@ -28,8 +29,8 @@ struct request {
     CURL *curl; /* NULL: it is not under way yet */
     struct curl_slist *headers;
     uv_timer_t limit;
-    unsigned late; /* turns of the loop since it rang */
-    size_t read;   /* by the turn before */
+    unsigned late; /* turns of the loop since the limit */
+    size_t read;   /* bytes read by the turn before */
     struct text text;
     bool too_long, unconnected;
     char reason[CURL_ERROR_SIZE];
@@ -42,15 +43,15 @@ struct rest {
     unsigned most, n;
     struct request *active, *waiting;
     CURLM *multi;
-    uv_timer_t timer; /* curl's own; and what starts those that wait, on the next turn: */
+    uv_timer_t timer; /* curl's timer */
     uv_idle_t idle;
-    unsigned handles; /* that are open */
+    unsigned handles; /* open handles */
     bool stopping, closed;
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
 
-/* A socket of curl's. */
+/* A socket of curl. */
 struct watch {
     uv_poll_t poll;
     struct rest *rest;
@@ -80,7 +81,7 @@ static void request_free(struct request *r)
     free(r);
 }
 
-/* why: NULL: it has an answer. */
+/* Calls the callback. why: the failure; NULL: there is an answer. */
 static void answer(struct request *r, const char *why)
 {
     static char nothing[1];
@@ -138,15 +139,15 @@ static void transferred(struct request *r, CURLcode rc)
     if (r->too_long)
         what = "its answer is too long";
     else if (rc == CURLE_COULDNT_CONNECT && r->rest->url.socket != NULL && number != 0)
-        what = strerror((int)number); /* curl talks of a port */
+        what = strerror((int)number); /* curl's words are about a port */
     if (rc == CURLE_OK)
         finish(r, NULL);
     else
         fail(r, what);
 }
 
-/* Where this process was held up, timers ring before it has looked at what has come meanwhile: it reads all of that first, which
- * may take some turns. For curl's own limit nothing has come that has not been read by then. */
+/* Timers ring before a process that was held up has read what came meanwhile: all of that is read first, which may take
+ * some turns. Curl's own limit would not do that. */
 static void limit_reached(uv_timer_t *limit)
 {
     struct request *r = limit->data;
@@ -159,7 +160,8 @@ static void limit_reached(uv_timer_t *limit)
         return;
     }
     curl_multi_remove_handle(r->rest->multi, r->curl);
-    snprintf(what, sizeof what, "timed out after %lld ms with %zu bytes received", (long long)r->limit_ms, r->text.size);
+    snprintf(what, sizeof what, "timed out after %lld ms with %zu bytes received", (long long)r->limit_ms,
+             r->text.size);
     fail(r, what);
 }
 
@@ -265,7 +267,9 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
         rest->handles++;
         curl_multi_assign(rest->multi, fd, watch);
     }
-    return uv_poll_start(&watch->poll, (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), socket_ready);
+    return uv_poll_start(&watch->poll,
+                         (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0),
+                         socket_ready);
 }
 
 static size_t on_data(char *data, size_t size, size_t n, void *arg)
@@ -318,11 +322,11 @@ static void prepare(struct request *r)
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
     curl_easy_setopt(curl, CURLOPT_PRIVATE, r);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)INT_MAX); /* limit_reached() is the limit of all */
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)INT_MAX); /* limit_reached() limits all phases */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* or it would wait, in here, for a name server that hangs */
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* otherwise it would wait here for a name server that hangs */
 #endif
 }
 
@@ -373,7 +377,7 @@ static void begin(struct request *r)
         start(r);
 }
 
-/* What waits is not sent, and nobody waits for the rest; a token that is being read is waited for. */
+/* Fails all requests; a token that is being read is waited for. */
 static void stop(struct rest *rest)
 {
     struct request *r, *next;
@@ -454,8 +458,8 @@ void rest_ask(struct rest *rest, const struct rest_request *request, rest_cb *cb
 {
     struct request *r = xcalloc(1, sizeof *r);
 
-    *r = (struct request){.rest = rest, .method = xstrdup(request->method), .body = copy(request->body), .limit_ms = request->limit_ms,
-                          .max = request->max, .cb = cb, .arg = arg};
+    *r = (struct request){.rest = rest, .method = xstrdup(request->method), .body = copy(request->body),
+                          .limit_ms = request->limit_ms, .max = request->max, .cb = cb, .arg = arg};
     r->url = xasprintf("%s%s", rest->url.base, request->path);
     DL_APPEND(rest->waiting, r);
     look_what_is_next(rest);

@@ -19,12 +19,13 @@ static int check(const char *path, const struct stat *st, struct error *err)
     if (st->st_uid != geteuid() && st->st_uid != 0)
         return error_set(err, "token_file", "%.300s belongs to another user: it is not taken for our token", path);
     if ((st->st_mode & 077) != 0)
-        return error_set(err, "token_file", "%.300s can be used by others (mode %04o): a token's file is to have mode 0600", path,
+        return error_set(err, "token_file",
+                         "%.300s can be used by others (mode %04o): a token's file is to have mode 0600", path,
                          (unsigned)st->st_mode & 07777);
     return safe_path(path, err);
 }
 
-/* "SLURM_JWT=eyJ…\n", as what makes them prints them, or the token alone. */
+/* Returns the token from "SLURM_JWT=eyJ…\n", as scontrol prints it, or from the bare token. */
 static char *word_of(char *text)
 {
     char *at = text + strspn(text, " \t\r\n"), *equals;
@@ -34,7 +35,7 @@ static char *word_of(char *text)
         return NULL;
     at[n] = '\0';
     equals = strchr(at, '=');
-    if (equals != NULL && equals[1] != '\0' && equals[1] != '=') /* not the padding of base64 */
+    if (equals != NULL && equals[1] != '\0' && equals[1] != '=') /* an equals sign at the end is padding of base64 */
         at = equals + 1;
     for (const char *c = at; *c != '\0'; c++)
         if ((unsigned char)*c < '!' || (unsigned char)*c > '~')

@@ -1,4 +1,4 @@
-/* The adapter for Slurm: create, settings, and what it is to the room that it shares (batch.h). */
+/* The adapter for Slurm: create, settings, and its struct batch_system. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/jsonx.h"
@@ -15,7 +15,7 @@ static const char *const programs[] = {"sbatch", "squeue", "scancel", "scontrol"
 const char *const slurm_environment[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
                                          "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
 
-/* By user, and not by names, of which there may be thousands. */
+/* Lists all jobs of the user: asking by names would need thousands of them. */
 static void list(struct adapter *a, struct batch_listing *listing)
 {
     char uid[16];
@@ -39,7 +39,7 @@ static void site_known(void *arg)
     slurm_time_ready(waiting.slurm, waiting.go, waiting.arg);
 }
 
-/* How large an array may be, where there are any, and how long jobs may take. */
+/* Asks how large an array may be, where arrays are used, and how long jobs may take. */
 static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
     struct waiting *waiting = xcalloc(1, sizeof *waiting);
@@ -120,7 +120,8 @@ static const struct adapter_setting settings[] = {
     {"poll", "15s", "between questions about jobs; there is one for all of them, by squeue"},
     {"timeout", "30s", "how long one command of Slurm's may take; nothing is concluded from one that takes longer"},
     {"gather", "2s",
-     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by an sbatch of its own"},
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by an sbatch of "
+     "its own"},
     {"extra", "[]", "options for every sbatch, before those of an ensemble's resources.extra, e.g. [\"--qos=debug\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, HOME, LANG and others alike, which hold no secrets"},

@@ -1,5 +1,5 @@
-/* The Slurm adapter's own parts; the others are in batch.h. Jobs are submitted by sbatch, looked up by squeue (one
- * for all), and by sacct or the job completion log once squeue has forgotten them, and ended by scancel. */
+/* The parts of the Slurm adapter; its common parts are in batch.h. Jobs are submitted by sbatch, looked up by squeue
+ * (one for all), and by sacct or the job completion log once squeue has forgotten them, and ended by scancel. */
 #ifndef SCHEDULER_ADAPTERS_SLURM_H
 #define SCHEDULER_ADAPTERS_SLURM_H
 #include "scheduler-adapters/batch.h"
@@ -11,25 +11,26 @@ enum slurm_record { SLURM_RECORD_UNASKED, SLURM_RECORD_NONE, SLURM_RECORD_SACCT,
 
 struct slurm_partition;
 
-/* slurm_time.c: the partitions' limits, and until when they hold (loop time); all zeros: none are known. */
+/* slurm_time.c: the partitions' limits, and the loop time until which they are valid; all zeros: no limits are
+ * known. */
 struct slurm_times {
     struct slurm_partition *partitions;
     size_t n;
     uint64_t until;
 };
 
-/* slurm_past.c: of the record of ended jobs. */
+/* slurm_past.c: the record of ended jobs does not answer. */
 struct slurm_silence {
-    uint64_t until; /* loop time before which no question of it is worth another try */
-    bool told;      /* that it does not answer stands in the log */
+    uint64_t until; /* loop time before which it is not asked again */
+    bool told;      /* the log says that it does not answer */
 };
 
 struct slurm {
     struct adapter batch;
 
-    enum slurm_record record; /* slurm_site.c: where ended jobs are kept */
+    enum slurm_record record; /* slurm_site.c: the record of ended jobs */
     char *record_file;
-    struct error site_unknown;  /* why */
+    struct error site_unknown;  /* why the site's configuration is not known */
     struct batch_wait *site_waiting;
 
     struct slurm_silence silence;
@@ -43,51 +44,56 @@ static inline struct slurm *slurm_of(struct adapter *a)
     return (struct slurm *)a;
 }
 
-extern const char *const slurm_environment[]; /* variables of the daemon's that commands and jobs see, ended by NULL */
+extern const char *const slurm_environment[]; /* the daemon's variables that commands and jobs see, ended by NULL */
 
-/* slurm_rows.c: what commands print. */
-enum slurm_format { SLURM_ROWS_SQUEUE, SLURM_ROWS_SACCT }; /* the rows' kind */
+/* slurm_rows.c: reads the output of commands. */
+enum slurm_format { SLURM_ROWS_SQUEUE, SLURM_ROWS_SACCT }; /* the kinds of struct batch_rows */
 extern const char slurm_squeue_format[], slurm_sacct_format[];
-/* Lines that are not whole or not ours are left out; -1 where the last one is cut. */
+/* Reads the rows of squeue or sacct; incomplete lines are left out, and -1 tells that the last line is cut off. */
 int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
-void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size); /* of JobCompLoc */
-/* The fields of a row that follow from its state, which is set. */
+/* reads a job completion log (JobCompLoc) */
+void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size);
+/* Sets the fields of a row that follow from its state. */
 void slurm_row_set_state(struct batch_row *row);
 const char *slurm_word_or_nothing(const char *word); /* "" for "None" and the like */
 void slurm_status(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
 
-/* slurm_past.c: what became of jobs that squeue does not show. Never fails: what cannot be found out is left out. */
+/* slurm_past.c: finds out about jobs that squeue does not show. It never fails: jobs that it finds nothing about are
+ * left out. */
 void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
-#define SLURM_PAST_MS 10000 /* of a question: where the database hangs it would take a minute, and a poll with it */
-/* As many of them as go into one question, with this between them; to be freed. */
+/* time limit of a question: where the database hangs it would take a minute, and delay a poll as much */
+#define SLURM_PAST_MS 10000
+/* Joins as many ids as go into one question, with `between` between them; the caller frees the result. */
 char *slurm_past_ids(const char *const *ids, size_t n, const char *between);
-int64_t slurm_past_from(int64_t since); /* Unix seconds: earlier jobs are not asked for */
+int64_t slurm_past_from(int64_t since); /* Unix seconds; jobs before that time are not asked for */
 void slurm_past_answered(struct slurm_silence *silence);
-void slurm_past_unanswered(struct adapter *a, struct slurm_silence *silence, const char *why); /* the first of several in a row is told */
+/* logs the first of several failures in a row */
+void slurm_past_unanswered(struct adapter *a, struct slurm_silence *silence, const char *why);
 
-/* slurm_time.c: go(arg), now or later, once the partitions' limits are known, or cannot be. */
+/* slurm_time.c: calls go(arg), now or later, when the partitions' limits are known or could not be found out. */
 void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg);
-void slurm_times_add(struct slurm_times *times, const char *name, bool is_default, int64_t minutes); /* INT64_MAX: no limit */
+/* INT64_MAX: no limit */
+void slurm_times_add(struct slurm_times *times, const char *name, bool is_default, int64_t minutes);
 void slurm_times_clear(struct slurm_times *times);
-bool slurm_times_hold(struct slurm_times *times, uint64_t now); /* else they are to be asked for again */
-void slurm_times_set(struct slurm_times *times, uint64_t now);  /* they have been */
-/* The minutes to ask for. `extra`: options before the job's own. */
+bool slurm_times_hold(struct slurm_times *times, uint64_t now); /* false: they must be asked for again */
+void slurm_times_set(struct slurm_times *times, uint64_t now);  /* the limits have been asked for */
+/* Returns the minutes to ask for. `extra`: options before the job's own. */
 int64_t slurm_times_minutes(const struct slurm_times *times, const json_t *extra, const struct adapter_job *job);
 
-/* slurm_site.c: go(arg), now or later, once the site's configuration is known, or cannot be. */
+/* slurm_site.c: calls go(arg), now or later, when the site's configuration is known or could not be found out. */
 void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 
 /* slurm_submit.c */
 void slurm_send(struct batch_group *group);
-/* What a job's script does, or that of each of an array: it becomes the runner. minutes: its limit; 0: none was asked for. To be freed,
- * like: */
+/* Returns the script of a job, or of each job of an array, which becomes the runner; the caller frees it. minutes: its
+ * limit; 0: none was asked for. */
 char *slurm_script(const struct batch_group *group, int64_t minutes);
-char *slurm_log_pattern(const struct batch_group *group); /* where its output goes */
+char *slurm_log_pattern(const struct batch_group *group); /* the file for its output; to be freed */
 char *slurm_workdir(const struct batch_group *group);
-void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* "12_3" */
-/* What is said where it is not Slurm's last word. */
+void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* writes "12_3" */
+/* Tells whether Slurm's words are about an error that may pass. */
 bool slurm_is_for_now(const char *said);
-int64_t slurm_tasks(const struct adapter_resources *want); /* in all */
+int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
 
 /* slurm_end.c */
 extern const char *const slurm_gone[];

@@ -1,6 +1,6 @@
-/* A waiting job is taken out of the queue. Held first: one that has not started cannot any more, and what is
- * cancelled then has not. And a scancel that looks at the state would take a whole array that waits for the one task
- * of it that it was given, had holding the task not made it a job of its own. */
+/* Takes a waiting job out of the queue. The job is held first: then it cannot start any more, and a cancel certainly
+ * finds it not started. Holding also makes a task of an array a job of its own; without that, a scancel that looks at
+ * the state would cancel the whole array if all of it waits. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD "launch failed requeued held" /* Slurm has put it back, without being asked to, and will not start it again */
+#define HELD "launch failed requeued held" /* Slurm has put the job back by itself, and will not start it again */
 
 const char *const slurm_gone[] = {"Invalid job id", "already completing", "already finished", NULL};
 
@@ -16,8 +16,7 @@ static void taken_out(void *arg, enum adapter_answer answer, const struct error 
 {
 }
 
-/* One whose launch failed, by a node that was not well. Taken out of the queue it is over, and the daemon starts
- * anew. */
+/* Withdraws a job whose launch failed because of a faulty node: then it is over, and the daemon starts it anew. */
 void slurm_waits(struct adapter *a, const struct batch_row *row)
 {
     if (strcmp(row->reason, HELD) != 0)
@@ -28,7 +27,7 @@ void slurm_waits(struct adapter *a, const struct batch_row *row)
 
 struct withdrawal {
     struct batch_order *order;
-    char *name; /* option with what it is called in Slurm */
+    char *name; /* option --name with the job's name in Slurm */
 };
 
 static void finish(struct withdrawal *w, enum adapter_answer answer, const struct error *err)
@@ -58,8 +57,9 @@ static void held(void *arg, struct command_result *result)
 
     if (batch_check(result, "scontrol", &err) == 0)
         batch_run(a, a->endings, SLURM_SCANCEL, args, NULL, BATCH_WORDS_MAX, withdrawn, w);
-    else if (result->end == COMMAND_EXITED && strstr(result->err, "ontact") == NULL && strstr(result->err, "timed out") == NULL)
-        finish(w, ADAPTER_OK, NULL); /* it has started, or is gone: it is left alone */
+    else if (result->end == COMMAND_EXITED && strstr(result->err, "ontact") == NULL &&
+             strstr(result->err, "timed out") == NULL)
+        finish(w, ADAPTER_OK, NULL); /* the job has started, or is gone: it is left alone */
     else
         finish(w, ADAPTER_UNSURE, &err);
 }

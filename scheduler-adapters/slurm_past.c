@@ -1,5 +1,6 @@
-/* What became of jobs that squeue has forgotten: by sacct where the site keeps accounts, else by the job completion log where it
- * is a file that can be read here. Both are only a help, for the reason of an end: a job's own records say what it did. */
+/* Looks up jobs that squeue has forgotten: by sacct where the site keeps accounts, else in the job completion log where
+ * that is a file that can be read here. Both only help to give a reason for an end: a job's own records tell what it
+ * did. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -13,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IDS_MAX 200           /* of one question: what squeue lost is rarely more, and is asked for again */
-#define SINCE_S 3600           /* clocks differ, and a name may have been submitted before */
+#define IDS_MAX 200           /* ids in one question: squeue rarely loses more, and the rest is asked for again */
+/* the search begins earlier by this, since clocks differ and a name may have been submitted before */
+#define SINCE_S 3600
 #define AGAIN_MS 60000         /* between questions that get no answer */
-#define FILE_TAIL (8 << 20)    /* of the log, in which the newest jobs stand last */
+#define FILE_TAIL (8 << 20)    /* bytes read from the end of the log, which has the newest jobs */
 
 struct past {
     uv_work_t work;
@@ -53,7 +55,8 @@ void slurm_past_unanswered(struct adapter *a, struct slurm_silence *silence, con
     char sentence[512];
 
     if (!silence->told && !a->closing) {
-        snprintf(sentence, sizeof sentence, "what became of jobs that Slurm has forgotten cannot be looked up: %.400s", why);
+        snprintf(sentence, sizeof sentence, "what became of jobs that Slurm has forgotten cannot be looked up: %.400s",
+                 why);
         a->host.log(a->host.arg, ADAPTER_LOG_WARN, NULL, sentence);
     }
     silence->told = true;
@@ -188,7 +191,8 @@ void slurm_past(struct adapter *adapter, const char *const *ids, size_t n, int64
     past->cb = cb;
     past->arg = arg;
     batch_busy(adapter);
-    if (uv_now(adapter->host.loop) < a->silence.until || a->record == SLURM_RECORD_NONE) /* asked by a callback: so is the answer */
+    /* the caller gave a callback, so an answer from inside the call is expected */
+    if (uv_now(adapter->host.loop) < a->silence.until || a->record == SLURM_RECORD_NONE)
         finish(past);
     else if (a->record == SLURM_RECORD_UNASKED)
         slurm_site_ready(a, ask_if_known, past);

@@ -1,4 +1,4 @@
-/* What squeue and sacct print, and the job completion log holds: a job a line. */
+/* Reads the output of squeue and sacct, and the job completion log: one job in each line. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -8,10 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-/* The reason comes last, since it may hold anything. */
+/* The formats of squeue and sacct. The reason is the last field, since it may contain the separator. */
 const char slurm_squeue_format[] = "%j|%i|%T|%V|%S|%B|%N|%r";
 const char slurm_sacct_format[] = "JobName,JobID,State,Submit,Start,NodeList,NodeList,Reason";
-enum { FIELD_NAME, FIELD_ID, FIELD_STATE, FIELD_SUBMITTED, FIELD_STARTED, FIELD_HOST, FIELD_NODES, FIELD_REASON, FIELDS };
+enum { FIELD_NAME, FIELD_ID, FIELD_STATE, FIELD_SUBMITTED, FIELD_STARTED, FIELD_HOST, FIELD_NODES, FIELD_REASON,
+      FIELDS };
 
 static const struct {
     const char *state;
@@ -19,7 +20,7 @@ static const struct {
     bool node_lost;
 } states[] = {
     {"PENDING", BATCH_WAITS, false},
-    {"CONFIGURING", BATCH_WAITS, false}, /* it has nodes, that are not up yet */
+    {"CONFIGURING", BATCH_WAITS, false}, /* its nodes are not up yet */
     {"REQUEUED", BATCH_WAITS, false},
     {"REQUEUE_HOLD", BATCH_WAITS, false},
     {"REQUEUE_FED", BATCH_WAITS, false},
@@ -34,7 +35,7 @@ static const struct {
     {"RESIZING", BATCH_RUNS, false},
     {"COMPLETED", BATCH_OVER, false},
     {"FAILED", BATCH_OVER, false},
-    {"CANCELLED", BATCH_OVER, false}, /* sacct adds by whom */
+    {"CANCELLED", BATCH_OVER, false}, /* sacct adds who cancelled it */
     {"TIMEOUT", BATCH_OVER, false},
     {"DEADLINE", BATCH_OVER, false},
     {"OUT_OF_MEMORY", BATCH_OVER, false},
@@ -44,7 +45,7 @@ static const struct {
     {"PREEMPTED", BATCH_OVER, true},
 };
 
-/* What a job can wait for that no job before it can make come: in Slurm's words, the whole word. */
+/* Reasons for waiting that no end of another job can remove: Slurm's words, compared as whole words. */
 static const char *const hopeless[] = {
     "PartitionConfig", "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "DependencyNeverSatisfied",
     "InvalidAccount", "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed", "ReservationDeleted", "ReservationInvalid",
@@ -56,7 +57,7 @@ static const char *const hopeless[] = {
 
 static const size_t n_states = sizeof states / sizeof *states;
 
-/* -1 where it is a word that we do not know. */
+/* Returns the index in `states`; -1 for an unknown word. */
 static int find_state(const char *word)
 {
     size_t n = strcspn(word, " +");
@@ -78,7 +79,7 @@ const char *slurm_word_or_nothing(const char *word)
     return is_something(word) ? word : "";
 }
 
-/* A job of a state that is new to us goes on. */
+/* Sets what follows from the row's state. A job of an unknown state counts as running. */
 void slurm_row_set_state(struct batch_row *row)
 {
     int state = find_state(row->state);
@@ -87,7 +88,7 @@ void slurm_row_set_state(struct batch_row *row)
     row->is_ending = strcmp(row->state, "COMPLETING") == 0;
 }
 
-/* By SLURM_TIME_FORMAT=%s it is a number. */
+/* Reads a time, which SLURM_TIME_FORMAT=%s makes a number. */
 static int64_t seconds(const char *word)
 {
     char *end;
@@ -96,7 +97,7 @@ static int64_t seconds(const char *word)
     return end != word && *end == '\0' && n > 0 ? n : 0;
 }
 
-/* One that we cannot read says nothing, and is not there. */
+/* Adds the row of a line. A line that cannot be read is left out. */
 static void parse_line(struct batch_rows *rows, char *line)
 {
     char *field[FIELDS];
@@ -136,7 +137,7 @@ int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *
     return 0;
 }
 
-/* The value of ` KEY=` up to the next blank; cuts it in place. */
+/* Returns the value of ` KEY=` up to the next blank, which becomes the end of the line. */
 static char *record_value(char *line, const char *key)
 {
     char *at = strstr(line, key), *end;
@@ -156,7 +157,8 @@ static int64_t record_time(const char *word)
     return word != NULL && strptime(word, "%Y-%m-%dT%H:%M:%S", &tm) != NULL ? (int64_t)mktime(&tm) : 0;
 }
 
-/* "JobId=5 UserId=me(1) … Name=NAME JobState=FAILED … StartTime=… NodeList=n1 …": from the back, since each cut ends the line. */
+/* Reads "JobId=5 UserId=me(1) … Name=NAME JobState=FAILED … StartTime=… NodeList=n1 …", from the last value to
+ * the first, since each reading cuts the line there. */
 static void parse_record(struct batch_rows *rows, char *line)
 {
     const char *task = record_value(line, " ArrayTaskId=");
@@ -171,7 +173,8 @@ static void parse_record(struct batch_rows *rows, char *line)
     if (name == NULL || id == NULL || known < 0)
         return;
     line[strcspn(line, " ")] = '\0';
-    if (array != NULL && task != NULL && strlen(array) + strlen(task) < 40) { /* there is room for it, where " ArrayTaskId=" was */
+    /* the longer id fits where " ArrayTaskId=" was */
+    if (array != NULL && task != NULL && strlen(array) + strlen(task) < 40) {
         snprintf(both, sizeof both, "%s_%s", array, task);
         id = strcpy(array, both);
     }
@@ -224,7 +227,7 @@ void slurm_status(const struct adapter *a, const struct batch_row *row, struct a
         status->never = can_never_run(row);
     else if (row->phase == BATCH_OVER)
         explain_end(row, status);
-    if (row->phase == BATCH_OVER && row->nodes[0] == '\0') { /* it never started, whatever its start time says */
+    if (row->phase == BATCH_OVER && row->nodes[0] == '\0') { /* it never started, even if it has a start time */
         status->started_ms = 0;
         status->host[0] = '\0';
     }

@@ -1,5 +1,5 @@
-/* What `scontrol show config` tells of the site: where it keeps what has ended, and how large arrays may be. Asked for once it is
- * answered no more: who changes it restarts slurmctld, and mostly for other reasons. */
+/* Reads `scontrol show config`: the site's record of ended jobs, and the limit for arrays. It is asked until it has
+ * answered once: a change of these settings needs a restart of slurmctld, and is rare. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The value of "KEY   = value"; "" where there is none. */
+/* Finds the value of "KEY   = value"; "" where there is none. */
 static void config_value(const char *text, const char *key, char *out, size_t size)
 {
     const char *at = text;
@@ -59,6 +59,6 @@ void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg)
     if (!batch_wait(&a->site_waiting, go, arg))
         return;
     batch_busy(&a->batch);
-    batch_run(&a->batch, a->batch.questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, NULL, BATCH_WORDS_MAX,
-              configured, a);
+    batch_run(&a->batch, a->batch.questions, SLURM_SCONTROL, (const char *const[]){"show", "config", NULL}, NULL,
+              BATCH_WORDS_MAX, configured, a);
 }

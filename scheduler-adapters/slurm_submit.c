@@ -1,4 +1,5 @@
-/* sbatch: what a job, or an array of jobs of one shape, asks for as its options, and what it answers. */
+/* Submission by sbatch: the resources of a job, or of an array of jobs of one shape, become options, and its answer is
+ * interpreted. */
 #include "scheduler-adapters/slurm.h"
 #include "scheduler-adapters/words.h"
 
@@ -8,25 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What sbatch says where it is not Slurm's last word: nothing of it is the job's fault. Everything else that it says when it
- * ends with an error is. */
+/* Words of sbatch in errors that may pass, and that are not the job's fault. Any other error of sbatch is a refusal. */
 static const char *const for_now[] = {
     "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
-    "Connection timed out", "Transport endpoint", "Unexpected message received", "Insane message length", "Communication",
-    "communication", "Slurm backup controller in standby", "Slurm controller", "temporarily unable", "Slurm temporarily",
-    "Resource temporarily unavailable", "I/O error writing script", "Protocol authentication error", "Munge", "munge",
-    "Job submission/cancellation", "Unable to establish", "error (No such file or directory) opening",
-    "Cannot allocate memory", "Configuration file", "resolve", "in transition", "Host is down",
-    "No route to host", "Broken pipe", "Connection reset", "configuration not available now", "(inactive or drain)", NULL,
+    "Connection timed out", "Transport endpoint", "Unexpected message received", "Insane message length",
+    "Communication", "communication", "Slurm backup controller in standby", "Slurm controller", "temporarily unable",
+    "Slurm temporarily", "Resource temporarily unavailable", "I/O error writing script",
+    "Protocol authentication error", "Munge", "munge", "Job submission/cancellation", "Unable to establish",
+    "error (No such file or directory) opening", "Cannot allocate memory", "Configuration file", "resolve",
+    "in transition", "Host is down", "No route to host", "Broken pipe", "Connection reset",
+    "configuration not available now", "(inactive or drain)", NULL,
 };
 
-/* There are too many jobs of this user. */
+/* Words of sbatch for too many jobs of this user. */
 static const char *const limits[] = {"MaxSubmitJob", "submit limit reached", NULL};
 
-/* sbatch knows no Slurm to talk to: this host is not, or not yet, part of a cluster. */
+/* Words of sbatch where it finds no Slurm: this host is not, or not yet, part of a cluster. */
 static const char *const unconfigured[] = {"Could not establish a configuration source", NULL};
 
-/* Each character `what` doubled, or replaced; to be freed. */
+/* Replaces each character `what` by a text; the caller frees the result. */
 static char *replace(const char *text, char what, const char *by)
 {
     size_t n = 0;
@@ -68,11 +69,12 @@ static void add_resources(struct words *words, const struct adapter_resources *w
         words_add(words, "--account=%s", want->account);
 }
 
-/* Until the runner has set its signals up, those that are meant for it must not kill the shell. It tells when Slurm ends the job,
- * which Slurm of these days does not. */
+/* Makes the beginning of a script. Until the runner has set its signals up, the ones meant for it must not kill the
+ * shell. The script tells the runner when Slurm ends the job, which current versions of Slurm do not. */
 static char *prologue(int64_t minutes)
 {
-    return minutes > 0 ? xasprintf("trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%%s) + %lld));", (long long)minutes * 60)
+    return minutes > 0
+           ? xasprintf("trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%%s) + %lld));", (long long)minutes * 60)
                        : xstrdup("trap '' USR1 USR2;");
 }
 
@@ -81,13 +83,16 @@ static int64_t limit_of(const struct slurm *a, const struct adapter_job *job)
     return job->resources.walltime_ms > 0 ? slurm_times_minutes(&a->times, a->batch.extra, job) : 0;
 }
 
-/* A job of an array finds its directory by its number, and its log there, which Slurm could not be told by its name. */
+/* Makes the script. A job of an array finds its directory by its number, and opens its log there, because Slurm's
+ * patterns cannot name that directory. */
 char *slurm_script(const struct batch_group *group, int64_t minutes)
 {
-    char *dir = batch_group_dir(group), *begin = prologue(minutes), *runner = words_quote(group->a->host.runner), *where = words_quote(dir);
+    char *dir = batch_group_dir(group), *begin = prologue(minutes), *runner = words_quote(group->a->host.runner);
+    char *where = words_quote(dir);
     char *script = group->n == 1
                        ? xasprintf("%s exec %s %s", begin, runner, where)
-                       : xasprintf("%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec %s \"$d\"", begin,
+                       : xasprintf("%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec "
+                                   "%s \"$d\"", begin,
                                    where, (long long)group->base, runner);
 
     free(dir);
@@ -127,7 +132,8 @@ char *slurm_workdir(const struct batch_group *group)
 
 static void add_place(struct words *words, const struct batch_group *group)
 {
-    char *log = slurm_log_pattern(group), *dir = slurm_workdir(group), *list = group->n > 1 ? batch_group_list(group) : NULL, name[64];
+    char *log = slurm_log_pattern(group), *dir = slurm_workdir(group);
+    char *list = group->n > 1 ? batch_group_list(group) : NULL, name[64];
 
     batch_group_name(group, name, sizeof name);
     words_add(words, "--job-name=%s", name);
@@ -141,7 +147,8 @@ static void add_place(struct words *words, const struct batch_group *group)
     free(log);
 }
 
-/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
+/* Builds the command line. Options of the site or the spec may override the first part; the options that the adapter
+ * relies on come last. */
 static void build(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
     const struct adapter_job *job = &group->first->job;
@@ -164,13 +171,13 @@ bool slurm_is_for_now(const char *said)
     return batch_says(said, for_now) || batch_says(said, limits) || batch_says(said, unconfigured);
 }
 
-/* The submission did not succeed, and certainly nothing of it was accepted. */
+/* The submission failed for now, and certainly nothing of it was accepted. */
 static bool is_put_off(const char *said)
 {
     return batch_says(said, unconfigured) || (batch_says(said, limits) && !batch_says(said, for_now));
 }
 
-/* Only Slurm's own "no" is a refusal. */
+/* Interprets sbatch's answer. Only an explicit refusal by Slurm counts as one. */
 static enum adapter_answer verdict(struct command_result *result, struct error *err)
 {
     size_t n;
@@ -198,7 +205,8 @@ static void submitted(void *arg, struct command_result *result)
     struct adapter *a = group->a;
     struct error err = {0};
     enum adapter_answer answer = verdict(result, &err);
-    bool is_definite = answer == ADAPTER_REFUSED || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_put_off(result->err));
+    bool is_definite = answer == ADAPTER_REFUSED ||
+                       (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_put_off(result->err));
 
     batch_group_answered(group, answer, is_definite, result->out, &err);
     batch_idle(a);
@@ -211,6 +219,7 @@ void slurm_send(struct batch_group *group)
 
     build(&words, slurm_of(a), group);
     batch_busy(a);
-    batch_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted, group);
+    batch_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted,
+              group);
     words_fini(&words);
 }

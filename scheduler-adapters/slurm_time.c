@@ -1,7 +1,7 @@
-/* How much time to ask for. The runner ends its tasks at the walltime itself, and they have their grace after that; were Slurm's
- * limit the same, a job that started slowly would be ended by Slurm first, as if somebody had cancelled it. So a job asks for the
- * walltime, the grace and a little more; but never, for that, for more than its partition allows, as far as the walltime alone
- * would be allowed. The partitions' limits are asked for now and then. */
+/* The time limit to ask for. At the walltime the runner ends its tasks itself, and they have their grace after that. If
+ * Slurm's limit were the same, Slurm would end a job that started slowly first, as if somebody had cancelled it. So a
+ * job asks for the walltime, the grace and a little more; but not for more than its partition allows, as long as the
+ * walltime alone is allowed. The partitions' limits are asked for now and then. */
 #include "scheduler-adapters/slurm.h"
 
 #include "common/xalloc.h"
@@ -20,7 +20,7 @@ struct slurm_partition {
     int64_t minutes; /* INT64_MAX: no limit */
 };
 
-/* "30:00", "1:00:00", "2-00:00:00", "infinite"; what is not read is no limit. */
+/* Reads "30:00", "1:00:00", "2-00:00:00" or "infinite"; anything else counts as no limit. */
 static int64_t parse_minutes(const char *text)
 {
     long long days = 0, a = 0, b = 0, c = 0;
@@ -61,7 +61,7 @@ void slurm_times_set(struct slurm_times *times, uint64_t now)
     times->until = now + ASK_AGAIN_MS;
 }
 
-/* A line is "NAME|LIMIT", the default one's name ends with a star. */
+/* Reads the lines "NAME|LIMIT", where the name of the default partition ends with a star. */
 static void take(struct slurm_times *times, char *text)
 {
     char *rest = NULL;
@@ -100,11 +100,11 @@ void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg)
     if (!batch_wait(&a->time_waiting, go, arg))
         return;
     batch_busy(&a->batch);
-    batch_run(&a->batch, a->batch.questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, NULL, SLURM_LIST_MAX,
-              answered, a);
+    batch_run(&a->batch, a->batch.questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, NULL,
+              SLURM_LIST_MAX, answered, a);
 }
 
-/* The last option that names the partition; of several partitions, the first. */
+/* Returns the partition that the last such option names; of a list of partitions, the caller uses the first. */
 static const char *named_in(const json_t *extra, const char *otherwise)
 {
     const json_t *item;

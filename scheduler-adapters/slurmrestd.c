@@ -1,4 +1,4 @@
-/* Create, settings, and what it is to the room that it shares (batch.h). */
+/* The slurmrestd adapter: create, settings, and its struct batch_system. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/jsonx.h"
@@ -30,7 +30,7 @@ static void listed(void *arg, struct rest_result *result)
         batch_listing_read(listing, result->body, result->size);
 }
 
-/* Everybody's: the server cannot be asked for one user's. */
+/* Lists everybody's jobs: the server cannot be asked for one user's. */
 static void list(struct adapter *a, struct batch_listing *listing)
 {
     struct batch_rows *rows = batch_listing_rows(listing);
@@ -72,7 +72,7 @@ static const struct batch_system system_slurmrestd = {
     .fini = fini,
 };
 
-/* "~/…" is below the daemon's home. */
+/* Replaces "~/" by the daemon's home directory. */
 static char *expand(const char *path)
 {
     const char *home = getenv("HOME");
@@ -109,7 +109,8 @@ static void warn_if_in_the_clear(const struct slurmrestd *a, const char *text)
 
     if (a->token_file == NULL || url_parse(&url, text, &err) < 0)
         return;
-    snprintf(sentence, sizeof sentence, "the token travels unencrypted to %.200s: who can listen there can use it", url.base);
+    snprintf(sentence, sizeof sentence, "the token travels unencrypted to %.200s: who can listen there can use it",
+             url.base);
     if (!url.is_private)
         a->batch.host.log(a->batch.host.arg, ADAPTER_LOG_WARN, NULL, sentence);
     url_fini(&url);
@@ -179,25 +180,29 @@ static int ready(struct adapter *a, struct error *err)
     return 0;
 }
 
-/* What the site has is Slurm's to know; which options can be said this way is known here. */
+/* Checks only the options, which need a counterpart in the API: Slurm itself knows the site's limits. */
 static int check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     if (ready(a, err) < 0)
-        return error_set(err, "resources_impossible", "the setting adapters.slurmrestd.url does not say where slurmrestd is");
+        return error_set(err, "resources_impossible",
+                         "the setting adapters.slurmrestd.url does not say where slurmrestd is");
     return slurmrestd_options(want->extra, "/extra", 0, NULL, err);
 }
 
 static const struct adapter_setting settings[] = {
     {"url", "none, and no job can go there", "where slurmrestd is: unix:/PATH, http://HOST:PORT or https://HOST:PORT"},
     {"token_file", "none: slurmrestd knows us by the Unix socket",
-     "a file of mode 0600 with a token (JWT), as scontrol token prints it; read for each request, so it may be renewed at any time"},
+     "a file of mode 0600 with a token (JWT), as scontrol token prints it; read for each request, so it may be renewed "
+     "at any time"},
     {"user", "the daemon's", "the user that the token is for, and the jobs belong to"},
     {"ca_file", "what this machine trusts", "with https: certificates to check the server by"},
     {"poll", "15s", "between questions about jobs; there is one for all of them"},
     {"timeout", "30s", "how long one request may take; nothing is concluded from one that takes longer"},
     {"gather", "2s",
-     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by a request of its own"},
-    {"extra", "[]", "options for every job, before those of an ensemble's resources.extra, in sbatch's words, e.g. [\"--qos=debug\"]"},
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by a request of "
+     "its own"},
+    {"extra", "[]",
+     "options for every job, before those of an ensemble's resources.extra, in sbatch's words, e.g. [\"--qos=debug\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, HOME, LANG and others alike, which hold no secrets"},
     {0},

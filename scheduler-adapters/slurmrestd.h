@@ -1,29 +1,30 @@
-/* The adapter for Slurm over its REST server: what it says to Slurm is as with the slurm adapter (slurm.h), and so is what it
- * makes of the answers; only the way is another. A listing shows of an array's waiting tasks only the first few by their numbers, as
- * many as its ranges fit into 64 characters. An array's numbers have no gaps, therefore, and which tasks it has stands in it. */
+/* The adapter for Slurm over its REST server. It tells Slurm the same things as the slurm adapter (slurm.h) and
+ * interprets the answers alike; only the transport differs. A listing shows the numbers of an array's waiting tasks
+ * only as far as their ranges fit into 64 characters. Therefore an array has no gaps in its numbers, and asks that all
+ * of its tasks may run at once: the listing shows that number, and so how many tasks there are. */
 #ifndef SCHEDULER_ADAPTERS_SLURMRESTD_H
 #define SCHEDULER_ADAPTERS_SLURMRESTD_H
 #include "scheduler-adapters/rest.h"
 #include "scheduler-adapters/slurm.h"
 
-#define SLURMRESTD_OLDEST 36 /* of its API versions, v0.0.36, that are understood */
+#define SLURMRESTD_OLDEST 36 /* the oldest API version that is understood, v0.0.36 */
 #define SLURMRESTD_NEWEST 43
-#define SLURMRESTD_OBJECTS 39 /* since this one numbers are objects, and lists lists */
+#define SLURMRESTD_OBJECTS 39 /* from this version on, numbers are objects, and lists are arrays */
 #define SLURMRESTD_WORDS_MAX (1 << 20) /* bytes of an answer that lists no jobs */
 
 struct slurmrestd {
     struct adapter batch;
     struct rest *rest; /* NULL: no url is set */
-    char *user, *token_file; /* whose jobs are ours; token_file: NULL: none */
+    char *user, *token_file; /* the user whose jobs are the daemon's; token_file: NULL: none */
     int uid;                 /* of that user; -1: not known here */
 
-    int version; /* slurmrestd_ask.c: 38: v0.0.38; 0: not known, for this: */
+    int version; /* slurmrestd_ask.c: 38 for v0.0.38; 0: not known, for the reason `unknown` */
     struct error unknown;
     struct batch_wait *version_waiting;
-    bool has_accounts; /* in that version */
+    bool has_accounts; /* this version has accounts (slurmdb) */
 
     struct slurm_silence silence; /* of the accounts */
-    uint64_t limits_next;         /* loop time, before which they are not asked for limits */
+    uint64_t limits_next;         /* loop time before which the accounts are not asked for limits */
 
     struct slurm_times times; /* slurmrestd_time.c */
 };
@@ -33,71 +34,78 @@ static inline struct slurmrestd *slurmrestd_of(struct adapter *a)
     return (struct slurmrestd *)a;
 }
 
-/* slurmrestd_ask.c: requests in the newest API version that both sides know, which is found out before. */
-/* go(arg), now or later, once the version is known, or cannot be. */
+/* slurmrestd_ask.c: requests in the newest API version that both sides know, which is found out first. */
+/* Calls go(arg), now or later, when the version is known or could not be found out. */
 void slurmrestd_version_ready(struct slurmrestd *a, void (*go)(void *arg), void *arg);
-/* path: after "/slurm/v0.0.38". Copied; cb is never called from inside the call. */
-void slurmrestd_ask(struct slurmrestd *a, const char *method, const char *path, const char *body, size_t max, rest_cb *cb, void *arg);
-/* The same of the accounts, after "/slurmdb/v0.0.38". */
+/* Sends a request, which is copied; `path` is the part after "/slurm/v0.0.38". cb is never called from inside the
+ * call. */
+void slurmrestd_ask(struct slurmrestd *a, const char *method, const char *path, const char *body, size_t max,
+                    rest_cb *cb, void *arg);
+/* Asks the accounts; `path` is the part after "/slurmdb/v0.0.38". */
 void slurmrestd_ask_accounts(struct slurmrestd *a, const char *path, rest_cb *cb, void *arg);
-/* The newest version that a description of the server has among its paths below this root ("slurm"), of those that are understood; 0:
- * none. */
+/* Returns the newest version that is understood, among the paths below this root ("slurm") in a description of the
+ * server; 0: none. */
 int slurmrestd_version_in(const char *text, const char *root);
-/* Whether it has this one. */
+/* Tells whether the description has this version. */
 bool slurmrestd_has_version(const char *text, const char *root, int version);
 
-/* slurmrestd_said.c: what the server says is wrong. */
+/* slurmrestd_said.c: reads the errors in the server's answers. */
 struct slurmrestd_said {
     char text[400]; /* in Slurm's words; "" where there are none */
-    int number;     /* Slurm's; 0: none */
+    int number;     /* Slurm's error number; 0: none */
 };
 void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_said *said);
-/* -1 with the reason where it did not answer with status 200. */
+/* Fails, with the reason, where the server did not answer with status 200. */
 int slurmrestd_check(const struct slurmrestd *a, const struct rest_result *result, struct error *err);
 
 /* slurmrestd_rows.c */
-/* 5, "5" or {"set": true, "number": 5}; -1: none. */
+/* Returns 5 for 5, "5" or {"set": true, "number": 5}; -1 for anything else. */
 int64_t slurmrestd_number(const json_t *value);
-/* Those of the rows' user (kind: the user's number), of /slurm/…/jobs or of /slurmdb/…/jobs. -1 where it is not whole, or says that
- * something is wrong. */
+/* Reads the jobs of the rows' user (kind: the user's number) from /slurm/…/jobs or /slurmdb/…/jobs. -1 where the
+ * answer is not whole, or reports an error. */
 int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 
-/* How many of the user's jobs, of /slurm/…/jobs, there were at that time or since, the tasks of arrays counted each; none are missing,
- * but some may be too many. -1 as above. */
+/* Counts the user's jobs in /slurm/…/jobs that were there at that time or since, and each task of an array; none are
+ * missing, but some may be too many. -1 as for slurmrestd_parse(). */
 int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size, int64_t since, struct error *err);
 
-/* slurmrestd_options.c: sbatch's options, as far as the API has a counterpart, put into a job of it (NULL: only checked). -1
- * with the place, below `at`, where one has none, or its value is wrong. */
+/* slurmrestd_options.c: puts sbatch's options into a job of the API, as far as the API has a counterpart (job NULL:
+ * only checks). -1 with the place, below `at`, of an option that has none, or whose value is wrong. */
 int slurmrestd_options(const json_t *extra, const char *at, int version, json_t *job, struct error *err);
-void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus); /* of a node */
+void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus); /* GPUs on each node */
 json_t *slurmrestd_make_number(int version, int64_t number);
 json_t *slurmrestd_make_flag(int version, const char *old, const char *word);
 
-/* slurmrestd_past.c: as slurm_past(). */
+/* slurmrestd_past.c: see slurm_past(). */
 void slurmrestd_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
 
-/* slurmrestd_time.c: go(arg), now or later, once the version and the partitions' limits are known, or cannot be. */
+/* slurmrestd_time.c: calls go(arg), now or later, when the version and the partitions' limits are known or could not be
+ * found out. */
 void slurmrestd_ready(struct adapter *a, void (*go)(void *arg), void *arg);
 void slurmrestd_read_times(struct slurm_times *times, const char *text);
 
 /* slurmrestd_submit.c */
 void slurmrestd_send(struct batch_group *group);
-/* The document that submits a job, or an array; to be freed. NULL with err where an option has no counterpart. */
-char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script, const char *const *env,
-                          int64_t minutes, int version, struct error *err);
+/* Returns the document that submits a job, or an array; the caller frees it. NULL with err where an option has no
+ * counterpart. */
+char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script,
+                          const char *const *env, int64_t minutes, int version, struct error *err);
 
-/* slurmrestd_limits.c: answers about a job alone that violates a limit, of which is not said here which one, where sbatch says it. */
+/* slurmrestd_limits.c: answers a group of one job that violates a limit; the server does not tell which limit, as it
+ * tells sbatch. */
 void slurmrestd_look_for_limit(struct batch_group *group, const char *words);
-/* What the limits on how many jobs there may be are, by the answers about QOS and associations, either of which may be NULL. */
+/* The limits on the number of jobs, read from the answers about QOS and about associations, either of which may be
+ * NULL. */
 struct slurmrestd_limits {
-    int64_t most;   /* jobs of this user; INT64_MAX: any */
-    bool is_shared; /* there are such that others count for */
-    bool denies;    /* a job that is larger, or longer, than a limit may be refused, where it would wait elsewhere */
+    int64_t most;   /* jobs of this user; INT64_MAX: any number */
+    bool is_shared; /* other users' jobs count towards some limits */
+    bool denies;    /* a job that is larger or longer than a limit may be refused, where elsewhere it would wait */
 };
 void slurmrestd_limits_init(struct slurmrestd_limits *limits);
 void slurmrestd_limits_read(struct slurmrestd_limits *limits, const char *user, const json_t *answer);
 
 /* slurmrestd_orders.c */
-void slurmrestd_carry_out(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg);
+void slurmrestd_carry_out(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb,
+                          void *arg);
 void slurmrestd_withdraw(struct batch_order *order, const struct batch_row *row);
 #endif

@@ -18,7 +18,8 @@ struct ask {
     void *arg;
 };
 
-/* The next "ROOT/v0.0.VERSION" after `at`, of which the server may write the slash as "\/"; NULL: there is none. */
+/* Returns the next "ROOT/v0.0.VERSION" after `at`, where the server may write the slash as "\/"; NULL: there is
+ * none. */
 static const char *next_version(const char *text, const char *at, const char *root, long *version)
 {
     ptrdiff_t n = (ptrdiff_t)strlen(root);
@@ -67,8 +68,9 @@ static void described(void *arg, struct rest_result *result)
         a->version = slurmrestd_version_in(result->body, "slurm");
         a->has_accounts = slurmrestd_has_version(result->body, "slurmdb", a->version);
         if (a->version == 0)
-            error_set(&a->unknown, "batch_system_unsure", "slurmrestd offers none of the API versions v0.0.%d to v0.0.%d",
-                      SLURMRESTD_OLDEST, SLURMRESTD_NEWEST);
+            error_set(&a->unknown, "batch_system_unsure",
+                      "slurmrestd offers none of the API versions v0.0.%d to v0.0.%d", SLURMRESTD_OLDEST,
+                      SLURMRESTD_NEWEST);
     }
     if (a->version != 0) {
         snprintf(sentence, sizeof sentence, "slurmrestd is spoken to in its API version v0.0.%d, %s", a->version,
@@ -82,7 +84,8 @@ static void described(void *arg, struct rest_result *result)
 void slurmrestd_version_ready(struct slurmrestd *a, void (*go)(void *arg), void *arg)
 {
     if (a->rest == NULL)
-        error_set(&a->unknown, "batch_system_unsure", "the setting adapters.slurmrestd.url does not say where slurmrestd is");
+        error_set(&a->unknown, "batch_system_unsure",
+                  "the setting adapters.slurmrestd.url does not say where slurmrestd is");
     else if (a->batch.closing)
         error_set(&a->unknown, "batch_system_unsure", "the daemon ends");
     if (a->version != 0 || a->rest == NULL || a->batch.closing) {
@@ -92,7 +95,8 @@ void slurmrestd_version_ready(struct slurmrestd *a, void (*go)(void *arg), void 
     if (!batch_wait(&a->version_waiting, go, arg))
         return;
     batch_busy(&a->batch);
-    rest_ask(a->rest, &(struct rest_request){.method = "GET", .path = "/openapi/v3", .limit_ms = a->batch.timeout_ms, .max = DESCRIPTION_MAX},
+    rest_ask(a->rest, &(struct rest_request){.method = "GET", .path = "/openapi/v3", .limit_ms = a->batch.timeout_ms,
+                                             .max = DESCRIPTION_MAX},
              described, a);
 }
 
@@ -109,7 +113,7 @@ static void answered(void *arg, struct rest_result *result)
     struct ask *ask = arg;
     struct slurmrestd *a = ask->a;
 
-    if (result->status == 404 && result->body[0] != '{') /* another server, by now, without that version */
+    if (result->status == 404 && result->body[0] != '{') /* the server was replaced by one without that version */
         a->version = 0;
     ask->cb(ask->arg, result);
     ask_free(ask);
@@ -137,7 +141,8 @@ static void ask_now(void *arg)
         return;
     }
     path = xasprintf("/%s/v0.0.%d%s", ask->root, a->version, ask->path);
-    rest_ask(a->rest, &(struct rest_request){.method = ask->method, .path = path, .body = ask->body, .limit_ms = ask->limit_ms,
+    rest_ask(a->rest,
+             &(struct rest_request){.method = ask->method, .path = path, .body = ask->body, .limit_ms = ask->limit_ms,
                                              .max = ask->max}, answered, ask);
     free(path);
 }
@@ -151,17 +156,18 @@ static void ask_once_known(struct ask ask)
     slurmrestd_version_ready(ask.a, ask_now, copy);
 }
 
-void slurmrestd_ask(struct slurmrestd *a, const char *method, const char *path, const char *body, size_t max, rest_cb *cb, void *arg)
+void slurmrestd_ask(struct slurmrestd *a, const char *method, const char *path, const char *body, size_t max,
+                    rest_cb *cb, void *arg)
 {
     ask_once_known((struct ask){.a = a, .root = "slurm", .method = xstrdup(method), .path = xstrdup(path),
-                                .body = body != NULL ? xstrdup(body) : NULL, .limit_ms = a->batch.timeout_ms, .max = max, .cb = cb,
-                                .arg = arg});
+                                .body = body != NULL ? xstrdup(body) : NULL, .limit_ms = a->batch.timeout_ms,
+                                .max = max, .cb = cb, .arg = arg});
 }
 
 void slurmrestd_ask_accounts(struct slurmrestd *a, const char *path, rest_cb *cb, void *arg)
 {
     int64_t limit_ms = a->batch.timeout_ms < SLURM_PAST_MS ? a->batch.timeout_ms : SLURM_PAST_MS;
 
-    ask_once_known((struct ask){.a = a, .root = "slurmdb", .method = xstrdup("GET"), .path = xstrdup(path), .limit_ms = limit_ms,
-                                .max = SLURM_LIST_MAX, .cb = cb, .arg = arg});
+    ask_once_known((struct ask){.a = a, .root = "slurmdb", .method = xstrdup("GET"), .path = xstrdup(path),
+                                .limit_ms = limit_ms, .max = SLURM_LIST_MAX, .cb = cb, .arg = arg});
 }

@@ -1,7 +1,8 @@
-/* "Job violates accounting/QOS policy": sbatch is told besides which limit it is, and over REST nobody is. Where this user has too many
- * jobs, the job waits until there are fewer; where it is too large, or too long, and Slurm refuses what others let wait (DenyOnLimit), it
- * never runs. So it is found out whether any limit on the number of jobs can have been reached: if none can, the job is refused.
- * Where that is not known, it waits. (Of a QOS's GrpSubmitJobs the older API versions tell nothing.) */
+/* The error "Job violates accounting/QOS policy": sbatch is also told which limit it is, but a REST client is not.
+ * Where this user has too many jobs, the job waits until there are fewer; where it is too large or too long, and Slurm
+ * refuses such jobs instead of letting them wait (DenyOnLimit), it never runs. So the adapter finds out whether any
+ * limit on the number of jobs can have been reached: if none can, the job is refused; if that cannot be known, it
+ * waits. (Older API versions do not tell a QOS's GrpSubmitJobs.) */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"
@@ -11,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define OLDEST 38 /* v0.0.38; those before it tell of a QOS how many jobs may run, and not how many there may be */
-#define AGAIN_MS 60000 /* jobs that wait are tried again and again: not each time they are worth three questions */
-#define CLOCKS_S 300   /* that Slurm's clock may be apart from ours */
+#define OLDEST 38 /* v0.0.38; earlier versions tell only how many jobs of a QOS may run, not how many there may be */
+#define AGAIN_MS 60000 /* waiting jobs are tried again and again, and not each time are three questions justified */
+#define CLOCKS_S 300   /* the difference that is allowed between Slurm's clock and this one */
 
 struct doubt {
     struct slurmrestd *a;
@@ -55,7 +56,7 @@ static void read_qos(struct slurmrestd_limits *limits, const json_t *qos)
         limits->is_shared = true;
 }
 
-/* Of other users it says nothing; an account's is inherited. */
+/* Reads an association of this user or of an account, which the user's inherit; other users' are ignored. */
 static void read_association(struct slurmrestd_limits *limits, const char *user, const json_t *association)
 {
     const char *whose = json_string_value(json_object_get(association, "user"));
@@ -94,23 +95,26 @@ static void decide(struct doubt *doubt, bool is_refused)
     free(doubt);
 }
 
-/* Those that have ended just now may have been too many when it was refused. */
+/* Compares the number of jobs with the limit. Jobs that have ended just now may have counted when the job was
+ * refused. */
 static void counted(void *arg, struct rest_result *result)
 {
     struct doubt *doubt = arg;
     struct batch_rows rows = {.user = doubt->a->user, .kind = doubt->a->uid};
     struct error err;
-    int64_t n = slurmrestd_check(doubt->a, result, &err) == 0 ? slurmrestd_count(&rows, result->body, result->size, doubt->since, &err) : -1;
+    int64_t n = slurmrestd_check(doubt->a, result, &err) == 0
+                ? slurmrestd_count(&rows, result->body, result->size, doubt->since, &err) : -1;
 
     batch_rows_free(&rows);
     decide(doubt, n >= 0 && n < doubt->limits.most);
 }
 
-/* Whether there is an answer, and it is whole. */
+/* Tells whether there is an answer, and it is whole. */
 static bool read_limits(struct doubt *doubt, struct rest_result *result, const char *what)
 {
     json_t *doc = result->status == 200 ? json_loadb(result->body, result->size, 0, NULL) : NULL;
-    bool is_whole = json_array_size(json_object_get(doc, "errors")) == 0 && json_array_size(json_object_get(doc, what)) > 0;
+    bool is_whole = json_array_size(json_object_get(doc, "errors")) == 0 &&
+                    json_array_size(json_object_get(doc, what)) > 0;
 
     slurmrestd_limits_read(&doubt->limits, doubt->a->user, doc);
     json_decref(doc);

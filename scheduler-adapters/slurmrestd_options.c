@@ -46,10 +46,11 @@ static int refuse_unknown(const char *place, const char *word, struct error *err
 
     for (size_t i = 0; i < n_options && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i > 0 ? ", " : "", options[i].name);
-    return error_at(err, CODE, place, "slurmrestd has no counterpart of the option \"%.60s\"; there are, of sbatch's: %s", word, known);
+    return error_at(err, CODE, place,
+                    "slurmrestd has no counterpart of the option \"%.60s\"; there are, of sbatch's: %s", word, known);
 }
 
-/* The value, where the word has it: "--name=value", "-xvalue". */
+/* Finds the option, with its value where the word has one: "--name=value", "-xvalue". */
 static const struct option *find(const char *word, const char **value)
 {
     const char *equals = strchr(word, '=');
@@ -59,7 +60,8 @@ static const struct option *find(const char *word, const char **value)
     for (size_t i = 0; i < n_options; i++) {
         const struct option *option = &options[i];
 
-        if (strncmp(word, "--", 2) == 0 && strlen(option->name) == n - 2 && strncmp(word + 2, option->name, n - 2) == 0) {
+        if (strncmp(word, "--", 2) == 0 && strlen(option->name) == n - 2 &&
+            strncmp(word + 2, option->name, n - 2) == 0) {
             *value = equals != NULL ? equals + 1 : NULL;
             return option;
         }
@@ -74,7 +76,8 @@ static const struct option *find(const char *word, const char **value)
 json_t *slurmrestd_make_number(int version, int64_t number)
 {
     return version < SLURMRESTD_OBJECTS ? json_integer(number)
-                                        : json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number", (json_int_t)number);
+                                        : json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number",
+                                                    (json_int_t)number);
 }
 
 json_t *slurmrestd_make_flag(int version, const char *old, const char *word)
@@ -82,15 +85,17 @@ json_t *slurmrestd_make_flag(int version, const char *old, const char *word)
     return version < SLURMRESTD_OBJECTS ? json_string(old) : json_pack("[s]", word);
 }
 
-/* "gpu:2,tmp:1" */
+/* Sets generic resources from a list such as "gpu:2,tmp:1". */
 static void set_gres(json_t *job, int version, const char *list)
 {
     char *copy = xstrdup(list), *rest = NULL, *all = xstrdup(""), *longer;
 
     if (version < SLURMRESTD_OBJECTS)
         json_object_set_new(job, "gres", json_string(list));
-    for (char *one = strtok_r(copy, ",", &rest); one != NULL && version >= SLURMRESTD_OBJECTS; one = strtok_r(NULL, ",", &rest)) {
-        longer = xasprintf("%s%sgres%s%s", all, all[0] != '\0' ? "," : "", version == SLURMRESTD_OBJECTS ? ":" : "/", one);
+    for (char *one = strtok_r(copy, ",", &rest); one != NULL && version >= SLURMRESTD_OBJECTS;
+         one = strtok_r(NULL, ",", &rest)) {
+        longer = xasprintf("%s%sgres%s%s", all, all[0] != '\0' ? "," : "", version == SLURMRESTD_OBJECTS ? ":" : "/",
+                           one);
         free(all);
         all = longer;
     }
@@ -116,7 +121,7 @@ void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus)
     set_gpus(job, version, text);
 }
 
-/* "2G" in mebibytes, as sbatch reads it; -1: it is none. */
+/* Reads "2G" as mebibytes, like sbatch; -1: it is no size. */
 static int64_t mebibytes(const char *value)
 {
     char *unit;
@@ -133,10 +138,13 @@ static int64_t mebibytes(const char *value)
     }
 }
 
-static int set(json_t *job, int version, const struct option *option, const char *value, const char *place, struct error *err)
+static int set(json_t *job, int version, const struct option *option, const char *value, const char *place,
+               struct error *err)
 {
     char *end;
-    long long number = option->kind == NUMBER ? strtoll(value, &end, 10) : option->kind == MEMORY ? mebibytes(value) : 0;
+    long long number = option->kind == NUMBER   ? strtoll(value, &end, 10)
+                       : option->kind == MEMORY ? mebibytes(value)
+                                                : 0;
 
     if ((option->kind == NUMBER && (*end != '\0' || end == value)) || (option->kind == MEMORY && number < 0))
         return error_at(err, CODE, place, "\"%.60s\" is no value of --%s", value, option->name);

@@ -1,5 +1,5 @@
-/* Orders about jobs: a request for each. Servers before v0.0.39 pass a signal on to all processes of a job, and not to its runner
- * alone; the runner knows its tasks' end from that when it was told to end itself. */
+/* Orders about jobs, by a request for each. Servers before v0.0.39 pass a signal on to all processes of a job, not to
+ * its runner alone; a runner that was told to end regards tasks that die at the same time as ended by that order. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"
@@ -13,7 +13,7 @@ struct deed {
     batch_deed_cb *cb;
     void *arg;
     size_t left;
-    struct error err; /* text "": none */
+    struct error err; /* text "": no error */
 };
 
 struct withdrawal {
@@ -22,7 +22,7 @@ struct withdrawal {
     char path[100];
 };
 
-/* 0: it is done, or there is no such job any more. */
+/* Returns 0 where the order is done, or there is no such job any more. */
 static int check(const struct slurmrestd *a, const struct rest_result *result, struct error *err)
 {
     struct slurmrestd_said said;
@@ -48,24 +48,27 @@ static void done(void *arg, struct rest_result *result)
     free(deed);
 }
 
-void slurmrestd_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg)
+void slurmrestd_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb,
+                          void *arg)
 {
-    static const char *const signals[] = {[BATCH_TAKE_OUT] = NULL, [BATCH_TERM] = "TERM", [BATCH_USR1] = "USR1", [BATCH_USR2] = "USR2",
-                                          [BATCH_KILL] = NULL};
+    static const char *const signals[] = {[BATCH_TAKE_OUT] = NULL, [BATCH_TERM] = "TERM", [BATCH_USR1] = "USR1",
+                                          [BATCH_USR2] = "USR2", [BATCH_KILL] = NULL};
     struct deed *deed = xcalloc(1, sizeof *deed);
     char path[160];
 
     *deed = (struct deed){.a = slurmrestd_of(a), .cb = cb, .arg = arg, .left = n};
     for (size_t i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "/job/%s%s%s%s", ids[i], signals[what] != NULL ? "?signal=" : "", signals[what] != NULL ? signals[what] : "",
-                 signals[what] != NULL && deed->a->version >= SLURMRESTD_OBJECTS ? "&flags=BATCH_JOB" : "");
+        snprintf(path, sizeof path, "/job/%s%s%s%s", ids[i], signals[what] != NULL ? "?signal=" : "",
+                 signals[what] != NULL ? signals[what] : "", signals[what] != NULL &&
+                 deed->a->version >= SLURMRESTD_OBJECTS ? "&flags=BATCH_JOB" : "");
         slurmrestd_ask(deed->a, "DELETE", path, NULL, SLURMRESTD_WORDS_MAX, done, deed);
     }
 }
 
 static void finish(struct withdrawal *w, const struct error *err)
 {
-    batch_order_done(w->order, err != NULL ? ADAPTER_UNSURE : ADAPTER_OK, err != NULL ? err->code : NULL, err != NULL ? err->text : NULL);
+    batch_order_done(w->order, err != NULL ? ADAPTER_UNSURE : ADAPTER_OK, err != NULL ? err->code : NULL,
+                     err != NULL ? err->text : NULL);
     free(w);
 }
 
@@ -90,7 +93,8 @@ static const struct batch_row *find(const struct batch_rows *rows, const char *i
     return NULL;
 }
 
-/* It has not begun, and it is held: it cannot any more. Or it has: it is left alone, as it was. */
+/* Deletes the held job if it has not begun: then it cannot begin any more. A job that has begun is released and left
+ * alone. */
 static void looked(void *arg, struct rest_result *result)
 {
     struct withdrawal *w = arg;
@@ -119,12 +123,12 @@ static void held(void *arg, struct rest_result *result)
     if (check(w->a, result, &err) == 0)
         slurmrestd_ask(w->a, "GET", w->path, NULL, SLURMRESTD_WORDS_MAX, looked, w);
     else if (result->status == 500 && strstr(err.text, "ontact") == NULL && strstr(err.text, "timed out") == NULL)
-        finish(w, NULL); /* it is left alone */
+        finish(w, NULL); /* the job is left alone */
     else
         finish(w, &err);
 }
 
-/* This way, too, a job that runs can be held, which changes nothing of it: so it is looked at after that. */
+/* Holds the job first and looks at it then: the server also holds a running job, without any effect on it. */
 void slurmrestd_withdraw(struct batch_order *order, const struct batch_row *row)
 {
     struct withdrawal *w = xcalloc(1, sizeof *w);

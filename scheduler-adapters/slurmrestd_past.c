@@ -1,12 +1,13 @@
-/* What became of jobs that the listing lacks: by the accounts, where the server tells them: what sacct prints, over REST. It is asked
- * by ids, and the names decide, since ids are used again. Only a help, for the reason of an end: a job's own records say what it did. */
+/* Looks up jobs that the listing lacks in the accounts, where the server has them: the same as sacct, over REST. The
+ * question is by ids, and the answer is compared by names, since ids are used again. It only helps to give a reason for
+ * an end: a job's own records tell what it did. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"
 
 #include <stdlib.h>
 
-#define NOTHING_FOUND 9003 /* slurmrestd's number for it */
+#define NOTHING_FOUND 9003 /* slurmrestd's error number for an empty result */
 
 struct past {
     struct slurmrestd *a;
@@ -46,14 +47,16 @@ static void accounted(void *arg, struct rest_result *result)
         batch_listing_fail(listing, &err);
 }
 
-void slurmrestd_past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
+void slurmrestd_past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb,
+                     void *arg)
 {
     struct slurmrestd *a = slurmrestd_of(adapter);
     struct error none = {0};
     struct past *past;
     char *list, *path;
 
-    if (!a->has_accounts || uv_now(adapter->host.loop) < a->silence.until) { /* asked by a callback: so is the answer */
+    /* the caller gave a callback, so an answer from inside the call is accepted */
+    if (!a->has_accounts || uv_now(adapter->host.loop) < a->silence.until) {
         cb(arg, NULL, &none);
         return;
     }

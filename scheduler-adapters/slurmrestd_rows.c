@@ -1,14 +1,14 @@
-/* What /jobs tells, of Slurm and of its accounts, in the words of all versions: numbers came as texts, then as numbers, then as
- * objects; a state as one word, then as a list of its word and its flags. */
+/* Reads /jobs of Slurm and of its accounts, in all versions of the API: numbers were texts, then numbers, then objects;
+ * a state was one word, then a list of a word and flags. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of those that a state can have besides its word: the first one is what squeue would show. */
-static const char *const flags[] = {"COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
-                                    "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING"};
+/* Flags that a state can have besides its word: the first of these is what squeue would show. */
+static const char *const flags[] = {"COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED",
+                                    "REQUEUE_HOLD", "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING"};
 
 int64_t slurmrestd_number(const json_t *value)
 {
@@ -50,7 +50,7 @@ static const char *state_of(const json_t *state)
     return json_string_value(json_array_get(state, 0));
 }
 
-/* By its number where a name is not told. */
+/* Compares the user's number where the answer has no name. */
 static bool is_ours(const struct batch_rows *rows, const json_t *job)
 {
     const char *user = json_string_value(json_object_get(job, "user_name"));
@@ -65,7 +65,7 @@ static int64_t at_least_0(int64_t number)
     return number > 0 ? number : 0;
 }
 
-/* "12", or "12_3", or, of one that stands for the tasks of an array that wait, "12_"; "": it has none. */
+/* Writes "12", or "12_3", or "12_" for a row that stands for the waiting tasks of an array; "" where there is no id. */
 static void make_id(const json_t *job, const json_t *array_id, const json_t *task_id, char *out, size_t size)
 {
     int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(array_id);
@@ -80,7 +80,8 @@ static void make_id(const json_t *job, const json_t *array_id, const json_t *tas
         snprintf(out, size, "%lld", (long long)id);
 }
 
-/* "3-9,12", or "3-9,12,1...%20", of which the end is cut off: of 20, those beyond 12 may wait. What may stands in *guess. */
+/* Splits a list such as "3-9,12", or "3-9,12,1...%20", which is cut off: of 20 tasks, those beyond 12 may wait. The
+ * tasks that may wait are written to `guess`. */
 static void split_list(const json_t *job, char *list, size_t size, char *guess, size_t guess_size)
 {
     const char *text = json_string_value(json_object_get(job, "array_task_string")), *dots;
@@ -94,16 +95,17 @@ static void split_list(const json_t *job, char *list, size_t size, char *guess, 
     if (dots == NULL)
         return;
     list[dots - list] = '\0';
-    last = strrchr(list, ','); /* what follows it may be half a number */
+    last = strrchr(list, ','); /* the text after it may be half a number */
     list[last != NULL ? last - list : 0] = '\0';
     last = strrchr(list, ',');
     last = last != NULL ? last + 1 : list;
-    next = strpbrk(last, "0123456789") != NULL ? strtoll(strchr(last, '-') != NULL ? strchr(last, '-') + 1 : last, NULL, 10) + 1 : 0;
+    next = strpbrk(last, "0123456789") != NULL
+           ? strtoll(strchr(last, '-') != NULL ? strchr(last, '-') + 1 : last, NULL, 10) + 1 : 0;
     if (next < count)
         snprintf(guess, guess_size, "%lld-%lld", (long long)next, (long long)count - 1);
 }
 
-/* The last row stands for tasks of an array. */
+/* Replaces the last row, an array, by rows for its tasks. */
 static void expand(struct batch_rows *rows, const json_t *job)
 {
     const struct batch_row array = rows->row[rows->n - 1];
@@ -122,7 +124,7 @@ static void expand(struct batch_rows *rows, const json_t *job)
         for (size_t i = guessed; i < rows->n; i++)
             rows->row[i].is_guessed = true;
     }
-    for (size_t i = first; i < rows->n; i++) { /* all of them may have been cancelled */
+    for (size_t i = first; i < rows->n; i++) { /* the whole array may have been cancelled */
         rows->row[i].indices = "";
         rows->row[i].phase = array.phase;
     }
@@ -151,19 +153,23 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
         expand(rows, job);
 }
 
-/* Of tasks that have never become jobs of their own the accounts tell nothing of use. */
+/* Adds a job of the accounts. For tasks that have never become jobs of their own the accounts tell nothing of use. */
 static void parse_accounted(struct batch_rows *rows, const json_t *job)
 {
-    const json_t *state = json_object_get(job, "state"), *times = json_object_get(job, "time"), *array = json_object_get(job, "array");
-    const char *word = state_of(json_object_get(state, "current")), *user = json_string_value(json_object_get(job, "user"));
+    const json_t *state = json_object_get(job, "state"), *times = json_object_get(job, "time");
+    const json_t *array = json_object_get(job, "array");
+    const char *word = state_of(json_object_get(state, "current"));
+    const char *user = json_string_value(json_object_get(job, "user"));
     const char *by = json_string_value(json_object_get(job, "kill_request_user"));
     struct batch_row *row;
     char id[64], whole[160];
 
     make_id(job, json_object_get(array, "job_id"), json_object_get(array, "task_id"), id, sizeof id);
-    if (word == NULL || id[0] == '\0' || id[strlen(id) - 1] == '_' || user == NULL || rows->user == NULL || strcmp(user, rows->user) != 0)
+    if (word == NULL || id[0] == '\0' || id[strlen(id) - 1] == '_' || user == NULL || rows->user == NULL ||
+        strcmp(user, rows->user) != 0)
         return;
-    snprintf(whole, sizeof whole, "%.60s%s%.60s", word, by != NULL && by[0] != '\0' ? " by " : "", by != NULL ? by : "");
+    snprintf(whole, sizeof whole, "%.60s%s%.60s", word, by != NULL && by[0] != '\0' ? " by " : "",
+             by != NULL ? by : "");
     row = batch_rows_add(rows);
     row->name = row->label = keep_of(rows, job, "name");
     row->id = keep(rows, id);
@@ -175,7 +181,8 @@ static void parse_accounted(struct batch_rows *rows, const json_t *job)
     slurm_row_set_state(row);
 }
 
-/* The list of jobs, to be freed. A server that could not ask Slurm may list no jobs, too. */
+/* Returns the list of jobs, which the caller frees. A list without jobs may also come from a server that could not ask
+ * Slurm; then it has errors. */
 static json_t *load(const char *text, size_t size, struct error *err)
 {
     struct slurmrestd_said said;
@@ -183,7 +190,8 @@ static json_t *load(const char *text, size_t size, struct error *err)
     json_t *doc = json_loadb(text, size, 0, &where), *jobs = json_object_get(doc, "jobs");
 
     if (doc == NULL) {
-        error_set(err, "batch_system_unsure", "slurmrestd: its list is cut off, or no JSON: %s (line %d)", where.text, where.line);
+        error_set(err, "batch_system_unsure", "slurmrestd: its list is cut off, or no JSON: %s (line %d)", where.text,
+                  where.line);
     } else if (!json_is_array(jobs)) {
         error_set(err, "batch_system_unsure", "slurmrestd: its answer has no list of jobs");
     } else if (json_array_size(json_object_get(doc, "errors")) > 0) {
@@ -219,7 +227,8 @@ int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size,
         size_t before = rows->n;
 
         parse_job(rows, job);
-        if (rows->n > before && (rows->row[before].phase != BATCH_OVER || slurmrestd_number(json_object_get(job, "end_time")) >= since))
+        if (rows->n > before &&
+            (rows->row[before].phase != BATCH_OVER || slurmrestd_number(json_object_get(job, "end_time")) >= since))
             count += (int64_t)(rows->n - before);
     }
     json_decref(jobs);

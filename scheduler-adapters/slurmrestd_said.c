@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "Unspecified error" is all that some have besides a description. */
+/* Prefers the description: some errors have only "Unspecified error" besides it. */
 static const char *words_of(const json_t *error)
 {
     const char *description = json_string_value(json_object_get(error, "description"));
@@ -40,7 +40,7 @@ void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_sa
             said->number = number_of(error);
         add(said, words_of(error));
     }
-    if (doc == NULL) /* plain text, of which a line tells enough */
+    if (doc == NULL) /* plain text, whose first line says enough */
         snprintf(said->text, sizeof said->text, "%.*s", (int)strcspn(result->body, "\r\n"), result->body);
     for (char *c = said->text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
@@ -48,8 +48,9 @@ void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_sa
     json_decref(doc);
 }
 
-/* Of a token that has expired some servers say so only to their own log. */
-static bool may_be_the_token(const struct slurmrestd *a, const struct rest_result *result, const struct slurmrestd_said *said)
+/* Tells whether the token may be the cause: some servers report that it has expired only in their own log. */
+static bool may_be_the_token(const struct slurmrestd *a, const struct rest_result *result,
+                             const struct slurmrestd_said *said)
 {
     return a->token_file != NULL && (result->status == 401 || result->status == 403 || said->number < 0);
 }
@@ -64,7 +65,8 @@ int slurmrestd_check(const struct slurmrestd *a, const struct rest_result *resul
         return error_set(err, "batch_system_unsure", "%s", result->why);
     slurmrestd_read_said(result, &said);
     if (may_be_the_token(a, result, &said))
-        return error_set(err, "batch_system_unsure", "slurmrestd: %s (HTTP status %ld); is the token in %.200s one of %.60s's, and still valid?",
+        return error_set(err, "batch_system_unsure",
+                         "slurmrestd: %s (HTTP status %ld); is the token in %.200s one of %.60s's, and still valid?",
                          said.text, result->status, a->token_file, a->user);
     return error_set(err, "batch_system_unsure", "slurmrestd: %s (HTTP status %ld)", said.text, result->status);
 }

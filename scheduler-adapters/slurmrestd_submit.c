@@ -1,4 +1,4 @@
-/* A job as a document, and what the server answers. */
+/* Submission by slurmrestd: a job becomes a document, and the answer is interpreted. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include "common/xalloc.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACCOUNTING_POLICY 2050 /* Slurm's number of "Job violates accounting/QOS policy" */
+#define ACCOUNTING_POLICY 2050 /* Slurm's error number for "Job violates accounting/QOS policy" */
 
 static json_t *environment(const char *const *env, int version)
 {
@@ -17,7 +17,7 @@ static json_t *environment(const char *const *env, int version)
         const char *equals = strchr(*env, '=');
         char *name = xasprintf("%.*s", (int)(equals - *env), *env);
 
-        json_object_set_new(old, name, json_string(equals + 1)); /* what is not UTF-8 is left out */
+        json_object_set_new(old, name, json_string(equals + 1)); /* values that are not UTF-8 are left out */
         json_array_append_new(list, json_string(*env));
         free(name);
     }
@@ -36,7 +36,7 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     char nodes[16];
 
     snprintf(nodes, sizeof nodes, "%d", want->nodes);
-    set_text(job, "nodes", nodes); /* and not the list that v0.0.38 is documented to take: it takes any for 1 */
+    set_text(job, "nodes", nodes); /* a string: v0.0.38 takes any list, which it documents, for 1 */
     json_object_set_new(job, "tasks", json_integer(slurm_tasks(want)));
     json_object_set_new(job, "cpus_per_task", json_integer(want->cpus_per_task));
     if (minutes > 0)
@@ -51,8 +51,8 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     set_text(job, "account", want->account);
 }
 
-/* The listing tells how many tasks may run at once, which here are all that there are: where it cuts off which of them wait, it is known so
- * of which it may be. */
+/* Sets the array's numbers, and the number of tasks that may run at once to all of them: the listing shows that number,
+ * so that it is known which tasks may wait when the list of them is cut off. */
 static void set_array(json_t *job, const struct batch_group *group)
 {
     char *list = batch_group_list(group), *array = xasprintf("%s%%%zu", list, group->n);
@@ -76,7 +76,8 @@ static void set_place(json_t *job, const struct batch_group *group, const char *
     set_text(job, "standard_input", "/dev/null");
     json_object_set_new(job, "open_mode", slurmrestd_make_flag(version, "append", "APPEND"));
     if (version < SLURMRESTD_OBJECTS)
-        json_object_set_new(job, "no_requeue", json_true()); /* "requeue" is documented, and is on, there, whatever its value */
+        /* the documented "requeue" switches it on, whatever its value is */
+        json_object_set_new(job, "no_requeue", json_true());
     else
         json_object_set_new(job, "requeue", json_false());
     json_object_set_new(job, "environment", environment(env, version));
@@ -84,9 +85,9 @@ static void set_place(json_t *job, const struct batch_group *group, const char *
     free(dir);
 }
 
-/* What the site's settings or the spec add may change all but what we rely on, which therefore comes last. */
-char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script, const char *const *env,
-                          int64_t minutes, int version, struct error *err)
+/* Options of the site or the spec may override the first part; the settings that the adapter relies on come last. */
+char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script,
+                          const char *const *env, int64_t minutes, int version, struct error *err)
 {
     const struct adapter_job *of = &group->first->job;
     char *whole = xasprintf("#!/bin/sh\n%s\n", script), *text = NULL;
@@ -107,25 +108,27 @@ char *slurmrestd_document(const struct batch_group *group, const json_t *site_ex
     return text;
 }
 
-/* There are too many jobs of this user, or the job is beyond another limit. Nothing of it has been accepted. */
+/* This user has too many jobs, or the job is beyond another limit. Nothing has been accepted. */
 static bool is_limit(const struct slurmrestd_said *said)
 {
     return said->number == ACCOUNTING_POLICY;
 }
 
-/* Slurm's errors of jobs, and those of the server about documents. */
+/* Tells whether it is an error of Slurm about the job, or of the server about the document. */
 static bool is_refusal(const struct rest_result *result, const struct slurmrestd_said *said)
 {
     if (said->text[0] == '\0' || slurm_is_for_now(said->text) || is_limit(said))
         return false;
     if (result->status == 400)
         return true;
-    return result->status == 500 && ((said->number >= 2000 && said->number < 3000) || (said->number >= 9000 && said->number < 10000));
+    return result->status == 500 &&
+           ((said->number >= 2000 && said->number < 3000) || (said->number >= 9000 && said->number < 10000));
 }
 
-/* An id is an id, whatever else is said: of a job that waits for what never comes Slurm says so here, too. */
-static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest_result *result, char *id, size_t size, bool *is_definite,
-                                   struct error *err)
+/* Interprets the answer. An id means success even beside an error: for a job that waits for something that cannot come,
+ * Slurm reports one here, too. */
+static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest_result *result, char *id, size_t size,
+                                   bool *is_definite, struct error *err)
 {
     struct slurmrestd_said said;
     int64_t number = -1;
@@ -175,7 +178,8 @@ void slurmrestd_send(struct batch_group *group)
     char *script = slurm_script(group, minutes), *document;
     struct error err;
 
-    document = slurmrestd_document(group, a->batch.extra, script, (const char *const *)a->batch.job_env, minutes, a->version, &err);
+    document = slurmrestd_document(group, a->batch.extra, script, (const char *const *)a->batch.job_env, minutes,
+                                   a->version, &err);
     if (document != NULL)
         slurmrestd_ask(a, "POST", "/job/submit", document, SLURMRESTD_WORDS_MAX, submitted, group);
     else

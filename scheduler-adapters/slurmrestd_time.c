@@ -11,11 +11,13 @@ struct waiting {
     void *arg;
 };
 
-/* Its limit stands in max_time_limit, and since they are objects in maximums; none: there is none. */
+/* Returns a partition's limit: max_time_limit in old versions, maximums.time in later ones; INT64_MAX where there is
+ * none. */
 static int64_t minutes_of(const json_t *partition)
 {
     const json_t *limit = json_object_get(partition, "max_time_limit");
-    int64_t minutes = slurmrestd_number(limit != NULL ? limit : json_object_get(json_object_get(partition, "maximums"), "time"));
+    int64_t minutes = slurmrestd_number(limit != NULL ? limit
+                                        : json_object_get(json_object_get(partition, "maximums"), "time"));
 
     return minutes > 0 ? minutes : INT64_MAX;
 }
@@ -78,7 +80,7 @@ static void version_known(void *arg)
         slurmrestd_ask(a, "GET", "/partitions", NULL, SLURM_LIST_MAX, listed, waiting);
 }
 
-/* batch_gather.c has it called for one at a time. */
+/* batch_gather.c calls this for one sending at a time, so the callers need no list. */
 void slurmrestd_ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
     struct waiting *waiting = xcalloc(1, sizeof *waiting);

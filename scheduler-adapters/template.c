@@ -1,17 +1,18 @@
-/* A template for adapters: copy it, and make it speak to your batch system. docs/adapters.md walks through it.
+/* A template for adapters: copy it, and change it for your batch system. docs/adapters.md walks through it.
  *
- * It drives any batch system for which somebody has written a program of five verbs, given as the setting `program`:
+ * It drives any batch system for which there is a program of five verbs, given as the setting `program`:
  *
- *     PROGRAM submit NAME RUNNER DIR   start or queue `RUNNER DIR` as a job called NAME, in which RESOURCES (JSON, in the
- *                                      environment) say what it needs; prints the job's id. A NAME that is there
- *                                      already is not started again: its id is printed.
- *     PROGRAM list                     a line for each job, `NAME queued|running|ended ID HOST [WHY IT ENDED]`, and a last
- *                                      line `.`
- *     PROGRAM cancel NAME              SIGTERM to the runner, which ends the job; a queued one never starts
- *     PROGRAM withdraw NAME ID         of two jobs of that name this one, if it is queued: it never starts
- *     PROGRAM signal NAME USR1|USR2    the signal to the runner
+ *     PROGRAM submit NAME RUNNER DIR   starts or queues `RUNNER DIR` as a job called NAME, whose needs are in
+ *                                      the variable RESOURCES (JSON), and prints the job's id. A NAME that is
+ *                                      there already is not started again: its id is printed.
+ *     PROGRAM list                     prints a line for each job, `NAME queued|running|ended ID HOST [REASON OF END]`,
+ *                                      and a last line `.`
+ *     PROGRAM cancel NAME              sends SIGTERM to the runner, which ends the job; a queued job never starts
+ *     PROGRAM withdraw NAME ID         removes this job of that name, if it is queued: it never starts
+ *     PROGRAM signal NAME USR1|USR2    sends the signal to the runner
  *
- * Exit status 0: done; 1: refused, and standard error says why; anything else: not known. */
+ * Its exit status is 0 when the order was carried out, 1 when it was refused for the reason on standard error, and
+ * anything else when the result is not known. */
 #include <stretto/adapter.h>
 #include <stretto/answers.h>
 #include <stretto/command.h>
@@ -23,29 +24,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OUTPUT_MAX (64 << 20) /* of a list */
+#define OUTPUT_MAX (64 << 20) /* bytes of a list */
 #define ARGS_MAX 32
 
 struct run;
 
 struct adapter {
     struct adapter_host host;
-    struct answers *answers; /* callbacks leave on the next turn of the loop */
+    struct answers *answers; /* gives callbacks on the next turn of the loop */
     const json_t *program;
     int64_t timeout_ms;
-    struct run *commands; /* under way */
+    struct run *commands; /* runs that have not ended */
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
 
-/* What a command has written to one of its pipes. */
+/* The output of a command in one of its pipes. */
 struct output {
     uv_pipe_t pipe;
     char *text;
     size_t n;
 };
 
-/* One run of the program. It never blocks the loop: a process with two pipes and a time limit. */
+/* One run of the program: a process with two pipes and a time limit, which never blocks the loop. */
 struct run {
     struct adapter *adapter;
     struct run *next, **prev;
@@ -53,15 +54,15 @@ struct run {
     uv_timer_t limit;
     struct output out, err;
     int open_handles;
-    int64_t status; /* of its exit; -1: not known */
+    int64_t status; /* its exit status; -1: not known */
     bool not_started;
     void (*done)(struct run *c);
-    /* who asked: one of the three */
+    /* exactly one of the following three is set */
     adapter_submit_cb *submit;
     adapter_poll_cb *poll;
     adapter_done_cb *call;
     void *arg;
-    char **names; /* of the jobs that are asked for */
+    char **names; /* of the jobs that the question is about */
     size_t n;
 };
 
@@ -91,7 +92,7 @@ static void on_limit_closed(uv_handle_t *handle)
         give_up(a);
 }
 
-/* Exited and both pipes at their end: only now is its output whole. */
+/* Closes the timer once the process has exited and both pipes are at their end: only then is the output whole. */
 static void on_closed(uv_handle_t *handle)
 {
     struct run *c = handle->data;
@@ -117,7 +118,7 @@ static void on_exited(uv_process_t *process, int64_t status, int sig)
     uv_close((uv_handle_t *)process, on_closed);
 }
 
-/* Out of time. A program of its own that it left behind may hold the pipes. */
+/* Ends a run that is out of time. The pipes are closed as well, since a process that it left may hold them. */
 static void command_end(struct run *c)
 {
     c->status = -1;
@@ -170,14 +171,15 @@ static void command_name(struct run *c, const struct adapter_job *jobs, size_t n
         c->names[c->n] = xstrdup(jobs[c->n].name);
 }
 
-/* RESOURCES for `submit`, NULL for the others. */
+/* Returns the variable RESOURCES for `submit`. */
 static char *resources_variable(const struct adapter_job *job)
 {
     const struct adapter_resources *r = &job->resources;
-    json_t *json = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:I, s:s?, s:s?, s:s?, s:O*}", "nodes", r->nodes, "tasks", r->tasks,
-                             "cpus_per_task", r->cpus_per_task, "gpus", r->gpus, "copies", r->copies, "memory",
-                             (json_int_t)r->memory, "whole_nodes", r->whole_nodes, "together", r->together, "walltime_ms", (json_int_t)r->walltime_ms,
-                             "queue", r->queue, "account", r->account, "launcher", r->launcher, "extra", (json_t *)r->extra);
+    json_t *json = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:I, s:s?, s:s?, s:s?, s:O*}", "nodes", r->nodes,
+                             "tasks", r->tasks, "cpus_per_task", r->cpus_per_task, "gpus", r->gpus, "copies", r->copies,
+                             "memory", (json_int_t)r->memory, "whole_nodes", r->whole_nodes, "together", r->together,
+                             "walltime_ms", (json_int_t)r->walltime_ms, "queue", r->queue, "account", r->account,
+                             "launcher", r->launcher, "extra", (json_t *)r->extra);
     char *text = json_dumps(json, JSON_COMPACT), *variable = xasprintf("RESOURCES=%s", text ? text : "{}");
 
     free(text);
@@ -185,7 +187,7 @@ static char *resources_variable(const struct adapter_job *job)
     return variable;
 }
 
-/* The daemon's environment, and the variable, which may be NULL. */
+/* Returns the daemon's environment with the variable, which may be NULL. */
 static char **environment_with(char *variable)
 {
     extern char **environ;
@@ -200,13 +202,15 @@ static char **environment_with(char *variable)
     return env;
 }
 
-/* Start it; `args` ends with NULL. What it does not live to say is answered by done(), later. */
+/* Starts the run; `args` ends with NULL. done() is called later, even where the program cannot be started. */
 static void command_start(struct run *c, const char *const *args, char *variable)
 {
     struct adapter *a = c->adapter;
     uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->out.pipe},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->err.pipe}};
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+                                      .data.stream = (uv_stream_t *)&c->out.pipe},
+                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+                                      .data.stream = (uv_stream_t *)&c->err.pipe}};
     char *argv[2 * ARGS_MAX];
     uv_process_options_t options = {.exit_cb = on_exited, .args = argv, .stdio_count = 3, .stdio = stdio};
     size_t n = 0, i;
@@ -224,7 +228,7 @@ static void command_start(struct run *c, const char *const *args, char *variable
     uv_pipe_init(a->host.loop, &c->err.pipe, 0);
     uv_timer_init(a->host.loop, &c->limit);
     c->out.pipe.data = c->err.pipe.data = c->limit.data = c->process.data = c;
-    c->open_handles = 3; /* the timer comes after them */
+    c->open_handles = 3; /* the timer is closed after these */
     c->next = a->commands;
     c->prev = &a->commands;
     if (c->next != NULL)
@@ -233,7 +237,7 @@ static void command_start(struct run *c, const char *const *args, char *variable
     rc = uv_spawn(a->host.loop, &c->process, &options);
     free(options.env);
     free(variable);
-    if (rc < 0) { /* every handle is closed all the same, and done() called then */
+    if (rc < 0) { /* every handle is still closed, and then done() is called */
         c->err.text = xasprintf("%s: %s", argv[0], uv_strerror(rc));
         c->not_started = true;
         close_pipes(c);
@@ -245,8 +249,9 @@ static void command_start(struct run *c, const char *const *args, char *variable
     uv_read_start((uv_stream_t *)&c->err.pipe, on_room, on_read);
 }
 
-/* A command that ran out of its time, or of which nothing is known, may have done its work all the same: that is
- * ADAPTER_UNSURE, and the engine asks find(). Only the batch system's own "no" is ADAPTER_REFUSED. */
+/* Interprets the exit status. A command that ran out of time, or whose result is not known, may still have done its
+ * work: that is ADAPTER_UNSURE, and the engine calls find(). Only an explicit refusal by the batch system is
+ * ADAPTER_REFUSED. */
 static enum adapter_answer verdict(const struct run *c, struct error *err)
 {
     if (c->status == 0)
@@ -255,13 +260,13 @@ static enum adapter_answer verdict(const struct run *c, struct error *err)
         error_set(err, "job_refused", "%.700s", c->err.text ? c->err.text : "refused without a reason");
         return ADAPTER_REFUSED;
     }
-    error_set(err, "batch_system_unsure", "%.700s", c->err.text && c->err.text[0] ? c->err.text
-                                                                                     : "it was killed, or ran out of time");
+    error_set(err, "batch_system_unsure", "%.700s",
+              c->err.text && c->err.text[0] ? c->err.text : "it was killed, or ran out of time");
     return ADAPTER_UNSURE;
 }
 
-/* Read the configuration strictly. Nothing lasting starts here: an adapter that is configured but unused must not cost
- * anything. */
+/* Reads the configuration strictly. It starts nothing that lasts: an adapter that is configured but not used must cost
+ * nothing. */
 static struct adapter *create(const struct adapter_host *host, struct error *err)
 {
     static const char *const known[] = {"program", "timeout", NULL};
@@ -297,13 +302,13 @@ static void gone(void *arg)
     destroyed(destroyed_arg);
 }
 
-/* The last command has ended: deliver what it led to, then go. */
+/* Delivers the answers that the last command led to, then frees the adapter. */
 static void give_up(struct adapter *a)
 {
     answers_destroy(a->answers, gone, a);
 }
 
-/* Kill the commands under way; their callers are told ADAPTER_UNSURE. Jobs go on. */
+/* Kills the commands under way; their callers are answered with ADAPTER_UNSURE. Jobs go on. */
 static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     a->destroyed = done;
@@ -314,13 +319,13 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
         give_up(a);
 }
 
-/* Is there such a program? Where this fails no job is submitted, and the user is told what is missing. */
+/* Looks for the program. Where this fails no job is submitted, and the user is told what is missing. */
 static int ready(struct adapter *a, struct error *err)
 {
     return command_find(json_string_value(json_array_get(a->program, 0)), err);
 }
 
-/* Refuse only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
+/* Refuses only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
  * refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
 static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
@@ -337,7 +342,7 @@ static void submitted(struct run *c)
     struct error err;
     enum adapter_answer answer = verdict(c, &err);
 
-    if (c->not_started) /* so nothing was submitted, and no look-up is needed before it is tried again */
+    if (c->not_started) /* nothing was submitted, so the job is submitted again without being looked up */
         answer = ADAPTER_LATER;
     if (answer == ADAPTER_OK && c->out.n == 0)
         answer = ADAPTER_UNSURE, error_set(&err, "batch_system_unsure", "it printed no id");
@@ -351,14 +356,15 @@ static void submit(struct adapter *a, const struct adapter_job *job, adapter_sub
     struct run *c = command_new(a, submitted, arg);
 
     c->submit = cb;
-    command_start(c, (const char *const[]){"submit", job->name, a->host.runner, job->dir, NULL}, resources_variable(job));
+    command_start(c, (const char *const[]){"submit", job->name, a->host.runner, job->dir, NULL},
+                  resources_variable(job));
 }
 
 /* A line of the list: "NAME STATE ID HOST REASON", cut in place. */
 struct line {
     char *word[5];
     size_t place;
-    bool told; /* it is what an answer is about */
+    bool told; /* an answer is about it */
 };
 
 static int by_name(const void *a, const void *b)
@@ -373,7 +379,7 @@ static enum adapter_state state_of(const struct line *line)
                                                    : ADAPTER_JOB_ENDED;
 }
 
-/* How much it tells: of two jobs of a name the answer is about the one that runs, else waits, else has ended. */
+/* The rank of a state: of two jobs of a name the answer is about the one that runs, else waits, else has ended. */
 static int rank(const struct line *line)
 {
     enum adapter_state state = state_of(line);
@@ -381,7 +387,7 @@ static int rank(const struct line *line)
     return state == ADAPTER_JOB_RUNNING ? 0 : state == ADAPTER_JOB_QUEUED ? 1 : 2;
 }
 
-/* By name, and of one name first what tells most, else the first in the list. */
+/* Sorts by name, then by rank, then by the place in the list. */
 static int by_name_and_rank(const void *a, const void *b)
 {
     const struct line *x = a, *y = b;
@@ -392,7 +398,7 @@ static int by_name_and_rank(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* The first of that name; NULL where there is none. */
+/* Returns the first line of that name; NULL where there is none. */
 static struct line *find_line(struct line *lines, size_t n, char *name)
 {
     struct line key = {.word = {name}};
@@ -403,7 +409,7 @@ static struct line *find_line(struct line *lines, size_t n, char *name)
     return line;
 }
 
-/* The lines, sorted; NULL where the list is not whole. */
+/* Returns the lines, sorted; NULL where the list is not whole. */
 static struct line *parse_list(char *text, size_t *n)
 {
     struct line *lines = NULL;
@@ -417,7 +423,7 @@ static struct line *parse_list(char *text, size_t *n)
             return lines ? lines : xcalloc(1, sizeof *lines);
         }
         lines = xrealloc(lines, *n + 1, sizeof *lines);
-        for (size_t i = 0; i < 5; i++) { /* the last one is all the rest */
+        for (size_t i = 0; i < 5; i++) { /* the last one is the rest of the line */
             char *word = strtok_r(i == 0 ? at : NULL, i < 4 ? " " : "", &words);
 
             lines[*n].word[i] = word ? word : "";
@@ -439,8 +445,8 @@ static void fill_status(struct adapter_status *status, const struct line *line)
         snprintf(status->reason, sizeof status->reason, "%s", line->word[4]);
 }
 
-/* One command for all jobs. Its failure, or output that does not reach to the end, is ADAPTER_UNSURE for all of them.
- * ADAPTER_JOB_UNKNOWN is only for a batch system that answered, completely, without the job. */
+/* Answers one command for all jobs. Where it failed, or its output is not whole, the answer is ADAPTER_UNSURE for all
+ * of them. ADAPTER_JOB_UNKNOWN means that the batch system answered, completely, without the job. */
 static void listed(struct run *c)
 {
     struct adapter_status *statuses = NULL;
@@ -487,7 +493,7 @@ static void called(struct run *c)
     enum adapter_answer answer = verdict(c, &err);
 
     answers_done(c->adapter->answers, c->call, c->arg, answer, &err);
-    if (answer == ADAPTER_OK) /* something changed: have it looked at */
+    if (answer == ADAPTER_OK) /* something changed: the engine is to poll soon */
         answers_call(c->adapter->answers, c->adapter->host.poke, c->adapter->host.arg);
 }
 
@@ -499,19 +505,19 @@ static void call(struct adapter *a, const char *const *args, adapter_done_cb *cb
     command_start(c, args, NULL);
 }
 
-/* "No such job" is success. */
+/* The program must treat "no such job" as success. */
 static void cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
 {
     call(a, (const char *const[]){"cancel", job->name, NULL}, cb, arg);
 }
 
-/* Of one that runs already nothing may be ended. */
+/* The program must leave a job that runs already alone. */
 static void withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg)
 {
     call(a, (const char *const[]){"withdraw", name, scheduler_id, NULL}, cb, arg);
 }
 
-/* It must reach the runner, which hands it on to the tasks. */
+/* The signal must reach the runner, which passes it on to the tasks. */
 static void signal_job(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
     struct error err;
@@ -541,7 +547,7 @@ const struct adapter_ops stretto_adapter = {
     .slots = slots,
     .submit = submit,
     .poll = list,
-    .find = list, /* by name: it is the same here; with Slurm, `sacct --name` knows more than `squeue` */
+    .find = list, /* both ask by name here; with Slurm, `sacct --name` would know more than `squeue` */
     .cancel = cancel,
     .withdraw = withdraw,
     .signal = signal_job,

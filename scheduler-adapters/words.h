@@ -1,4 +1,4 @@
-/* The words of a command. */
+/* The words of a command line. */
 #ifndef SCHEDULER_ADAPTERS_WORDS_H
 #define SCHEDULER_ADAPTERS_WORDS_H
 #include <jansson.h>
@@ -10,12 +10,14 @@ struct words {
 };
 
 void words_add(struct words *words, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void words_add_all(struct words *words, const json_t *strings); /* NULL: none */
-bool words_mention(const json_t *strings, const char *what); /* a part of one of them; NULL: none */
+void words_add_all(struct words *words, const json_t *strings); /* adds these strings; NULL: adds none */
+/* tells whether one of the strings contains `what`; NULL: there are none */
+bool words_mention(const json_t *strings, const char *what);
 void words_fini(struct words *words);
 
-/* The text as one word of sh; to be freed. */
+/* Quotes the text as one word of sh; the caller frees the result. */
 char *words_quote(const char *text);
-/* "export NAME='VALUE'" for each of them (NAME=VALUE, ended by NULL), with `end` after it; to be freed. */
+/* Returns "export NAME='VALUE'" for each variable (NAME=VALUE, ended by NULL), each followed by `end`; the caller frees
+ * the result. */
 char *words_exports(char *const *variables, char end);
 #endif

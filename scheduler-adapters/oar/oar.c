@@ -1,4 +1,4 @@
-/* Create, settings, what is asked for, and what OAR is to the room that it shares with others (batch.h). */
+/* The OAR adapter: create, settings, listings, and its struct batch_system. */
 #include "oar.h"
 
 #include <stretto/jsonx.h>
@@ -12,12 +12,13 @@
 
 #define LIST_MAX (64 << 20)
 #define NEWEST "job_id = (SELECT MAX(job_id) FROM jobs)"
-#define UNDER_WAY                                                                                                                \
-    "state IN ('Waiting', 'Hold', 'toLaunch', 'toAckReservation', 'Launching', 'Running', 'Suspended', 'Resuming', 'Finishing')"
+#define UNDER_WAY                                                                                          \
+    "state IN ('Waiting', 'Hold', 'toLaunch', 'toAckReservation', 'Launching', 'Running', 'Suspended', "   \
+    "'Resuming', 'Finishing')"
 
 static const char *const programs[] = {"oarsub", "oarstat", "oardel", "oarhold", NULL};
-static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                           "LD_LIBRARY_PATH", NULL};
+static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE",
+                                           "TZ", "LD_LIBRARY_PATH", NULL};
 static const char *const for_jobs[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH",
                                        "LOADEDMODULES", NULL};
 static const char *const gone[] = {"This job was already killed", NULL};
@@ -33,7 +34,7 @@ static void ask(struct batch_listing *listing, enum oar_rows kind, const char *s
     batch_listing_run(listing, OAR_OARSTAT, args);
 }
 
-/* Not in full, which costs OAR some ten questions a job to its database. */
+/* Lists the jobs, but not in full (-f): that would cost OAR some ten database queries for each job. */
 static void list(struct adapter *a, struct batch_listing *listing)
 {
     const struct oar *oar = oar_of(a);
@@ -41,7 +42,7 @@ static void list(struct adapter *a, struct batch_listing *listing)
     ask(listing, oar->has_jobs || a->known != NULL ? OAR_ROWS_SOME : OAR_ROWS_MAY_BE_NONE, oar->listing, false);
 }
 
-/* OAR keeps all jobs that it ever had, and knows them by their ids. */
+/* Looks jobs up by their ids: OAR keeps all jobs that it ever had. */
 static void past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
 {
     struct batch_listing *listing = batch_listing_new(a, cb, arg);
@@ -76,7 +77,7 @@ static const struct batch_system system_oar = {
     .timeout_ms = 60000,
     .remembered_ms = 900000,
     .list_max = LIST_MAX,
-    .ids_max = 20, /* each of which a signal goes to by an ssh of its own, one after another */
+    .ids_max = 20, /* a signal goes to them by one ssh after another */
     .endings_most = 4,
     .gone = gone,
     .carry_out = oar_carry_out,
@@ -90,7 +91,7 @@ static const struct batch_system system_oar = {
     .fini = fini,
 };
 
-/* OAR's names of resources become part of what it asks its database. */
+/* Reads OAR's name of a resource, which becomes part of a database query, and must not need quotes. */
 static int read_name(const json_t *config, const char *key, const char **name, struct error *err)
 {
     char pointer[64];
@@ -99,20 +100,24 @@ static int read_name(const json_t *config, const char *key, const char **name, s
         return 0;
     if (jsonx_string(config, "", key, JSONX_OPTIONAL, name, err) < 0)
         return -1;
-    if (*name == NULL || ((*name)[0] != '\0' && (*name)[strspn(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0'))
+    if (*name == NULL ||
+        ((*name)[0] != '\0' &&
+         (*name)[strspn(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0'))
         return 0;
     snprintf(pointer, sizeof pointer, "/%s", key);
-    return error_at(err, "config_value", pointer, "must be the name of a property of OAR's resources: letters, digits and _");
+    return error_at(err, "config_value", pointer,
+                    "must be the name of a property of OAR's resources: letters, digits and _");
 }
 
-/* By a name that needs no quotes; others' jobs are left out by parse() as well. */
+/* Selects the user's jobs in the query where the name needs no quotes; parse() leaves others' jobs out in any case. */
 static void find_user(struct oar *oar)
 {
     const struct passwd *entry = getpwuid(geteuid());
     bool is_plain = entry != NULL && strpbrk(entry->pw_name, "'\"\\") == NULL;
 
     oar->user = is_plain ? xstrdup(entry->pw_name) : NULL;
-    oar->listing = is_plain ? xasprintf("(job_user = '%s' AND " UNDER_WAY ") OR " NEWEST, oar->user) : xstrdup(UNDER_WAY " OR " NEWEST);
+    oar->listing = is_plain ? xasprintf("(job_user = '%s' AND " UNDER_WAY ") OR " NEWEST, oar->user)
+                   : xstrdup(UNDER_WAY " OR " NEWEST);
 }
 
 static struct adapter *create(const struct adapter_host *host, struct error *err)
@@ -128,7 +133,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         return NULL;
     }
     find_user(oar);
-    oar->batch.no_gaps = true; /* --array is a number of jobs */
+    oar->batch.no_gaps = true; /* --array takes a number of jobs */
     oar_orders_init(oar);
     return &oar->batch;
 }
@@ -143,13 +148,16 @@ static const struct adapter_setting settings[] = {
     {"poll", "15s", "between questions about jobs; there is one for all of them, by oarstat"},
     {"timeout", "60s", "how long one command of OAR's may take; nothing is concluded from one that takes longer"},
     {"gather", "2s",
-     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by an oarsub of its own"},
-    {"extra", "[]", "options for every oarsub, before those of an ensemble's resources.extra, e.g. [\"-t\", \"exotic\"]"},
+     "how long a job may wait for others like it, with which it goes as one job array; 0s: each goes by an oarsub of "
+     "its own"},
+    {"extra", "[]",
+     "options for every oarsub, before those of an ensemble's resources.extra, e.g. [\"-t\", \"exotic\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, LANG and others alike, which hold no secrets"},
     {"core", "core", "what the site's OAR calls a CPU"},
     {"gpu", "gpu", "what it calls a GPU"},
-    {"memory", "none: no job asks for memory", "the property of its resources that says how much memory a node has, in MiB, e.g. memnode"},
+    {"memory", "none: no job asks for memory",
+     "the property of its resources that says how much memory a node has, in MiB, e.g. memnode"},
     {"oarsub", "oarsub", "the command, or its path; likewise the following"},
     {"oarstat", "oarstat", "the same"},
     {"oardel", "oardel", "the same"},

@@ -1,8 +1,10 @@
-/* Orders. OAR takes them down, and carries them out some time later, so that one is done when the job is seen to be in another state:
- * it is looked at again and again, with growing pauses, until then or until the time of a command is over, after which the daemon
- * asks once more. A job that has been launched, but does not run yet, takes no signal, so that is sent again.
+/* Orders. OAR notes an order and carries it out some time later, so an order is done when the job is seen in another
+ * state: the adapter looks again and again, with growing pauses, until then, or until a command's time limit is over;
+ * then the daemon gives the order again. A job that has been launched, but does not run yet, takes no signal, so the
+ * signal is sent again.
  *
- * A waiting job is withdrawn by holding it first: one that is held does not start, and one that has begun meanwhile is not held. */
+ * A waiting job is withdrawn by holding it first: a held job does not start, and a job that has begun meanwhile cannot
+ * be held. */
 #include "oar.h"
 
 #include <stretto/xalloc.h>
@@ -13,18 +15,19 @@
 
 #define PAUSE_MS 100
 #define PAUSE_MAX_MS 5000
-#define NOT_NOW "This job is not running" /* says oardel of a job that has not begun, and of one that has ended */
+/* oardel prints this about a job that has not begun, and about one that has ended */
+#define NOT_NOW "This job is not running"
 
 static const char *const signals[BATCH_DEEDS] = {[BATCH_TERM] = "TERM", [BATCH_USR1] = "USR1", [BATCH_USR2] = "USR2"};
 
 struct oar_order {
     struct oar_order *next;
     struct oar *oar;
-    struct batch_order *withdrawal; /* it is to be held; NULL: it is a deed: */
+    struct batch_order *withdrawal; /* the job is to be held for it; NULL: a deed, with `deed`, `cb` and `arg` */
     enum batch_deed deed;
     batch_deed_cb *cb;
     void *arg;
-    char **ids; /* of which it is not done */
+    char **ids; /* ids for which the order is not done */
     size_t n;
     uint64_t until, again; /* loop time */
     uint64_t pause_ms;
@@ -125,10 +128,11 @@ static void taken_out(void *arg, const struct error *err)
 {
     struct batch_order *order = arg;
 
-    batch_order_done(order, err != NULL ? ADAPTER_UNSURE : ADAPTER_OK, err != NULL ? err->code : NULL, err != NULL ? err->text : NULL);
+    batch_order_done(order, err != NULL ? ADAPTER_UNSURE : ADAPTER_OK, err != NULL ? err->code : NULL,
+                     err != NULL ? err->text : NULL);
 }
 
-/* Held, it can be taken out: that is an order of its own. */
+/* Goes on when the hold has had its effect: a held job can be taken out, by an order of its own. */
 static void go_on_withdrawing(struct oar_order *o, const struct batch_row *row)
 {
     struct batch_order *order = o->withdrawal;
@@ -180,7 +184,7 @@ static void looked(void *arg, const struct batch_rows *rows, const struct error 
         wait_a_little(o);
 }
 
-/* "Cannot signal 12 ; This job is not running.": the others have it. */
+/* Keeps only the jobs named in "Cannot signal 12 ; This job is not running.": the others got the signal. */
 static void drop_signalled(struct oar_order *o, const char *said)
 {
     char complaint[96];
@@ -192,12 +196,13 @@ static void drop_signalled(struct oar_order *o, const char *said)
     }
 }
 
-/* It complains of nothing but what is looked at hereafter. */
+/* Tells whether the command failed at most for jobs in another state, which are looked at afterwards. */
 static bool is_fine(const struct command_result *result)
 {
     static const char *const expected[] = {"This job was already killed", NOT_NOW, "the job is not in the right state",
                                            "this job does not exist", NULL};
-    static const char *const unexpected[] = {"not the right user", "Cannot contact", "unknown error", "DBD::", "DBI ", NULL};
+    static const char *const unexpected[] = {"not the right user", "Cannot contact", "unknown error", "DBD::", "DBI ",
+                                             NULL};
 
     return result->end == COMMAND_EXITED &&
            (result->status == 0 || (batch_says(result->err, expected) && !batch_says(result->err, unexpected)));
@@ -221,7 +226,7 @@ static void ordered(void *arg, struct command_result *result)
         batch_look(&o->oar->batch, looked, o);
 }
 
-/* oardel and oarhold are given once; what cannot take its signal yet is given it again. */
+/* Gives the order. oardel and oarhold are given once; a signal is given again to jobs that could not take it. */
 static void act(struct oar_order *o)
 {
     struct adapter *a = &o->oar->batch;
@@ -257,7 +262,8 @@ static struct oar_order *order_new(struct adapter *a, const char *const *ids, si
     return o;
 }
 
-void oar_carry_out(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb, void *arg)
+void oar_carry_out(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb,
+                   void *arg)
 {
     struct oar_order *o = order_new(a, ids, n);
 

@@ -1,4 +1,4 @@
-/* Jobs as `oarstat -J` tells of them, and what that means. */
+/* Reads the jobs that `oarstat -J` prints, and interprets them. */
 #include "oar.h"
 
 #include <stretto/xalloc.h>
@@ -16,7 +16,7 @@ static const struct {
     {"Waiting", BATCH_WAITS, false, false},
     {"Hold", BATCH_WAITS, false, false},
     {"toAckReservation", BATCH_WAITS, false, false},
-    {"toLaunch", BATCH_RUNS, false, false}, /* it has its nodes, and nothing keeps it from them any more */
+    {"toLaunch", BATCH_RUNS, false, false}, /* it has its nodes, and nothing can stop its start */
     {"Launching", BATCH_RUNS, false, false},
     {"Running", BATCH_RUNS, false, true},
     {"Suspended", BATCH_RUNS, false, false},
@@ -27,7 +27,8 @@ static const struct {
     {"Terminated", BATCH_OVER, false, false},
 };
 
-/* What OAR's log of a job has on its end, the most telling first; FROM: the description begins so, where a type alone does not tell. */
+/* Events at the end of a job, the most telling first, from OAR's log. `from`: the beginning of the description, where
+ * the type alone does not tell. */
 static const struct {
     const char *type, *from;
     bool node_lost;
@@ -52,12 +53,12 @@ static const struct {
     {"SERVER_PROLOGUE_ERROR", "", true},
     {"EXIT_VALUE_OAREXEC", "", true},
     {"EXTERMINATE_JOB", "", true},
-    {"FRAG_JOB_REQUEST", "User oar ", true}, /* by the server itself, since its nodes are gone */
+    {"FRAG_JOB_REQUEST", "User oar ", true}, /* by the server itself, because its nodes are gone */
     {"FRAG_JOB_REQUEST", "", false},
 };
 static const size_t n_events = sizeof events / sizeof *events;
 
-/* What a waiting job is told where it will not run. */
+/* Messages of waiting jobs that will never run. */
 static const char *const hopeless[] = {"ill never run", "cannot run", "does not exist", NULL};
 
 static int find_state(const char *name)
@@ -80,7 +81,7 @@ bool oar_takes_signals(const struct batch_row *row)
     return state >= 0 && states[state].takes_signals;
 }
 
-/* Some of its numbers are strings, as the database has them. */
+/* Some numbers are strings, as in OAR's database. */
 static int64_t number(const json_t *job, const char *key)
 {
     const json_t *value = json_object_get(job, key);
@@ -97,12 +98,14 @@ static const char *text(struct batch_rows *rows, const json_t *value)
 
 static bool is_event(const json_t *event, size_t i)
 {
-    const char *type = json_string_value(json_object_get(event, "type")), *what = json_string_value(json_object_get(event, "description"));
+    const char *type = json_string_value(json_object_get(event, "type"));
+    const char *what = json_string_value(json_object_get(event, "description"));
 
-    return type != NULL && what != NULL && strcmp(type, events[i].type) == 0 && strncmp(what, events[i].from, strlen(events[i].from)) == 0;
+    return type != NULL && what != NULL && strcmp(type, events[i].type) == 0 &&
+           strncmp(what, events[i].from, strlen(events[i].from)) == 0;
 }
 
-/* "TYPE: DESCRIPTION" of the most telling one; "": none tells. */
+/* Returns "TYPE: DESCRIPTION" of the most telling event; "" where no event tells anything. */
 static const char *explain(struct batch_rows *rows, const json_t *list)
 {
     const json_t *event;
@@ -113,7 +116,8 @@ static const char *explain(struct batch_rows *rows, const json_t *list)
         json_array_foreach ((json_t *)list, at, event) {
             if (!is_event(event, i))
                 continue;
-            snprintf(said, sizeof said, "%s: %s", events[i].type, json_string_value(json_object_get(event, "description")));
+            snprintf(said, sizeof said, "%s: %s", events[i].type,
+                     json_string_value(json_object_get(event, "description")));
             said[strcspn(said, "\n")] = '\0';
             return batch_rows_keep(rows, said, strlen(said));
         }
@@ -121,13 +125,14 @@ static const char *explain(struct batch_rows *rows, const json_t *list)
     return "";
 }
 
-/* What is no reason, but what was asked for: "R=1,W=0:1:0,J=B (Karma=0.000)" */
+/* Tells whether the message only repeats the request: "R=1,W=0:1:0,J=B (Karma=0.000)". */
 static bool is_summary(const char *message)
 {
     return strncmp(message, "R=", 2) == 0;
 }
 
-/* The newest job of all is listed for its own sake. If it is ours, and over, it is told of where all is told of it. */
+/* Tells whether the row lacks its events. The newest job of all users is always listed, but not in full: if it is ours,
+ * and over, it is left out, so that it is asked for in full. */
 static bool is_half_told(const struct batch_row *row, const json_t *job)
 {
     return row->phase == BATCH_OVER && json_object_get(job, "events") == NULL;
@@ -135,7 +140,8 @@ static bool is_half_told(const struct batch_row *row, const json_t *job)
 
 static void add(struct batch_rows *rows, const char *id, const json_t *job)
 {
-    const char *owner = json_string_value(json_object_get(job, "owner")), *name = json_string_value(json_object_get(job, "name"));
+    const char *owner = json_string_value(json_object_get(job, "owner"));
+    const char *name = json_string_value(json_object_get(job, "name"));
     const json_t *exit_code = json_object_get(job, "exit_code");
     struct batch_row *row;
     int state;
@@ -165,7 +171,7 @@ static void add(struct batch_rows *rows, const char *id, const json_t *job)
         batch_rows_drop(rows);
 }
 
-/* {"12": {"Job_Id": "12", …}, …} */
+/* Reads {"12": {"Job_Id": "12", …}, …}. */
 int oar_parse(struct batch_rows *rows, char *listed, size_t size, struct error *err)
 {
     json_error_t where;
@@ -174,11 +180,13 @@ int oar_parse(struct batch_rows *rows, char *listed, size_t size, struct error *
 
     batch_text_clean(listed, size);
     if (listed[strspn(listed, " \n\r\t")] == '\0')
-        return rows->kind == OAR_ROWS_MAY_BE_NONE ? 0 : error_set(err, "batch_system_unsure", "oarstat: it lists no job, not even the newest");
+        return rows->kind == OAR_ROWS_MAY_BE_NONE
+               ? 0 : error_set(err, "batch_system_unsure", "oarstat: it lists no job, not even the newest");
     jobs = json_loadb(listed, size, 0, &where);
     if (!json_is_object(jobs)) {
         json_decref(jobs);
-        return error_set(err, "batch_system_unsure", "oarstat: its list cannot be read (line %d): %.200s", where.line, where.text);
+        return error_set(err, "batch_system_unsure", "oarstat: its list cannot be read (line %d): %.200s", where.line,
+                         where.text);
     }
     json_object_foreach (jobs, id, job)
         add(rows, id, job);
@@ -186,7 +194,7 @@ int oar_parse(struct batch_rows *rows, char *listed, size_t size, struct error *
     return 0;
 }
 
-/* -1: none of those that tell */
+/* Returns the index in `events`; -1: no event tells anything. */
 static int find_event(const char *reason)
 {
     for (size_t i = 0; i < n_events; i++) {
@@ -199,12 +207,13 @@ static int find_event(const char *reason)
     return -1;
 }
 
-/* exit_code is what wait(2) gave. */
+/* Explains an end. exit_code is a status as from wait(2). */
 static void explain_end(const struct batch_row *row, struct adapter_status *status)
 {
     int event = find_event(row->reason), by = row->exit_status & 127, code = row->exit_status >> 8;
 
-    if (row->started == 0 && (strncmp(row->reason, "FRAG_JOB_REQUEST", 16) == 0 || strstr(row->reason, "killed by Leon") != NULL)) {
+    if (row->started == 0 &&
+        (strncmp(row->reason, "FRAG_JOB_REQUEST", 16) == 0 || strstr(row->reason, "killed by Leon") != NULL)) {
         snprintf(status->reason, sizeof status->reason, "cancelled before it started");
     } else if (event >= 0) {
         snprintf(status->reason, sizeof status->reason, "OAR: %s", row->reason);

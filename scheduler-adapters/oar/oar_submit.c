@@ -1,4 +1,5 @@
-/* oarsub: what a job, or an array of jobs of one shape, asks for as its options, and what it answers. */
+/* Submission by oarsub: the resources of a job, or of an array of jobs of one shape, become options, and its answer is
+ * interpreted. */
 #include "oar.h"
 
 #include <stretto/words.h>
@@ -9,29 +10,30 @@
 #include <string.h>
 
 #define SPARE_MS 30000
-#define WARNED_S 5 /* besides the grace, before a besteffort job is killed */
+#define WARNED_S 5 /* seconds besides the grace, before a besteffort job is killed */
 
-/* What oarsub says where it is not OAR's last word. Everything else that it says when it ends with an error is. */
+/* Words of oarsub in errors that may pass. Any other error of oarsub is a refusal. */
 static const char *const for_now[] = {
-    "Cannot connect to executor", "DBI connect", "DBD::", "Can't connect", "could not connect", "gone away", "Lost connection",
-    "Lock wait", "eadlock", "Cannot create the OAR directory", "OARDO", "Cannot allocate memory", "Resource temporarily unavailable",
-    "No space left", "try again", "Try again", NULL,
+    "Cannot connect to executor", "DBI connect", "DBD::", "Can't connect", "could not connect", "gone away",
+    "Lost connection", "Lock wait", "eadlock", "Cannot create the OAR directory", "OARDO", "Cannot allocate memory",
+    "Resource temporarily unavailable", "No space left", "try again", "Try again", NULL,
 };
-/* Which of these words it is where more is said. */
+/* Words that make it a refusal even beside those. */
 static const char *const for_good[] = {"[ADMISSION RULE]", "Bad resource request", "not enough resources", NULL};
-/* There are too many jobs of this user: nothing of it has been accepted. */
+/* Words for too many jobs of this user: nothing has been accepted. */
 static const char *const limits[] = {"oo many", "aximum number", "quota", "Quota", NULL};
-/* More time than is allowed: the walltime alone may be fine. */
+/* Words for more time than is allowed: the walltime alone may be fine. */
 static const char *const too_long[] = {"alltime", NULL};
 
 struct attempt {
     struct batch_group *group;
-    const struct batch_submission *s; /* its first */
+    const struct batch_submission *s; /* the first of the group */
     struct oar *oar;
-    bool just_walltime; /* without time to spare, which was refused */
+    bool just_walltime; /* without the spare time, which was refused */
 };
 
-/* Options of which oarsub takes one value, or takes several as alternatives: what the site or the spec say is joined with ours. */
+/* Returns the value of an option that the adapter would set as well: oarsub takes one value of it, or takes several as
+ * alternatives. */
 static const char *value_of(const char *word, const char *short_form, const char *long_form)
 {
     size_t n = strlen(long_form);
@@ -47,16 +49,18 @@ static char *walltime(const struct attempt *t)
 
     if (ms == 0)
         return xstrdup("");
-    /* the runner ends its tasks at the walltime itself, and they have their grace after that */
+    /* at the walltime the runner ends its tasks itself, and they have their grace after that */
     seconds = batch_divide_up(t->just_walltime ? ms : ms + t->s->job.grace_ms + SPARE_MS, 1000);
-    return xasprintf(",walltime=%lld:%02lld:%02lld", (long long)(seconds / 3600), (long long)(seconds / 60 % 60), (long long)(seconds % 60));
+    return xasprintf(",walltime=%lld:%02lld:%02lld", (long long)(seconds / 3600), (long long)(seconds / 60 % 60),
+                     (long long)(seconds % 60));
 }
 
-/* "{memnode >= 4096}/nodes=2/gpu=1/core=4,walltime=1:00:40" */
+/* Adds resources such as "{memnode >= 4096}/nodes=2/gpu=1/core=4,walltime=1:00:40". */
 static void add_resources(struct words *words, const struct attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
-    int64_t tasks = batch_divide_up((int64_t)want->copies * want->tasks, want->nodes), cpus = tasks * want->cpus_per_task;
+    int64_t tasks = batch_divide_up((int64_t)want->copies * want->tasks, want->nodes);
+    int64_t cpus = tasks * want->cpus_per_task;
     int64_t gpus = batch_gpus(want), mib = batch_mebibytes(want);
     char memory[128] = "", gpu[128] = "", core[128] = "", *limit = walltime(t);
 
@@ -71,7 +75,8 @@ static void add_resources(struct words *words, const struct attempt *t)
     free(limit);
 }
 
-/* True: they say themselves what resources are wanted; they get our walltime where they have none. */
+/* Adds these options. Returns whether they ask for resources; such a request gets the job's walltime where it has
+ * none. */
 static bool add_extra(struct words *words, const struct attempt *t, const json_t *extra)
 {
     bool has_resources = false, is_value = false;
@@ -91,20 +96,22 @@ static bool add_extra(struct words *words, const struct attempt *t, const json_t
     return has_resources;
 }
 
-/* Such a job may be killed to make room for others: it is warned before, by SIGTERM to its runner, which warns its tasks. */
+/* A besteffort job may be killed to make room for others: OAR warns it before, by SIGTERM to its runner, which warns
+ * its tasks. */
 static void add_warning(struct words *words, const struct attempt *t)
 {
     static const char kind[] = "besteffort";
     const char *queue = t->s->job.resources.queue;
 
-    if ((queue == NULL || strcmp(queue, kind) != 0) && !words_mention(t->s->extra, kind) && !words_mention(t->oar->batch.extra, kind))
+    if ((queue == NULL || strcmp(queue, kind) != 0) && !words_mention(t->s->extra, kind) &&
+        !words_mention(t->oar->batch.extra, kind))
         return;
     words_add(words, "--checkpoint=%lld", (long long)(t->s->job.grace_ms / 1000 + WARNED_S));
     words_add(words, "--signal=15");
 }
 
-/* OAR's own words go to a file beside the runner's log, where the path is one that it takes. Of an array there would be one file for
- * all of it. */
+/* Sends OAR's own messages to a file beside the runner's log, where OAR accepts the path. An array would have one file
+ * for all its jobs, and has none. */
 static void add_places(struct words *words, const struct attempt *t)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -118,9 +125,10 @@ static void add_places(struct words *words, const struct attempt *t)
     }
 }
 
-/* The user's own shell is given it, and becomes a plain one, and that the runner; until the runner has set its signals up, those that
- * are meant for it must not kill it. When OAR ends the job depends on what it has made of the walltime. Of an array a job finds its
- * directory by its number. Without a newline, which some shells take in no quotes. */
+/* Makes the command. The user's own shell gets it, and becomes a plain sh, which becomes the runner; until the runner
+ * has set its signals up, the ones meant for it must not kill it. OAR may have changed the walltime, so its variable
+ * tells when it ends the job. A job of an array finds its directory by its number. The command has no newline, because
+ * some shells do not accept one in quotes. */
 static char *make_command(const struct attempt *t)
 {
     char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->oar->batch.host.runner);
@@ -128,7 +136,8 @@ static char *make_command(const struct attempt *t)
 
     if (t->group->n > 1)
         snprintf(number, sizeof number, "$((%lld + OAR_ARRAY_INDEX))", (long long)t->group->base - 1);
-    script = xasprintf("trap \"\" USR1 USR2; %sexport STRETTO_JOB_END=$(($(date +%%s) + OAR_JOB_WALLTIME_SECONDS)); d=%s%s; "
+    script =
+        xasprintf("trap \"\" USR1 USR2; %sexport STRETTO_JOB_END=$(($(date +%%s) + OAR_JOB_WALLTIME_SECONDS)); d=%s%s; "
                        "exec %s \"$d\" >>\"$d\"/runner.log 2>&1", exports, where, number, runner);
     quoted = words_quote(script);
     command = xasprintf("exec /bin/sh -c %s", quoted);
@@ -169,8 +178,8 @@ static void build(struct words *words, const struct attempt *t)
     free(command);
 }
 
-/* "OAR_JOB_ID=12", a line for each job of an array, in their order; sites print their own words before. All of them, separated by
- * blanks; to be freed. */
+/* Finds the ids in lines "OAR_JOB_ID=12", one for each job of an array, in their order; sites print messages of their
+ * own before. Returns them separated by blanks; the caller frees the result. */
 static char *find_ids(char *out, size_t *n)
 {
     static const char mark[] = "OAR_JOB_ID=";
@@ -180,7 +189,8 @@ static char *find_ids(char *out, size_t *n)
     for (char *line = strtok_r(out, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         const char *id = line + sizeof mark - 1;
 
-        if (strncmp(line, mark, sizeof mark - 1) != 0 || id[0] < '1' || id[0] > '9' || id[strspn(id, "0123456789")] != '\0')
+        if (strncmp(line, mark, sizeof mark - 1) != 0 || id[0] < '1' || id[0] > '9' ||
+            id[strspn(id, "0123456789")] != '\0')
             continue;
         at += sprintf(at, "%s%s", *n > 0 ? " " : "", id);
         ++*n;
@@ -197,7 +207,8 @@ void oar_task_id(const char *ids, int64_t task, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(ids, " "), ids);
 }
 
-static enum adapter_answer verdict(const struct attempt *t, struct command_result *result, char **ids, struct error *err)
+static enum adapter_answer verdict(const struct attempt *t, struct command_result *result, char **ids,
+                                   struct error *err)
 {
     size_t n;
 
@@ -228,7 +239,8 @@ static void submitted(void *arg, struct command_result *result)
     enum adapter_answer answer = verdict(t, result, &ids, &err);
     bool is_definite;
 
-    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
+    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime &&
+        batch_says(result->err, too_long)) {
         t->just_walltime = true;
         run_oarsub(t);
         return;
