@@ -42,7 +42,7 @@ static int flush(const char *path, struct error *err)
     return rc;
 }
 
-/* `dir` and `path` without links in them. */
+/* Records a checkpoint; `dir` and `path` contain no links. */
 static int record(const char *dir, const char *path, int64_t step, struct error *err)
 {
     size_t len = strlen(dir);

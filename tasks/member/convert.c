@@ -9,7 +9,7 @@ int convert_possible(enum stretto_dtype from, enum stretto_dtype to)
     return from == to || (from == STRETTO_FLOAT64 && to == STRETTO_FLOAT32);
 }
 
-/* -O2 alone leaves this loop scalar with some compilers. */
+/* With -O2 alone some compilers do not vectorise this loop. */
 __attribute__((optimize("O3"))) static void narrow(float *restrict to, const double *restrict from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -18,7 +18,7 @@ __attribute__((optimize("O3"))) static void narrow(float *restrict to, const dou
 
 void convert(void *to, enum stretto_dtype to_dtype, const void *from, enum stretto_dtype from_dtype, size_t count)
 {
-    if (count == 0) /* from nowhere, then */
+    if (count == 0) /* `from` may be NULL then */
         return;
     if (to_dtype == from_dtype)
         memcpy(to, from, count * dtype_size(to_dtype));

@@ -3,9 +3,9 @@
 #define TASKS_MEMBER_CONVERT_H
 #include "tasks/member/stretto.h"
 
-/* Whether `from` can be sent as `to`: the same type, or float64 narrowed to float32. */
+/* Tells whether `from` can be sent as `to`: the types are the same, or float64 becomes float32. */
 int convert_possible(enum stretto_dtype from, enum stretto_dtype to);
 
-/* `count` elements; `to` and `from` do not overlap. */
+/* Converts `count` elements; `to` and `from` do not overlap. */
 void convert(void *to, enum stretto_dtype to_dtype, const void *from, enum stretto_dtype from_dtype, size_t count);
 #endif

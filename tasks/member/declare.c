@@ -55,7 +55,8 @@ int declare_fixed(const struct field *field, int64_t *extent, struct error *err)
 {
     if (field_varies(field))
         return error_set(err, "stream_field",
-                         "the first extent of field \"%s\" varies: it is told by the calls that end in _extent", field->name);
+                         "the first extent of field \"%s\" varies: it is told by the calls that end in _extent",
+                         field->name);
     *extent = first_extent(field);
     return 0;
 }
@@ -65,8 +66,8 @@ int declare_extent(const struct field *field, int64_t extent, struct error *err)
     char text[96];
 
     if (field_varies(field) && (extent < 0 || (uint64_t)extent > field->max))
-        return error_set(err, "stream_field", "the first extent of field \"%s\" is from 0 to %llu, not %lld", field->name,
-                         (unsigned long long)field->max, (long long)extent);
+        return error_set(err, "stream_field", "the first extent of field \"%s\" is from 0 to %llu, not %lld",
+                         field->name, (unsigned long long)field->max, (long long)extent);
     if (!field_varies(field) && extent != first_extent(field))
         return error_set(err, "stream_field", "field \"%s\" is always %s: its first extent cannot be %lld", field->name,
                          shape_text(text, sizeof text, field->ndim, field->shape), (long long)extent);

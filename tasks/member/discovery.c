@@ -56,7 +56,8 @@ static int add(struct rank_address *address, const char *endpoint, struct error 
     return 0;
 }
 
-/* Two hosts, or containers, may have one name: only a socket that is there tells that the rank is here. */
+/* Tells whether the rank is on this host. Two hosts, or containers, may have the same name, so the rank's socket must
+ * be there as well. */
 static bool is_here(const json_t *rank, const char *socket)
 {
     const char *host = json_string_value(json_object_get(rank, "host"));
@@ -66,7 +67,7 @@ static bool is_here(const json_t *rank, const char *socket)
     return host != NULL && strcmp(host, here) == 0 && access(socket, F_OK) == 0;
 }
 
-/* A Unix socket where the rank is on this host, else all others that nobody can listen to on the way. */
+/* Chooses the Unix socket of a rank on this host; for others, all addresses at which nobody can read the traffic. */
 static int choose(const json_t *rank, struct rank_address *address, struct error *err)
 {
     const json_t *endpoints = json_object_get(rank, "endpoints"), *value;

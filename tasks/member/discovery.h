@@ -1,4 +1,4 @@
-/* Finding the ranks by the files that they leave in the run directory. */
+/* Finds the ranks by the files that they leave in the run directory. */
 #ifndef TASKS_MEMBER_DISCOVERY_H
 #define TASKS_MEMBER_DISCOVERY_H
 #include "common/error.h"
@@ -7,9 +7,9 @@
 #define RANKS_MAX 65536
 #define DISCOVERY_NOT_YET (-2)
 
-/* Where a rank can be reached. */
+/* The addresses at which a rank can be reached. */
 struct rank_address {
-    char **endpoint; /* those to try, the likely ones first */
+    char **endpoint; /* addresses to try, the most likely ones first */
     size_t endpoints;
     char *curve; /* public key of the rank, for endpoints on the network; NULL where there are none */
 };
@@ -18,15 +18,15 @@ struct rank_address {
 struct discovery {
     uint32_t generation;
     int ranks;
-    struct rank_address *address; /* one a rank */
-    int64_t began, next_look; /* monotonic ms; for waits in several calls */
-    int64_t pause;            /* ms between looks: grows */
+    struct rank_address *address; /* one for each rank */
+    int64_t began, next_look; /* monotonic ms; for waits that take several calls */
+    int64_t pause;            /* ms between looks; it grows */
     bool said;
 };
 
-/* Wait until every rank of the current generation has told its endpoint, or the deadline has come; DISCOVERY_NOT_YET
- * where `until` (monotonic ms) comes before. A generation that changes meanwhile is followed. On success *found is the
- * caller's, for discovery_fini(). */
+/* Waits until every rank of the current generation has published its endpoint, or the deadline has come; returns
+ * DISCOVERY_NOT_YET where `until` (monotonic ms) comes first. A generation that changes meanwhile is followed. On
+ * success the caller frees *found by discovery_fini(). */
 int discovery_wait(const struct environment *env, int64_t until, struct discovery *found, struct error *err);
 void discovery_fini(struct discovery *found);
 #endif

@@ -1,4 +1,4 @@
-/* What a member is told by its environment (docs/run-directory.md). */
+/* The settings of a member, from its environment (docs/run-directory.md). */
 #ifndef TASKS_MEMBER_ENVIRONMENT_H
 #define TASKS_MEMBER_ENVIRONMENT_H
 #include "common/error.h"
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct environment {
-    bool active;     /* STRETTO_STREAM is set: nothing below is, otherwise, but the deadline */
+    bool active;     /* STRETTO_STREAM is set; otherwise only the deadline is set */
     double deadline; /* Unix time, 0 for none */
     char *stream;
     uint64_t key;
@@ -17,15 +17,16 @@ struct environment {
     uint32_t attempt;
     struct field_set fields;
     json_t *parameters;
-    uint64_t steps;  /* STRETTO_STEPS: that each member of the ensemble sends; 0: nobody has said */
-    bool checksum;    /* STRETTO_STREAM_CHECKSUM=1: a checksum of every payload */
-    int64_t silence;  /* ms after which an unanswered rank is spoken to again; STRETTO_STREAM_SILENCE_MS */
+    uint64_t steps;  /* STRETTO_STEPS: the steps that each member of the ensemble sends; 0: not known */
+    bool checksum;    /* STRETTO_STREAM_CHECKSUM=1: every payload gets a checksum */
+    int64_t silence;  /* ms after which a rank that does not answer gets another HELLO; STRETTO_STREAM_SILENCE_MS */
 };
 
-/* Fails where the stream is set and something it needs is missing or wrong. The caller's, for environment_fini(). */
+/* Fails where STRETTO_STREAM is set and something that the stream needs is missing or wrong. The caller frees `env` by
+ * environment_fini(). */
 int environment_read(struct environment *env, struct error *err);
 void environment_fini(struct environment *env);
 
-/* Milliseconds until the deadline, at least 0; INT64_MAX without one. */
+/* Returns the milliseconds until the deadline, at least 0; INT64_MAX without a deadline. */
 int64_t environment_left_ms(const struct environment *env);
 #endif

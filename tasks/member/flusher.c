@@ -15,7 +15,7 @@ struct flusher {
     void *arg;
     pthread_t thread;
     bool started;
-    int due_ms; /* when to look, from when that was said; 0: not */
+    int due_ms; /* ms until the next look, from the time when it was set; 0: none */
     bool stopping;
 };
 
@@ -32,7 +32,8 @@ struct flusher *flusher_create(flusher_look *look, void *arg)
     return f;
 }
 
-/* Returns true once the time to look has come, and false where it was changed or the flusher is to stop meanwhile. */
+/* Returns true when the time to look has come, and false where that time was changed meanwhile or the flusher is to
+ * stop. */
 static bool sleep_until_due(struct flusher *f)
 {
     struct timespec until;

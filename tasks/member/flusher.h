@@ -1,22 +1,22 @@
-/* A lock around a stream, and the thread that does for it what cannot wait until the program calls the library again, which may
- * compute for an hour: it sends on what was held back for a moment, and takes acknowledgements. It starts when there is something
- * to do for the first time, and sleeps while there is nothing. */
+/* A lock around a stream, and a thread that serves the stream while the program does not call the library, perhaps for
+ * an hour: it sends frames that were held back for a moment, and takes acknowledgements. The thread starts when it is
+ * first needed, and sleeps while there is nothing to do. */
 #ifndef TASKS_MEMBER_FLUSHER_H
 #define TASKS_MEMBER_FLUSHER_H
 struct flusher;
 
-/* Called with the lock. Returns after how many ms it is to be called again, 0: not before the next flusher_unlock(). */
+/* Called with the lock held. Returns the ms until it is to be called again; 0: not before the next flusher_unlock(). */
 typedef int flusher_look(void *arg);
 
 /* NULL where there is no memory. */
 struct flusher *flusher_create(flusher_look *look, void *arg);
 
-/* Without the lock; `look` is not called any more. NULL is taken. */
+/* Called without the lock. `look` is not called any more. NULL is allowed. */
 void flusher_destroy(struct flusher *f);
 
 void flusher_lock(struct flusher *f);
 
-/* `ms`: look after so long at the latest, 0: there is nothing to look after. -1, still locked, where there can be no thread for
- * that. */
+/* `ms`: `look` is called after that time at the latest; 0: it need not be called. -1, with the lock still held, where
+ * no thread can be started for it. */
 int flusher_unlock(struct flusher *f, int ms);
 #endif

@@ -1,4 +1,4 @@
-/* Memory that a stream lends to the program: a field's next send buffer, to be written in place. */
+/* Memory that a stream lends to the program: the next send buffer of a field, which the program writes in place. */
 #ifndef TASKS_MEMBER_LENDING_H
 #define TASKS_MEMBER_LENDING_H
 #include "tasks/member/parcel.h"
@@ -6,21 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of one field; all zero at first. */
+/* The lending of one field; all zero at first. */
 struct lending {
     bool lent;
-    bool framed;   /* the bytes are `parcel`'s; else they are the scratch memory */
-    struct parcel parcel; /* only while lent and framed */
-    void *scratch; /* kept from one time to the next */
+    bool framed;   /* the memory is that of `parcel`; else it is the scratch memory */
+    struct parcel parcel; /* valid while lent and framed */
+    void *scratch; /* kept from one lending to the next */
     size_t scratch_size;
 };
 
-/* `size` bytes, at 64 bytes; from `slots` or the pool, as parcel_make(), or scratch memory where `pool` is NULL. Asked again
- * before they are taken back, the same. NULL where there is no memory. */
+/* Lends `size` bytes, aligned to 64 bytes: from `slots` or the pool, as parcel_make() does, or scratch memory where
+ * `pool` is NULL. Repeated calls before lending_take() return the same memory. NULL where there is no memory. */
 void *lending_lend(struct lending *l, struct sendbuf_pool *pool, struct slots *slots, size_t size);
 
-/* Take back what is lent; p->msg is then the caller's, where it was framed. Otherwise the scratch memory keeps what was
- * written until it is lent again. */
+/* Takes the memory back; where it was framed, p->msg is then the caller's. Otherwise the scratch memory keeps its
+ * content until it is lent again. */
 void lending_take(struct lending *l, struct parcel *p);
 
 void lending_fini(struct lending *l);

@@ -1,7 +1,8 @@
+#include "tasks/member/link_private.h"
+
 #include "common/jsonx.h"
 #include "common/log.h"
 #include "common/timefmt.h"
-#include "tasks/member/link_private.h"
 #include "tasks/member/parcel.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #define SILENCE_MAX_MS 30000
 #define REPLY_MAX 65536
-/* Frames this small come so fast that looking for answers at each of them would cost as much as sending it. */
+/* Frames up to this size come so fast that looking for answers after each would cost as much as sending it. */
 #define SMALL_BYTES 65536
 #define LOOK_FRAMES 16
 #define LOOK_MS 5
@@ -28,7 +29,7 @@ static struct frame frame_of(const struct link *link, enum frame_kind kind)
     };
 }
 
-/* A frame that is not kept: where it gets lost, silence brings a new one. */
+/* Sends a frame that is not kept: if it is lost, the silence timer sends a new one. */
 static void send_control(struct link *link, struct frame *f, const char *payload)
 {
     uint8_t *data;
@@ -61,7 +62,7 @@ static void say_hello(struct link *link)
     text = jsonx_dump(body, "");
     f.sequence = link->window.sent;
     f.step = (int64_t)link->window.acked;
-    if (text != NULL) /* without memory it is said later, as if it had been lost */
+    if (text != NULL) /* without memory it is sent later, as if it had been lost */
         send_control(link, &f, text);
     free(text);
     json_decref(body);
@@ -79,7 +80,7 @@ static void say_finalize(struct link *link)
 
 static int set_options(void *socket)
 {
-    /* The window bounds what is queued here, so ZeroMQ itself must never make a send block or drop. */
+    /* The window bounds the frames that are queued here, so ZeroMQ itself must never block or drop a message. */
     int linger = 0, unlimited = 0, retry = 50, retry_max = 1000;
     int64_t reply_max = REPLY_MAX;
 
@@ -92,7 +93,8 @@ static int set_options(void *socket)
                : -1;
 }
 
-/* Whoever does not have the rank's secret key is not spoken to; our own pair is only of this connection. */
+/* Encrypts the connection, for a rank that has the secret key of `rank_key`; our own pair of keys is for this
+ * connection only. */
 static int encrypt(void *socket, const char *rank_key)
 {
     char public_key[41], secret[41];
@@ -111,21 +113,23 @@ static int encrypt(void *socket, const char *rank_key)
     return rc;
 }
 
-/* A host's name is looked up among IPv4 addresses: its others stand in the list by themselves. */
+/* Looks a host's name up among IPv4 addresses only: IPv6 addresses have entries of their own in the list. */
 static int connect_to(const struct link *link)
 {
     int ipv6 = strncmp(endpoint_of(link), "tcp://[", 7) == 0;
 
-    return zmq_setsockopt(link->socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0 ? zmq_connect(link->socket, endpoint_of(link)) : -1;
+    return zmq_setsockopt(link->socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0
+           ? zmq_connect(link->socket, endpoint_of(link)) : -1;
 }
 
-/* What was sent there is sent again, once the next one has answered. */
+/* Connects to the next endpoint. Frames that were sent to the last one are sent again when the new one has answered. */
 static void try_next(struct link *link)
 {
     zmq_disconnect(link->socket, endpoint_of(link));
     link->endpoint = (link->endpoint + 1) % link->config.address->endpoints;
     if (connect_to(link) != 0)
-        log_warn("rank %d cannot be reached at %s: %s", link->config.rank, endpoint_of(link), zmq_strerror(zmq_errno()));
+        log_warn("rank %d cannot be reached at %s: %s", link->config.rank, endpoint_of(link),
+                 zmq_strerror(zmq_errno()));
 }
 
 struct link *link_create(const struct link_config *config, struct error *err)
@@ -172,7 +176,7 @@ bool link_shares(const struct link *link)
     return link->shares;
 }
 
-/* The rank that answers may be another than before, and read them no longer. */
+/* Handles WELCOME. The rank that answers may be another one than before, which cannot read the slots any more. */
 static int welcome(struct link *link, const struct frame *f, struct error *err)
 {
     struct window *w = &link->window;
@@ -184,7 +188,7 @@ static int welcome(struct link *link, const struct frame *f, struct error *err)
     for (uint64_t n = w->first; shared && !link->shares && n < w->next; n++)
         if (parcel_unshare(window_message(w, n), link->config.pool, link->config.slots) < 0)
             return error_set(err, "stream_memory", "no memory for a message to rank %d", link->config.rank);
-    /* f->step is what had been sent when HELLO was said: frames before it can no longer be on their way */
+    /* f->step is the number of frames that had been sent when HELLO was sent: none of them can still be on its way */
     return f->sequence < (uint64_t)f->step ? link_resend(link, err) : 0;
 }
 
@@ -276,13 +280,14 @@ bool link_settled(const struct link *link)
     return window_is_empty(&link->window) && (!link->finalizing || link->finalized);
 }
 
-/* What is held is no question yet. */
+/* Tells whether an answer is due; frames that are still held need none. */
 static bool expects_answer(const struct link *link)
 {
     return link->hello_out || link->window.sent != link->window.acked || (link->finalizing && !link->finalized);
 }
 
-/* Whether to leave the answers for later: never twice without a frame in between, so whoever waits is not kept. */
+/* Tells whether to look for answers later. It never does so twice without a frame in between, so that a caller who
+ * waits is not delayed. */
 static bool pass_over(struct link *link)
 {
     uint64_t waiting = link->window.sent - link->window.acked;
@@ -317,7 +322,7 @@ int link_service(struct link *link, struct error *err)
         }
         if (!link->heard && link->config.address->endpoints > 1)
             try_next(link);
-        if (link->heard || link->endpoint == 0) /* after each round */
+        if (link->heard || link->endpoint == 0) /* after each round of the endpoints */
             link->silence = link->silence * 2 < SILENCE_MAX_MS ? link->silence * 2 : SILENCE_MAX_MS;
         say_hello(link);
     }

@@ -1,5 +1,5 @@
-/* The way to one rank: a DEALER socket, and the window of frames that the rank has not acknowledged yet, kept so that
- * they can be sent again. docs/protocol.md describes the exchange. */
+/* The connection to one rank: a DEALER socket, and the window of frames that the rank has not acknowledged yet, which
+ * are kept to be sent again. docs/protocol.md describes the exchange. */
 #ifndef TASKS_MEMBER_LINK_H
 #define TASKS_MEMBER_LINK_H
 #include "common/error.h"
@@ -20,64 +20,67 @@ struct link_config {
     const struct environment *env; /* outlives the link */
     uint64_t session;
     uint32_t generation;
-    size_t window_bytes; /* unacknowledged bytes that are allowed; two frames are in any case */
+    size_t window_bytes; /* unacknowledged bytes that are allowed; two frames are always allowed */
     size_t window_frames;
     struct sendbuf_pool *pool;
     struct slots *slots; /* offered to a rank on this host; NULL where there are none */
-    uint64_t *sent; /* frames of samples that the stream has sent, by all of its links */
+    uint64_t *sent; /* number of sample frames that the stream has sent, over all of its links */
 };
 
-/* Connects, and says HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on
+/* Connects and sends HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on
  * failure. */
 struct link *link_create(const struct link_config *config, struct error *err);
 
-/* Nothing is sent any more. NULL is taken. */
+/* Closes the link, without sending anything more. NULL is allowed. */
 void link_destroy(struct link *link);
 
-/* Whether a frame of `size` bytes, its header's included, fits into the window now. */
+/* Tells whether a frame of `size` bytes, header included, fits into the window now. */
 bool link_has_room(const struct link *link, size_t size);
 
-/* Whether the rank reads payloads in the slots. */
+/* Tells whether the rank reads payloads in the slots. */
 bool link_shares(const struct link *link);
 
-/* Send a SAMPLE frame alone: writes its header, with the next sequence number, into the first bytes of *msg, and takes
- * over the message. What is held goes first. */
+/* Sends one SAMPLE frame, after those that are held: writes its header, with the next sequence number, into the first
+ * bytes of *msg, and takes over the message. */
 int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err);
 
-/* Small frames gather in one message while others are on their way: link_place() gives room for the payload of one,
- * all in all of `size` bytes, which link_placed() then takes with its header. The message goes when it is full, by
- * link_flush(), or by the second link_look(), and so soon. NULL where the frame is to be sent alone. Both need
+/* Small frames gather in one message while others are on their way: link_place() returns room for the payload of one
+ * frame of `size` bytes in all, and link_placed() adds the frame with its header. The message is sent when it is full,
+ * by link_flush(), or by the second link_look(). NULL where the frame is to be sent alone. Both need
  * link_has_room(). */
 void *link_place(struct link *link, size_t size);
 int link_placed(struct link *link, struct frame *f, struct error *err);
 int link_flush(struct link *link, struct error *err);
-int link_look(struct link *link, struct error *err); /* 1 where something is still held */
+int link_look(struct link *link, struct error *err); /* 1 where frames are still held */
 
 bool link_holds(const struct link *link);
 
-/* Whether such a frame goes to others that are held, and there is room: there is no need for link_service() then. */
+/* Tells whether a frame of that size would join others that are held, and has room: then link_service() need not be
+ * called. */
 bool link_gathers(const struct link *link, size_t size);
 
-/* Tell the rank that nothing more comes, as soon as all has been acknowledged. What is held goes first. */
+/* Tells the rank that nothing more comes, as soon as everything has been acknowledged. Frames that are held are sent
+ * first. */
 int link_finalize(struct link *link, struct error *err);
 
-/* The place of its first frame that is not acknowledged, in the order of all that the stream has sent; UINT64_MAX where all
- * are. */
+/* Returns the number of the first frame that is not acknowledged, in the order of all that the stream has sent;
+ * UINT64_MAX where all are. */
 uint64_t link_oldest(const struct link *link);
 
-/* All acknowledged, and after link_finalize(), that noted by the rank. */
+/* Tells whether everything is acknowledged, and after link_finalize(), whether the rank has noted the end. */
 bool link_settled(const struct link *link);
 
-/* How many steps of this member the rank holds, of all attempts; known once it is settled after link_finalize(). */
+/* Returns the number of steps of this member, of all attempts, that the rank holds; known when the link is settled
+ * after link_finalize(). */
 uint64_t link_member_held(const struct link *link);
 
-/* Then, too: why the rank does not take the member for finished; "" where it does. */
+/* Returns the reason why the rank does not regard the member as finished, "" where it does; known at the same time. */
 const char *link_complaint(const struct link *link);
 
-/* Take in what has come and do what time has made due; never blocks. -1 where the rank refuses this member. */
+/* Handles messages that have come, and timers that are due; never blocks. -1 where the rank refuses this member. */
 int link_service(struct link *link, struct error *err);
 
-/* For zmq_poll(): when link_service() must be called at the latest, in ms from now; -1 where only a message matters. */
+/* For zmq_poll(): the ms until link_service() must be called; -1 where only a message matters. */
 int64_t link_timeout(const struct link *link);
 void *link_socket(const struct link *link);
 #endif

@@ -1,5 +1,5 @@
-/* What the files of the link share: link.c speaks with the rank, link_send.c sends it the samples' frames. For no other
- * file. */
+/* The struct that the files of the link share: link.c speaks with the rank, link_send.c sends the frames of samples. No
+ * other file includes this. */
 #ifndef TASKS_MEMBER_LINK_PRIVATE_H
 #define TASKS_MEMBER_LINK_PRIVATE_H
 #include "tasks/member/bundle.h"
@@ -9,24 +9,24 @@
 struct link {
     struct link_config config;
     void *socket;
-    size_t endpoint;   /* that is connected to */
-    bool heard;        /* it has answered: it is the right one */
-    bool shares;       /* and reads payloads in the slots */
+    size_t endpoint;   /* the one that is connected */
+    bool heard;        /* a rank has answered there, so the endpoint is right */
+    bool shares;       /* the rank reads payloads in the slots */
     struct window window;
     struct bundle bundle;
     bool finalizing;
     bool finalized;
-    char complaint[256];  /* why the rank does not take the member for finished; "": it does */
-    uint64_t member_held; /* steps of this member, of all attempts, that the rank told with it */
+    char complaint[256];  /* the reason why the rank does not regard the member as finished; "": it does */
+    uint64_t member_held; /* steps of this member, of all attempts, that the rank reported at the end */
     bool hello_out;        /* a HELLO is unanswered */
-    int64_t silence;       /* ms of silence after which HELLO is said again; grows while nobody answers */
-    int64_t quiet_since;   /* monotonic ms: the last sign of life, or HELLO */
+    int64_t silence;       /* ms of silence before the next HELLO; it grows while nobody answers */
+    int64_t quiet_since;   /* monotonic ms of the last sign of life, or HELLO */
     bool said_silent;
-    int unlooked;      /* frames sent since answers were last looked for */
+    int unlooked;      /* frames sent since the last look for answers */
     bool passed_over;  /* link_service() has done nothing since the last frame */
     int64_t looked;    /* monotonic ms */
 };
 
-/* Send all again that is kept. */
+/* Sends all frames again that are kept. */
 int link_resend(struct link *link, struct error *err);
 #endif

@@ -1,5 +1,6 @@
-#include "common/timefmt.h"
 #include "tasks/member/link_private.h"
+
+#include "common/timefmt.h"
 
 #include <errno.h>
 
@@ -13,7 +14,7 @@ bool link_has_room(const struct link *link, size_t size)
     return link_gathers(link, size) || window_has_room(&link->window, size);
 }
 
-/* The window keeps the message, ZeroMQ gets a second reference to the same bytes. */
+/* Sends a frame of the window, which keeps the message: ZeroMQ gets a second reference to the same bytes. */
 static int send_kept(struct link *link, uint64_t n, struct error *err)
 {
     zmq_msg_t copy;
@@ -39,7 +40,7 @@ static int send_first(struct link *link, zmq_msg_t *msg, size_t reserved, struct
     return send_kept(link, link->window.next - 1, err);
 }
 
-/* As frame_of() of link.c; but each of these is in the way of every frame. */
+/* Does the same as frame_of() of link.c, in place, since it runs for every frame. */
 static void number(struct link *link, struct frame *f)
 {
     const struct environment *env = link->config.env;
@@ -68,7 +69,7 @@ int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *
     return send_first(link, msg, FRAME_HEADER_SIZE + f->length, err);
 }
 
-/* Where nothing is on its way there is nothing to gather behind: a frame goes at once. */
+/* Opens a bundle, unless nothing is on its way: then a frame is sent at once. */
 static bool open_bundle(struct link *link, size_t size)
 {
     struct bundle *b = &link->bundle;

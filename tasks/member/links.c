@@ -15,26 +15,26 @@
 
 #define WINDOW_FRAMES 1024              /* for each rank */
 #define HELD_BACK_MS 1
-/* How often acknowledgements are looked for while the program does not call: less and less where none come. */
+/* The pauses between looks for acknowledgements while the program does not call; they grow while none come. */
 #define ACKS_FIRST_MS 2
 #define ACKS_MAX_MS 128
 
 struct links {
     const struct environment *env;
     int count;
-    struct link **link; /* one a rank */
-    zmq_pollitem_t *items; /* likewise, for waiting */
+    struct link **link; /* one for each rank */
+    zmq_pollitem_t *items; /* one for each rank, for waiting */
     void *zmq;
     struct sendbuf_pool *pool;
     struct slots *slots; /* NULL where nothing can be shared */
     struct flusher *flusher;
-    bool late; /* what was held could not be sent: late_err */
+    bool late; /* frames that were held could not be sent, for the reason late_err */
     struct error late_err;
     uint64_t sent; /* frames of samples */
-    /* The account of them, where the member leaves checkpoints; else NULL. */
+    /* The account of these frames, where the member leaves checkpoints; else NULL. */
     struct held_file *account;
-    uint64_t begun, whole, held; /* whole: those before the oldest step that lacks fields */
-    int acks_ms; /* until acknowledgements are looked for by the flusher */
+    uint64_t begun, whole, held; /* whole: frames before the oldest step that lacks fields */
+    int acks_ms; /* ms until the flusher looks for acknowledgements */
 };
 
 /* Writes into the account how much the ranks hold by now. */
@@ -63,13 +63,13 @@ static int service_all(struct links *l, struct error *err)
     return rc;
 }
 
-/* After how many ms the flusher is to look for acknowledgements, where somebody wants to know of them; 0: not. */
+/* Returns the ms after which the flusher is to look for acknowledgements, where the account needs them; 0: never. */
 static int acks_due(const struct links *l)
 {
     return l->account != NULL && l->held < l->sent ? l->acks_ms : 0;
 }
 
-/* By the flusher. A failure is told by the next call. */
+/* Called by the flusher. The next call of the program reports a failure. */
 static int look(void *arg)
 {
     struct links *l = arg;
@@ -97,7 +97,8 @@ static bool some_here(const struct discovery *ranks)
     return false;
 }
 
-/* Where the runner keeps records of this member's checkpoints, they need to know what was held. */
+/* Opens the account where the runner keeps records of this member's checkpoints, which need to know what the ranks
+ * held. */
 static int open_account(struct links *l, const struct link_config *config, struct error *err)
 {
     const char *dir = getenv("STRETTO_CHECKPOINT_DIR");
@@ -109,7 +110,8 @@ static int open_account(struct links *l, const struct link_config *config, struc
     if (records == NULL)
         return error_set(err, "stream_memory", "no memory for the stream");
     if (access(records, F_OK) == 0)
-        l->account = held_create(records, (int64_t)l->env->ensemble, l->env->attempt, config->session, config->generation, err);
+        l->account = held_create(records, (int64_t)l->env->ensemble, l->env->attempt, config->session,
+                                 config->generation, err);
     else
         dir = NULL;
     free(records);
@@ -244,7 +246,8 @@ uint64_t links_sent(const struct links *l)
     return l->sent;
 }
 
-/* A function of member and step alone: a step that a later attempt sends again comes to the rank that knows it. */
+/* Chooses a link by member and step alone, so that a step that a later attempt sends again goes to the rank that knows
+ * it. */
 struct link *links_of_step(const struct links *l, int64_t step)
 {
     return l->link[(l->env->member + (uint64_t)step) % (uint64_t)l->count];
@@ -259,8 +262,8 @@ static int service(struct links *l, struct error *err)
     return service_all(l, err);
 }
 
-/* Sleep until a rank speaks, a timer is due or the member's walltime is over; STRETTO_AGAIN where the call has waited
- * for long enough. Nothing is held meanwhile. */
+/* Sleeps until a rank sends something, a timer is due or the member's walltime is over; STRETTO_AGAIN where `until` has
+ * passed. Frames that are held are sent first. */
 static int wait_for_ranks(struct links *l, int64_t until, const char *what, struct error *err)
 {
     int64_t timeout = environment_left_ms(l->env), patience = until - time_monotonic_ms();
@@ -284,7 +287,7 @@ static int wait_for_ranks(struct links *l, int64_t until, const char *what, stru
     alive_sign();
     if (alive_pause_ms() < timeout)
         timeout = alive_pause_ms();
-    /* An interrupted wait is only a shorter one. */
+    /* an interrupted wait is only a shorter one */
     if (zmq_poll(l->items, l->count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
         rc = error_set(err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
     return rc;
@@ -331,7 +334,7 @@ int links_wait_held(struct links *l, int64_t until, struct error *err)
     return rc;
 }
 
-/* Whatever checkpoint the attempt went on from was none to go on from. */
+/* Records that the checkpoint from which this attempt went on cannot be used: the next attempt begins at the start. */
 static int begin_afresh(struct links *l)
 {
     char *records;
@@ -360,7 +363,8 @@ static int check_steps(struct links *l, struct error *err)
         return 0;
     error_set(err, "stream_steps_missing",
               "the training holds %llu steps of this member, of the %llu that its spec says: %llu are missing",
-              (unsigned long long)steps, (unsigned long long)l->env->steps, (unsigned long long)(l->env->steps - steps));
+              (unsigned long long)steps, (unsigned long long)l->env->steps,
+              (unsigned long long)(l->env->steps - steps));
     return begin_afresh(l);
 }
 

@@ -1,4 +1,4 @@
-/* A payload on its way into a message: behind room for a frame's header, or in shared memory. */
+/* A payload on its way into a message: it lies behind room for a frame's header, or in shared memory. */
 #ifndef TASKS_MEMBER_PARCEL_H
 #define TASKS_MEMBER_PARCEL_H
 #include "tasks/member/sendbuf.h"
@@ -8,15 +8,15 @@
 
 struct parcel {
     zmq_msg_t msg;
-    void *payload; /* at a multiple of 64 bytes */
+    void *payload; /* aligned to 64 bytes */
     bool in_memory;
 };
 
-/* Room for so many bytes: in `slots`, unless it is NULL or has no room, or they are few; else in a buffer of the pool. On
- * success p->msg is the caller's; -1 where there is no memory. */
+/* Makes room for so many bytes: in `slots`, unless it is NULL or has no room or the bytes are few, or else in a buffer
+ * of the pool. On success p->msg is the caller's; -1 where there is no memory. */
 int parcel_make(struct parcel *p, struct sendbuf_pool *pool, struct slots *slots, size_t bytes);
 
-/* Of a message whose payload is in `slots`, make one that holds it, for a rank that cannot read them. *msg is untouched
- * where there is no memory: -1. */
+/* Replaces a message whose payload is in `slots` by one that contains it, for a rank that cannot read the slots. -1
+ * where there is no memory, and *msg is unchanged. */
 int parcel_unshare(zmq_msg_t *msg, struct sendbuf_pool *pool, const struct slots *slots);
 #endif

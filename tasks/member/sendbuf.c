@@ -6,7 +6,7 @@
 
 #define IDLE_BYTES_MAX ((size_t)64 << 20)
 
-/* In front of the bytes of each buffer. */
+/* The header in front of each buffer's bytes. */
 struct sendbuf {
     struct sendbuf_pool *pool;
     struct sendbuf *next;
@@ -18,7 +18,7 @@ struct sendbuf_pool {
     pthread_mutex_t lock;
     struct sendbuf *idle;
     size_t idle_bytes;
-    size_t out; /* buffers held by messages, and the owner */
+    size_t out; /* buffers held by messages, plus one for the owner */
 };
 
 struct sendbuf_pool *sendbuf_pool_create(void)
@@ -78,7 +78,7 @@ void sendbuf_give_back(struct sendbuf *buf)
         drop_pool(pool);
 }
 
-/* An idle buffer that is neither too small nor far too large. */
+/* Returns an idle buffer that is neither too small nor far too large. */
 static struct sendbuf *take_idle(struct sendbuf_pool *pool, size_t size)
 {
     struct sendbuf *buf = NULL;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U /* some systems insist on it, older ones do not know it */
+#define MFD_NOEXEC_SEAL 8U /* some systems insist on this flag, older ones do not know it */
 #endif
 
 struct slots {
@@ -23,7 +23,7 @@ struct slots {
     json_int_t inode;
     uint8_t *memory;
     size_t size, units;
-    uint8_t *taken; /* 1 for each unit that is */
+    uint8_t *taken; /* 1 for each unit that is taken */
 };
 
 struct slot {
@@ -32,7 +32,8 @@ struct slot {
     uint8_t frame[FRAME_HEADER_SIZE + FRAME_PLACE_SIZE];
 };
 
-/* What may be written to a file may be limited, and to go beyond it would be a signal. */
+/* Makes the memory. Extending a file beyond the limit RLIMIT_FSIZE would raise a signal, so the limit is checked
+ * first. */
 static int make_memory(size_t size)
 {
     struct rlimit limit;
@@ -102,7 +103,7 @@ json_t *slots_offer(const struct slots *slots)
     return json_pack("{s:I, s:i, s:I}", "pid", (json_int_t)getpid(), "fd", slots->fd, "inode", slots->inode);
 }
 
-/* The first that is long enough: so no more of the memory is ever touched than was in use at once. */
+/* Finds the first free piece that is long enough: so no more of the memory is ever touched than was in use at once. */
 static bool find_free(const struct slots *slots, size_t units, size_t *first)
 {
     const uint8_t *end = slots->taken + slots->units, *from = slots->taken, *blocked;

@@ -1,8 +1,8 @@
-/* The part of stretto-mpi.h that is about fields whose first extent varies; included by it. */
+/* The part of stretto-mpi.h for fields whose first extent varies; stretto-mpi.h includes it. */
 #ifndef STRETTO_MPI_EXTENT_H
 #define STRETTO_MPI_EXTENT_H
 
-/* This process's part as it travels; *count is negative where it cannot be. */
+/* Returns this process's part in the type in which it travels; *count becomes negative where there is no memory. */
 static inline const void *stretto_mpi_part_to_send_(struct stretto_mpi_field_ *f, int *count, const void *local)
 {
     size_t n = *count > 0 ? (size_t)*count * f->unit : 0;
@@ -24,7 +24,8 @@ static inline const void *stretto_mpi_part_to_send_(struct stretto_mpi_field_ *f
     return f->narrow;
 }
 
-/* Rank 0: where each process's entries go; how many there are, or -1 with what is wrong said. */
+/* Rank 0: sets the places of each process's entries. Returns the number of entries, or -1 after reporting what is
+ * wrong. */
 static inline int64_t stretto_mpi_places_(struct stretto_mpi *m, const struct stretto_mpi_field_ *f)
 {
     int64_t sum = 0;
@@ -58,9 +59,9 @@ static inline size_t stretto_mpi_entry_size_(const struct stretto_mpi_field_ *f)
     return (size_t)size;
 }
 
-/* Rank 0: the parts of all into `whole`. */
-static inline void stretto_mpi_receive_(struct stretto_mpi *m, const struct stretto_mpi_field_ *f, int tag, const void *mine,
-                                        void *whole)
+/* Rank 0: receives the parts of all processes into `whole`. */
+static inline void stretto_mpi_receive_(struct stretto_mpi *m, const struct stretto_mpi_field_ *f, int tag,
+                                        const void *mine, void *whole)
 {
     size_t size = stretto_mpi_entry_size_(f);
 
@@ -76,7 +77,7 @@ static inline void stretto_mpi_receive_(struct stretto_mpi *m, const struct stre
         MPI_Wait(&m->requests[r], MPI_STATUS_IGNORE);
 }
 
-/* Rank 0: the parts come, and are for nobody. */
+/* Rank 0: receives the parts and drops them, since the others send them in any case. */
 static inline void stretto_mpi_discard_(struct stretto_mpi *m, const struct stretto_mpi_field_ *f, int tag)
 {
     size_t size = stretto_mpi_entry_size_(f);
@@ -93,7 +94,7 @@ static inline void stretto_mpi_discard_(struct stretto_mpi *m, const struct stre
     }
 }
 
-/* Rank 0, whose own part is `mine`; says what is wrong. */
+/* Rank 0, whose own part is `mine`: collects and sends the parts; reports what is wrong. */
 static inline void stretto_mpi_take_parts_(struct stretto_mpi *m, int field, int64_t step, const void *mine)
 {
     struct stretto_mpi_field_ *f = &m->field[field];

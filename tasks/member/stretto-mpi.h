@@ -1,13 +1,13 @@
 /* stretto-mpi.h — the fields of an MPI program, put together from its processes' blocks and sent by one of them.
  *
  * Each process holds a block of a field, in an array of its own that may have a rim (ghost cells) around it. Every
- * process calls the functions below, in the same order: they are collective over the communicator, and what they return
- * is the same everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
+ * process calls the functions below, in the same order: they are collective over the communicator, and they return the
+ * same result everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
  * stream (stretto.h); where the spec wants float32 of a float64 field, each process narrows its own block first. Where
  * the program is not run under stretto, nothing is gathered either.
  *
- * libstretto knows no MPI: this header is compiled by the program's own MPI compiler, into static functions. It needs
- * MPI 3.0 and C99 or C++.
+ * libstretto does not use MPI: this header is compiled by the program's own MPI compiler, into static functions. It
+ * needs MPI 3.0 and C99 or C++.
  *
  *     struct stretto_mpi *stream;
  *     struct stretto_block block = {.ndim = 2, .whole = {ny, nx}, .start = {y0, x0}, .count = {rows, columns},
@@ -20,8 +20,7 @@
  *         …
  *         if (stretto_mpi_send(stream, temperature, step, u) < 0)
  *     …
- *     if (stretto_mpi_close(stream) < 0)
- */
+ *     if (stretto_mpi_close(stream) < 0) */
 #ifndef STRETTO_MPI_H
 #define STRETTO_MPI_H
 
@@ -36,97 +35,99 @@
 extern "C" {
 #endif
 
-/* A process's part of a field. All in elements, C order, `ndim` of each. */
+/* A process's part of a field, in elements, C order; each array has `ndim` entries. */
 struct stretto_block {
     int ndim;                     /* from 0 to STRETTO_NDIM_MAX */
-    int whole[STRETTO_NDIM_MAX];  /* extents of the field: the same on every process, and the spec's shape; a first
-                                   * one of -1 varies: then all that follows is 0, see stretto_mpi_send_extent() */
-    int start[STRETTO_NDIM_MAX];  /* where this process's block lies in it */
-    int count[STRETTO_NDIM_MAX];  /* extents of the block; a 0 where this process has none */
-    int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 where that is the block and nothing else */
-    int offset[STRETTO_NDIM_MAX]; /* where the block lies in the array */
+    /* extents of the field: the same on every process, and the spec's shape; if the first is -1 it varies: then all
+     * members below are 0, see stretto_mpi_send_extent() */
+    int whole[STRETTO_NDIM_MAX];
+    int start[STRETTO_NDIM_MAX];  /* the place of this process's block in the field */
+    int count[STRETTO_NDIM_MAX];  /* extents of the block; one of them is 0 where this process has none */
+    int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 where the array is just the block */
+    int offset[STRETTO_NDIM_MAX]; /* the place of the block in the array */
 };
 
 struct stretto_mpi;
 
-/* Open the stream on rank 0 of `comm`. Fails, too, where the launcher was that of another MPI than the program's: each
- * process is then alone in a world of its own, and would send everything. On failure *out is still a handle, good only
+/* Opens the stream on rank 0 of `comm`. Fails, too, where the launcher belonged to another MPI than the program's: each
+ * process is then alone in a world of its own, and would send everything. On failure *out is still a handle, valid only
  * for stretto_mpi_error() and stretto_mpi_abort(). */
 static inline int stretto_mpi_open(struct stretto_mpi **out, MPI_Comm comm);
 
-/* 1 where the stream leads to a training. Not collective. */
+/* Returns 1 where the stream leads to a training. Not collective. */
 static inline int stretto_mpi_active(const struct stretto_mpi *m);
 
-/* Declare a field, in the type of the processes' arrays; float64 may be float32 in the spec. The blocks must cover the
+/* Declares a field, in the type of the processes' arrays; float64 may be float32 in the spec. The blocks must cover the
  * field, each point once. Returns its number, or -1. */
 static inline int stretto_mpi_field(struct stretto_mpi *m, const char *name, enum stretto_dtype dtype,
                                     const struct stretto_block *block);
 
-/* Send one time step of a field; `local` is this process's array, and may be written to again at once. What rank 0 meets
- * with when it sends is returned by the next call (one step later, or by stretto_mpi_close()), so that the other
+/* Sends one time step of a field; `local` is this process's array, and may be written to again at once. A failure of
+ * rank 0 to send it is returned by the next call (one step later, or by stretto_mpi_close()), so that the other
  * processes need not wait for it. */
 static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t step, const void *local);
 
-/* The same for a field whose first extent varies, such as particles: `local` holds this process's part of it, `count`
- * times the other extents, contiguous; it is not looked at where count is 0. What is sent are the parts of all processes
- * one behind the other, in the order of their ranks. */
+/* Does the same for a field whose first extent varies, such as particles: `local` holds this process's part of it,
+ * `count` times the other extents, contiguous; it is not read where count is 0. The parts of all processes are sent one
+ * behind the other, in the order of their ranks. */
 static inline int stretto_mpi_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local);
 
-/* Put the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also where the stream
- * is idle. Not of a field that varies. `whole` is ignored on the other ranks. */
+/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also where the stream
+ * is idle. Not for a field that varies. `whole` is ignored on the other ranks. */
 static inline void stretto_mpi_gather(struct stretto_mpi *m, int field, const void *local, void *whole);
 
-/* Seconds until the member's walltime ends, by rank 0's clock. */
+/* Returns the seconds until the member's walltime ends, by rank 0's clock. */
 static inline double stretto_mpi_time_left(struct stretto_mpi *m);
 
-/* Wait until everything is acknowledged, and tell the training that this member has finished. 0 only if all of it is; -1
- * with the reason in stretto_mpi_error(). Then stretto_mpi_abort() frees the stream. */
+/* Waits until everything is acknowledged, and tells the training that this member has finished. 0 only if all of it is;
+ * -1 with the reason in stretto_mpi_error(). Then stretto_mpi_abort() frees the stream. */
 static inline int stretto_mpi_finish(struct stretto_mpi *m);
 
-/* As stretto_mpi_finish(), and the stream is freed in either case, with a message on stderr on failure. NULL is taken. */
+/* Does the same as stretto_mpi_finish(), and frees the stream in either case, with a message on stderr on failure. NULL
+ * is allowed. */
 static inline int stretto_mpi_close(struct stretto_mpi *m);
 
-/* End the stream without finishing. NULL is taken. */
+/* Ends the stream without finishing. NULL is allowed. */
 static inline void stretto_mpi_abort(struct stretto_mpi *m);
 
-/* The reason of the last failure, on every rank; "" where there was none. Not collective. */
+/* Returns the reason of the last failure, on every rank; "" where there was none. Not collective. */
 static inline const char *stretto_mpi_error(const struct stretto_mpi *m);
 
-/* 0, or -1 with a sentence in `why`, where MPI_COMM_WORLD is not of the size that the launcher was told
- * (STRETTO_NTASKS). stretto_mpi_open() asks this. Not collective. */
+/* Returns 0, or -1 with a sentence in `why` where MPI_COMM_WORLD has another size than the launcher was told
+ * (STRETTO_NTASKS). stretto_mpi_open() calls this. Not collective. */
 static inline int stretto_mpi_check_world(char *why, size_t size);
 
-/* --- what follows is how */
+/* --- the implementation */
 
 #define STRETTO_MPI_FIELDS_MAX_ 64
 
-/* What a process says of a field. */
+/* A process's declaration of a field. */
 struct stretto_mpi_claim_ {
     struct stretto_block block;
     int dtype;
 };
 
-/* How blocks of one element type come to rank 0. */
+/* The types by which blocks of one element type travel to rank 0. */
 struct stretto_mpi_way_ {
-    MPI_Datatype mine;    /* this process's block, where it is read */
-    MPI_Datatype *pieces; /* rank 0: each process's block in the whole; MPI_DATATYPE_NULL for those that have none */
+    MPI_Datatype mine;    /* this process's block, in the memory from which it is sent */
+    MPI_Datatype *pieces; /* rank 0: each process's block in the whole; MPI_DATATYPE_NULL for a process that has none */
 };
 
 struct stretto_mpi_field_ {
     struct stretto_block block;
-    int dtype, wire;               /* as the processes have it, as it travels */
+    int dtype, wire;               /* the element type of the processes, and of the stream */
     struct stretto_mpi_way_ given; /* from the arrays, as they are */
     struct stretto_mpi_way_ sent;  /* the same, or from `narrow` */
     float *narrow;
     void *lent; /* rank 0: the next send buffer */
-    int varies; /* the first extent does: */
-    size_t unit, room;  /* elements of an entry; entries that `narrow` has room for */
+    int varies; /* the first extent varies; then the members below are used */
+    size_t unit, room;  /* elements of an entry; entries that fit into `narrow` */
     MPI_Datatype entry; /* as it travels */
-    int *counts;        /* rank 0: entries of each process, and then where they go */
-    int number; /* rank 0: the stream's */
+    int *counts;        /* rank 0: entries of each process, and behind them their places */
+    int number; /* rank 0: its number in the stream */
 };
 
-/* What rank 0 tells the others. */
+/* The result that rank 0 tells the others. */
 struct stretto_mpi_word_ {
     int rc;
     int wire;
@@ -137,7 +138,7 @@ struct stretto_mpi {
     MPI_Comm comm;
     int rank, size, active;
     struct stretto *stream; /* rank 0 */
-    MPI_Request told;       /* the last stretto_mpi_send()'s word is on its way */
+    MPI_Request told;       /* the result of the last stretto_mpi_send() is on its way */
     struct stretto_mpi_word_ word;
     MPI_Request *requests; /* rank 0 */
     int fields, failed;
@@ -163,7 +164,7 @@ static inline int stretto_mpi_check_world(char *why, size_t size)
     return -1;
 }
 
-/* Rank 0's word becomes everyone's. */
+/* Gives rank 0's result to all processes. */
 static inline int stretto_mpi_agree_(struct stretto_mpi *m)
 {
     MPI_Bcast(&m->word, (int)sizeof m->word, MPI_BYTE, 0, m->comm);
@@ -177,7 +178,7 @@ static inline int stretto_mpi_say_(struct stretto_mpi *m, const char *text)
     return -1;
 }
 
-/* The word of the last stretto_mpi_send(). */
+/* Waits for the result of the last stretto_mpi_send(). */
 static inline int stretto_mpi_hear_(struct stretto_mpi *m)
 {
     if (m->told != MPI_REQUEST_NULL) {
@@ -243,7 +244,7 @@ static inline MPI_Datatype stretto_mpi_type_(int dtype)
     }
 }
 
-/* The part of an array; MPI_DATATYPE_NULL where it is empty. */
+/* Makes the type of a part of an array; MPI_DATATYPE_NULL where the part is empty. */
 static inline MPI_Datatype stretto_mpi_part_(int ndim, const int *array, const int *part, const int *at, int dtype)
 {
     MPI_Datatype type;
@@ -268,7 +269,7 @@ static inline size_t stretto_mpi_elements_(int ndim, const int *extents)
     return n;
 }
 
-/* What is wrong with a process's block by itself, or NULL. */
+/* Returns what is wrong with a process's block by itself, or NULL. */
 static inline const char *stretto_mpi_wrong_(const struct stretto_block *b)
 {
     if (b->ndim < 0 || b->ndim > STRETTO_NDIM_MAX)
@@ -301,7 +302,7 @@ static inline size_t stretto_mpi_points_(const struct stretto_mpi_claim_ *c)
     return stretto_mpi_elements_(c->block.ndim, c->block.count);
 }
 
-/* Whether the blocks of all processes make up the field; says what is wrong. */
+/* Checks that the blocks of all processes make up the field; reports what is wrong. */
 static inline int stretto_mpi_fit_(struct stretto_mpi *m, const struct stretto_mpi_claim_ *all, const char *name)
 {
     size_t covered = 0;
@@ -347,7 +348,7 @@ static inline MPI_Datatype *stretto_mpi_pieces_(const struct stretto_mpi *m,
     return pieces;
 }
 
-/* Rank 0: declare the field to the stream, and make ready to receive it. */
+/* Rank 0: declares the field to the stream, and prepares to receive it. */
 static inline int stretto_mpi_declare_(struct stretto_mpi *m, struct stretto_mpi_field_ *f,
                                        const struct stretto_mpi_claim_ *all, const char *name)
 {
@@ -359,7 +360,8 @@ static inline int stretto_mpi_declare_(struct stretto_mpi *m, struct stretto_mpi
         return -1;
     for (int d = 0; d < f->block.ndim; d++)
         shape[d] = f->block.whole[d];
-    /* what can be had is asked with the program's own type, and then asked for as it travels */
+    /* the field is declared with the program's own type first, to learn whether the spec accepts it, and then with the
+     * type in which it travels */
     f->number = stretto_field(m->stream, name, dtype, f->block.ndim, shape);
     if (f->number >= 0 && stretto_describe(m->stream, name, &spec, &ndim, known) == 1 && spec != dtype)
         f->number = stretto_field(m->stream, name, spec, f->block.ndim, shape);
@@ -377,7 +379,7 @@ static inline int stretto_mpi_declare_(struct stretto_mpi *m, struct stretto_mpi
     return 0;
 }
 
-/* What this process itself needs to send its block. */
+/* Prepares this process to send its block. */
 static inline int stretto_mpi_prepare_(struct stretto_mpi_field_ *f)
 {
     static const int nowhere[STRETTO_NDIM_MAX] = {0, 0, 0, 0};
@@ -488,7 +490,7 @@ static inline void stretto_mpi_gather(struct stretto_mpi *m, int field, const vo
     stretto_mpi_collect_(m, &m->field[field].given, field, local, whole);
 }
 
-/* The block of an array, row by row. */
+/* Narrows the block of an array, row by row. */
 static inline void stretto_mpi_narrow_(struct stretto_mpi_field_ *f, const double *local)
 {
     int count[STRETTO_NDIM_MAX] = {1, 1, 1, 1}, extent[STRETTO_NDIM_MAX] = {1, 1, 1, 1};
@@ -533,7 +535,7 @@ static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t ste
     }
     stretto_mpi_collect_(m, &f->sent, field, mine, f->lent);
     m->word.rc = 0;
-    /* the next buffer is lent before anyone sends the next block: there is always somewhere to receive it */
+    /* the next buffer is lent before anyone sends the next block, so that there is always memory to receive it */
     if (m->rank == 0 &&
         (stretto_send_lent(m->stream, f->number, step) < 0 || stretto_lend(m->stream, f->number, &f->lent) < 0))
         stretto_mpi_say_(m, stretto_error(m->stream));

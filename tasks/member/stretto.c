@@ -1,9 +1,10 @@
+#include "tasks/member/stretto_private.h"
+
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "tasks/member/checkpoint.h"
 #include "tasks/member/convert.h"
 #include "tasks/member/declare.h"
-#include "tasks/member/stretto_private.h"
 #include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each call that may wait begins so. */
+/* Sets the time limit of a call that may wait, at its beginning. */
 static void be_patient(struct stretto *s)
 {
     s->until = s->patience < 0 ? INT64_MAX : time_monotonic_ms() + s->patience;
@@ -68,11 +69,11 @@ int stretto_active(const struct stretto *s)
     return s->env.active;
 }
 
-/* What is to be sent, and where it goes. */
+/* The properties of one frame to be sent, and its link. */
 struct sending {
     int field;
     int64_t step;
-    uint64_t extent; /* the first */
+    uint64_t extent; /* the first extent */
     struct link *link;
 };
 
@@ -96,7 +97,7 @@ static struct frame frame_of(struct stretto *s, const struct sending *to, const 
     return f;
 }
 
-/* Takes over the message. */
+/* Sends a parcel, whose message is taken over. */
 static int send_parcel(struct stretto *s, const struct sending *to, struct parcel *p)
 {
     struct frame f = frame_of(s, to, p->payload);
@@ -123,7 +124,7 @@ static int send_copy(struct stretto *s, const struct sending *to, const void *da
     if (parcel_make(&p, links_pool(s->links), links_slots(s->links, to->link), bytes) < 0)
         return error_set(&s->err, "stream_memory", "no memory for a send buffer of %llu bytes",
                          (unsigned long long)bytes);
-    /* nobody but the rank reads what is shared, and on another processor */
+    /* only the rank reads shared memory, on another processor, so our caches are spared */
     if (p.in_memory && field->dtype == s->field[to->field].dtype)
         copy_out(p.payload, data, bytes);
     else
@@ -153,7 +154,7 @@ static int check_field(struct stretto *s, int field)
     return 0;
 }
 
-/* Until there is room on the link by which that field of that step goes, which is set. */
+/* Waits until there is room on the link for that field of that step, which is set in `to`. */
 static int wait_for_room(struct stretto *s, struct sending *to)
 {
     size_t size = FRAME_HEADER_SIZE + field_bytes(&s->env.fields.field[to->field], to->extent);
@@ -191,7 +192,7 @@ static void note_whole(struct stretto *s, const struct sending *to)
     links_note_whole(s->links, oldest <= sent ? oldest - 1 : sent);
 }
 
-/* Done with a message that was handed to a link. */
+/* Notes the result of handing a message to a link. */
 static int note_sent(struct stretto *s, const struct sending *to, int rc)
 {
     if (rc < 0)
@@ -270,7 +271,8 @@ int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **out
     return lend(s, field, extent, out);
 }
 
-/* Lent memory is shared with all ranks; but one may have stopped reading it since. */
+/* Sends lent memory. It was lent to be shared with all ranks, but one may have stopped reading it since: it gets a
+ * copy. */
 static int send_taken(struct stretto *s, const struct sending *to, struct parcel *p)
 {
     int rc;
@@ -325,7 +327,7 @@ int stretto_checkpoint_due(const struct stretto *s, double seconds)
     return checkpoint_due(&s->env, seconds);
 }
 
-/* An attempt that goes on from a checkpoint does not send again what was sent before it. */
+/* Waits until the ranks hold what was sent: an attempt that goes on from a checkpoint does not send it again. */
 static int wait_for_held(struct stretto *s)
 {
     int rc;

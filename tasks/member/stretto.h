@@ -1,15 +1,15 @@
 /* stretto.h — libstretto: sends the fields of a running simulation to the training ranks of its ensemble.
  *
  * A simulation that is an ensemble member opens a stream, declares its fields, sends them as its time goes on, and
- * closes. What the stream is (ranks, key, declared fields) comes from the environment that the runner has set
- * (docs/run-directory.md), so the program itself has no options for it. A program that is not run under stretto still
- * runs: the stream is then idle, nothing is sent and every right call succeeds, and that is said once on stderr.
+ * closes the stream. The properties of the stream (ranks, key, declared fields) come from the environment that the
+ * runner has set (docs/run-directory.md), so the program itself has no options for it. A program that is not run under
+ * stretto still works: the stream is then idle, nothing is sent and every correct call succeeds, and one message on
+ * stderr says so.
  *
  * One thread uses a stream at a time. In an MPI program only rank 0 opens one. The library starts no process, installs
- * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error(). That holds where
- * memory is short, too, as far as it is up to this library: ZeroMQ, under it, ends the process where it cannot get memory
- * for itself.
- */
+ * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error(). This also holds
+ * where memory is short, as far as it depends on this library: ZeroMQ, which it uses, ends the process where it cannot
+ * get memory for itself. */
 #ifndef STRETTO_H
 #define STRETTO_H
 
@@ -33,85 +33,90 @@ enum stretto_dtype {
 #define STRETTO_NDIM_MAX 4
 #define STRETTO_AGAIN (-2) /* only from streams of stretto_open_patiently() */
 
-/* Open the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
+/* Opens the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
  * there is none. On success *out is the stream, to be ended by stretto_close(). On failure *out is still a handle,
- * good only for stretto_error() and stretto_close(), or NULL, which these take, where there is no memory for one. */
+ * valid only for stretto_error() and stretto_close(), or NULL, which these accept, where there is no memory for one. */
 int stretto_open(struct stretto **out);
 
-/* For callers that must look at something else while they wait, such as an interpreter at its signals. As
- * stretto_open(), but where this call, or a stretto_send(), stretto_send_lent(), stretto_checkpointed(),
- * stretto_finish() or stretto_close() on the stream, has waited for `patience_ms`, it returns STRETTO_AGAIN, has done nothing, and is to be called again with the same
- * arguments. *out is NULL at the first call. */
+/* Opens a stream like stretto_open(), for callers that must look at something else while they wait, such as an
+ * interpreter at its signals. Where this call, or a stretto_send(), stretto_send_lent(), stretto_checkpointed(),
+ * stretto_finish() or stretto_close() on the stream, has waited for `patience_ms`, it returns STRETTO_AGAIN, has done
+ * nothing, and is to be called again with the same arguments. *out is NULL at the first call. */
 int stretto_open_patiently(struct stretto **out, int patience_ms);
 
-/* 1 where the stream leads to a training, 0 where it is idle. */
+/* Returns 1 where the stream leads to a training, 0 where it is idle. */
 int stretto_active(const struct stretto *s);
 
-/* Declare a field by the name it has in the spec's training.fields, with the type and the shape (C order, `ndim`
- * extents) in which stretto_send() will be given it. Returns its number (>= 0), or -1 where the spec has no such field
- * or another shape. The element type may differ from the spec's: float64 is narrowed to float32 on the way; no other
- * conversion is made. A first extent of -1, where the spec has it too, varies: see stretto_send_extent(). */
+/* Declares a field by the name it has in the spec's training.fields, with the type and the shape (C order, `ndim`
+ * extents) of the data that stretto_send() will be given. Returns its number (>= 0), or -1 where the spec has no such
+ * field or another shape. The element type may differ from the spec's: float64 is narrowed to float32 on the way; no
+ * other conversion is made. A first extent of -1, where the spec has it too, varies: see stretto_send_extent(). */
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape);
 
-/* What the spec says of a field: 1 with its type, the number of its extents, and these (1 beyond them, -1 for a first
- * one that varies); 0 where the stream is idle and nothing is known; -1 where the spec has no such field. */
+/* Gives the spec's description of a field: 1 with its type, the number of its extents, and the extents (1 beyond them,
+ * -1 for a first one that varies); 0 where the stream is idle and nothing is known; -1 where the spec has no such
+ * field. */
 int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
                      int64_t shape[STRETTO_NDIM_MAX]);
 
-/* Send one field of one time step; `data` holds the declared number of elements, contiguous, and may be reused at
+/* Sends one field of one time step; `data` holds the declared number of elements, contiguous, and may be reused at
  * once. `step` >= 0; a step sent twice counts once. Blocks while the rank's buffers are full (back-pressure). */
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data);
 
-/* The same for a field whose first extent varies: this time it is `extent`, from 0 to the spec's "max", and `data` holds
- * extent times the other extents; it is not looked at where extent is 0. */
+/* Does the same for a field whose first extent varies: this time it is `extent`, from 0 to the spec's "max", and `data`
+ * holds extent times the other extents; it is not read where extent is 0. */
 int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t extent, const void *data);
 
-/* Have the field's next send buffer lent, to write the field into it: *data then has room for the declared number of
- * elements of the declared type, at a multiple of 64 bytes, with undefined contents. Where that type is the spec's, what
- * is written is what travels, and nothing is copied; otherwise it is narrowed by stretto_send_lent(). An idle stream
- * lends memory, too, so that a program needs no second way. The memory is the program's until stretto_send_lent(), a
- * new stretto_field() of that field, or the stream's end; asked for again before, it is the same. Does not block. */
+/* Lends the field's next send buffer, to write the field into it: *data then has room for the declared number of
+ * elements of the declared type, aligned to 64 bytes, with undefined contents. Where that type is the spec's, the
+ * memory is sent as it is, and nothing is copied; otherwise stretto_send_lent() narrows it. An idle stream lends
+ * memory, too, so that a program needs no second way. The memory is the program's until stretto_send_lent(), a new
+ * stretto_field() of that field, or the stream's end; repeated calls before that return the same memory. Does not
+ * block. */
 int stretto_lend(struct stretto *s, int field, void **data);
 
-/* The same for a field whose first extent varies, with room for `extent`, which is what stretto_send_lent() then sends.
- * Asked for again with another extent, it is another memory, and what was written is lost. */
+/* Does the same for a field whose first extent varies, with room for `extent`, which is the extent that
+ * stretto_send_lent() then sends. A repeated call with another extent returns other memory, and what was written is
+ * lost. */
 int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **data);
 
-/* Send what was written into the lent memory as that field of that step; otherwise as stretto_send(). After it, the
- * memory must not be touched any more: ask for the next. */
+/* Sends the content of the lent memory as that field of that step; otherwise like stretto_send(). After it, the memory
+ * must not be touched any more: ask for the next. */
 int stretto_send_lent(struct stretto *s, int field, int64_t step);
 
 /* Seconds until the member's walltime ends; a huge value where there is no limit. */
 double stretto_time_left(const struct stretto *s);
 
-/* 1 where it is time to leave a checkpoint and stop: less time is left than the `seconds` that the program needs for its next
- * step and a checkpoint after it, or than the spec's checkpoint.before; 0 otherwise, and where there is no limit. */
+/* Returns 1 where it is time to leave a checkpoint and stop: less time is left than the `seconds` that the program
+ * needs for its next step and a checkpoint after it, or than the spec's checkpoint.before; 0 otherwise, and where there
+ * is no limit. */
 int stretto_checkpoint_due(const struct stretto *s, double seconds);
 
-/* The file `path` is a whole checkpoint of step `step` (>= 0), closed, in the directory STRETTO_CHECKPOINT_DIR, and will not be
- * written to again. It is flushed to the disk, read once, and recorded with its size and digest: from then on another attempt
- * may go on from it, whose STRETTO_RESUME is its path. Older ones may be removed then (the spec's checkpoint.keep). Where the
- * program is no ensemble member, nothing is done, and that is said once on stderr.
+/* Records a checkpoint: the file `path`, in the directory STRETTO_CHECKPOINT_DIR, is complete for step `step` (>= 0),
+ * closed, and will not be written to again. It is flushed to the disk, read once, and recorded with its size and
+ * digest: from then on another attempt may go on from it, with its path in STRETTO_RESUME. Older ones may be removed
+ * then (the spec's checkpoint.keep). Where the program is no ensemble member, nothing is done, and one message on
+ * stderr says so.
  *
- * On an active stream, send the steps that the checkpoint covers before it: the call waits until the ranks hold everything that was
- * sent, since the next attempt would not send it again. It fails where the member's walltime ends first: the next attempt then goes on
- * from an older checkpoint, or begins at the start. */
+ * On an active stream, send the steps that the checkpoint covers before it: the call waits until the ranks hold
+ * everything that was sent, since the next attempt would not send it again. It fails where the member's walltime ends
+ * first: the next attempt then goes on from an older checkpoint, or begins at the start. */
 int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
 
-/* Wait until the ranks hold everything that was sent, tell them that this member has finished, and free the stream.
- * Returns 0 only if all of it has been acknowledged, and the ranks hold as many steps of this member as the spec's training.steps
- * says, where it does: a member must not report success otherwise. The stream is freed
- * in either case, with a message on stderr on failure. NULL is taken. */
+/* Waits until the ranks hold everything that was sent, tells them that this member has finished, and frees the stream.
+ * Returns 0 only if everything has been acknowledged, and the ranks hold as many steps of this member as the spec's
+ * training.steps says, where it is given: a member must not report success otherwise. The stream is freed in either
+ * case, with a message on stderr on failure. NULL is allowed. */
 int stretto_close(struct stretto *s);
 
-/* As stretto_close(), but the stream is neither freed nor anything printed, so that stretto_error() can tell the reason
- * of a failure. Either way, stretto_abort() then frees it. */
+/* Does the same as stretto_close(), but neither frees the stream nor prints anything, so that stretto_error() can tell
+ * the reason of a failure. In either case, stretto_abort() then frees it. */
 int stretto_finish(struct stretto *s);
 
-/* End the stream without finishing: nothing more is sent, and the ranks do not take the member for finished. */
+/* Ends the stream without finishing: nothing more is sent, and the ranks do not regard the member as finished. */
 void stretto_abort(struct stretto *s);
 
-/* The reason of the last failure on this stream, as one sentence; "" where there was none. */
+/* Returns the reason of the last failure on this stream, as one sentence; "" where there was none. */
 const char *stretto_error(const struct stretto *s);
 
 #ifdef __cplusplus

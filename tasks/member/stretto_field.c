@@ -1,9 +1,11 @@
-#include "tasks/member/declare.h"
 #include "tasks/member/stretto_private.h"
+
+#include "tasks/member/declare.h"
 
 #include <string.h>
 
-/* On an idle stream the program's own declarations stand for the spec's, so that it can be lent memory. */
+/* Adds a field to an idle stream, where the program's own declarations replace the spec's, so that memory can be
+ * lent. */
 static int add_field(struct stretto *s, const char *name)
 {
     if (s->env.fields.count == FIELDS_MAX)

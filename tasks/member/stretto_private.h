@@ -1,5 +1,5 @@
-/* What the files of libstretto's interface share: stretto.c opens, sends and finishes, stretto_field.c declares and
- * describes fields. For no other file; not installed. */
+/* The struct that the files of libstretto's interface share: stretto.c opens, sends and finishes; stretto_field.c
+ * declares and describes fields. No other file includes this; it is not installed. */
 #ifndef TASKS_MEMBER_STRETTO_PRIVATE_H
 #define TASKS_MEMBER_STRETTO_PRIVATE_H
 #include "tasks/member/discovery.h"
@@ -13,16 +13,16 @@ struct stretto {
     struct environment env;
     struct discovery ranks;
     struct links *links;
-    struct steps *steps; /* those of which some fields are still to come */
+    struct steps *steps; /* the steps that still lack fields */
     struct {
         bool declared;
-        enum stretto_dtype dtype; /* as stretto_send() gets it */
+        enum stretto_dtype dtype; /* the type of the data given to stretto_send() */
         struct lending lending;
         uint64_t lent_extent;
     } field[FIELDS_MAX];
     bool failed;      /* nothing more can be sent */
-    bool finished;    /* all is acknowledged, and the ranks know that it was all */
+    bool finished;    /* everything is acknowledged, and the ranks know that it was all */
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
-    int64_t until;    /* monotonic ms: the current call's patience ends */
+    int64_t until;    /* monotonic ms when the current call's patience ends */
 };
 #endif

@@ -1,4 +1,5 @@
-/* What the Fortran module stretto_mpi calls of stretto-mpi.h; compiled with it, by the MPI's C compiler. */
+/* The functions of stretto-mpi.h that the Fortran module stretto_mpi calls; compiled with it, by the MPI's C
+ * compiler. */
 #include <stretto-mpi.h>
 
 int stretto_mpi_f_open(struct stretto_mpi **out, int comm);
