@@ -62,10 +62,10 @@ int ckptdir_make(const char *dir, struct error *err)
 
 json_t *ckpt_json(const struct ckpt *ckpt)
 {
-    return json_pack("{s:I, s:s, s:o, s:b, s:I, s:s, s:f, s:I, s:I}", "number", (json_int_t)ckpt->number, "path", ckpt->path,
-                     "step", ckpt->step < 0 ? json_null() : json_integer(ckpt->step), "reported", ckpt->reported, "size", (json_int_t)ckpt->size,
-                     "digest", ckpt->digest, "time", ckpt->time, "ensemble", (json_int_t)ckpt->ensemble, "attempt",
-                     (json_int_t)ckpt->attempt);
+    return json_pack("{s:I, s:s, s:o, s:b, s:I, s:s, s:f, s:I, s:I}", "number", (json_int_t)ckpt->number, "path",
+                     ckpt->path, "step", ckpt->step < 0 ? json_null() : json_integer(ckpt->step), "reported",
+                     ckpt->reported, "size", (json_int_t)ckpt->size, "digest", ckpt->digest, "time", ckpt->time,
+                     "ensemble", (json_int_t)ckpt->ensemble, "attempt", (json_int_t)ckpt->attempt);
 }
 
 static int64_t integer(const json_t *json, const char *key, int64_t otherwise)
@@ -75,7 +75,7 @@ static int64_t integer(const json_t *json, const char *key, int64_t otherwise)
     return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
-/* No way up and out of the directory. */
+/* Tells whether the path stays inside the directory. */
 static bool stays_below(const char *path)
 {
     if (path == NULL || path[0] == '\0' || path[0] == '/')
@@ -127,7 +127,7 @@ static int add(struct ckpt_list *list, struct ckpt *ckpt, struct error *err)
     return 0;
 }
 
-/* A record that cannot be read is left out. */
+/* Adds a record to the list. A record that cannot be read is left out. */
 static int read_record(const char *dir, int64_t number, struct ckpt_list *list, struct error *err)
 {
     char *path = record_path(dir, number);
@@ -155,7 +155,7 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The number in a record's name, -1 where it is none. */
+/* Returns the number in a record's name, -1 for another name. */
 static int64_t number_of(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
@@ -163,8 +163,8 @@ static int64_t number_of(const char *name)
     return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
 }
 
-/* The highest number that a record has by its name, 0 where there is none. Into the list go the streams and, where they are
- * wanted, the records. */
+/* Reads the directory of the records: gives the highest number that a record's name has, 0 where there is none, and
+ * adds to the list the streams and, where they are wanted, the records. */
 static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);
@@ -221,7 +221,7 @@ static bool unchanged(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_size == b->st_size && ckpt_mtime_ns(a) == ckpt_mtime_ns(b);
 }
 
-/* 0 or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -279,7 +279,7 @@ int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
     return rc;
 }
 
-/* As it is stored. */
+/* Returns the form in which a record is stored. */
 static json_t *record_json(const struct ckpt *ckpt)
 {
     json_t *json = ckpt_json(ckpt);
@@ -292,7 +292,7 @@ static json_t *record_json(const struct ckpt *ckpt)
     return NULL;
 }
 
-/* Under the next number that is free: another process may record one at the same time. */
+/* Stores the record under the next number that is free: another process may store one at the same time. */
 static int store_record(const char *dir, struct ckpt *ckpt, struct error *err)
 {
     char *path;
@@ -304,7 +304,8 @@ static int store_record(const char *dir, struct ckpt *ckpt, struct error *err)
         errno = 0;
         path = record_path(dir, ckpt->number);
         if (json == NULL)
-            rc = error_set(err, "checkpoint", "the name of a checkpoint is not UTF-8, or there is no memory for its record");
+            rc = error_set(err, "checkpoint",
+                           "the name of a checkpoint is not UTF-8, or there is no memory for its record");
         else if (path == NULL)
             rc = no_memory(err);
         else
@@ -315,7 +316,7 @@ static int store_record(const char *dir, struct ckpt *ckpt, struct error *err)
     return rc;
 }
 
-/* The file is whole by now: what it covers was sent before. */
+/* The file is complete by now, so the samples that it covers were sent before. */
 int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
 {
     struct ckpt_list list = {0};
@@ -332,8 +333,8 @@ int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
         ckpt->time = (double)time_now_ms() / 1000;
         rc = told ? store_record(dir, ckpt, err)
                   : error_set(err, "checkpoint",
-                              "%s: a stream of this attempt is not closed, and was opened on another host, so that nobody can "
-                              "tell what it had sent before", ckpt->path);
+                              "%s: a stream of this attempt is not closed, and was opened on another host, so that "
+                              "nobody can tell what it had sent before", ckpt->path);
         json_decref(ckpt->sent);
         ckpt->sent = NULL;
     }
@@ -374,7 +375,7 @@ static bool in_chain(const struct ckpt *ckpt, const struct ckpt_chain *chain)
     return ckpt_counts(chain, ckpt->ensemble, ckpt->attempt);
 }
 
-/* Is there a newer record of the same file? */
+/* Tells whether there is a newer record of the same file. */
 static bool superseded(const struct ckpt_list *list, size_t i)
 {
     for (size_t later = i + 1; later < list->n; later++)
@@ -388,7 +389,7 @@ static bool is_held(const struct ckpt_list *list, const struct ckpt *ckpt, const
     return held_covers(&list->streams, ckpt->ensemble, ckpt->attempt, ckpt->sent, chain->generation);
 }
 
-/* May another attempt go on from it, as far as the books say? */
+/* Tells whether another attempt may go on from it, as far as the records tell. */
 static bool may_be_offered(const struct ckpt_list *list, size_t i, const struct ckpt_chain *chain)
 {
     return in_chain(&list->items[i], chain) && !superseded(list, i) && is_held(list, &list->items[i], chain);
@@ -428,7 +429,7 @@ static bool is_there(const char *dir, const struct ckpt *ckpt)
     return there;
 }
 
-/* The account of an attempt's streams is of no use once neither that attempt nor an earlier one has a record. */
+/* Removes the account of an attempt's streams once neither that attempt nor an earlier one has a record. */
 static void forget_streams(const char *dir, const struct ckpt_list *list, int64_t first_ensemble, int64_t first_attempt)
 {
     char *records = ckptdir_records(dir);
@@ -444,7 +445,7 @@ static void forget_streams(const char *dir, const struct ckpt_list *list, int64_
 
 void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep, const struct ckpt_chain *chain)
 {
-    const struct ckpt *oldest = NULL; /* that stays */
+    const struct ckpt *oldest = NULL; /* of the records that stay */
     int64_t kept = 0;
 
     for (size_t i = list->n; i-- > 0;) {
@@ -457,7 +458,7 @@ void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep,
         } else if (!gone && kept < keep && is_held(list, ckpt, chain) && ckpt_fits(dir, ckpt, false)) {
             kept++;
         }
-        if (gone && i + 1 < list->n) /* the highest number stays, so that none is given twice */
+        if (gone && i + 1 < list->n) /* the highest number stays, so that no number is given twice */
             remove_record(dir, ckpt);
         else if (oldest == NULL || ckpt->ensemble < oldest->ensemble ||
                  (ckpt->ensemble == oldest->ensemble && ckpt->attempt < oldest->attempt))

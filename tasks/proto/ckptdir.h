@@ -1,11 +1,12 @@
-/* What is known of the checkpoints in a member's checkpoint directory: a record for each that was whole once, in files of the
- * directory itself (`.stretto/NUMBER.json`), so that runner, library and daemon read the same books, whoever died meanwhile.
+/* The records of the checkpoints in a member's checkpoint directory: one for each checkpoint that was complete once, in
+ * a file of the directory itself (`.stretto/NUMBER.json`), so that runner, library and daemon read the same records,
+ * whichever of them has died meanwhile.
  *
- * A record is written after its file and never changed. It has the file's size and digest: a file that no longer fits is not
- * taken, and the one before is. Numbers grow; the one with the highest is the newest.
+ * A record is written after its checkpoint and never changed. It has the file's size and digest: a file that no longer
+ * fits is not used, and the one before it is. Numbers grow; the record with the highest number is the newest.
  *
- * A record of an attempt that streams also tells how much had been sent when it was made. It counts once the ranks hold that
- * (tasks/proto/held.h): an attempt that went on from it earlier would leave steps out. */
+ * A record of an attempt that streams also tells how much had been sent when it was made. It counts once the ranks hold
+ * that (tasks/proto/held.h): an attempt that went on from it earlier would leave steps out. */
 #ifndef TASKS_PROTO_CKPTDIR_H
 #define TASKS_PROTO_CKPTDIR_H
 #include "common/error.h"
@@ -23,13 +24,14 @@ struct ckpt {
     int64_t number;
     char *path;   /* relative to the directory; from malloc */
     int64_t step; /* -1: not known */
-    bool reported; /* by the program, by way of the library; otherwise it was found, and its step is what its name says */
+    /* the program reported it, through the library; otherwise it was found, and its step is the number in its name */
+    bool reported;
     int64_t size;
     char digest[CKPT_DIGEST_SIZE];
-    double time; /* Unix seconds, when it was recorded */
-    int64_t ensemble, attempt; /* that made it */
-    int64_t mtime_ns, inode;   /* of the file then: where they are the same, nobody need read it again */
-    json_t *sent; /* how much its attempt's streams had sent by then: held_sent(); NULL: it had none */
+    double time; /* Unix seconds when it was recorded */
+    int64_t ensemble, attempt; /* the attempt that made it */
+    int64_t mtime_ns, inode;   /* of the file then: while they are the same, nobody need read it again */
+    json_t *sent; /* how much its attempt's streams had sent by then (held_sent()); NULL: it had none */
 };
 
 struct ckpt_list {
@@ -38,9 +40,10 @@ struct ckpt_list {
     struct held_list streams; /* of all attempts */
 };
 
-/* Those that count for a member: all, or where it was told to start afresh only what attempts of that ensemble from `since` on
- * have made, and those of later ensembles, which follow it up (their numbers are higher). since 0: all. Of those that were made
- * while samples were sent, only those whose samples are held by the ranks of that generation; 0: of any. */
+/* Selects the checkpoints that count for a member: all (since 0), or, where it was told to start afresh, only those of
+ * that ensemble's attempts from `since` on and of later ensembles, which follow it and have higher numbers. A
+ * checkpoint that was made while samples were sent counts only where the ranks of that generation hold the samples;
+ * generation 0: of any. */
 struct ckpt_chain {
     int64_t ensemble, since, generation;
 };
@@ -49,37 +52,40 @@ bool ckpt_counts(const struct ckpt_chain *chain, int64_t ensemble, int64_t attem
 void ckpt_fini(struct ckpt *ckpt);
 void ckptdir_free(struct ckpt_list *list);
 
-/* Where its records are; to be freed. And that directory made. */
+/* The directory of the records: its path, to be freed, and a function that makes it. */
 char *ckptdir_records(const char *dir);
 int ckptdir_make(const char *dir, struct error *err);
 
-/* Every record that can be read; none where there is no directory. */
+/* Reads every record that can be read; none where there is no directory. */
 int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
 
-/* Size, digest, mtime and inode of its file, which is read. errno ENOENT where there is none; EBUSY where it changed
+/* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT where there is none; EBUSY where it changed
  * meanwhile, or is no regular file. */
 int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err);
 
-/* Record it; its number, time and `sent` are filled in. The directory `.stretto` is made. Fails where a stream of its attempt is
- * open on another host: how much that has sent cannot be told from here. */
+/* Records the checkpoint; fills in its number, time and `sent`, and makes the directory `.stretto`. Fails where a
+ * stream of its attempt is open on another host: it cannot be told from here how much that has sent. */
 int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err);
 
 int64_t ckpt_mtime_ns(const struct stat *st);
 
-/* Is its file as it was recorded? By size, and by content unless nobody has touched it; `read` true: by content anyway. */
+/* Tells whether its file is as it was recorded: by size, and by content unless nobody has touched it; `read` true: by
+ * content in any case. */
 bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read);
 
-/* The newest of the chain whose content fits and whose samples are held, NULL where there is none; borrowed from the list. */
+/* Returns the newest of the chain whose content fits and whose samples are held, NULL where there is none; borrowed
+ * from the list. */
 const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain);
 
-/* Remove files and records but for the `keep` newest that fit and whose samples are held, and those that are newer than these.
- * Only files that are still as they were recorded; the record of one that no longer is stays, so that it is never taken for a new
- * one. The list is not changed. */
+/* Removes files and records except the `keep` newest that fit and whose samples are held, and those that are newer than
+ * these. It removes only files that are still as they were recorded; the record of one that is not stays, so that it is
+ * never taken for a new one. The list is not changed. */
 void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep, const struct ckpt_chain *chain);
 
-/* As records and replies have it: number, path, step (or null), reported, size, digest, time, ensemble, attempt. A new reference. */
+/* Returns the form of records and replies: number, path, step (or null), reported, size, digest, time, ensemble,
+ * attempt. A new reference. */
 json_t *ckpt_json(const struct ckpt *ckpt);
-/* From such an object; false where it is none. Its path is copied. */
+/* Reads such an object; false where it is not valid. Its path is copied. */
 bool ckpt_parse(const json_t *json, struct ckpt *ckpt);
 
 /* Returns an array of the chain's checkpoints that fit and whose samples are held, the newest first. */

@@ -48,7 +48,7 @@ static int by_time(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-/* The directory stands for itself, whatever its name is made of. */
+/* Joins directory and pattern, escaping the directory's name. */
 static char *whole_pattern(const char *dir, const char *pattern)
 {
     char *whole = xcalloc(2 * strlen(dir) + strlen(pattern) + 2, 1), *p = whole;

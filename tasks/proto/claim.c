@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #define TMPDIR_NAME "/stretto-job-XXXXXX"
-#define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and sockets have names */
+#define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and the sockets' names need some */
 
-/* `path` is taken over. */
+/* Writes a claim. `path` is taken over. */
 static int make(char *path, const char *tmpdir, const char *gpus, const char *application, struct error *err)
 {
     char boot_id[BOOT_ID_SIZE], host[64] = "";
@@ -26,10 +26,10 @@ static int make(char *path, const char *tmpdir, const char *gpus, const char *ap
     int rc, saved;
 
     gethostname(host, sizeof host - 1);
-    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*}", "version", 1, "pid", (int)getpid(), "start_time",
-                      (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id), "host", host,
-                      "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus", gpus && *gpus ? gpus : NULL,
-                      "application", application);
+    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*}", "version", 1, "pid", (int)getpid(),
+                      "start_time", (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id),
+                      "host", host, "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus",
+                      gpus && *gpus ? gpus : NULL, "application", application);
     rc = file_create_json(path, value, 0600, err);
     saved = errno;
     json_decref(value);
@@ -53,11 +53,11 @@ int claim_join(const char *jobdir, const char *application, struct error *err)
     struct claim claim;
 
     while (claim_read(jobdir, &claim, err) < 0) {
-        if (errno == EBADMSG) /* the daemon's, which has given the job up */
+        if (errno == EBADMSG) /* the claim is the daemon's, which has given the job up */
             errno = EEXIST;
         else if (errno == ENOENT && make(xasprintf("%s/claim.json", jobdir), NULL, NULL, application, err) == 0)
             return 0;
-        else if (errno == EEXIST) /* by now */
+        else if (errno == EEXIST) /* another process has claimed it just now */
             continue;
         return -1;
     }
@@ -136,7 +136,7 @@ int job_tmpdir_make(const char *path, struct error *err)
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    remove(path); /* what cannot be removed stays: nothing depends on it */
+    remove(path); /* nothing depends on files that cannot be removed */
     return 0;
 }
 

@@ -16,8 +16,9 @@
 #define ZMQ_LIBRARY "libzmq.so.5" /* the name that libzmq 4 has kept */
 
 static const char *const what_names[] = {
-    [CONTROL_CLAIM] = "claim",     [CONTROL_EXIT] = "exit", [CONTROL_ENDED] = "ended",       [CONTROL_STATUS] = "status",
-    [CONTROL_METRICS] = "metrics", [CONTROL_DONE] = "done", [CONTROL_ENDPOINT] = "endpoint",
+    [CONTROL_CLAIM] = "claim",     [CONTROL_EXIT] = "exit",       [CONTROL_ENDED] = "ended",
+    [CONTROL_STATUS] = "status",   [CONTROL_METRICS] = "metrics", [CONTROL_DONE] = "done",
+    [CONTROL_ENDPOINT] = "endpoint",
 };
 
 bool control_key_valid(const char *key)
@@ -29,8 +30,8 @@ size_t control_build(char buf[CONTROL_MESSAGE_MAX], const char *job, const char 
 {
     bool keyed = *key != '\0';
 
-    return (size_t)snprintf(buf, CONTROL_MESSAGE_MAX, "{\"version\": 1, \"job\": \"%.63s\", %s%.32s%s\"what\": \"%s\"}", job,
-                            keyed ? "\"key\": \"" : "", key, keyed ? "\", " : "", what_names[what]);
+    return (size_t)snprintf(buf, CONTROL_MESSAGE_MAX, "{\"version\": 1, \"job\": \"%.63s\", %s%.32s%s\"what\": \"%s\"}",
+                            job, keyed ? "\"key\": \"" : "", key, keyed ? "\", " : "", what_names[what]);
 }
 
 int control_parse(const void *data, size_t size, struct control_message *out, struct error *err)
@@ -56,7 +57,8 @@ int control_parse(const void *data, size_t size, struct control_message *out, st
         goto out;
     for (i = 0; i < sizeof what_names / sizeof *what_names && strcmp(what, what_names[i]) != 0; i++)
         ;
-    if (!job_name_valid(job) || (*key != '\0' && !control_key_valid(key)) || i == sizeof what_names / sizeof *what_names) {
+    if (!job_name_valid(job) || (*key != '\0' && !control_key_valid(key)) ||
+        i == sizeof what_names / sizeof *what_names) {
         error_set(err, "control_invalid", "a control message about nothing known");
         goto out;
     }
@@ -69,8 +71,8 @@ out:
     return rc;
 }
 
-/* libzmq takes longer to load, with all that it needs, than a short job takes to run, and many a runner has nothing to
- * tell: it is loaded by the first nudge. Where it is not installed, nothing is told. */
+/* The functions of libzmq, which is loaded by the first message: loading it, with all that it needs, takes longer than
+ * a short job runs, and many runners have nothing to send. Where it is not installed, nothing is sent. */
 static struct {
     __typeof__(zmq_ctx_new) *ctx_new;
     __typeof__(zmq_ctx_term) *ctx_term;
@@ -123,7 +125,7 @@ struct control_sender *control_sender_create(const char *endpoint, const char *j
     return s;
 }
 
-/* An endpoint that cannot be used is forgotten: there is nobody to tell. */
+/* Connects the socket. An endpoint that cannot be used is forgotten: there is nobody to send to. */
 static int connect_once(struct control_sender *s)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -7,8 +7,8 @@
 #include <immintrin.h>
 
 #define STREAM_FROM ((size_t)256 << 10)
-#define PAGE ((size_t)4096) /* beyond which a processor does not read ahead by itself */
-#define PAGES 4             /* in turns, so that it reads ahead in several at once */
+#define PAGE ((size_t)4096) /* a processor does not prefetch beyond a page by itself */
+#define PAGES 4             /* copied in turns, so that it prefetches in several pages at once */
 #define LINE 64
 
 __attribute__((target("avx2"))) static inline void stream_line(char *to, const char *from)
@@ -20,7 +20,7 @@ __attribute__((target("avx2"))) static inline void stream_line(char *to, const c
     _mm256_stream_si256((void *)(to + 32), b);
 }
 
-/* A multiple of LINE; `to` is aligned to it. */
+/* Copies a multiple of LINE; `to` is aligned to LINE. */
 __attribute__((target("avx2"))) static void stream(char *to, const char *from, size_t size)
 {
     size_t at = 0;

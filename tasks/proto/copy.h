@@ -1,9 +1,9 @@
-/* Copies of arrays that nobody reads again soon: past the caches, where they are large. */
+/* Copies of large arrays that nobody reads again soon: they bypass the caches. */
 #ifndef TASKS_PROTO_COPY_H
 #define TASKS_PROTO_COPY_H
 #include <stddef.h>
 
-/* As memcpy(). From 256 KiB on, and where the processor has AVX2, with non-temporal stores: the target is not read into
- * the cache only to be overwritten, nor does it drive out what is there. */
+/* Does the same as memcpy(). From 256 KiB on, where the processor has AVX2, it uses non-temporal stores: the target is
+ * not read into the cache only to be overwritten, nor does it evict the cache's content. */
 void copy_out(void *restrict to, const void *restrict from, size_t size);
 #endif

@@ -19,7 +19,7 @@ const char *exitrec_outcome_name(enum exitrec_outcome outcome)
     return outcome_names[outcome];
 }
 
-/* A text cut to size may end within a character, which JSON would refuse as a whole. */
+/* Makes a JSON string of a text that was cut to size: it may end within a character, which JSON would refuse. */
 static json_t *cut_json(const char *text)
 {
     for (size_t len = strlen(text), cut = 0; cut < 4 && cut <= len; cut++) {
@@ -34,11 +34,11 @@ static json_t *cut_json(const char *text)
 json_t *exitrec_json(const struct exitrec *rec)
 {
     json_t *json = json_pack(
-        "{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job, "id", rec->id, "host",
-        cut_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome", outcome_names[rec->outcome], "exit_code",
-        rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code), "signal",
-        rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", cut_json(rec->reason), "user_seconds",
-        rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
+        "{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job, "id",
+        rec->id, "host", cut_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome",
+        outcome_names[rec->outcome], "exit_code", rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code),
+        "signal", rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", cut_json(rec->reason),
+        "user_seconds", rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
 
     if (rec->late)
         json_object_set_new(json, "late", json_true());
@@ -60,7 +60,7 @@ int exitrec_write(const char *path, const struct exitrec *rec, struct error *err
     return rc;
 }
 
-/* A string that may be empty, unlike those that people write. */
+/* Reads a string that may be empty, which jsonx_string() refuses. */
 static int take_text(const json_t *obj, const char *key, char *out, size_t size, struct error *err)
 {
     const json_t *value = json_object_get(obj, key);

@@ -1,5 +1,5 @@
-/* Exit records as most are, read without objects of JSON in between: the keys in the order in which exitrec_json() has them, no
- * blanks, no escapes. Whatever else there is, right or wrong, is left to exitrec_parse(). */
+/* Reads most exit records without making JSON objects: those whose keys are in the order of exitrec_json(), without
+ * blanks and escapes. Any other record, right or wrong, is left to exitrec_parse(). */
 #include "tasks/proto/exitrec.h"
 
 #include "common/text.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INT_DIGITS 17 /* of so many any integer is a double's, and an int64_t's */
+#define INT_DIGITS 17 /* an integer of so many digits fits into a double and into an int64_t */
 
-/* What follows of the text, NULL where it is not plain. */
+/* Returns the text after `expected`, or NULL where it is not there. */
 static const char *after(const char *p, const char *expected)
 {
     size_t n = strlen(expected);
@@ -63,7 +63,7 @@ static const char *take_integer(const char *p, int64_t min, int64_t max, int64_t
     return *out < min || *out > max ? NULL : end;
 }
 
-/* An integer or null, for which `none` stands. */
+/* Reads an integer, or null, which gives `none`. */
 static const char *take_or_null(const char *p, int64_t min, int64_t max, int none, int *out)
 {
     int64_t n = none;
@@ -73,7 +73,7 @@ static const char *take_or_null(const char *p, int64_t min, int64_t max, int non
     return p;
 }
 
-/* Digits that must be there after what stands at p. */
+/* Returns the end of the digits after the character at p; NULL where there are none. */
 static const char *more_digits(const char *p)
 {
     const char *end = skip_digits(p + 1);
@@ -107,7 +107,7 @@ static const char *take_outcome(const char *p, enum exitrec_outcome *out)
     return NULL;
 }
 
-/* The value of a key that must come next. */
+/* Reads the value of a key that must come next. */
 #define TAKE(key, taken) ((p = after(p, ",\"" key "\":")) != NULL && (p = (taken)) != NULL)
 
 const char *exitrec_scan(const char *p, struct exitrec *rec)

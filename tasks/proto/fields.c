@@ -43,7 +43,7 @@ static int parse_dtype(const char *name, enum stretto_dtype *dtype)
     return -1;
 }
 
-/* The largest of an extent that varies: with it, what a buffer can come to hold is known before. */
+/* Reads the largest value of an extent that varies: it limits the size of the buffers beforehand. */
 static int parse_max(const json_t *value, const char *at, struct field *field, struct error *err)
 {
     int64_t max = 0;

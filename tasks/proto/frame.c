@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Offsets in the header; docs/protocol.md has the same table. Nothing lies across words of 8 bytes. */
+/* Offsets in the header; docs/protocol.md has the same table. No value crosses a boundary of 8-byte words. */
 enum {
     AT_MAGIC = 0,
     AT_VERSION = 4,
@@ -56,7 +56,7 @@ static inline uint64_t get64(const uint8_t *at)
     return le64toh(value);
 }
 
-/* In whole words: what is written byte by byte cannot be read in words by the checksum without a stall. */
+/* Writes whole words: the checksum could not read bytes written one by one as words without a stall. */
 void frame_encode(const struct frame *f, uint8_t header[FRAME_HEADER_SIZE])
 {
     uint64_t word[FRAME_HEADER_SIZE / 8] = {
@@ -102,7 +102,7 @@ bool frame_is_in_memory(const struct frame *f)
     return f->kind == FRAME_SAMPLE && (f->flags & FRAME_IN_MEMORY);
 }
 
-/* Whether the frame fills the rest of its message, or leaves room for the header of the next. */
+/* Tells whether the frame fills the rest of its message, or leaves room for the header of the next. */
 static bool length_holds(const struct frame *f, size_t size)
 {
     if (frame_is_in_memory(f))

@@ -17,7 +17,7 @@
 #define MAGIC "STRHELD1"
 #define NAME_SIZE 80
 
-/* The file, in little-endian numbers. */
+/* The content of the file, with little-endian numbers. */
 struct page {
     char magic[8];
     uint64_t generation, begun, held, closed;
@@ -26,7 +26,8 @@ struct page {
 
 struct held_file {
     struct page *page;
-    int fd; /* kept open: a network file system sends the pages to its server when it is closed, however the process ends */
+    /* kept open: a network file system sends the pages to its server when it is closed, however the process ends */
+    int fd;
 };
 
 static void name_of(char name[NAME_SIZE], int64_t ensemble, int64_t attempt, uint64_t session)
@@ -34,7 +35,8 @@ static void name_of(char name[NAME_SIZE], int64_t ensemble, int64_t attempt, uin
     snprintf(name, NAME_SIZE, "stream-%" PRId64 "-%" PRId64 "-%016" PRIx64, ensemble, attempt, session);
 }
 
-/* Blocks of the disk are taken now: to find it full when a page is written to would be a signal. */
+/* Writes the first content, which takes the disk blocks: a full disk would later mean a signal on writing to the mapped
+ * page. */
 static int fill(int fd, const struct page *page)
 {
     ssize_t n = write(fd, page, sizeof *page);
@@ -61,8 +63,8 @@ static struct held_file *map(int fd)
     return file;
 }
 
-struct held_file *held_create(const char *records, int64_t ensemble, int64_t attempt, uint64_t session, int64_t generation,
-                              struct error *err)
+struct held_file *held_create(const char *records, int64_t ensemble, int64_t attempt, uint64_t session,
+                              int64_t generation, struct error *err)
 {
     struct page page = {.magic = MAGIC, .generation = htole64((uint64_t)generation)};
     struct held_file *file = NULL;
@@ -102,7 +104,7 @@ void held_note(struct held_file *file, uint64_t begun, uint64_t held)
 
 void held_flush(const struct held_file *file)
 {
-    msync(file->page, sizeof *file->page, MS_SYNC); /* where that fails, a crash of the host may cost the checkpoint */
+    msync(file->page, sizeof *file->page, MS_SYNC); /* if this fails, a crash of the host may cost the checkpoint */
 }
 
 void held_destroy(struct held_file *file)
@@ -120,12 +122,13 @@ static int no_memory(struct error *err)
     return error_set(err, "stream_held", "no memory for the accounts of what was sent");
 }
 
-/* 1 where there is a whole one. */
+/* Returns 1 where there is a complete file. */
 static int read_page(const char *records, const char *name, struct page *page, struct error *err)
 {
     char *path = alloc_printf("%s/%s", records, name);
     int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    bool whole = fd >= 0 && read(fd, page, sizeof *page) == sizeof *page && memcmp(page->magic, MAGIC, sizeof page->magic) == 0;
+    bool whole = fd >= 0 && read(fd, page, sizeof *page) == sizeof *page &&
+                 memcmp(page->magic, MAGIC, sizeof page->magic) == 0;
 
     if (path == NULL)
         return no_memory(err);
@@ -158,8 +161,8 @@ static void read_afresh(const char *name, struct held_list *list)
     struct held_afresh said = {0};
     int end = 0;
 
-    if (sscanf(name, "afresh-%" SCNd64 "-%" SCNd64 "%n", &said.ensemble, &said.attempt, &end) == 2 && name[end] == '\0' &&
-        is_later(said.ensemble, said.attempt, &list->afresh))
+    if (sscanf(name, "afresh-%" SCNd64 "-%" SCNd64 "%n", &said.ensemble, &said.attempt, &end) == 2 &&
+        name[end] == '\0' && is_later(said.ensemble, said.attempt, &list->afresh))
         list->afresh = said;
 }
 
@@ -239,7 +242,8 @@ bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, 
     return true;
 }
 
-bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt, const json_t *sent, int64_t generation)
+bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt, const json_t *sent,
+                 int64_t generation)
 {
     size_t found = 0;
     char key[17];
@@ -257,7 +261,8 @@ bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt
         n = json_object_get(sent, key);
         before = (uint64_t)json_integer_value(n);
         found += n != NULL;
-        if ((generation > 0 && s->generation != generation) || s->held < before || (s->held == before && s->begun > before))
+        if ((generation > 0 && s->generation != generation) || s->held < before ||
+            (s->held == before && s->begun > before))
             return false;
     }
     return found == json_object_size(sent);

@@ -26,8 +26,9 @@ bool job_name_valid(const char *name)
 static const struct {
     const char *name;
     int number;
-} signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP}, {"QUIT", SIGQUIT},
-               {"ALRM", SIGALRM}, {"CONT", SIGCONT}, {"URG", SIGURG},   {"XCPU", SIGXCPU}, {"WINCH", SIGWINCH}};
+} signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},
+               {"QUIT", SIGQUIT}, {"ALRM", SIGALRM}, {"CONT", SIGCONT}, {"URG", SIGURG},   {"XCPU", SIGXCPU},
+               {"WINCH", SIGWINCH}};
 
 int jobdesc_signal(const char *name)
 {
@@ -54,12 +55,13 @@ static int read_seconds(const json_t *obj, const char *at, const char *key, int6
     if (jsonx_number(obj, at, key, JSONX_REQUIRED, &seconds, err) < 0)
         return -1;
     if (seconds < 0 || seconds > SECONDS_MAX)
-        return error_at(err, BAD, jsonx_pointer((char[256]){0}, 256, at, key), "\"%s\" must be between 0 and 100 years", key);
+        return error_at(err, BAD, jsonx_pointer((char[256]){0}, 256, at, key), "\"%s\" must be between 0 and 100 years",
+                        key);
     *out_ms = (int64_t)(seconds * 1000 + 0.5);
     return 0;
 }
 
-/* Names that the runner puts into paths, markers and JSON. */
+/* Tells whether an id can be put into paths, environment marks and JSON. */
 static bool printable(const char *text)
 {
     for (; *text; text++)
@@ -68,7 +70,7 @@ static bool printable(const char *text)
     return true;
 }
 
-/* No way up and out of the task's directory. */
+/* Tells whether the path stays inside the task's directory. */
 static bool stays_below(const char *path)
 {
     if (path[0] == '/')

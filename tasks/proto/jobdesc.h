@@ -1,4 +1,4 @@
-/* Job descriptor: what the daemon tells the runner (docs/run-directory.md, job.json).
+/* Job descriptor: the daemon's orders to the runner (docs/run-directory.md, job.json).
  *
  * Parsing checks every key that is known and ignores the others; errors name the place by a JSON pointer. */
 #ifndef TASKS_PROTO_JOBDESC_H
@@ -16,25 +16,26 @@ enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING, JOBDESC_PILOT };
 
 struct jobdesc_task {
     const char *id;           /* "7.123", or "7.training.0": unique in the job, printable, no '/' */
-    const char *dir;          /* absolute; made by the runner where missing */
+    const char *dir;          /* absolute; the runner makes it where it is missing */
     const json_t *argv;       /* array of at least one string */
     const json_t *env;        /* object of strings, or NULL */
     const json_t *path;       /* array of absolute directories, or NULL */
     const char *launcher;     /* NULL: argv is run as it is */
     int64_t ntasks;           /* processes to launch, >= 1 */
     const char *success_file; /* relative to dir, or NULL */
-    const json_t *resume;     /* arguments to add where there is a checkpoint to go on from, or NULL; "{checkpoint}" is its path */
-    int64_t since;            /* checkpoints of earlier attempts, or other ensembles', are not its own; 0: all are */
+    /* arguments added where there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
+    const json_t *resume;
+    int64_t since;            /* the first attempt whose checkpoints count as its own; 0: all count */
     int64_t since_in;         /* the ensemble whose attempts `since` counts; 0: the job's */
 };
 
-/* Of jobs whose tasks leave checkpoints. */
+/* Set for jobs whose tasks leave checkpoints. */
 struct jobdesc_checkpoint {
     bool any;
-    int64_t before_ms; /* before the end the tasks are warned */
-    int signal;        /* by this; 0: by none */
-    const char *glob;  /* what matches is one; NULL: only what the library records */
-    int64_t keep;      /* how many of a task */
+    int64_t before_ms; /* ms before the end at which the tasks are warned */
+    int signal;        /* the signal for that; 0: none */
+    const char *glob;  /* pattern of files that are checkpoints; NULL: only those count that the library records */
+    int64_t keep;      /* checkpoints to keep of each task */
 };
 
 struct jobdesc {
@@ -42,32 +43,32 @@ struct jobdesc {
     int64_t ensemble;
     enum jobdesc_kind kind;
     const char *control; /* endpoint, or NULL */
-    const char *control_key; /* what the job's messages there bear, or NULL */
+    const char *control_key; /* the key in the job's messages to it, or NULL */
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
-    int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: none is */
+    int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: no limit */
     bool tmpdir; /* its tasks have a temporary directory */
     const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */
     struct jobdesc_checkpoint checkpoint;
     size_t ntasks;
     struct jobdesc_task *tasks;
-    json_t *root; /* owns the strings of a parsed descriptor; NULL in one that was put together */
+    json_t *root; /* owns the strings of a parsed descriptor; NULL for one that was put together */
 };
 
 /* 1 to 63 of [A-Za-z0-9._-], not beginning with a dot or a dash. */
 bool job_name_valid(const char *name);
 
-/* "USR1", with or without SIG in front: its number, 0 where it is none that a task can be warned by. */
+/* Returns the number of a signal named "USR1" or "SIGUSR1", 0 where it is none that a task can be warned by. */
 int jobdesc_signal(const char *name);
-const char *jobdesc_signal_name(int number); /* NULL likewise */
+const char *jobdesc_signal_name(int number); /* NULL for other numbers */
 
-/* From JSON; keeps a reference on root. Free with jobdesc_free(). */
+/* Parses JSON, and keeps a reference on root. The caller frees the result by jobdesc_free(). */
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err);
 
-/* From a file; errno ENOENT where there is none. */
+/* Reads a file; errno ENOENT where there is none. */
 struct jobdesc *jobdesc_read(const char *path, struct error *err);
 
-/* Only this of its tasks, which there is. */
+/* Keeps only this one of its tasks, which must exist. */
 void jobdesc_keep(struct jobdesc *desc, size_t task);
 
 void jobdesc_free(struct jobdesc *desc);

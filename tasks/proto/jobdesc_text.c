@@ -22,7 +22,7 @@ static void string(struct jobdesc_text *t, const char *key, const char *value)
     text_json_string(&t->text, value);
 }
 
-/* Whole seconds are written as integers, as people expect to read them. */
+/* Writes whole seconds as integers, as people expect to read them. */
 static void seconds(struct jobdesc_text *t, const char *key, int64_t ms)
 {
     if (ms % 1000 == 0)
@@ -37,7 +37,10 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     raw(t, "{\"version\":1");
     string(t, ",\"job\":", desc->job);
     number(t, ",\"ensemble\":", desc->ensemble);
-    string(t, ",\"kind\":", desc->kind == JOBDESC_MEMBERS ? "members" : desc->kind == JOBDESC_TRAINING ? "training" : "pilot");
+    string(t, ",\"kind\":",
+           desc->kind == JOBDESC_MEMBERS    ? "members"
+           : desc->kind == JOBDESC_TRAINING ? "training"
+                                            : "pilot");
     string(t, ",\"control\":", desc->control);
     string(t, ",\"control_key\":", desc->control_key);
     seconds(t, ",\"walltime\":", desc->walltime_ms);

@@ -10,8 +10,8 @@ size_t shared_units(size_t bytes)
     return (bytes + SHARED_UNIT - 1) / SHARED_UNIT;
 }
 
-/* Whole units are at most a quarter more than the payloads, of which none is below SHARED_FROM. The window takes two frames
- * to each rank in any case. */
+/* Whole units are at most a quarter more than the payloads, of which none is below SHARED_FROM. The window always takes
+ * two frames for each rank. */
 size_t shared_size(const struct field_set *fields, int ranks)
 {
     uint64_t largest = 0, lent = 0, window = FRAME_WINDOW_BYTES / 4 * 5;

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SETTLED_MS 2000 /* what nobody writes to for so long has come to rest */
-#define LOOK_AGAIN_MS 5000 /* at least between two looks while a task runs */
+#define SETTLED_MS 2000 /* a file that nobody has written to for so long has come to rest */
+#define LOOK_AGAIN_MS 5000 /* at least, between two looks while a task runs */
 
 static int64_t env_number(const struct jobdesc_task *task, const char *name)
 {
@@ -54,7 +54,7 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
     return 0;
 }
 
-/* The time by the clock that gives files theirs, which on a shared file system is another's. */
+/* Returns the time of the clock that gives files their times, which on a shared file system is another host's. */
 static int64_t files_now_ns(const char *dir)
 {
     char *path = xasprintf("%s/.stretto-clock.%d", dir, (int)getpid());
@@ -72,7 +72,7 @@ static int64_t files_now_ns(const char *dir)
     return now;
 }
 
-/* Is there a record of the file as it is now? */
+/* Tells whether there is a record of the file as it is now. */
 static bool is_known(const struct ckpt_list *list, const struct ckpt_file *file)
 {
     for (size_t i = list->n; i-- > 0;)
@@ -166,7 +166,7 @@ struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now
         c->seen = later;
         return look;
     }
-    for (size_t i = 0; i < c->seen.n; i++) { /* what has not come to rest is for a later look */
+    for (size_t i = 0; i < c->seen.n; i++) { /* a file that has not come to rest is left for a later look */
         struct sightings *to = rest_ms(&c->seen.items[i]) <= now_ms ? &look->seen : &later;
 
         to->items = xrealloc(to->items, to->n + 1, sizeof *to->items);
@@ -177,8 +177,8 @@ struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now
     return look;
 }
 
-/* Has nobody touched it since it came to rest? Where nothing was seen - written from another host, or deeper in the
- * directory - it is told by its time. */
+/* Tells whether nobody has touched the file since it came to rest. The file's own time decides where nothing was seen,
+ * because it was written from another host, or deeper in the directory. */
 static bool is_at_rest(const struct look *look, const struct ckpt_file *file, int64_t files_now)
 {
     const struct sighting *s = find_sighting(&look->seen, file->path);

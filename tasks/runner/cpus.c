@@ -38,7 +38,7 @@ void cpus_sort(struct cpu *list, size_t n)
     qsort(list, n, sizeof *list, by_place);
 }
 
-/* Where the batch systems say how many CPUs of a node are a job's. */
+/* The variables by which batch systems tell how many CPUs of a node are a job's. */
 static const struct {
     const char *mark, *count;
 } says[] = {{"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"}, {"PBS_JOBID", "NCPUS"}, {"PBS_JOBID", "PBS_NUM_PPN"},
@@ -46,7 +46,7 @@ static const struct {
 
 #define SAYS (sizeof says / sizeof *says)
 
-/* How many CPUs of this node the batch system says are the job's; 0 where it does not. */
+/* Returns how many CPUs of this node are the job's; 0 where the batch system does not tell. */
 static long allotted(void)
 {
     for (size_t i = 0; i < SAYS; i++) {

@@ -1,6 +1,6 @@
-/* CPUs that a job has for itself, divided among what runs in it: neighbours together, the threads of a core one after the
- * other. Where ten trainings share a node, none is then moved about, and each library that asks how many CPUs it may use
- * (sched_getaffinity) starts as many threads as are its part. */
+/* The CPUs that a job has for itself, divided among what runs in it: neighbours together, the threads of a core one
+ * after the other. Where ten trainings share a node, no training is then moved about, and each library that asks how
+ * many CPUs it may use (sched_getaffinity) starts one thread for each CPU of its part. */
 #ifndef TASKS_RUNNER_CPUS_H
 #define TASKS_RUNNER_CPUS_H
 #include <sched.h>
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct cpu {
-    int package, core, id; /* id: as the kernel numbers them */
+    int package, core, id; /* id: the kernel's number */
 };
 
 struct cpus {
@@ -16,20 +16,20 @@ struct cpus {
     struct cpu *list; /* by package, core, id */
 };
 
-/* Those that this process may use, where the batch system gave them to the job alone: it says how many are the job's, and no
- * more than these can be used. False, with an empty list, where it does not say, or they are shared with other jobs, which
- * would be bound to the same ones. */
+/* Lists the CPUs that this process may use, where the batch system gave them to the job alone: the batch system tells
+ * how many are the job's, and this process can use no more than these. False, with an empty list, where it does not
+ * tell, or the CPUs are shared with other jobs, which would be bound to the same ones. */
 bool cpus_own(struct cpus *cpus);
 
-/* From now on it is nobody's alone: a daemon in a batch job shares that job's CPUs among its local jobs. */
+/* Makes cpus_own() fail from now on: a daemon in a batch job shares that job's CPUs among its local jobs. */
 void cpus_disown(void);
 
 void cpus_fini(struct cpus *cpus);
 
 void cpus_sort(struct cpu *list, size_t n);
 
-/* The i-th of `parts` parts of n: *first and how many, 0 where there are fewer than parts. Together they are all, and differ by
- * one at most. */
+/* Gives the i-th of `parts` parts of n: *first and its size, 0 where n is less than `parts`. The parts cover all, and
+ * their sizes differ by one at most. */
 size_t cpus_part(size_t n, size_t parts, size_t i, size_t *first);
 
 #endif

@@ -1,14 +1,14 @@
-/* When the tasks of a job are stopped for want of time. */
+/* The time at which the tasks of a job are stopped because their time is over. */
 #ifndef TASKS_RUNNER_DEADLINE_H
 #define TASKS_RUNNER_DEADLINE_H
 #include "tasks/runner/task.h"
 
-/* The tasks' time is over at the walltime, or earlier where the scheduler's is over too soon after that for the grace and the
- * exit records; or with that of the pilot in which they were started late.
+/* The tasks' time is over at the walltime, or earlier where the scheduler's time ends too soon after it for the grace
+ * and the exit records, or with the time of the pilot in which they were started late.
  *
  * Sets `deadline_ms`, `deadline`, `cut_short` and `late`; `started_ms` and `until_ms` are of the monotonic clock, and
- * INT64_MAX is no end. The ends around it come from STRETTO_JOB_END or SLURM_JOB_END_TIME, and STRETTO_ALLOCATION_END,
- * in Unix seconds. */
+ * INT64_MAX is no end. The scheduler's end comes from STRETTO_JOB_END or SLURM_JOB_END_TIME, and from
+ * STRETTO_ALLOCATION_END, in Unix seconds. */
 void deadline_set(struct job *job, int64_t started_ms, int64_t until_ms);
 
 #endif
