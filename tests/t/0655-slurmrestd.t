@@ -204,15 +204,15 @@ END
 	chmod "${2:-600}" token.new
 	mv token.new "$HOME/.slurm.jwt"
 }
-# example LANGUAGE: of the README's chapter on clusters
+# example LANGUAGE: of docs/cluster.md
 example() { awk -v start="\`\`\`$1" '$0 == "<!-- tested with slurmrestd -->" { armed = 1; next } armed && $0 == start { inside = 1; next }
-	/^```$/ { inside = 0 } /^$/ { next } { if (!inside) armed = 0; else print }' "$srcdir/README.md"; }
+	/^```$/ { inside = 0 } /^$/ { next } { if (!inside) armed = 0; else print }' "$srcdir/docs/cluster.md"; }
 if [ ${#jwt[@]} -gt 0 ]; then
 	restd_stop KILL
 	restd_start_tcp -a rest_auth/jwt -s openapi/v0.0.38
 	stop_daemon
 	example json >example.json
-	ok "the README tells how" grep -q slurmrestd example.json
+	ok "docs/cluster.md tells how" grep -q slurmrestd example.json
 	restd_config "http://127.0.0.1:$RESTD_PORT"
 	jq -s '.[0] * .[1] * {adapters: {slurmrestd: {url: .[1].adapters.slurmrestd.url}}}' example.json config.json >config.new && mv config.new config.json
 	token -100
@@ -224,7 +224,7 @@ if [ ${#jwt[@]} -gt 0 ]; then
 	ok "so is one that others can read" wait_for 30 'adapter_is ".reason | test(\"$HOME/.slurm.jwt can be used by others .mode 0644\")"'
 	is "$(api GET "/v1/ensembles/$id" | jq -c '[.state, .members.submitted, .members.failed]')" '["running",2,0]' "nothing is changed by that"
 	example sh >example.sh
-	ok "a token is made as the README says" bash -e example.sh
+	ok "a token is made as docs/cluster.md says" bash -e example.sh
 	succeeded "$id" 2 "a token that is renewed"
 	secret=$(cut -d= -f2- "$HOME/.slurm.jwt")
 	is "$(grep -r -l -F "$secret" "$STATE" "$DAEMON_LOG" restd.out api.body | wc -l)" 0 "it stands nowhere else"

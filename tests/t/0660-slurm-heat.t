@@ -1,6 +1,6 @@
 #!/bin/bash
-# The README's chapter on clusters, as it stands, on a real Slurm: the heat ensemble, its members (MPI) and its training as
-# Slurm's jobs.
+# The README's chapter on clusters and the examples of docs/cluster.md, as they stand, on a real Slurm: the heat ensemble, its members
+# (MPI) and its training as Slurm's jobs; members in an allocation, and packed.
 # shellcheck disable=SC2119 # slurm_start and slurm_config need no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
@@ -24,6 +24,11 @@ run_blocks "$srcdir/README.md" "tested with Slurm"
 is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 13 "a job for each member and for the training"
 slurm_completes
 is "$(squeue -h -a -r -t all -o '%T' | sort | uniq -c | xargs)" "13 COMPLETED" "each once, and ended well"
+
+# --- the examples of docs/cluster.md
+run_blocks "$srcdir/docs/cluster.md" "tested with Slurm"
+slurm_completes
+is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 16 "an allocation for eight members, and a job for each four"
 
 start_daemon --run-dir "$HOME/stretto-runs" --state-dir "$XDG_STATE_HOME/stretto"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# By hand, with STRETTO_OAR_LONG=1: the plugin for OAR with all of the conformance suite, the README's example, and what happens to jobs
+# By hand, with STRETTO_OAR_LONG=1: the plugin for OAR with all of the conformance suite, the example of docs/cluster.md, and what happens to jobs
 # in OAR: besteffort ones make room, a node is gone, its database does not answer. It takes minutes: a job costs OAR seconds.
 # shellcheck disable=SC2016,SC2119 # for wait_for; oar_config needs no words
 TEST_LIMIT=600
@@ -62,8 +62,8 @@ is "$(jq -c '[.state, .members.succeeded]' ensemble.json)" '["complete",2]' "to 
 if [ -x "$builddir/examples/heat/heat2d" ] && [ -n "${STRETTO_PYTHON:-}" ]; then
 	ln -s "$srcdir/examples" .
 	awk '/^<!-- tested with OAR -->$/ { armed = 1; next } armed && /^```sh$/ { inside = 1; armed = 0; next } /^```$/ { inside = 0 } inside' \
-		"$srcdir/README.md" >commands
-	status_is 0 "the README's commands" bash -e ./commands
+		"$srcdir/docs/cluster.md" >commands
+	status_is 0 "the commands of docs/cluster.md" bash -e ./commands
 	is "$(stretto status --json | jq -c '[.ensembles[] | select(.name == "heat-slurm") | .state, .members.succeeded]')" '["complete",12]' "end well"
 fi
 
