@@ -77,17 +77,33 @@ struct known_adapter {
     UT_hash_handle hh; /* by ops->name */
 };
 
+/* What its files are asked for. */
+enum training_reading {
+    READING_NONE,
+    READING_ONCE,  /* the ranks' files are being read, */
+    READING_TWICE, /* and there is news: they are read once more */
+    READING_STEPS, /* the steps that it lacks are being counted (missing.c) */
+};
+
+/* How far a generation of its ranks is. */
+enum training_stage {
+    STAGE_OPEN,     /* its job is to come, or under way */
+    STAGE_JOB_OVER, /* its job has ended, and what the ranks wrote is to be read a last time */
+    STAGE_ALL_READ, /* all is known: the job ends, and with it the training, or the next generation begins */
+};
+
+/* Whether its ranks were told that no more members come. */
+enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD };
+
 struct training {
     struct training_row row;
     struct live_ensemble *ensemble;
     struct known_adapter *adapter; /* NULL: it is over, and its adapter is not here */
     struct live_job *job;  /* NULL when none is under way */
     int64_t made_for_it;   /* jobs of members with a higher id are for the current generation; INT64_MAX: none is yet */
-    bool reading;          /* the ranks' files are being read */
-    bool again;            /* and must be read once more */
-    bool job_over;         /* its job is, but for a last reading, */
-    bool read;             /* which is done */
-    bool counting;         /* the steps that it lacks are being counted: missing.c */
+    enum training_reading reading;
+    enum training_stage stage;
+    enum training_reception reception;
     bool ranks_succeeded;  /* every rank's exit record says so */
     enum attempt_outcome failed_as; /* of the rank that failed first; ATTEMPT_OPEN: none, as far as is known */
     char failure[512];     /* why not: of the rank that failed first, */
@@ -97,7 +113,6 @@ struct training {
     double status_time;    /* of its ranks, the sum of the times at which they told of themselves; */
     int64_t heard_ms;      /* when that last changed; 0: they have told nothing yet */
     int64_t not_before_ms; /* that it is submitted again */
-    bool reception_written, reception_writing;
     struct alarm reception_retry;
 };
 

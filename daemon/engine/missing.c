@@ -58,7 +58,7 @@ static void counted(void *arg, json_t **json, const struct error *failed)
 
     if (ens == NULL)
         return;
-    ens->training->counting = false;
+    ens->training->reading = READING_NONE;
     if (failed != NULL) {
         log_warn_of(LOG_TRAINING(id, ens->training->row.id), "training %lld: the steps that it has cannot be counted yet: %s",
                     (long long)ens->training->row.id, failed->text);
@@ -80,7 +80,7 @@ void missing_find(struct engine *engine, struct live_ensemble *ens)
     struct error err;
     char **paths;
 
-    if (ens->training->counting)
+    if (ens->training->reading == READING_STEPS)
         return;
     if (find_others(engine, ens, &others, &err) < 0) {
         free(others.items);
@@ -93,7 +93,7 @@ void missing_find(struct engine *engine, struct live_ensemble *ens)
     for (int64_t rank = 0; rank < row->ranks; rank++)
         paths[rank] = xasprintf("%s/e%lld/training/g%lld/held-rank%lld.bin", engine->ports.run_dir, (long long)ens->row.id,
                                 (long long)row->generation, (long long)rank);
-    ens->training->counting = true;
+    ens->training->reading = READING_STEPS;
     engine->ports.rundir_ops->missing(engine->ports.rundir, paths, (size_t)row->ranks, question, counted,
                                       ticket_new(engine, ens->row.id));
 }

@@ -60,7 +60,7 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     struct rank_row sum;
     struct error err;
 
-    if (training->row.state != TRAINING_SUBMITTED || training->job_over)
+    if (training->row.state != TRAINING_SUBMITTED || training->stage != STAGE_OPEN)
         return;
     if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0) {
         store_doom(engine->store, &err);
@@ -150,7 +150,7 @@ void training_all_read(struct engine *engine, struct live_ensemble *ens)
         missing_find(engine, ens);
         return;
     }
-    ens->training->read = true;
+    ens->training->stage = STAGE_ALL_READ;
     if (ens->training->job != NULL)
         job_end(engine, ens->training->job, "");
     else
@@ -191,10 +191,12 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
     struct rank_row row;
 
     if (rank >= training->row.ranks || get_rank(engine, &training->row, rank, &row) < 0) {
-        training->reading = false;
-        if (training->again)
+        bool again = training->reading == READING_TWICE;
+
+        training->reading = READING_NONE;
+        if (again)
             training_look(engine, ens);
-        else if (training->job_over)
+        else if (training->stage != STAGE_OPEN)
             training_all_read(engine, ens);
         return;
     }
@@ -239,7 +241,7 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     if (failed != NULL) { /* look again later; the training itself is none the worse */
         log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
                     (long long)ens->training->row.id, failed->text);
-        ens->training->reading = false;
+        ens->training->reading = READING_NONE;
         alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
         return;
     }
@@ -259,10 +261,11 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
-    training->again = training->reading;
-    if (training->reading || (!training->job_over && !engine_has_room(engine)))
+    if (training->reading == READING_ONCE)
+        training->reading = READING_TWICE;
+    if (training->reading != READING_NONE || (training->stage == STAGE_OPEN && !engine_has_room(engine)))
         return;
-    training->reading = true;
+    training->reading = READING_ONCE;
     paths = xcalloc(n, sizeof *paths);
     for (int64_t rank = 0; rank < training->row.ranks; rank++)
         engine_rank_files(engine, &training->row, rank, paths + rank * RANK_FILES);

@@ -44,14 +44,14 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     row->started_ms = 0;
     row->ended_ms = engine_now(engine);
     training->made_for_it = INT64_MAX;
-    training->job_over = training->read = false;
+    training->stage = STAGE_OPEN;
     row->missing[0] = '\0';
     training->failed_as = ATTEMPT_OPEN;
     training->ranks_succeeded = true;
     training->failed_ms = 0;
     training->waits = (struct waits){0};
     training->heard_ms = 0;
-    training->reception_written = training->reception_writing = false;
+    training->reception = RECEPTION_OPEN;
     if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, &err) < 0) {
         store_doom(engine->store, &err); /* nothing would make us begin anew again */
         return;

@@ -13,7 +13,7 @@ static void look(struct engine *engine, struct alarm *alarm)
 {
     struct training *training = heap_entry(alarm, struct training, look);
 
-    if ((training->job != NULL || training->job_over) && training->row.state < TRAINING_DONE)
+    if ((training->job != NULL || training->stage != STAGE_OPEN) && training->row.state < TRAINING_DONE)
         training_look(engine, training->ensemble);
     else if (training->row.state == TRAINING_PENDING) /* its time has come */
         engine_touch(engine, training->ensemble);
@@ -96,13 +96,12 @@ bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran
 {
     struct training *training = ens->training;
 
-    if (!training->job_over) {
-        training->job_over = true;
-        training->read = !ran && !training->reading;
-        if (!training->read)
+    if (training->stage == STAGE_OPEN) {
+        training->stage = ran || training->reading != READING_NONE ? STAGE_JOB_OVER : STAGE_ALL_READ;
+        if (training->stage == STAGE_JOB_OVER)
             training_look(engine, ens);
     }
-    return training->read;
+    return training->stage == STAGE_ALL_READ;
 }
 
 /* That no more members come, on its way to one generation of the ranks. */
@@ -139,11 +138,9 @@ static void reception_written(void *arg, const struct error *failed)
 
     if (ens == NULL)
         return;
-    ens->training->reception_writing = false;
-    if (failed == NULL) {
-        ens->training->reception_written = true;
+    ens->training->reception = failed == NULL ? RECEPTION_TOLD : RECEPTION_OPEN;
+    if (failed == NULL)
         return;
-    }
     log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: the end of reception cannot be told yet: %s",
                 (long long)ens->row.id, failed->text);
     alarm_set(engine, &ens->training->reception_retry, engine_now(engine) + FILE_RETRY_MS);
@@ -180,10 +177,10 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
 
-    if (training->reception_written || training->reception_writing || training->job == NULL)
+    if (training->reception != RECEPTION_OPEN || training->job == NULL)
         return;
     alarm_set(engine, &training->reception_retry, INT64_MAX);
-    training->reception_writing = true;
+    training->reception = RECEPTION_TELLING;
     turn_after_commit(engine->turn, members_over_committed, telling_new(engine, ens));
 }
 
