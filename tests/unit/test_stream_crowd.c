@@ -1,5 +1,6 @@
 /* Strangers on the network hold many more connections to a rank than its process may have descriptors, and open each
- * anew as soon as it is closed. Members get through, and the training program can still open files. */
+ * anew as soon as it is closed. Members get through, and the training program can still open files. By hand:
+ * CROWD_DESCRIPTORS=8192 CROWD_CONNECTIONS=3000 has 9,000 connections against 8,192 descriptors. */
 #include "common/files.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
@@ -7,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,7 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 200, STRANGERS = 3, CONNECTIONS = 150, STEPS = 200, FILES = 50 };
+enum { STRANGERS = 3, CONNECTIONS_MAX = 10000, STEPS = 200, FILES = 50 };
+
+static int descriptors = 200; /* that the rank may have */
+static int connections = 150; /* of each stranger */
 
 /* Room for every sample, since the one thread that draws them also waits for the members to have sent theirs. */
 #define BUFFER "{\"policy\": \"fifo\", \"capacity\": 500, \"batch\": 10}"
@@ -51,15 +56,15 @@ static int call_up(unsigned port, int who)
 
 static void __attribute__((noreturn)) stranger(struct crowd *crowd, int who)
 {
-    struct pollfd fds[CONNECTIONS];
+    static struct pollfd fds[CONNECTIONS_MAX];
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (atomic_load(&crowd->port) == 0)
         poll(NULL, 0, 5);
-    for (int i = 0; i < CONNECTIONS; i++)
+    for (int i = 0; i < connections; i++)
         fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
     for (;;) {
-        for (int i = 0; i < CONNECTIONS; i++) {
+        for (int i = 0; i < connections; i++) {
             char byte[256];
 
             if (fds[i].fd >= 0 && fds[i].revents != 0 && recv(fds[i].fd, byte, sizeof byte, MSG_DONTWAIT) <= 0) {
@@ -70,7 +75,7 @@ static void __attribute__((noreturn)) stranger(struct crowd *crowd, int who)
                 atomic_fetch_add(&crowd->open[who], 1);
             fds[i].revents = 0;
         }
-        poll(fds, CONNECTIONS, 100);
+        poll(fds, (nfds_t)connections, 100);
     }
 }
 
@@ -79,7 +84,7 @@ static int all_are_there(void *arg)
     struct crowd *crowd = arg;
 
     for (int i = 0; i < STRANGERS; i++)
-        if (atomic_load(&crowd->open[i]) < CONNECTIONS)
+        if (atomic_load(&crowd->open[i]) < connections)
             return 0;
     return 1;
 }
@@ -121,7 +126,7 @@ static void the_program_can_open_files(void)
 static void strangers_keep_neither_members_nor_the_program_out(void **state)
 {
     struct crowd *crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct rlimit limit = {DESCRIPTORS, DESCRIPTORS};
+    struct rlimit limit = {(rlim_t)descriptors, (rlim_t)descriptors};
     int times[2 * STEPS] = {0};
     pid_t pid[STRANGERS];
     struct fixture fx;
@@ -160,11 +165,21 @@ static void strangers_keep_neither_members_nor_the_program_out(void **state)
     munmap(crowd, sizeof *crowd);
 }
 
+static void read_setting(const char *name, int *value, int max)
+{
+    const char *text = getenv(name);
+
+    if (text != NULL)
+        *value = atoi(text) < max ? atoi(text) : max;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strangers_keep_neither_members_nor_the_program_out),
     };
 
+    read_setting("CROWD_DESCRIPTORS", &descriptors, INT_MAX);
+    read_setting("CROWD_CONNECTIONS", &connections, CONNECTIONS_MAX);
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
 }
