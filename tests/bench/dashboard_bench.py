@@ -1,5 +1,5 @@
 # dashboard_bench.py SOCKET CHROMIUM DIR SECONDS: the dashboard at ensemble 1, of a million members, some of which run. Prints "NAME VALUE UNIT".
-import glob, sys, time
+import glob, statistics, sys, time
 from dashboard_tools import Connection, browser, heading, js, link, path, until
 import chromium
 
@@ -115,13 +115,21 @@ def choosing():
 
 
 def staying():
-    before, event, start = heap(), newest_event(), time.monotonic()
+    """The heap once a minute, after the garbage has been collected, while the grid is zoomed in and out."""
+    event, start, samples, turn = newest_event(), time.monotonic(), [(0, heap())], 0
+    figure("dashboard-page-memory-begin", page_memory(), "MB")
     while time.monotonic() < start + SECONDS:
         time.sleep(1)
-        js("document.querySelector('.map').grid.zoomBy(1.01)")
+        turn += 1
+        js(f"document.querySelector('.map').grid.zoomBy({1.01 if turn % 400 < 200 else 1 / 1.01})")
+        if time.monotonic() - start >= 60 * len(samples):
+            samples.append((time.monotonic() - start, heap()))
+            print(f"after {samples[-1][0]:.0f} s: heap {samples[-1][1]:.3f} MB, page {page_memory():.1f} MB", file=sys.stderr, flush=True)
+    samples.append((time.monotonic() - start, heap()))
     figure("dashboard-events", (newest_event() - event) / (time.monotonic() - start), "events/s")
-    figure("dashboard-heap", heap(), "MB")
-    figure("dashboard-heap-grown", heap() - before, "MB")
+    figure("dashboard-heap-begin", samples[0][1], "MB")
+    figure("dashboard-heap", samples[-1][1], "MB")
+    figure("dashboard-heap-growth", 3600 * statistics.linear_regression(*zip(*samples)).slope, "MB/h")
     figure("dashboard-page-memory", page_memory(), "MB")
 
 
