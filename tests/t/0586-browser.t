@@ -171,6 +171,11 @@ tokens: 403 role_insufficient
 another login: 403 role_insufficient
 cookie: not for scripts" "in an operator's it changes something, too"
 is "$(jq -c .other seen)" '["/ None","/v1/ensembles None","/s/ None","/s/x/v1/ensembles None"]' "the cookie is not sent to another server on the same host"
+jq -r '.foreign[]' seen | sed '$d' >foreign # without the link
+for kind in 'image GET' 'script GET' 'iframe GET' 'iframe POST' 'empty GET' 'empty POST'; do
+	ok "of another site, $kind is tried" grep -q "^$kind " foreign
+done
+is "$(grep -v ' 403$' foreign)" "" "and whatever another site sends is refused"
 is "$(jq -r '.frames[]' seen | sort | uniq -c | xargs)" "1 200 7 403" "pages of other sites have the daemon in no frame"
 is "$(jq -r '.files[]' seen | grep -c '^/old/ \(200\|304\)$') $(jq -r '.files[]' seen | grep -c '^/old/web')" "4 0" \
 	"nor is the dashboard shown in one, in a browser that does not say what it asks for"

@@ -9,7 +9,7 @@
 import http.server, json, os, re, socket, subprocess, sys, threading
 
 daemon, spec, ensemble, chromium, folder, reader, operator = sys.argv[1:]
-reports, done, place, other_cookies, session_cookie, frames, files = {}, threading.Event(), "", [], "", [], []
+reports, done, place, other_cookies, session_cookie, frames, files, foreign = {}, threading.Event(), "", [], "", [], [], []
 
 PAGE = """<!doctype html><meta charset=utf-8><script>
 const results = {}, target = %(target)s, id = %(ensemble)s, json = {'Content-Type': 'application/json'}, body = %(spec)s;
@@ -28,6 +28,7 @@ function element(name, tag, attribute, path) {
     const made = document.createElement(tag);
     made.onload = () => { results[name] = 'loaded'; resolve(); };
     made.onerror = () => { results[name] = 'failed'; resolve(); };
+    made.referrerPolicy = 'no-referrer';
     made[attribute] = base + path;
     document.body.append(made);
   });
@@ -136,6 +137,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 except OSError:  # it has left an event stream
                     break
         status = answer.split(b" ")[1].decode()
+        if self.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site") and not old:
+            foreign.append(f"{self.headers.get('Sec-Fetch-Dest')} {self.command} {status}")
         if self.headers.get("Sec-Fetch-Dest") == "iframe" and not old:
             frames.append(status)
         elif old or self.path.startswith("/web/"):
@@ -203,5 +206,5 @@ for where, results in reports.items():
     for attempt, result in results.items():
         print(f"{where}: {attempt}: {result}")
 with open(os.path.join(folder, "seen"), "w") as seen:
-    json.dump({"place": place, "cookie": session_cookie, "other": other_cookies, "frames": frames, "files": files}, seen)
+    json.dump({"place": place, "cookie": session_cookie, "other": other_cookies, "frames": frames, "files": files, "foreign": foreign}, seen)
 sys.exit(0 if finished else 1)
