@@ -36,8 +36,13 @@ struct asking {
 static void keep_last_lines(char *text, size_t size, bool cut)
 {
     char *begin = text;
+    size_t hole = 0; /* before what was printed */
     int lines = 0;
 
+    while (hole < size && text[hole] == '\0')
+        hole++;
+    size -= hole;
+    memmove(text, text + hole, size);
     for (size_t i = 0; i < size; i++)
         if (text[i] == '\0')
             text[i] = '?';

@@ -172,6 +172,7 @@ api_tests = \
 	tests/t/0581-private.t \
 	tests/t/0583-strangers.t \
 	tests/t/0584-strict.t \
+	tests/t/0585-large-output.t \
 	tests/t/0586-browser.t \
 	tests/t/0587-shares.t \
 	tests/t/0588-properties.t \
@@ -196,6 +197,7 @@ tests_bench_stream_reader_SOURCES = tests/bench/stream_reader.c
 tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
 EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/dashboard.sh tests/t/dashboard_actions.py tests/t/dashboard_members.py \
 	tests/t/dashboard_empty.py \
+	tests/t/dashboard_large.py \
 	tests/t/dashboard_training.py tests/t/told-rank.py \
 	tests/t/dashboard_tools.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say

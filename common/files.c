@@ -341,6 +341,11 @@ void file_last_line(const char *path, bool (*skip)(const char *line), char *out,
         if (stop == 0 || skip == NULL || !skip(tail + start))
             break;
     }
+    while (start < stop && tail[start] == '\0')
+        start++; /* a file may have a hole before its last line */
+    for (char *p = tail + start; p < tail + stop; p++)
+        if (*p == '\0')
+            *p = '?';
     snprintf(out, size, "%s", tail + start);
     for (char *p = out; *p; p++)
         if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)

@@ -7,6 +7,7 @@ import {facts} from './training.js';
 import {pill} from './states.js';
 
 const SHOWN = 16384; // bytes of an output
+const FOR_A_WINDOW = 10e6; // more than that is for a file
 
 async function output(path, attempt) {
   if (!attempt.started) return {text: '', size: 0, why: 'It has not started yet.'};
@@ -56,11 +57,17 @@ function attempts(member, chosen) {
         h('tbody', null, [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen))))));
 }
 
-function outputView({stream, path, text, size, why}) {
+// All of an output, in a window of its own, or in a file where it is too much for a window.
+function whole(name, path, size) {
+  const how = size > FOR_A_WINDOW ? {download: `${name}.txt`} : {target: '_blank', rel: 'noopener'};
+  return h('a', {href: api.url(path), ...how}, `${how.download ? 'download all' : 'all'} ${format.bytes(size)}`);
+}
+
+function outputView({ensemble, index}, {stream, path, text, size, why}) {
   const cut = size > SHOWN;
   return h('section', {class: 'panel', 'data-key': stream, 'aria-labelledby': stream},
     h('div', {class: 'panel-head'}, h('h2', {id: stream}, stream === 'stdout' ? 'Standard output' : 'Standard error'),
-      size > 0 && h('a', {href: api.url(path), target: '_blank', rel: 'noopener'}, `all ${format.bytes(size)}`)),
+      size > 0 && whole(`${ensemble}.${index}.${stream}`, path, size)),
     cut && h('p', {class: 'quiet'}, `The last ${format.bytes(SHOWN)}:`),
     text === '' ? h('p', {class: 'empty'}, why ?? 'Nothing was printed.') : h('pre', {class: 'output', tabindex: '0', dir: 'auto'}, visible(text)));
 }
@@ -78,7 +85,7 @@ function render({member, attempt, outputs}) {
       ['goes on in', member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${index}`}, `#${member.follow_up}`)],
     ])),
     attempts(member, attempt),
-    outputs.map(outputView),
+    outputs.map(one => outputView(member, one)),
   ];
 }
 

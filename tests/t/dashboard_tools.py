@@ -45,7 +45,8 @@ def link(port, *options, prefix="/"):
 
 
 def visible(text):
-    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda c: f"‹U+{ord(c[0]):04X}›", text)
+    unseen = "([\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069])\\1*"
+    return re.sub(unseen, lambda run: f"‹U+{ord(run[1]):04X}{f' × {len(run[0])}' if len(run[0]) > 1 else ''}›", text)
 
 
 browser = chromium.Browser(program, folder)

@@ -175,6 +175,9 @@ static void last_line_is_printable(void **state)
     assert_int_equal(file_write_whole(in_dir("log"), "one\ntw\001o\xff\n\n \n", 14, 0600, &err), 0);
     file_last_line(in_dir("log"), NULL, line, sizeof line);
     assert_string_equal(line, "tw?o?");
+    assert_int_equal(file_write_whole(in_dir("log"), "one\n\0\0\0two\0x\n", 13, 0600, &err), 0);
+    file_last_line(in_dir("log"), NULL, line, sizeof line);
+    assert_string_equal(line, "two?x");
     file_last_line(in_dir("nowhere"), NULL, line, sizeof line);
     assert_string_equal(line, "");
 }
