@@ -20,7 +20,8 @@ static int64_t env_number(const struct jobdesc_task *task, const char *name)
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
-int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const struct jobdesc_task *task, struct error *err)
+int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const struct jobdesc_task *task,
+                      struct error *err)
 {
     const struct ckpt *newest;
     struct ckpt_list list;
@@ -29,8 +30,8 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
     c->dir = json_string_value(json_object_get(task->env, "STRETTO_CHECKPOINT_DIR"));
     if (!job->checkpoint.any || c->dir == NULL || c->dir[0] != '/')
         return 0;
-    c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble, .since = task->since,
-                                   .generation = env_number(task, "STRETTO_STREAM_GENERATION")};
+    c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble,
+                                   .since = task->since, .generation = env_number(task, "STRETTO_STREAM_GENERATION")};
     c->ensemble = job->ensemble;
     c->attempt = env_number(task, "STRETTO_ATTEMPT");
     if (ckptdir_make(c->dir, err) < 0)

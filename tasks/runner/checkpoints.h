@@ -55,7 +55,8 @@ struct look {
 
 /* Prepares a task before its start. The newest complete checkpoint is read in full. -1 where it cannot be found out:
  * starting afresh would lose the checkpoints that there may be. */
-int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const struct jobdesc_task *task, struct error *err);
+int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const struct jobdesc_task *task,
+                      struct error *err);
 
 /* Notes that a file in the directory was closed after writing, or renamed. */
 void checkpoints_saw(struct checkpoints *c, const char *name, bool renamed, int64_t now_ms);

@@ -1,13 +1,14 @@
-/* The end of a job's time: its walltime, the scheduler's end, that of the allocation or of the pilot around it. */
+/* The end of a job's time: its walltime, or an earlier end of the scheduler's, the allocation's or the pilot's time. */
 #include "config.h"
 
-#include "tasks/proto/exitrec.h"
 #include "tasks/runner/deadline.h"
+
+#include "tasks/proto/exitrec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Unix seconds; 0: it is not there, or none. */
+/* Returns Unix seconds; 0 where the variable is not set or has no valid time. */
 static int64_t time_in(const char *variable)
 {
     const char *text = getenv(variable);
@@ -15,7 +16,7 @@ static int64_t time_in(const char *variable)
     return text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12 ? strtoll(text, NULL, 10) : 0;
 }
 
-/* When whoever schedules the job will end it, as far as it says. */
+/* Returns when the scheduler will end the job, as far as it tells. */
 static int64_t scheduled_end(void)
 {
     int64_t told = time_in("STRETTO_JOB_END");
@@ -23,9 +24,9 @@ static int64_t scheduled_end(void)
     return told != 0 ? told : time_in("SLURM_JOB_END_TIME");
 }
 
-/* When the time of an allocation that holds many jobs is over for this one, by the monotonic clock. Only for what can make use of
- * that: a task without checkpoints may as well get done in what is left, and if it does not, is lost with the allocation, at no
- * cost. */
+/* Returns when the time of an allocation that holds many jobs is over for this one, by the monotonic clock. It counts
+ * only for jobs that can use the warning: a task without checkpoints may still succeed in the time that is left, and
+ * loses nothing more if the allocation ends it. */
 static int64_t allocation_over(const struct job *job, int64_t now)
 {
     const struct jobdesc *desc = job->desc;

@@ -1,19 +1,19 @@
-/* The environment of a task: the runner's own, without what belonged to another task, plus the descriptor's. */
+/* The environment of a task: the runner's own, without variables of another task, plus the descriptor's. */
 #ifndef TASKS_RUNNER_ENVIRONMENT_H
 #define TASKS_RUNNER_ENVIRONMENT_H
 #include <stddef.h>
 
 struct environment;
 
-/* A copy of `environ` without the variables that only make sense for one task, and without the user's token: a daemon
- * that was itself started by a task, or from a shell with a token, must not hand these on. */
+/* Returns a copy of `environ` without the variables that only make sense for one task, and without the user's token: a
+ * daemon that was itself started by a task, or from a shell with a token, must not pass these on. */
 struct environment *environment_create(void);
 void environment_destroy(struct environment *env);
 
 void environment_set(struct environment *env, const char *name, const char *value);
 const char *environment_get(const struct environment *env, const char *name); /* NULL where unset */
 
-/* For execve(); borrowed. */
+/* Returns the list for execve(); borrowed. */
 char **environment_list(const struct environment *env);
 
 #endif

@@ -65,7 +65,8 @@ int leftovers_end_unowned(struct leftovers *l)
     leftovers_look(l, &tree);
     n = tree_signal(&tree, TREE_UNOWNED, SIGTERM);
     if (n > 0)
-        log_warn("%d process%s left that the tasks have started without their environment: told to end", n, n == 1 ? " is" : "es are");
+        log_warn("%d process%s left that the tasks have started without their environment: told to end", n,
+                 n == 1 ? " is" : "es are");
     tree_free(&tree);
     return n;
 }

@@ -1,5 +1,5 @@
-/* Processes that tasks leave running when their first ones end: they do not outlive them by more than the grace. Those of which it is
- * not known which task has started them end with the last task. */
+/* Processes that tasks leave running when their first processes end: they may outlive these by the grace. Processes of
+ * which it is not known which task has started them end with the last task. */
 #ifndef TASKS_RUNNER_LEFTOVERS_H
 #define TASKS_RUNNER_LEFTOVERS_H
 #include "tasks/runner/task.h"
@@ -11,29 +11,29 @@
 struct leftovers {
     struct task *tasks; /* the job's, borrowed */
     size_t ntasks;
-    struct tree_task *marks; /* as many */
-    size_t count; /* of tasks that have left processes behind which were told to end */
+    struct tree_task *marks; /* one for each task */
+    size_t count; /* tasks that left processes which were told to end */
     int64_t grace_ms;
 };
 
 void leftovers_init(struct leftovers *l, struct task *tasks, size_t ntasks, int64_t grace_ms);
 void leftovers_fini(struct leftovers *l);
 
-/* Look at the processes of all tasks. Free the tree with tree_free(). */
+/* Looks at the processes of all tasks. The caller frees the tree by tree_free(). */
 void leftovers_look(struct leftovers *l, struct tree *tree);
 
-/* The tasks with `new_end` have ended: tell what they left to end, if there is anything. Times are monotonic milliseconds. */
+/* Tells the processes that are left of tasks with `new_end` to end. Times are monotonic milliseconds. */
 void leftovers_end(struct leftovers *l, int64_t now);
 
-/* Tell all that belongs to a task to end, while its first process runs. */
+/* Tells all processes of a task to end while its first process runs. */
 void leftovers_end_running(struct leftovers *l, struct task *t, int64_t now);
 
-/* Tell what no task is known to have started. Returns how many processes there were. */
+/* Tells processes to end that no task is known to have started. Returns how many there were. */
 int leftovers_end_unowned(struct leftovers *l);
 
-/* SIGKILL for what has had its grace. */
+/* Sends SIGKILL to processes whose grace is over. */
 void leftovers_kill(struct leftovers *l, int64_t now);
 
-/* When leftovers_kill() has something to do next; INT64_MAX: never. */
+/* Returns when leftovers_kill() is due next; INT64_MAX: never. */
 int64_t leftovers_due(const struct leftovers *l);
 #endif

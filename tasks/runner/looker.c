@@ -14,7 +14,7 @@ struct looker {
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct look *todo, **last, *done, **last_done; /* under the lock, as `ending` */
+    struct look *todo, **last, *done, **last_done; /* under the lock, like `ending` */
 };
 
 struct looker *looker_create(struct error *err)
@@ -82,8 +82,9 @@ void looker_add(struct looker *looker, struct look *look)
     pthread_mutex_unlock(&looker->lock);
     if (looker->started)
         return;
-    looker->started = pthread_create(&looker->thread, NULL, work, looker) == 0; /* signals are blocked: they stay so there */
-    if (!looker->started) { /* then it waits */
+    /* the thread inherits blocked signals */
+    looker->started = pthread_create(&looker->thread, NULL, work, looker) == 0;
+    if (!looker->started) { /* without a thread, the runner waits for the look */
         uint64_t one = 1;
 
         look = take(&looker->todo, &looker->last);
@@ -99,7 +100,7 @@ struct look *looker_next(struct looker *looker)
     struct look *look;
     uint64_t n;
 
-    if (read(looker->fd, &n, sizeof n) < 0) { /* nothing new is no reason not to look */
+    if (read(looker->fd, &n, sizeof n) < 0) { /* the list is checked even if nothing is new */
     }
     pthread_mutex_lock(&looker->lock);
     look = take(&looker->done, &looker->last_done);

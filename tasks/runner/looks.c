@@ -4,8 +4,8 @@
 
 #define LINGER_MS 100
 
-int looks_init(struct looks *looks, const struct job *job, struct task *tasks, void (*looked)(void *arg, struct task *t),
-               void *arg, struct error *err)
+int looks_init(struct looks *looks, const struct job *job, struct task *tasks,
+               void (*looked)(void *arg, struct task *t), void *arg, struct error *err)
 {
     *looks = (struct looks){.tasks = tasks, .n = job->desc->ntasks, .linger_ms = INT64_MAX, .looked = looked,
                              .arg = arg};
@@ -16,7 +16,8 @@ int looks_init(struct looks *looks, const struct job *job, struct task *tasks, v
         return -1;
     looks->watch = watch_create();
     if (looks->watch == NULL)
-        log_warn("checkpoints are looked for when tasks have ended only: the kernel tells nothing of their directories");
+        log_warn("checkpoints are looked for when tasks have ended only: the kernel tells nothing of their "
+                 "directories");
     return 0;
 }
 
@@ -41,10 +42,11 @@ static void saw(void *arg, size_t whose, int what, const char *name, bool rename
 
 static void look_last(struct looks *looks, struct task *t, bool clean)
 {
-    watch_read(looks->watch, saw, looks); /* what it did before it ended */
+    watch_read(looks->watch, saw, looks); /* events from before its end */
     t->looked_at = true;
     t->linger_until = 0;
-    looker_add(looks->looker, look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, t->job->machine->monotonic_ms()));
+    looker_add(looks->looker,
+               look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, t->job->machine->monotonic_ms()));
 }
 
 void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grace_ms)
@@ -58,7 +60,7 @@ void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grac
     looks->linger_ms = now_ms + LINGER_MS;
 }
 
-/* Tasks whose first process has ended, and others have not. */
+/* Handles tasks whose first process has ended while others have not. */
 static void end_lingering(struct looks *looks, int64_t now_ms)
 {
     bool any = false;

@@ -1,4 +1,4 @@
-/* stretto-run JOBDIR: starts the tasks of one job, watches the clock, captures output, writes the exit records. */
+/* stretto-run JOBDIR: starts the tasks of one job, watches the clock, captures output, and writes the exit records. */
 #include "config.h"
 
 #include "common/files.h"
@@ -30,18 +30,18 @@
 struct options {
     const char *jobdir;
     bool local; /* the daemon that started it is on this host, and watches it */
-    pid_t daemon; /* our parent, then */
-    int letter; /* that it wrote, in place of job.json; -1: none */
-    const char *gpus; /* ids of those that the job was given, separated by commas; NULL: nobody keeps count of them */
-    const char **launch; /* words of a command, see task.h; NULL: none */
+    pid_t daemon; /* with `local`: the runner's parent */
+    int letter; /* the descriptor that replaces job.json; -1: none */
+    const char *gpus; /* ids of the job's GPUs, separated by commas; NULL: GPUs are not counted */
+    const char **launch; /* words of a launch command, see task.h; NULL: none */
     size_t n_launch;
     bool is_rank;
-    struct rank rank; /* then */
-    bool pilot, node; /* jobdir is a pilot's: on the first node of its allocation, on any */
-    int64_t until_ms; /* monotonic, when the time of the pilot that runs it is over; INT64_MAX: none does */
+    struct rank rank; /* with `is_rank` */
+    bool pilot, node; /* jobdir is a pilot's: on the first node of its allocation, or on any node */
+    int64_t until_ms; /* monotonic ms when the time of the pilot that runs it is over; INT64_MAX: no pilot does */
 };
 
-/* Descriptors 0 to 2 are open, and nothing that the starter leaked is. */
+/* Opens descriptors 0 to 2 if need be, and closes all others, which were inherited. */
 static void clean_descriptors(void)
 {
     int fd;
@@ -95,7 +95,8 @@ static void log_start(const struct jobdesc *desc)
         log_info("launcher \"mpiexec\" is %s", STRETTO_MPIEXEC[0] ? STRETTO_MPIEXEC : "not there: built without MPI");
 }
 
-/* The batch system's list of the job's GPUs, where there are as many for each task; else all see all. */
+/* Returns the batch system's list of the job's GPUs, where it has as many for each task; else NULL, and each task sees
+ * all. */
 static const char *gpus_to_divide(const char *list, size_t ntasks)
 {
     size_t n = list != NULL ? gpus_count(list) : 0;
@@ -103,12 +104,13 @@ static const char *gpus_to_divide(const char *list, size_t ntasks)
     return n > 0 && n % ntasks == 0 ? list : NULL;
 }
 
-static int run_claimed(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
-                       int signal_fd, int64_t started_ms)
+static int run_claimed(const struct options *options, const struct jobdesc *desc, const char *jobdir,
+                       const char *tmpdir, int signal_fd, int64_t started_ms)
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
-    struct job job = {.machine = &machine_real, .desc = desc, .watched = options->local, .daemon = options->daemon, .letter = options->letter,
-                      .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank, .launch = options->launch};
+    struct job job = {.machine = &machine_real, .desc = desc, .watched = options->local, .daemon = options->daemon,
+                      .letter = options->letter, .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank,
+                      .launch = options->launch};
     struct error err;
     struct oom oom;
     int rc;
@@ -138,7 +140,8 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     return rc == 0 ? 0 : EX_IOERR;
 }
 
-/* So that the one that comes second leaves not even a temporary file for a moment; the claim itself decides. */
+/* Tells whether the job is claimed already, so that a second runner does not even create a temporary file; the claim
+ * itself decides. */
 static bool claimed_before(const char *jobdir)
 {
     char *path = xasprintf("%s/claim.json", jobdir);
@@ -150,14 +153,15 @@ static bool claimed_before(const char *jobdir)
     return there;
 }
 
-/* The exit status for what could not be made before the job was claimed: where there will be room again, somebody may try
+/* Returns the exit status for a failure before the job was claimed: where the disk was full, the job may be tried
  * again. */
 static int not_made(int otherwise)
 {
     return errno == ENOSPC || errno == EDQUOT ? EX_UNAVAILABLE : otherwise;
 }
 
-/* Of all tasks, before the job is claimed: where there is no room for them, nothing has happened. 0, or an exit status. */
+/* Makes the directories of all tasks before the job is claimed: a failure then has no consequences. Returns 0, or an
+ * exit status. */
 static int make_directories(const struct jobdesc *desc)
 {
     for (size_t i = 0; i < desc->ntasks; i++) {
@@ -175,7 +179,7 @@ static int make_directories(const struct jobdesc *desc)
     return 0;
 }
 
-/* The letter is our standard input, which the tasks shall not have. */
+/* Moves the daemon's descriptor away from standard input, which the tasks shall not have. */
 static int take_letter(struct error *err)
 {
     int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -186,7 +190,7 @@ static int take_letter(struct error *err)
     return fd;
 }
 
-/* The directory of the job is there already, unless the descriptor came by letter. */
+/* Finds the directory of the job; it exists, unless the descriptor was handed over by the daemon. */
 static char *find_jobdir(const struct options *options, struct error *err)
 {
     char *jobdir;
@@ -199,7 +203,7 @@ static char *find_jobdir(const struct options *options, struct error *err)
     return jobdir;
 }
 
-/* Its own task is left of the descriptor. False: there is none for it. */
+/* Keeps only the rank's own task of the descriptor. False: there is no task for it. */
 static bool keep_own(const struct options *options, struct jobdesc *desc)
 {
     if (options->rank.number >= (int64_t)desc->ntasks) {
@@ -216,7 +220,7 @@ static int claim(const struct options *options, const char *jobdir, const char *
                             : claim_make(jobdir, tmpdir, options->gpus, err);
 }
 
-/* The exit status for a claim that was not made. */
+/* Returns the exit status for a claim that failed. */
 static int not_claimed(const struct error *err)
 {
     int status = errno == EEXIST ? EX_TEMPFAIL : not_made(EX_IOERR);
@@ -263,7 +267,8 @@ static int usage(void)
                     "       stretto-run --rank JOBDIR\n"
                     "       stretto-run --pilot|--pilot-node JOBDIR\n"
                     "       stretto-run --starter\n"
-                    "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts it.\n");
+                    "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts "
+                    "it.\n");
     return EX_USAGE;
 }
 
@@ -300,7 +305,7 @@ static bool read_options(int argc, char **argv, struct options *options)
     return i == argc - 1 && (options->letter < 0 || options->local);
 }
 
-/* The job of one directory, by whatever started us. */
+/* Runs the job of one directory. */
 static int run(const struct options *options, int signal_fd, int64_t started_ms)
 {
     struct error err;
@@ -314,9 +319,10 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
     }
     if (options->local) {
         runlog_begin(jobdir);
-        file_flush_nothing(); /* a crash of this host ends the job with all it did: no record needs to outlive it */
+        /* a crash of this host ends the job with all its effects, so no record needs to survive it */
+        file_flush_nothing();
     }
-    if (chdir("/") < 0) { /* so that it keeps no file system busy; where that fails, it does */
+    if (chdir("/") < 0) { /* so that it keeps no file system busy; a failure does no harm */
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     status = run_directory(options, jobdir, signal_fd, started_ms);
@@ -347,7 +353,7 @@ int main(int argc, char **argv)
     if (shell_is_meant(argc, argv))
         return shell_become(argc, argv);
     clean_descriptors();
-    umask(077); /* whatever a batch system has set: output and records are for the user alone */
+    umask(077); /* a batch system may have set another: output and records are for the user alone */
     log_init("stretto-run", LOG_LEVEL_INFO);
     if (argc > 1 && strcmp(argv[1], "--starter") == 0)
         return starter_main(argc, argv);

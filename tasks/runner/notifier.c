@@ -13,9 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_MS 3000 /* more than a sender lingers */
+#define END_MS 3000 /* longer than a sender waits for its messages */
 
-/* Until the other end is closed. What has come at once is told by one message: it says that there is news, not which. */
+/* Passes notifications on until the other end is closed. Several that come at once become one message, which only says
+ * that there is news. */
 static void pass_on(int fd, const char *endpoint, const char *job, const char *key)
 {
     struct control_sender *sender = control_sender_create(endpoint, job, key);
@@ -29,7 +30,7 @@ static void pass_on(int fd, const char *endpoint, const char *job, const char *k
     control_sender_destroy(sender);
 }
 
-/* Signals are blocked here as in the pilot, which alone decides when to end. */
+/* Becomes the notifier. Signals are blocked here as in the pilot, which alone decides when to end. */
 static void become_notifier(const int fds[2], pid_t pilot, const char *endpoint, const char *job, const char *key)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -67,7 +68,8 @@ void notifier_start(struct notifier *n, const char *endpoint, const char *job, c
 
 void notifier_nudge(struct notifier *n)
 {
-    if (n->pid > 0 && send(n->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) { /* it is full of nudges, or gone: either will do */
+    /* the socket is full of notifications, or its other end is gone: neither matters */
+    if (n->pid > 0 && send(n->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
     }
 }
 
@@ -86,7 +88,7 @@ void notifier_end(struct notifier *n)
         return;
     end.fd = n->fd;
     shutdown(n->fd, SHUT_WR);
-    poll(&end, 1, END_MS); /* it writes nothing: what can be read is its end */
+    poll(&end, 1, END_MS); /* the notifier writes nothing, so the socket becomes readable at its end */
     kill(n->pid, SIGKILL);
     waitpid(n->pid, NULL, 0);
     notifier_leave(n);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "oom_kill N" is a line of both memory.events (version 2 of control groups) and memory.oom_control (version 1). */
+/* Reads the line "oom_kill N", which both memory.events (version 2 of control groups) and memory.oom_control (version
+ * 1) have. */
 static int64_t count(const char *file)
 {
     FILE *f = fopen(file, "re");
@@ -21,7 +22,8 @@ static int64_t count(const char *file)
     return n;
 }
 
-/* The file of one line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", to be freed; NULL where memory is not counted there. */
+/* Returns the file for a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", to be freed; NULL where it does not count
+ * memory. */
 static char *file_of(const char *root, char *line)
 {
     char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, *file;

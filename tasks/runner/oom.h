@@ -1,16 +1,16 @@
-/* Finds out whether the kernel ended a process of this control group for lack of memory. The signal does not tell: anybody may send
- * SIGKILL. */
+/* Finds out whether the kernel ended a process of this control group for lack of memory. The signal does not tell,
+ * since anybody may send SIGKILL. */
 #ifndef TASKS_RUNNER_OOM_H
 #define TASKS_RUNNER_OOM_H
 #include <stdbool.h>
 #include <stdint.h>
 
 struct oom {
-    char *file;   /* where the kernel counts them; NULL: it tells nobody here */
+    char *file;   /* the file in which the kernel counts them; NULL: there is none */
     int64_t seen;
 };
 
-/* From now on. `root` is "" (in tests a directory in place of /). */
+/* Counts from now on. `root` is "" (in tests a directory in place of /). */
 void oom_init(struct oom *oom, const char *root);
 void oom_fini(struct oom *oom);
 

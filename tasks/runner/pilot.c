@@ -25,9 +25,9 @@
 #define NODES_MAX 100000
 #define STOPPED_MS 300000
 #define BATCH_MAX ((size_t)256 << 20)
-#define SCAN_MIN_MS 50 /* between looks into the inbox where nobody tells that it has changed */
+#define SCAN_MIN_MS 50 /* between looks into the inbox where inotify does not work */
 #define SCAN_MAX_MS 1000
-#define SCAN_NOTIFIED_MS 5000 /* where somebody does */
+#define SCAN_NOTIFIED_MS 5000 /* where it works */
 
 static int read_config(struct pilot *p, struct error *err)
 {
@@ -51,7 +51,7 @@ static int read_config(struct pilot *p, struct error *err)
     return 0;
 }
 
-/* The nodes are numbered as they come, or as ALPS has numbered them. */
+/* Takes a node's directory: nodes are numbered in the order of their arrival, or by ALPS. */
 static int take_number(struct pilot *p, struct error *err)
 {
     bool numbered = p->rank.application[0] != '\0';
@@ -117,7 +117,7 @@ static void find_own_cpus(struct pilot *p)
     cpus_fini(&cpus);
 }
 
-/* What the node has for us: what was asked for, or what the batch system says, or the machine. */
+/* Finds the resources of the node: as configured, or as the batch system tells, or those of the machine. */
 static void find_resources(struct pilot *p)
 {
     int64_t deadline = from_environment("STRETTO_DEADLINE");
@@ -125,7 +125,8 @@ static void find_resources(struct pilot *p)
     p->cpus = json_integer_value(json_object_get(p->config, "cpus"));
     if (p->cpus <= 0)
         p->cpus = from_environment("SLURM_CPUS_ON_NODE");
-    if (p->cpus <= 0 && getenv("PBS_JOBID") != NULL) /* PBS Pro's, Torque's; of the first node, as of all */
+    /* the first is PBS Pro's, the second Torque's; of the first node, but all are alike */
+    if (p->cpus <= 0 && getenv("PBS_JOBID") != NULL)
         p->cpus = from_environment("NCPUS") > 0 ? from_environment("NCPUS") : from_environment("PBS_NUM_PPN");
     if (p->cpus <= 0)
         p->cpus = usable_cpus();
@@ -150,7 +151,7 @@ static void take_batch(struct pilot *p, const char *name)
 
         log_error("%s%s", err.text, foreign ? ": it is removed, since its commands would run as this user" : "");
         if (foreign)
-            unlink(path); /* anything else stays, and is tried again at the next look */
+            unlink(path); /* any other file stays, and is tried again at the next look */
     } else {
         for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
             pilot_take(p, line);
@@ -167,7 +168,7 @@ static int is_batch(const struct dirent *entry)
     return n > 6 && strcmp(entry->d_name + n - 6, ".jsonl") == 0;
 }
 
-/* In the order of their names, which is that in which they were written. */
+/* Takes the batches in the order of their names, in which they were written. */
 static void scan(struct pilot *p, int64_t now)
 {
     struct dirent **list;
@@ -211,7 +212,7 @@ static void take_signals(struct pilot *p)
             pilot_stop(p);
 }
 
-/* Why the node is given back now; NULL where it is not. */
+/* Returns the reason why the node is given back now; NULL where it is not. */
 static const char *is_over(struct pilot *p, int64_t now)
 {
     if (p->n_running > 0)
@@ -312,8 +313,8 @@ static int fly(struct pilot *p)
     return 0;
 }
 
-/* aprun starts us on all nodes at once, with the job's environment. Not to be told from it by what is around: ALPS's allocations
- * are those of Slurm or PBS. */
+/* Tells whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
+ * variables of the batch system cannot tell: ALPS's allocations are those of Slurm or PBS. */
 static bool alps_placed(struct pilot *p)
 {
     struct error err;

@@ -1,5 +1,5 @@
-/* The jobs of a pilot: taken from the inbox, started where there is room, waited for. Each has a runner of its own, which does
- * for it what it does for any job: the claim, the walltime, the exit records. */
+/* The jobs of a pilot: taken from the inbox, started where there is room, waited for. Each has a runner of its own,
+ * which does for it the same as for any job: the claim, the walltime, the exit records. */
 #include "tasks/runner/pilot.h"
 
 #include "common/letter.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define PAUSE_MS 1000          /* after the node had no room for one more process or directory */
+#define PAUSE_MS 1000          /* after the node could not create a process or directory */
 #define KILL_AFTER_GRACE_MS 5000
 #define STOPPED_LOOKS 6
 #define SWEEPS_MAX 100
@@ -46,7 +46,8 @@ void pilot_forget(struct pilot *p)
     p->queue = p->running = NULL;
 }
 
-/* The name stays: the daemon counts on it that the job is not started, also where it hands it over once more. */
+/* Returns a job to the daemon. Its name stays known: the daemon relies on it that the job is not started later, even if
+ * it is handed over again. */
 static void give_back(struct pilot *p, struct pilot_job *job, const char *why)
 {
     DL_DELETE(p->queue, job);
@@ -96,7 +97,7 @@ static void enqueue(struct pilot *p, const char *name, const json_t *order)
     struct pilot_job *job;
 
     HASH_FIND_STR(p->jobs, name, job);
-    if (job != NULL) { /* handed over once more, by a daemon that did not know that we have it */
+    if (job != NULL) { /* handed over again, by a daemon that did not know that the pilot has it */
         if (job->returned)
             pilot_say_return(p, name, "handed over again");
         return;
@@ -145,7 +146,7 @@ static int64_t free_gpus(const struct pilot *p)
     return n;
 }
 
-/* Those that it has now, separated by commas. */
+/* Gives the job its GPUs, and returns their ids separated by commas. */
 static char *take_gpus(struct pilot *p, const struct pilot_job *job)
 {
     struct text list = {0};
@@ -208,8 +209,8 @@ static void close_all_but(struct pilot *p, int letter)
     close(p->signal_fd);
 }
 
-/* The runner of a job: this program, in a process of its own that need not be started anew, which would cost more than all that
- * it does for a short job. */
+/* Becomes the runner of a job, in a copy of this process: starting the program anew would cost more than a runner does
+ * for a short job. */
 static void become_runner(struct pilot *p, const struct pilot_job *job, const char *gpus, pid_t pilot)
 {
     int64_t now = p->machine->monotonic_ms();
@@ -224,12 +225,12 @@ static void become_runner(struct pilot *p, const struct pilot_job *job, const ch
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
         _exit(EX_OSERR);
     close(null);
-    setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all that it starts */
+    setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all processes that it starts */
     _exit(pilot_run_job(job->dir, job->letter, gpus, pilot, now,
                         p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
 
-/* -1 with errno where that cannot be done now. */
+/* -1 with errno where the job cannot be started now. */
 static int start(struct pilot *p, struct pilot_job *job)
 {
     char *gpus = p->knows_gpus ? take_gpus(p, job) : NULL;
@@ -248,7 +249,7 @@ static int start(struct pilot *p, struct pilot_job *job)
     job->letter = letter_write(job->descriptor, strlen(job->descriptor), &err);
     job->pid = job->letter >= 0 ? fork() : -1;
     if (job->pid == 0 && bound)
-        sched_setaffinity(0, sizeof cpus, &cpus); /* where that is refused, it runs on any */
+        sched_setaffinity(0, sizeof cpus, &cpus); /* if this is refused, the job runs on any CPU */
     if (job->pid == 0)
         become_runner(p, job, gpus, self);
     saved = errno;
@@ -267,7 +268,8 @@ static void wait_for_room(struct pilot *p, struct pilot_job *job, const char *wh
 
 static bool has_room(const struct pilot *p, const struct pilot_job *job)
 {
-    return p->used_cpus + job->cpus <= p->cpus && p->used_memory + job->memory <= p->memory && job->gpus <= free_gpus(p);
+    return p->used_cpus + job->cpus <= p->cpus && p->used_memory + job->memory <= p->memory &&
+           job->gpus <= free_gpus(p);
 }
 
 void pilot_start_what_fits(struct pilot *p)
@@ -280,7 +282,7 @@ void pilot_start_what_fits(struct pilot *p)
         } else if (job->cpus > p->cpus || job->memory > p->memory || job->gpus > p->n_gpus) {
             give_back(p, job, "it is more than the node has");
         } else if (!has_room(p, job)) {
-            return; /* first come, first served, so that big ones do not starve */
+            return; /* jobs start in their order, so that big ones do not starve */
         } else if (start(p, job) == 0) {
             pilot_say_start(p, job);
         } else {
@@ -289,7 +291,7 @@ void pilot_start_what_fits(struct pilot *p)
     }
 }
 
-/* What the tasks of a killed runner left running. */
+/* Kills processes that the tasks of a killed runner left running. */
 static void sweep(const char *name)
 {
     const struct timespec pause = {.tv_nsec = SWEEP_PAUSE_MS * 1000000L};
@@ -334,9 +336,9 @@ void pilot_reap(struct pilot *p)
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* also orphans of killed runners */
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* orphans of killed runners are among them */
         if (pid == p->notifier.pid)
-            notifier_leave(&p->notifier); /* somebody killed it: the daemon looks by itself, if later */
+            notifier_leave(&p->notifier); /* somebody killed it: the daemon finds news by itself, only later */
         DL_FOREACH (p->running, job) {
             if (job->pid != pid)
                 continue;
@@ -369,7 +371,8 @@ void pilot_kill_overdue(struct pilot *p, int64_t now)
     }
 }
 
-/* Looks are counted, not time, in which the pilot itself may have been suspended with its job. */
+/* Kills runners that stay stopped. Checks are counted, not time: the pilot itself may have been suspended with its
+ * job. */
 void pilot_kill_stopped(struct pilot *p, int64_t now)
 {
     struct pilot_job *job;

@@ -1,4 +1,4 @@
-/* The journal of a pilot: lines of JSON, only appended, many by one write. */
+/* The journal of a pilot: lines of JSON, which are only appended, many by one write. */
 #include "tasks/runner/pilot.h"
 
 #include "common/files.h"
@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define AGAIN_MS 500
-#define SYNC_MS 100 /* a node that crashes takes no more of what it did along than that; nothing of it is run twice at once */
+/* a node that crashes loses at most the journal of this time; no job runs twice at once because of that */
+#define SYNC_MS 100
 
 int pilot_journal_open(struct pilot *p, struct error *err)
 {
@@ -100,10 +101,11 @@ int64_t pilot_journal_due(const struct pilot *p)
     return pilot_journal_pending(p) ? p->journal_again : p->sync_at;
 }
 
-/* Other hosts see it then. A slow disk must not keep jobs from being started, so it is not done after each line. */
+/* Flushes the journal, so that other hosts see it. This is not done after each line, since a slow disk must not delay
+ * the start of jobs. */
 static void sync_journal(struct pilot *p)
 {
-    if (fdatasync(p->journal) < 0) { /* what could not be flushed is in exit records as well */
+    if (fdatasync(p->journal) < 0) { /* lines that could not be flushed are in exit records as well */
     }
     p->sync_at = INT64_MAX;
     notifier_nudge(&p->notifier);

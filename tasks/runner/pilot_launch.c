@@ -1,4 +1,4 @@
-/* How a pilot gets onto each node of its allocation: by what the spec says, by srun, or by pbsdsh. */
+/* Starts a pilot on each node of the allocation: by the launcher of the spec, by srun, or by pbsdsh. */
 #include "config.h"
 
 #include "tasks/runner/pilot.h"
@@ -20,9 +20,9 @@
 
 extern char **environ;
 
-/* Of a node, and of a task there: what the first one has is not said of the others. */
-static const char *const of_nodes[] = {"PBS_*", "NCPUS", "TMPDIR", "HOSTNAME", "*_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "_", "PWD",
-                                       "SHLVL"};
+/* Variables of one node, or of a task there: the first node's values are not passed to the others. */
+static const char *const of_nodes[] = {"PBS_*", "NCPUS", "TMPDIR", "HOSTNAME", "*_VISIBLE_DEVICES",
+                                       "GPU_DEVICE_ORDINAL", "_", "PWD", "SHLVL"};
 
 static bool is_pbs(void)
 {
@@ -40,7 +40,8 @@ static bool is_of_node(const char *variable)
     return is;
 }
 
-/* pbsdsh, and whoever uses ssh, starts programs with what the node has in its environment, and not with what the job has. */
+/* Saves the job's environment: pbsdsh, and launchers that use ssh, start programs with the node's environment
+ * instead. */
 static int leave_environment(const struct pilot *p)
 {
     char *path = xasprintf("%s/environment", p->dir);
@@ -83,11 +84,11 @@ int pilot_take_environment(const struct pilot *p, struct error *err)
     return 0;
 }
 
-/* The words before the pilot's own command; 0: there are none. */
+/* Writes the words before the pilot's own command, and returns their number; 0: there are none. */
 static size_t choose(const struct pilot *p, char **argv)
 {
-    static const char *const srun[] = {"srun", "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1", "--mpi=none",
-                                       "--input=none", "--quiet", NULL};
+    static const char *const srun[] = {"srun", "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
+                                       "--mpi=none", "--input=none", "--quiet", NULL};
     static const char *const openpbs[] = {"pbsdsh", "--", NULL}, *const torque[] = {"pbsdsh", "-u", "--", NULL};
     const char *const *words = getenv("SLURM_JOB_ID") != NULL ? srun : getenv("PBS_NUM_PPN") != NULL ? torque : openpbs;
     size_t n = 0;
@@ -113,7 +114,8 @@ int pilot_launch(struct pilot *p)
     sigset_t none;
 
     if (n == 0) {
-        log_error("there are %lld nodes, and nothing says how to start programs on them: \"launcher\" in the spec's allocation may",
+        log_error("there are %lld nodes, and nothing says how to start programs on them: \"launcher\" in the spec's "
+                  "allocation may",
                   (long long)p->nodes);
         return EX_CONFIG;
     }

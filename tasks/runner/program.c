@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0, or the errno that execve() would give. */
+/* Returns 0, or the errno that execve() would give. */
 static int look_at(const char *file)
 {
     struct stat st;
@@ -40,7 +40,7 @@ static const char *explain(int error)
     return strerror(error);
 }
 
-/* The file that `name` stands for, to be freed; NULL with err. */
+/* Returns the file for `name`, to be freed; NULL with err. */
 static char *find(const char *name, const char *path, const char *dir, struct error *err)
 {
     int seen = 0;
@@ -57,7 +57,7 @@ static char *find(const char *name, const char *path, const char *dir, struct er
     }
     for (const char *p = path; p != NULL; p = *p ? p + 1 : NULL) {
         size_t len = strcspn(p, ":");
-        /* an empty entry is the working directory, as for the shell */
+        /* an empty entry is the working directory, as in the shell */
         char *file = len == 0 ? xasprintf("%s/%s", dir, name) : xasprintf("%.*s/%s", (int)len, p, name);
         int error = look_at(file);
 
@@ -72,7 +72,7 @@ static char *find(const char *name, const char *path, const char *dir, struct er
     return NULL;
 }
 
-/* Every "{checkpoint}" in it replaced. To be freed. */
+/* Replaces every "{checkpoint}" in the text; the caller frees the result. */
 static char *fill_in(const char *text, const char *checkpoint)
 {
     static const char mark[] = "{checkpoint}";
@@ -107,7 +107,7 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
         if (launcher[0] == '\0')
             return error_set(err, "cannot_start", "cannot start \"%s\": stretto was built without MPI; name a launcher"
                              " by its path", name);
-        /* the launcher would only say so in many lines on stderr */
+        /* checked here, because the launcher would report it in many lines on stderr */
         program = find(name, path, task->dir, err);
         if (program == NULL)
             return -1;
@@ -149,6 +149,6 @@ void program_fini(struct program *p)
 
 int program_exec_error(const struct program *p, int exec_errno, struct error *err)
 {
-    /* the file was there a moment ago: what is missing is what its first line names */
+    /* the file was there a moment ago: what is missing is the interpreter in its first line */
     return cannot_start(p->argv[0], exec_errno == ENOENT ? "its interpreter is missing" : explain(exec_errno), err);
 }

@@ -1,4 +1,4 @@
-/* Which file is run for a task, and with which arguments. */
+/* Finds the file to run for a task, and its arguments. */
 #ifndef TASKS_RUNNER_PROGRAM_H
 #define TASKS_RUNNER_PROGRAM_H
 #include "common/error.h"
@@ -6,18 +6,18 @@
 
 struct program {
     char *file;  /* for execve() */
-    char **argv; /* ended by NULL; the launcher's in front where there is one */
+    char **argv; /* ended by NULL; begins with the launcher where there is one */
 };
 
-/* Look up the task's program, or its launcher, on `path` (the PATH that the task will see); a name with a slash is
+/* Looks up the task's program, or its launcher, on `path` (the PATH that the task will see); a name with a slash is
  * relative to the task's directory. Fails with a sentence for people: `cannot start "heat2d": not found on PATH`.
- * launch: a command, ended by NULL, that stands for whatever launcher the task has, if any; NULL: there is none.
- * Where it goes on from a checkpoint (NULL: it does not), its arguments for that are added. */
+ * launch: a command, ended by NULL, that replaces the task's launcher, if it has one; NULL: there is none. Where the
+ * task goes on from a checkpoint (NULL: it does not), the arguments for that are added. */
 int program_init(struct program *p, const struct jobdesc_task *task, const char *const *launch, const char *path,
                  const char *checkpoint, struct error *err);
 void program_fini(struct program *p);
 
-/* The same sentence for what execve() answered. */
+/* Writes the same sentence for an error of execve(). */
 int program_exec_error(const struct program *p, int exec_errno, struct error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_AGAIN_MS 100 /* whether what is killed has gone: it may just have forked */
+#define LOOK_AGAIN_MS 100 /* between checks whether killed processes have gone: they may just have forked */
 
 int rank_find(struct rank *rank, struct error *err)
 {
@@ -33,7 +33,7 @@ int rank_find(struct rank *rank, struct error *err)
     return 0;
 }
 
-/* Of all that is a child by now; -1: of the runner nothing was heard. */
+/* Waits for all children that have ended; returns the runner's status, -1 where it has not ended. */
 static int reap(pid_t runner, int status)
 {
     pid_t pid;
@@ -67,7 +67,7 @@ static void stay(int signal_fd, pid_t runner)
         log_error("the runner was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) != 0)
         log_warn("the runner ended with status %d", WEXITSTATUS(status));
-    while (tree_signal_below(SIGKILL) > 0) { /* what a runner that was killed had started */
+    while (tree_signal_below(SIGKILL) > 0) { /* processes of a runner that was killed */
         poll(&fd, 1, LOOK_AGAIN_MS);
         pass_on(signal_fd, runner);
         reap(runner, 0);
@@ -88,7 +88,7 @@ void rank_guard(int signal_fd)
         log_warn("no new process: %s; if this runner fails, so does the application", strerror(errno));
         return;
     }
-    setpgid(0, 0); /* a signal to the group of the first is passed on by it, and shall not come twice */
+    setpgid(0, 0); /* the guard passes signals to its group on, and they shall not come twice */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard)
         _exit(1);

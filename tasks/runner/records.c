@@ -72,7 +72,7 @@ void records_add(struct records *r, const char *path, int (*write)(const char *p
     r->last = &record->next;
 }
 
-/* Does waiting help? A missing directory does not come back. */
+/* Tells whether waiting may help. A missing directory, for example, does not come back. */
 static bool transient(int error)
 {
     static const int known[] = {ENOSPC, EDQUOT, EIO, ESTALE, EAGAIN, EINTR, ENOMEM, ENFILE, ETIMEDOUT, ENOLCK, EROFS};
@@ -110,7 +110,7 @@ void records_work(struct records *r, int64_t give_up)
             continue;
         }
         wait = transient(errno);
-        now = r->clock(); /* a sick file system takes its time to say no */
+        now = r->clock(); /* a failing file system may take long to answer */
         if (r->failing_since != 0 && (now >= give_up || !wait) && now - r->failing_since >= TRY_AT_LEAST_MS) {
             log_error("%s; giving up: this record is lost", err.text);
             r->lost = true;

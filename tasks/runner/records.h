@@ -1,5 +1,5 @@
-/* Exit records on their way to the disk. A full disk or a server that does not answer is waited for, with back-off:
- * the record of hours of computing must not be lost to a quota. */
+/* Exit records on their way to the disk. A full disk or a server that does not answer is waited for, with back-off: the
+ * record of hours of computing must not be lost to a quota. */
 #ifndef TASKS_RUNNER_RECORDS_H
 #define TASKS_RUNNER_RECORDS_H
 #include "common/error.h"
@@ -9,20 +9,21 @@
 
 struct records;
 
-/* written(arg) is called after each record that came to the disk; clock() gives monotonic milliseconds. */
+/* written(arg) is called after each record that was written; clock() gives monotonic milliseconds. */
 struct records *records_create(int64_t (*clock)(void), void (*written)(void *arg), void *arg);
 void records_destroy(struct records *r);
 
-/* Write by write(path, what), again and again until it succeeds; `what` is borrowed until then, path is copied. */
+/* Writes a record by write(path, what), again and again until that succeeds; `what` is borrowed until then, path is
+ * copied. */
 void records_add(struct records *r, const char *path, int (*write)(const char *path, const void *what, struct error *),
                  const void *what);
 
-/* Try what is due, and give up what could not be written until `give_up` (monotonic ms), or at once where waiting does
- * not help; never before 10 s of trying. */
+/* Tries what is due, and gives up records that could not be written until `give_up` (monotonic ms), or at once where
+ * waiting does not help; never before 10 s of trying. */
 void records_work(struct records *r, int64_t give_up);
 
 bool records_pending(const struct records *r);
 int64_t records_due(const struct records *r); /* monotonic ms of the next try; INT64_MAX where nothing is pending */
-bool records_lost(const struct records *r);   /* was one given up? */
+bool records_lost(const struct records *r);   /* tells whether a record was given up */
 
 #endif

@@ -22,34 +22,34 @@
 
 #define SWEEP_MIN_MS 20
 #define SWEEP_MAX_MS 1000
-#define GIVEN_UP_MS 30000 /* between looks whether the job was given up */
-#define TOLD_TOO_MS 2000 /* between the first and the last process of a job that hear that it is to end */
+#define GIVEN_UP_MS 30000 /* between checks whether the job was given up */
+#define TOLD_TOO_MS 2000 /* between the first and the last process of a job that are told by a batch system to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
 
 struct run {
     const struct job *job;
     struct task *tasks;
-    size_t ntasks, left; /* left: not ended yet, */
-    size_t held;         /* or held back */
+    size_t ntasks, left; /* left: tasks that have not ended */
+    size_t held;         /* tasks that have ended, but are held back */
     struct looks looks;
     int signal_fd;
     struct records *records;
     struct control_sender *control;
-    int64_t deadline; /* monotonic ms, INT64_MAX: none; likewise below */
-    int64_t warn_at;  /* a little before it; INT64_MAX: not, or no longer */
-    int64_t term_at;  /* SIGTERM, where the tasks were first warned that the job is to end */
-    int64_t kill_at;  /* SIGKILL for what did not end in its grace, once the whole job is to end */
-    int64_t given_up_due; /* when to look whether the job was given up; INT64_MAX: never */
-    int64_t sweep_ms; /* until the next look whether that helped */
+    int64_t deadline; /* monotonic ms, like all times below; INT64_MAX: none */
+    int64_t warn_at;  /* a little before the deadline; INT64_MAX: never, or done */
+    int64_t term_at;  /* SIGTERM, after the tasks were first warned that the job is to end */
+    int64_t kill_at;  /* SIGKILL for processes that did not end in their grace, once the whole job is to end */
+    int64_t given_up_due; /* the next check whether the job was given up; INT64_MAX: never */
+    int64_t sweep_ms; /* until the next check whether killing has helped */
     enum stop stop;
-    bool finishing;   /* every exit record is written: what is left to write is ended.json */
-    bool rank_failed; /* the job is a training of which a rank has ended without success */
-    bool news;        /* exit records were written of which nobody was told */
+    bool finishing;   /* every exit record is written, and only ended.json is left to write */
+    bool rank_failed; /* the job is a training, and a rank has ended without success */
+    bool news;        /* exit records were written since the daemon was notified */
     struct leftovers leftovers;
     struct silences silences;
     int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
-    bool all_told;    /* what is left when the last task has ended was told to end */
+    bool all_told;    /* processes that are left after the last task were told to end */
 };
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -64,7 +64,7 @@ static void record_written(void *arg)
     r->news = true;
 }
 
-/* Of a runner that is watched, the end tells whatever was written last. */
+/* Notifies the daemon of new records. A runner that is watched does not report its end: the daemon sees that. */
 static void tell(struct run *r)
 {
     if (r->news)
@@ -72,7 +72,8 @@ static void tell(struct run *r)
     r->news = false;
 }
 
-/* Where one is there already, the daemon has given the task up, and may have begun another attempt: this one does not count. */
+/* Writes an exit record. If there is one already, the daemon has given the task up, and may have begun another attempt:
+ * this one does not count. */
 static int write_exit(const char *path, const void *what, struct error *err)
 {
     int rc = exitrec_write(path, what, err);
@@ -117,7 +118,7 @@ static void task_ended(struct run *r, struct task *t)
         task_looked_at(r, t);
 }
 
-/* Signals that end the job are looked at between starts, so that a thousand packed tasks need not start first. */
+/* Looks for signals that end the job between starts, so that a thousand packed tasks need not start first. */
 static enum stop asked_to_stop(const struct run *r)
 {
     sigset_t set;
@@ -147,9 +148,9 @@ static void start_tasks(struct run *r)
     }
 }
 
-/* A batch system tells every process of a job to end, and a task may do so before we hear of it, with whatever status it gives
- * itself then. That is not the task's failure, nor its success: it waits a little for the news. The daemon's own jobs are
- * told by nobody but us, unless by hand. */
+/* Tells whether the end of a task is held back. A batch system tells every process of a job to end, and a task may end
+ * before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the runner
+ * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
 static bool is_held(const struct run *r, const struct task *t)
 {
     if (r->stop != STOP_NONE || t->silent != SILENT_NOT)
@@ -159,7 +160,7 @@ static bool is_held(const struct run *r, const struct task *t)
     return !r->job->watched && (!task_looks_whole(t) || asked_to_stop(r) == STOP_CANCEL);
 }
 
-/* Returns when to look again. */
+/* Goes on with tasks that were held back; returns when to look again. */
 static int64_t release_held(struct run *r, int64_t now)
 {
     int64_t next = INT64_MAX;
@@ -182,10 +183,10 @@ static int64_t release_held(struct run *r, int64_t now)
     return next;
 }
 
-/* Wait for whatever has ended. Returns whether children are left.
+/* Waits for children that have ended. Returns whether children are left.
  *
- * A process that a task leaves behind is a child of the runner from before the moment that the task's first process can be waited
- * for. So where there are no more children than tasks that run, nothing was left, and all of /proc need not be looked through. */
+ * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
+ * there are no more children than running tasks, nothing was left, and /proc need not be searched. */
 static bool reap(struct run *r, int64_t now)
 {
     size_t first = r->ntasks, last = 0; /* of the tasks that ended */
@@ -227,10 +228,11 @@ static void forward(struct run *r, int sig)
     log_info("signal %d goes on to %zu task%s", sig, r->left, r->left == 1 ? "" : "s");
     for (size_t i = 0; i < r->ntasks; i++)
         if (r->tasks[i].pid > 0)
-            r->job->machine->kill(r->tasks[i].pid, sig); /* the first process only: most programs would die of it unasked */
+            /* only the first process: most programs would die of it unless they expect it */
+            r->job->machine->kill(r->tasks[i].pid, sig);
 }
 
-/* That the end is near: time to leave a checkpoint. Once. */
+/* Warns the tasks once that the end is near, so that they can leave a checkpoint. */
 static void warn(struct run *r)
 {
     if (r->warn_at == INT64_MAX)
@@ -250,7 +252,8 @@ static void end_tasks(struct run *r)
             tree_signal_running(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
 }
 
-/* Half of the grace is for those that are warned only now: whoever ended the job has no time for more. */
+/* Ends the job. Tasks that are warned only now get half of the grace for it: whoever ended the job gives no more
+ * time. */
 static void stop_job(struct run *r, enum stop why, int64_t now)
 {
     bool warn_first = why == STOP_CANCEL && r->warn_at != INT64_MAX && r->job->desc->checkpoint.signal != 0;
@@ -259,7 +262,7 @@ static void stop_job(struct run *r, enum stop why, int64_t now)
         return;
     r->stop = why;
     log_info("%s: ending %zu task%s", reasons[why], r->left, r->left == 1 ? "" : "s");
-    if (why == STOP_GIVEN_UP) /* others may leave checkpoints by now */
+    if (why == STOP_GIVEN_UP) /* other attempts may leave checkpoints by now */
         r->warn_at = INT64_MAX;
     warn(r);
     if (warn_first)
@@ -269,7 +272,7 @@ static void stop_job(struct run *r, enum stop why, int64_t now)
     r->kill_at = now + r->job->desc->grace_ms;
 }
 
-/* SIGKILL for what had its grace; again and again, since what is killed may just have forked. */
+/* Sends SIGKILL to processes whose grace is over, again and again, since a process may just have forked. */
 static void kill_now(struct run *r, int64_t now)
 {
     for (size_t i = 0; i < r->ntasks; i++)
@@ -282,8 +285,8 @@ static void kill_now(struct run *r, int64_t now)
     r->kill_at = now + r->sweep_ms;
 }
 
-/* Processes are left when every task has ended. Those that belong to a task were told to end with it. From now on there is always a
- * time at which what is left is killed, so that the runner waits for none of them for ever. */
+/* Ends processes that are left when every task has ended. Those that belong to a task were told to end with it. From
+ * now on there is always a time at which the rest is killed, so that the runner waits for none of them for ever. */
 static void end_children(struct run *r, int64_t now)
 {
     if (r->all_told)
@@ -293,7 +296,7 @@ static void end_children(struct run *r, int64_t now)
     r->kill_at = earlier(r->kill_at, now + r->job->desc->grace_ms);
 }
 
-/* Tasks that are hung fail, each by itself. */
+/* Ends tasks that are hung; each fails by itself. */
 static void end_silent(struct run *r, int64_t now)
 {
     if (r->stop != STOP_NONE || silences_look(&r->silences, &r->leftovers, now) == 0)
@@ -307,12 +310,13 @@ static void end_silent(struct run *r, int64_t now)
                  (double)r->job->desc->silence_ms / 1000);
         leftovers_end_running(&r->leftovers, t, now);
         if (t->silent == SILENT_STOPPED)
-            tree_signal_running(t->pid, t->mark, SIGCONT); /* so that it hears of it before it is killed */
+            tree_signal_running(t->pid, t->mark, SIGCONT); /* so that it gets the signal before it is killed */
     }
 }
 
-/* The daemon gives a job up by taking the places of all exit records that are not written yet. It is slow to do so, and a file system may
- * be slow to show it; and the runners of a whole cluster look. */
+/* Checks whether the daemon has given the job up, by taking the places of all exit records that are not written yet. It
+ * checks rarely: the daemon is slow to do so, a file system may be slow to show it, and the runners of a whole cluster
+ * check. */
 static void look_whether_given_up(struct run *r, int64_t now)
 {
     const struct task *t = r->tasks;
@@ -328,8 +332,8 @@ static void look_whether_given_up(struct run *r, int64_t now)
     if (t == r->tasks + r->ntasks)
         return;
     path = xasprintf("%s/exit.json", t->desc->dir);
-    fence = file_read_json(path, &err); /* mostly there is none */
-    if (json_is_true(json_object_get(fence, "given_up"))) /* and is no file of the task's own */
+    fence = file_read_json(path, &err); /* usually there is none */
+    if (json_is_true(json_object_get(fence, "given_up"))) /* such a file cannot be the task's own */
         stop_job(r, STOP_GIVEN_UP, now);
     json_decref(fence);
     free(path);
@@ -369,12 +373,12 @@ static void keep_log(struct run *r, int64_t now)
     r->keep_log = INT64_MAX;
 }
 
-/* Until nothing runs and every record lies on the disk. */
+/* Loops until nothing runs and every record is on the disk. */
 static void loop(struct run *r, int64_t give_up_after)
 {
     for (;;) {
         int64_t now = r->job->machine->monotonic_ms(), until, held;
-        bool children = reap(r, now); /* before the clock is looked at: what ended in time ended in time */
+        bool children = reap(r, now); /* before the clock is read, so that a task that ended in time counts so */
 
         if (children && r->left == 0)
             end_children(r, now);
@@ -405,7 +409,8 @@ static void loop(struct run *r, int64_t give_up_after)
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
         if (r->stop == STOP_NONE && r->left > 0)
-            until = earlier(until, earlier(earlier(r->deadline, r->warn_at), earlier(silences_due(&r->silences), r->given_up_due)));
+            until = earlier(until, earlier(earlier(r->deadline, r->warn_at),
+                                           earlier(silences_due(&r->silences), r->given_up_due)));
         wait_for_events(r, until);
         take_signals(r, r->job->machine->monotonic_ms());
     }
@@ -445,7 +450,8 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         .warn_at = INT64_MAX,
         .term_at = INT64_MAX,
         .kill_at = INT64_MAX,
-        .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS, /* the daemon knows of its own jobs whether they run */
+        /* the daemon itself watches its local jobs */
+        .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS,
         .sweep_ms = SWEEP_MIN_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
     };
@@ -460,11 +466,11 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     leftovers_init(&r.leftovers, r.tasks, r.ntasks, job->desc->grace_ms);
     silences_init(&r.silences, job, job->machine->monotonic_ms());
     job->watch = r.looks.watch;
-    if (job->desc->checkpoint.any) /* without a deadline it is never, but when somebody ends the job */
+    if (job->desc->checkpoint.any) /* without a deadline there is a warning only when somebody ends the job */
         r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
     r.records = records_create(job->machine->monotonic_ms, record_written, &r);
     start_tasks(&r);
-    /* whoever started the runner counts on its end soon after the walltime */
+    /* whoever started the runner expects its end soon after the walltime */
     give_up_after = r.deadline < INT64_MAX ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS
                                            : job->machine->monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
     loop(&r, give_up_after);

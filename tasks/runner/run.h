@@ -4,12 +4,12 @@
 #include "tasks/proto/control.h"
 #include "tasks/runner/task.h"
 
-/* Block the signals that the loop handles, so that none is lost before it runs. Returns a signalfd, or -1 with err. */
+/* Blocks the signals that the loop handles, so that none is lost before it runs. Returns a signalfd, or -1 with err. */
 int run_signals(struct error *err);
 
-/* Run all tasks of the job, with started_ms the monotonic time at which the runner was started. Returns 0 when every
- * exit record and ended.json are written and no process of the job is left, -1 when a record was lost. Instead of
- * ended.json, a daemon that watches is answered by letter. */
+/* Runs all tasks of the job; started_ms is the monotonic time at which the runner was started. Returns 0 when every
+ * exit record and ended.json are written and no process of the job is left, -1 when a record was lost. A daemon that
+ * watches the runner gets the records through the job's descriptor instead of ended.json. */
 int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
             struct control_sender *control);
 

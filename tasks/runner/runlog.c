@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static struct {
-    char *path; /* NULL: not begun, or kept */
+    char *path; /* NULL: not begun, or in the file */
     int memory; /* -1: none */
 } the = {.memory = -1};
 
@@ -37,10 +37,10 @@ void runlog_keep(void)
     size_t size;
     char *text;
 
-    if (fd < 0) /* tried again, with what is said until then */
+    if (fd < 0) /* tried again later, with all that is written until then */
         return;
     text = the.memory >= 0 ? letter_read(the.memory, &size, &err) : NULL;
-    if (text != NULL && write(fd, text, size) < 0) { /* a full disk: what comes later may find room */
+    if (text != NULL && write(fd, text, size) < 0) { /* the disk is full: later lines may find room */
     }
     free(text);
     write_to(fd);

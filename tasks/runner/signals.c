@@ -12,7 +12,7 @@ int run_signals(struct error *err)
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
         sigaddset(&set, handled[i]);
-        signal(handled[i], SIG_DFL); /* an ignored SIGCHLD would take the exit statuses with it */
+        signal(handled[i], SIG_DFL); /* an ignored SIGCHLD would lose the exit statuses */
     }
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);

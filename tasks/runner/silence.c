@@ -10,7 +10,7 @@
 #define PAUSE_MIN_MS 100
 #define PAUSE_MAX_MS 60000
 #define PART 4 /* looks in the time after which a task is hung */
-#define SHARE 100 /* a part of a processor's time that is a sign of life: 1/SHARE */
+#define SHARE 100 /* 1/SHARE of a processor's time is a sign of life */
 
 void silence_note(struct silence *s, const struct sight *sight, int64_t passed_ms, int64_t pause_ms)
 {
@@ -71,7 +71,7 @@ static uint64_t look_at_files(const struct task *t)
     return t->checkpoints.dir != NULL ? mix_file(digest, t->checkpoints.dir, ".") : digest;
 }
 
-/* Is this the launcher itself, whose processes may be elsewhere? */
+/* Tells whether this is the launcher itself, whose processes may be on other nodes. */
 static bool is_launcher(const struct task *t, const struct tree_process *p)
 {
     const char *launcher = t->desc->launcher, *slash = launcher != NULL ? strrchr(launcher, '/') : NULL;
@@ -82,13 +82,13 @@ static bool is_launcher(const struct task *t, const struct tree_process *p)
 static struct sight look_at(const struct task *t, size_t number, const struct tree *tree)
 {
     struct sight sight = {.files = look_at_files(t), .stopped = true, .excused = true};
-    bool busy = t->job->launch != NULL && t->desc->launcher != NULL; /* on other nodes */
+    bool busy = t->job->launch != NULL && t->desc->launcher != NULL; /* its processes are on other nodes */
 
     for (size_t i = 0; i < tree->n; i++) {
         const struct tree_process *p = &tree->items[i];
 
         if (p->task != number || (t->job->desc->kind == JOBDESC_PILOT && p->pid != t->pid))
-            continue; /* a pilot looks after its jobs itself */
+            continue; /* a pilot watches its jobs itself */
         sight.ticks += p->ticks;
         sight.processes += mix(mix(0, (uint64_t)p->pid), p->start);
         sight.stopped = sight.stopped && p->state == 'T';
@@ -99,7 +99,7 @@ static struct sight look_at(const struct task *t, size_t number, const struct tr
     return sight;
 }
 
-/* How many tasks run that are not hung, unless it is for others that they wait. */
+/* Counts running tasks that are not quiet; the quiet ones may be waiting for them. */
 static size_t lively(const struct silences *s, const struct leftovers *l)
 {
     size_t n = 0;

@@ -1,9 +1,10 @@
-/* Tasks that are hung: for the job's "silence" they have shown no sign of life.
+/* Tasks that are hung: they have shown no sign of life for the time of the job's "silence".
  *
- * The signs of life of a task are: CPU time of its processes (1 % of a processor at least), processes that start and end, output,
- * files in its directory and its checkpoint directory, calls of the library, and waits in the library (tasks/proto/alive.h). A task whose
- * processes are not all seen from here, or wait for a disk or a debugger, is never called hung. Time in which the runner itself did
- * not run, because its job was suspended, does not count. */
+ * The signs of life of a task are: CPU time of its processes (1 % of a processor at least), processes that start and
+ * end, output, files in its directory and its checkpoint directory, calls of the library, and waits in the library
+ * (tasks/proto/alive.h). A task is never regarded as hung while some of its processes cannot be seen from here, or wait
+ * for a disk or a debugger. Time in which the runner itself did not run, because its job was suspended, does not
+ * count. */
 #ifndef TASKS_RUNNER_SILENCE_H
 #define TASKS_RUNNER_SILENCE_H
 #include "tasks/runner/leftovers.h"
@@ -11,26 +12,27 @@
 
 #include <stdint.h>
 
-/* A look at a task at one time. */
+/* The state of a task at one time. */
 struct sight {
     unsigned long long ticks; /* CPU time, in clock ticks */
-    uint64_t processes;       /* a digest of which there are, */
-    uint64_t files;           /* and of the times and sizes of its files */
-    bool stopped;             /* all of its processes are, by SIGSTOP */
-    bool excused;             /* it may be at work, whatever else is seen */
+    uint64_t processes;       /* a digest of its processes */
+    uint64_t files;           /* a digest of the times and sizes of its files */
+    bool stopped;             /* all of its processes are stopped, as by SIGSTOP */
+    bool excused;             /* it may be at work, whatever its other signs are */
 };
 
 struct silence {
     struct sight last;
     bool seen;        /* `last` is valid */
-    int64_t quiet_ms; /* without a sign of life */
+    int64_t quiet_ms; /* time without a sign of life */
 };
 
-/* The next look, passed_ms after the last one, which was to come after pause_ms: where it comes much later, the runner was suspended. */
+/* Notes the state passed_ms after the last one, which was planned after pause_ms: if it comes much later, the runner
+ * was suspended. */
 void silence_note(struct silence *s, const struct sight *sight, int64_t passed_ms, int64_t pause_ms);
 
 struct silences {
-    int64_t limit_ms;   /* 0: none of this is wanted */
+    int64_t limit_ms;   /* 0: no limit, and nothing is done */
     int64_t pause_ms;   /* between two looks */
     int64_t looked, due; /* monotonic */
     struct silence *items;
@@ -39,10 +41,10 @@ struct silences {
 void silences_init(struct silences *s, const struct job *job, int64_t now);
 void silences_fini(struct silences *s);
 
-/* Look at all running tasks if it is time to; sets `silent` of those that are hung. Returns how many these are.
+/* Looks at all running tasks if it is time to; sets `silent` of those that are hung. Returns how many these are.
  *
- * A rank that waits for another one is as quiet as one that is hung. So a rank of a training is hung where all ranks are quiet, or where it was
- * stopped. A pilot that has nothing to do is quiet: it is hung where it was stopped. */
+ * A rank that waits for another one is as quiet as a rank that is hung. So a rank of a training is hung where all ranks
+ * are quiet, or where it was stopped. A pilot that has nothing to do is quiet: it is hung only where it was stopped. */
 size_t silences_look(struct silences *s, struct leftovers *l, int64_t now);
 
 int64_t silences_due(const struct silences *s); /* INT64_MAX: never */

@@ -47,7 +47,7 @@ static int letter_of(struct msghdr *message)
     return fd;
 }
 
-/* 1, 0 where there are no more, -1 with errno where this is none that can be carried out. */
+/* Receives the next order: 1; 0 where there are no more; -1 with errno where it cannot be carried out. */
 static int next_order(struct order *order)
 {
     union {
@@ -55,7 +55,8 @@ static int next_order(struct order *order)
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec part = {order->text, STARTER_ORDER_MAX};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
     ssize_t n;
 
     do
@@ -74,7 +75,7 @@ static int next_order(struct order *order)
     return -1;
 }
 
-/* As a runner that was started anew would show itself. */
+/* Changes name, arguments and environment to those of a runner that was started anew. */
 static void look_the_part(const struct starter *s, const struct order *order)
 {
     size_t room = s->args_room, n;
@@ -97,13 +98,14 @@ static void become_runner(const struct starter *s, const struct order *order)
 
     look_the_part(s, order);
     setsid();
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0) /* in place of the socket */
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0) /* replaces the socket */
         exit(EX_OSERR);
     close(null);
     exit(pilot_run_job(order->dir, order->letter, order->gpus, s->daemon, now, INT64_MAX));
 }
 
-/* A child of the daemon's, not of ours: it waits for its runners, and they for it, as if there were no starter between them. */
+/* Makes a child of the daemon, not of this process: the daemon waits for its runners, and they watch their parent, as
+ * if there were no starter between them. */
 static pid_t copy(void)
 {
     return (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), NULL, NULL, NULL, NULL);
@@ -131,8 +133,9 @@ int starter_main(int argc, char **argv)
     if (!find_room(&s, argc, argv))
         return EX_USAGE;
     cpus_disown();
-    prctl(PR_SET_NAME, "stretto-starter"); /* it is none itself */
-    while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) { /* what a dead daemon asked for, the next one will */
+    prctl(PR_SET_NAME, "stretto-starter"); /* the starter itself is no runner */
+    /* the next daemon repeats the orders of a dead one */
+    while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) {
         struct starter_reply reply = {.error = rc < 0 ? errno : 0};
 
         if (rc == 1 && (reply.pid = copy()) == 0)

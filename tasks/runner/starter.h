@@ -1,9 +1,9 @@
-/* stretto-run --starter: stands by for the daemon that started it, and makes each runner as a copy of itself. The start of a
- * program anew costs more than all that the runner of a short job does. */
+/* stretto-run --starter: stands by for the daemon that started it, and makes each runner as a copy of itself. Starting
+ * a program anew costs more than the runner of a short job does. */
 #ifndef TASKS_RUNNER_STARTER_H
 #define TASKS_RUNNER_STARTER_H
 
-/* Until the daemon is gone, or wants it no more. Returns an exit status, in the starter. */
+/* Runs until the daemon is gone, or needs it no more. Returns an exit status, in the starter. */
 int starter_main(int argc, char **argv);
 
 #endif

@@ -32,7 +32,7 @@ void task_skip(struct task *t, enum stop why)
 {
     struct error err;
 
-    dir_make(t->desc->dir, &err); /* where that fails, writing the record tells */
+    dir_make(t->desc->dir, &err); /* if this fails, writing the record reports it */
     t->ended = true;
     t->rec.started = t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
     t->rec.outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
@@ -54,7 +54,7 @@ static bool success_file_there(const struct task *t)
     return there;
 }
 
-/* The program's own last words go after ours; what our library merely notes there is no reason. */
+/* Adds the last line of the program's stderr to the reason, leaving out mere notices of our library. */
 static void add_last_line(struct task *t)
 {
     char line[300], *path = xasprintf("%s/stderr", t->desc->dir);
@@ -66,14 +66,15 @@ static void add_last_line(struct task *t)
         snprintf(t->rec.reason + len, sizeof t->rec.reason - len, ": %s", line);
 }
 
-/* Out of time, or of what it took for its time, without having been ended. */
+/* Explains the end of a task that stopped by itself because its time, or the time for its next checkpoint, was over. */
 static void explain_stop(struct task *t)
 {
     struct exitrec *rec = &t->rec;
     const char *when = t->warned ? "near the end of its time" : "before the end of its time";
 
     if (rec->signal != 0)
-        snprintf(rec->reason, sizeof rec->reason, "ended %s by signal %d (%s)", when, rec->signal, strsignal(rec->signal));
+        snprintf(rec->reason, sizeof rec->reason, "ended %s by signal %d (%s)", when, rec->signal,
+                 strsignal(rec->signal));
     else if (t->desc->success_file != NULL && rec->exit_code == 0)
         snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status 0, and \"%.200s\" is missing", when,
                  t->desc->success_file);
@@ -81,7 +82,8 @@ static void explain_stop(struct task *t)
         snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status %d", when, rec->exit_code);
 }
 
-/* It was killed, or is a launcher or a shell that tells so of its child, while the kernel ended something for want of memory. */
+/* Tells whether the task died for lack of memory: it was killed, or is a launcher or a shell that reports that of its
+ * child, and the kernel has just killed a process for lack of memory. */
 static bool is_out_of_memory(const struct task *t)
 {
     bool killed = t->rec.signal == SIGKILL || t->rec.exit_code == SIGKILL || t->rec.exit_code == 128 + SIGKILL;
@@ -96,7 +98,8 @@ static void explain_want_of_memory(struct exitrec *rec)
     if (rec->signal != 0)
         snprintf(rec->reason, sizeof rec->reason, "out of memory: killed by the kernel, with %lld MiB in use", mib);
     else
-        snprintf(rec->reason, sizeof rec->reason, "out of memory: exit status %d, after the kernel killed a process; the largest had %lld MiB in use",
+        snprintf(rec->reason, sizeof rec->reason,
+                 "out of memory: exit status %d, after the kernel killed a process; the largest had %lld MiB in use",
                  rec->exit_code, mib);
 }
 
@@ -111,7 +114,8 @@ static void explain(struct task *t, enum stop why)
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED)
         snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", silence);
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_BLOCKED)
-        snprintf(rec->reason, size, "ended, since it showed no sign of life for %g s: no sample, no report, no output, no CPU time",
+        snprintf(rec->reason, size,
+                 "ended, since it showed no sign of life for %g s: no sample, no report, no output, no CPU time",
                  silence);
     else if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
@@ -132,8 +136,9 @@ static void explain(struct task *t, enum stop why)
     add_last_line(t);
 }
 
-/* Without success, and not because it was ended: was it for want of time? A program that leaves checkpoints stops when its
- * next one does not fit, and says so by nothing but exit status 0; near the end whatever it does is put down to that. */
+/* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
+ * when its next one does not fit, and may show that only by exit status 0; near the end, any end is attributed to
+ * that. */
 static bool is_out_of_time(const struct task *t, bool exited_0)
 {
     return t->checkpoints.desc != NULL && (t->warned || (exited_0 && json_array_size(t->checkpoints.whole) > 0));
@@ -155,7 +160,8 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
 
 bool task_died_as_told(const struct task *t)
 {
-    int sig = t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code - 128; /* which a shell tells so */
+    /* a shell reports a signal of its child so */
+    int sig = t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code - 128;
 
     return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
 }
@@ -182,8 +188,8 @@ bool task_is_gone(const struct task *t)
     return gone;
 }
 
-/* Its output is lost then, and its exit record would have no place: the directory is made again for that. Not those above it, since what is
- * missing may be the file system. */
+/* Tells whether the task's directory was removed, which loses its output, and makes it again, so that the exit record
+ * has a place. Directories above it are not made, since a whole file system may be missing. */
 static bool directory_was_removed(const struct task *t)
 {
     return mkdir(t->desc->dir, 0700) == 0;
@@ -201,8 +207,11 @@ void task_conclude(struct task *t)
         snprintf(rec->reason, sizeof rec->reason, "its directory was removed while it ran");
         return;
     }
-    /* told to end, exit 0 proves nothing: programs that stop early do that too. Only what success leaves behind does. */
-    if (exited_0 && (t->desc->success_file ? success_file_there(t) : t->why == STOP_NONE && !t->warned && t->silent == SILENT_NOT)) {
+    /* After a task was told to end, its exit status 0 proves nothing, since programs that stop early exit with 0, too.
+     * Only its success_file proves that it succeeded. */
+    if (exited_0 &&
+        (t->desc->success_file ? success_file_there(t)
+                               : t->why == STOP_NONE && !t->warned && t->silent == SILENT_NOT)) {
         rec->outcome = EXITREC_SUCCEEDED;
         return;
     }

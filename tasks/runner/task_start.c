@@ -31,7 +31,7 @@ size_t gpus_count(const char *list)
     return n;
 }
 
-/* A task's part of the job's GPUs, to be freed: as many for each, in the order of the tasks. */
+/* Returns a task's part of the job's GPUs, to be freed: the same number for each task, in the order of the tasks. */
 static char *gpus_of(const struct task *t)
 {
     const char *from = t->job->gpus, *to;
@@ -46,7 +46,8 @@ static char *gpus_of(const struct task *t)
     return xasprintf("%.*s", (int)(to - from), from);
 }
 
-/* A task that asked for none sees none, so that none is used by two; unless its own environment says otherwise. */
+/* Sets the task's GPUs. A task that asked for none sees none, so that no GPU is used by two tasks, unless its own
+ * environment says otherwise. */
 static void set_gpus(struct environment *env, const struct task *t)
 {
     char *gpus = gpus_of(t);
@@ -57,7 +58,8 @@ static void set_gpus(struct environment *env, const struct task *t)
     free(gpus);
 }
 
-/* Asks the library to tell that it waits (tasks/proto/alive.h), several times within the time after which a task counts as hung. */
+/* Asks the library to signal while it waits (tasks/proto/alive.h), several times within the time after which a task
+ * counts as hung. */
 static void set_alive(struct environment *env, const struct task *t)
 {
     char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir), number[32];
@@ -121,8 +123,8 @@ static int open_output(const char *dir, const char *name, struct error *err)
     return fd;
 }
 
-/* In the new process, which shares the memory of the runner until it becomes the program: it may call nothing but
- * system calls, and change nothing. */
+/* Becomes the program, in the new process. It shares the runner's memory until then: it may call nothing but system
+ * calls, and change nothing. */
 static void become(const struct program *program, const char *dir, char **env, const int fds[3], const cpu_set_t *cpus,
                    unsigned mask, pid_t runner)
 {
@@ -140,7 +142,7 @@ static void become(const struct program *program, const char *dir, char **env, c
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (cpus != NULL)
-        sched_setaffinity(0, sizeof *cpus, cpus); /* where that is refused, it runs on any */
+        sched_setaffinity(0, sizeof *cpus, cpus); /* if this is refused, the task runs on any CPU */
     umask(mask);
     if (chdir(dir) < 0)
         return;
@@ -150,7 +152,7 @@ static void become(const struct program *program, const char *dir, char **env, c
     execve(program->file, program->argv, env);
 }
 
-/* The task's part of the job's CPUs, NULL where they are not divided. */
+/* Returns the task's part of the job's CPUs, NULL where they are not divided. */
 static const cpu_set_t *cpus_of(const struct task *t, cpu_set_t *set)
 {
     const struct cpus *cpus = &t->job->cpus;
@@ -162,7 +164,7 @@ static const cpu_set_t *cpus_of(const struct task *t, cpu_set_t *set)
     return n > 0 ? set : NULL;
 }
 
-/* 0 with t->pid, or the errno of what failed in the new process, or -1 with err. */
+/* Returns 0 with t->pid set, or the errno of a failure in the new process, or -1 with err. */
 static int spawn(struct task *t, const struct program *program, char **env, const int fds[3], struct error *err)
 {
     const char *dir = t->desc->dir;
@@ -170,11 +172,11 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
     const cpu_set_t *cpus = cpus_of(t, &set);
     volatile int failed = 0; /* written by the new process */
     pid_t runner = getpid(), pid;
-    unsigned mask = 077; /* what it writes is for the user alone, unless the spec says otherwise */
+    unsigned mask = 077; /* the files of the task are for the user alone, unless the spec says otherwise */
 
     if (t->job->desc->umask != NULL)
         umask_parse(t->job->desc->umask, &mask);
-    pid = vfork(); /* comes back when the new process has become the program, or has ended */
+    pid = vfork(); /* returns when the new process has become the program, or has ended */
     if (pid == 0) {
         become(program, dir, env, fds, cpus, mask, runner);
         failed = errno;
@@ -204,8 +206,9 @@ static void watch_checkpoints(struct task *t)
     free(records);
 }
 
-/* What starts the task in place of its launcher, or what starts a pilot on each of its nodes; NULL: the launcher does. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several
- * tasks would wait for each other: each takes what it needs of the job's CPUs, and they share its memory. */
+/* Returns the command that replaces the task's launcher, or that starts a pilot on each of its nodes; NULL: the
+ * launcher itself. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several tasks
+ * would wait for each other: with these options each takes the CPUs that it needs, and they share the job's memory. */
 static const char *const *launch_of(const struct task *t, const char *words[4])
 {
     const char *launcher = t->desc->launcher, *name = launcher != NULL ? strrchr(launcher, '/') : NULL;

@@ -31,8 +31,8 @@ static bool read_process(pid_t pid, struct tree_process *p)
     name = strchr(buf, '(');
     after_name = strrchr(buf, ')');
     if (name == NULL || after_name == NULL || after_name < name ||
-        sscanf(after_name + 1, " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu %*s %*s %*s %*s %llu", &p->state, &parent,
-               &session, &user, &system, &children_user, &children_system, &p->start) != 8)
+        sscanf(after_name + 1, " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu %*s %*s %*s %*s %llu",
+               &p->state, &parent, &session, &user, &system, &children_user, &children_system, &p->start) != 8)
         return false;
     p->pid = pid;
     *after_name = '\0';
@@ -85,7 +85,8 @@ static void read_all(struct tree *tree)
 
 static bool is_below(const struct tree *tree, const struct tree_process *p)
 {
-    for (size_t depth = 0; p != NULL && depth <= tree->n; depth++) { /* a number that was given anew might close a circle */
+    /* a process id that was given anew might close a circle */
+    for (size_t depth = 0; p != NULL && depth <= tree->n; depth++) {
         if (p->parent == getpid())
             return true;
         p = find(tree, p->parent);
@@ -102,7 +103,8 @@ static size_t owner(const struct tree_process *p, const struct tree_task *tasks,
         if (strcmp(mark, tasks[i].mark) == 0)
             found = i;
     free(mark);
-    /* the number of a session is another's once nobody is left in it, but not below the runner, which starts each task once */
+    /* the id of a session may be given anew when nobody is left in it, but not below the runner, which starts each task
+     * once */
     for (size_t i = 0; p->below && found == TREE_UNOWNED && i < n; i++)
         if (tasks[i].session > 0 && p->session == tasks[i].session)
             found = i;
