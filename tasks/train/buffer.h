@@ -1,9 +1,10 @@
-/* The buffer between reception and training: which sample a batch draws, which one makes room. Pure: no threads, no
- * clock, no knowledge of what a sample is; it holds pointers that the caller owns.
+/* The buffer between reception and training: it decides which sample a batch draws, and which one makes room. It has no
+ * threads and no clock, and does not know what a sample is; it holds pointers that the caller owns.
  *
- *   fifo       oldest first; a draw removes.
- *   firo       a random one; a draw removes; nothing is drawn at or below the threshold until reception is over.
- *   reservoir  a random one, with replacement; a draw marks as seen. A new sample takes a free place, or else that of a
+ *   fifo       draws the oldest; a draw removes.
+ *   firo       draws a random one; a draw removes; nothing is drawn at or below the threshold until reception is over.
+ *   reservoir  draws a random one, with replacement; a draw marks as seen. A new sample takes a free place, or else
+ *   that of a
  *              random seen one. Nothing is drawn below the threshold. Once reception is over, a draw removes.
  *
  * No policy ever evicts an unseen item: where there is no room, the caller waits. Draws and evictions take their
@@ -27,20 +28,21 @@ struct buffer_config {
 
 struct buffer;
 
-/* NULL on an unknown policy or sizes that would wait for ever. */
+/* NULL on an unknown policy, or sizes that would wait for ever. */
 struct buffer *buffer_create(const struct buffer_config *config, struct error *err);
 
-/* The items still held are not touched: buffer_each() first. NULL is taken. */
+/* Frees the buffer, but not the items that it still holds: call buffer_each() first. NULL is allowed. */
 void buffer_destroy(struct buffer *b);
 
 bool buffer_has_room(const struct buffer *b);
 
-/* Needs room. Returns the item that was evicted, to be let go by the caller, or NULL. */
+/* Adds an item; needs room. Returns the item that was evicted, which the caller must release, or NULL. */
 void *buffer_put(struct buffer *b, void *item);
 
 bool buffer_can_draw(const struct buffer *b);
 
-/* Needs buffer_can_draw(). *removed tells whether the item has left the buffer and is the caller's alone. */
+/* Draws an item; needs buffer_can_draw(). *removed tells whether the item has left the buffer and is the caller's
+ * alone. */
 void *buffer_draw(struct buffer *b, bool *removed);
 
 /* Reception is over: from now on draws remove, and no threshold holds. */

@@ -68,7 +68,7 @@ static int read_buffer(struct train_config *c, struct error *err)
     c->buffer.capacity = (size_t)capacity;
     c->buffer.threshold = (size_t)threshold;
     c->buffer.batch = (size_t)batch;
-    /* each rank draws its own way */
+    /* each rank draws in its own order */
     c->buffer.seed = (uint64_t)seed + (uint64_t)c->rank * 0x9e3779b97f4a7c15u;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* What a rank is told: its environment and training.json (docs/run-directory.md). */
+/* The configuration of a rank: its environment and training.json (docs/run-directory.md). */
 #ifndef TASKS_TRAIN_CONFIG_H
 #define TASKS_TRAIN_CONFIG_H
 #include "common/error.h"
@@ -11,27 +11,28 @@
 struct train_config {
     char *dir; /* STRETTO_TRAINING_DIR */
     int rank, ranks;
-    json_t *json; /* training.json; the strings below are its */
+    json_t *json; /* training.json, which owns the strings below */
     uint64_t ensemble;
     uint32_t generation;
     uint64_t count; /* members of the ensemble */
-    uint64_t steps; /* that each of them sends; 0: it is not known */
+    uint64_t steps; /* steps that each of them sends; 0: not known */
     const char *job;
     const char *control; /* NULL where there is no control socket */
-    const char *control_key; /* what the messages there bear, or NULL */
+    const char *control_key; /* the key in messages to it, or NULL */
     const char *stream;
-    bool network; /* members may run on other hosts, */
-    const char *interface; /* and are to stream to this one; NULL: to any */
+    bool network; /* members may run on other hosts */
+    const char *interface; /* the interface to which these members stream; NULL: any */
     uint64_t key;
     struct field_set fields;
-    uint64_t sample_bytes; /* of all fields; at most, where some vary */
-    bool varies;           /* some do */
+    uint64_t sample_bytes; /* of all fields; the maximum, where some vary */
+    bool varies;           /* some fields vary */
     int parameters;
     const char **parameter;
     struct buffer_config buffer;
 };
 
-/* On failure nothing is to be freed. A program that was not started by stretto gets the code "not_under_stretto". */
+/* Reads the configuration. On failure nothing is to be freed. A program that was not started by stretto gets the code
+ * "not_under_stretto". */
 int train_config_read(struct train_config *config, struct error *err);
 void train_config_fini(struct train_config *config);
 #endif

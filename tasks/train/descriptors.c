@@ -33,8 +33,8 @@ static int close_range_of(unsigned first, unsigned last, unsigned flags)
     return first > last ? 0 : (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* Where the kernel is older than close_range(2), 5.9, or does not let it through. The list is opened first: descriptors that cannot be closed
- * must not be copied, or what the program closes would stay open. */
+/* Does the same where the kernel is older than close_range(2), 5.9, or does not allow it. The list is opened first:
+ * descriptors that cannot be closed must not be copied, or they would stay open when the program closes them. */
 static bool part_and_close_listed(int kept)
 {
     DIR *dir = opendir("/proc/thread-self/fd");

@@ -17,11 +17,11 @@
 #include <unistd.h>
 #include <zmq.h>
 
-/* What ZeroMQ may read ahead from each member, when the buffer is full and nothing is taken out. */
+/* ZeroMQ may read so much ahead from each member while the buffer is full and nothing is taken out. */
 #define AHEAD_BYTES ((uint64_t)4 << 20)
 #define HELLO_MAX ((uint64_t)1 << 20)
 #define BACKLOG 4096
-#define HANDSHAKE_MS 3000 /* after which a connection without a handshake is closed; a member then connects again */
+#define HANDSHAKE_MS 3000 /* a connection without a handshake is closed after this; a member then connects again */
 #define ENCRYPTION_BYTES 64 /* more than CURVE adds to a message, which ZeroMQ counts */
 
 struct endpoint {
@@ -32,7 +32,7 @@ struct endpoint {
     int lock; /* held as long as this process is the rank */
     bool locked;
     json_t *names;  /* all endpoints */
-    char key[NETWORK_KEY_SIZE]; /* public, of those on the network; "" where there is none */
+    char key[NETWORK_KEY_SIZE]; /* public key of the endpoints on the network; "" where there are none */
 };
 
 static int no_memory(struct error *err)
@@ -60,7 +60,8 @@ static int choose_path(struct endpoint *e, const struct train_config *config, st
     return e->path != NULL ? 0 : no_memory(err);
 }
 
-/* ZeroMQ takes a socket's path over without a word, and half of the members would be heard by nobody. */
+/* Locks the socket's path: ZeroMQ would silently take over the socket of another process, and the messages of half of
+ * the members would be lost. */
 static int lock_path(struct endpoint *e, const struct train_config *config, struct error *err)
 {
     e->lock_path = alloc_printf("%s.lock", e->path);
@@ -71,14 +72,14 @@ static int lock_path(struct endpoint *e, const struct train_config *config, stru
         return error_errno(err, "train_endpoint", "cannot create %s", e->lock_path);
     if (flock(e->lock, LOCK_EX | LOCK_NB) < 0)
         return error_set(err, "train_twice",
-                         "another process is rank %d of this training already: stretto itself starts its command once for "
-                         "each rank, so the command must not start processes by mpiexec, srun or torchrun",
+                         "another process is rank %d of this training already: stretto itself starts its command once "
+                         "for each rank, so the command must not start processes by mpiexec, srun or torchrun",
                          config->rank);
     e->locked = true;
     return 0;
 }
 
-/* What a member may send at once: a large frame, or small ones together. */
+/* Returns the size of the largest message of a member: a large frame, or small ones together. */
 static uint64_t largest_message(const struct train_config *config)
 {
     uint64_t largest = 0;
@@ -94,7 +95,7 @@ static uint64_t largest_message(const struct train_config *config)
     return largest;
 }
 
-/* Not encrypted, so only loopback addresses are taken: for tests and measurements. */
+/* Binds a loopback address, for tests and measurements: it is not encrypted, so no other address is allowed. */
 static int bind_loopback(struct endpoint *e, struct error *err)
 {
     const char *host = getenv("STRETTO_STREAM_TCP");
@@ -167,7 +168,8 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
         return NULL;
     }
     e->lock = -1;
-    if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 && bind_loopback(e, err) == 0 &&
+    if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 &&
+        bind_loopback(e, err) == 0 &&
         (!config->network || network_bind(e->socket, config->interface, e->names, e->key, err) == 0))
         return e;
     endpoint_destroy(e);
@@ -181,7 +183,7 @@ void endpoint_destroy(struct endpoint *e)
     if (e->socket != NULL)
         zmq_close(e->socket);
     if (e->socket != NULL)
-        unlink(e->path); /* it is ours: the lock was */
+        unlink(e->path); /* it is ours, because the lock was */
     if (e->locked)
         unlink(e->lock_path);
     if (e->lock >= 0)

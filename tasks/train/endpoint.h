@@ -5,16 +5,16 @@
 
 struct endpoint;
 
-/* Bind a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), and
+/* Binds a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), and
  * on the network where members may be elsewhere. */
 struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err);
 
-/* Write the file in the stream directory that tells where the socket is. May be called from any thread. */
+/* Writes the file in the stream directory that tells the socket's addresses. Callable from any thread. */
 int endpoint_publish(const struct endpoint *endpoint, const struct train_config *config, struct error *err);
 
-/* Closes the socket and removes what was made for it. NULL is taken. */
+/* Closes the socket and removes its files. NULL is allowed. */
 void endpoint_destroy(struct endpoint *endpoint);
 
-/* The socket; used by one thread at a time. */
+/* Returns the socket; used by one thread at a time. */
 void *endpoint_socket(const struct endpoint *endpoint);
 #endif

@@ -14,8 +14,8 @@ void gaps_note(struct gaps *g, int64_t step)
     g->last = step;
 }
 
-/* Finds the steps that were left out between the session before and this one, *from to *to. Returns false where there are none, or
- * where the steps are not equally far apart, so that nothing can be said. */
+/* Finds the steps that were left out between the session before and this one, *from to *to. Returns false where there
+ * are none, or where the steps are not equally far apart, so that nothing can be concluded. */
 static bool own(const struct gaps *g, int64_t *from, int64_t *to)
 {
     int64_t stride = g->first_stride;
@@ -44,8 +44,8 @@ void gaps_follow(struct gaps *g, const struct gaps *earlier)
     }
 }
 
-static int64_t count(const struct stepset *have, uint64_t member, int64_t from, int64_t to, int64_t stride, int64_t *first,
-                     int64_t *last)
+static int64_t count(const struct stepset *have, uint64_t member, int64_t from, int64_t to, int64_t stride,
+                     int64_t *first, int64_t *last)
 {
     int64_t n = 0;
 

@@ -1,5 +1,6 @@
-#include "tasks/proto/shared.h"
 #include "tasks/train/intake_private.h"
+
+#include "tasks/proto/shared.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ void intake_parts(struct intake *in, const uint8_t *routing, uint8_t routing_siz
 
 static void forget(struct intake *in, struct peer *peer)
 {
-    intake_flush(in); /* the list may hold it */
+    intake_flush(in); /* the list of acknowledgements may contain the peer */
     peers_remove(in->peers, peer);
 }
 
@@ -103,7 +104,7 @@ static struct params *read_params(struct intake *in, struct origin from, const s
     return params;
 }
 
-/* Makes room for one more session of that member, in the place of another one if need be. Returns whether there is room. */
+/* Makes room for one more session of that member, by removing another one if need be. Returns whether there is room. */
 static bool make_room(struct intake *in, struct origin from, const struct frame *f)
 {
     struct peer *spare;
@@ -113,20 +114,21 @@ static bool make_room(struct intake *in, struct origin from, const struct frame 
     if (spare != NULL)
         forget(in, spare);
     else
-        intake_refuse(in, from, f, FAULT_SESSIONS, "%d streams of this member have sent some fields of a step and not the others",
+        intake_refuse(in, from, f, FAULT_SESSIONS,
+                      "%d streams of this member have sent some fields of a step and not the others",
                       PEERS_SESSIONS_MAX);
     return spare != NULL;
 }
 
-/* A session that is new here; NULL where it cannot be taken. */
+/* Begins a session that is new here; NULL where it cannot be taken. */
 static struct peer *begin_session(struct intake *in, struct origin from, const struct frame *f, const char *payload)
 {
     json_t *body = json_loadb(payload, f->length, 0, NULL);
     struct params *params = NULL;
     struct peer *peer = NULL, *older;
 
-    /* Jansson reports a lack of memory as an error of the text now and then, so this is no reason to refuse the member:
-     * it says HELLO again. */
+    /* Jansson may report a lack of memory as an error of the text, so the member is not refused: it sends HELLO
+     * again. */
     if (body == NULL)
         intake_reject(in, from, f, FAULT_PARAMETERS, "its HELLO cannot be read: it is not JSON, or there is no memory");
     else
@@ -139,7 +141,8 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
     if (peer != NULL) {
         peer->memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
-        peer->last = peer->acked = (uint64_t)f->step; /* what the member has as acknowledged, it no longer keeps */
+        /* the member no longer keeps frames that it regards as acknowledged */
+        peer->last = peer->acked = (uint64_t)f->step;
         while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL) {
             gaps_follow(&peer->gaps, &older->gaps);
             forget(in, older);
@@ -156,7 +159,8 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
-    /* This attempt was taken for lost and still runs. Its samples that were not whole were forgotten, though acknowledged. */
+    /* This attempt was regarded as lost, and still runs. Its samples that were not whole were forgotten, though
+     * acknowledged. */
     if (peer == NULL && peers_find_later(in->peers, f->member, f->attempt) != NULL) {
         intake_refuse(in, from, f, FAULT_ATTEMPT, "a later attempt of this member has begun");
         return;
@@ -202,7 +206,8 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
     return true;
 }
 
-/* Such a member has not finished: it may send them in another attempt, so what is known of it is kept. */
+/* Reports steps that were left out. Such a member has not finished: it may send them in another attempt, so its state
+ * is kept. */
 static bool answer_gap(struct intake *in, struct origin from, const struct frame *f, const struct peer *peer)
 {
     int64_t first = 0, last = 0, n = gaps_count(&peer->gaps, in->have, peer->member, &first, &last);
@@ -211,7 +216,8 @@ static bool answer_gap(struct intake *in, struct origin from, const struct frame
     if (n == 0)
         return false;
     snprintf(text, sizeof text,
-             "%lld step%s from %lld to %lld never came to rank %d: this attempt began behind them, and no earlier one had sent them",
+             "%lld step%s from %lld to %lld never came to rank %d: this attempt began behind them, and no earlier one "
+             "had sent them",
              (long long)n, n == 1 ? "" : "s", (long long)first, (long long)last, in->config->rank);
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, intake_held(in, f->member), text);
     return true;
@@ -222,7 +228,7 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     struct peer *peer = peers_find(in->peers, f->member, f->session);
     uint8_t bit = (uint8_t)(1 << f->member % 8);
 
-    intake_flush(in); /* what comes before it is in the buffer first */
+    intake_flush(in); /* samples that came before it are put into the buffer first */
     if (peer == NULL) {
         intake_answer(in, from, f, FRAME_WHO, 0, 0, NULL);
         return;
@@ -240,11 +246,10 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, intake_held(in, f->member), NULL);
 }
 
-/* A frame that is whole in itself. false where nothing of its sender can be taken, what follows in the message
- * neither. */
+/* Takes a frame that is valid in itself. false where its sender is refused, with the rest of the message. */
 static bool take_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
 {
-    /* Without the key there is no answer, to tell strangers nothing. */
+    /* A sender without the key gets no answer, so that strangers learn nothing. */
     if (f->key != in->config->key || f->ensemble != in->config->ensemble) {
         intake_reject(in, from, f, FAULT_KEY, "another ensemble's stream key");
         return false;
@@ -276,7 +281,7 @@ static bool take_frame(struct intake *in, struct origin from, const struct frame
     }
 }
 
-/* What follows another frame is small, and a sample's. */
+/* Tells whether the frame may follow another one in a message: a small SAMPLE. */
 static bool may_follow(const struct frame *f)
 {
     return f->kind == FRAME_SAMPLE && FRAME_HEADER_SIZE + f->length <= FRAME_SHARING_MAX;

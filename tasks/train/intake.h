@@ -1,4 +1,4 @@
-/* What a rank does with each message: the protocol of docs/protocol.md without thread and socket. */
+/* The handling of each message by a rank: the protocol of docs/protocol.md without thread and socket. */
 #ifndef TASKS_TRAIN_INTAKE_H
 #define TASKS_TRAIN_INTAKE_H
 #include "tasks/proto/frame.h"
@@ -12,31 +12,31 @@ struct intake;
 typedef void intake_reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f,
                           const char *payload);
 
-/* Arguments outlive the intake. */
+/* The arguments outlive the intake. */
 struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
                              intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
-/* Take one message and return its size, with what of it lies in the member's memory: of one frame or several, that came
- * from the connection `routing`; *msg is left to be closed by the caller, empty where the message was kept. Whole
- * samples are collected, and put into the pool some at a time: then it waits where the buffer has no room. */
+/* Takes one message, of one frame or several, from the connection `routing`, and returns its size, including payloads
+ * that lie in the member's memory; the caller closes *msg, which is empty where the message was kept. Whole samples are
+ * collected, and put into the pool several at a time: then the call waits where the buffer has no room. */
 size_t intake_message(struct intake *intake, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg);
 
-/* A message of so many parts, which holds no frame at all. */
+/* Takes a message of so many parts, which holds no frame at all. */
 void intake_parts(struct intake *intake, const uint8_t *routing, uint8_t routing_size, int parts);
 
-/* Put what was collected into the pool, and acknowledge where much has come. Returns whether acknowledgements are still
- * owed, for intake_flush() to send after a moment. */
+/* Puts collected samples into the pool, and acknowledges where much has come. Returns whether acknowledgements are
+ * still owed, which intake_flush() is to send after a moment. */
 bool intake_turn(struct intake *intake);
 
-/* Put what was collected into the pool, and acknowledge all of it. */
+/* Puts collected samples into the pool, and acknowledges everything. */
 void intake_flush(struct intake *intake);
 
-/* To be called every few seconds: lets go of what members have left behind that are gone. */
+/* Called every few seconds: releases the memory of members that are gone. */
 void intake_sweep(struct intake *intake);
 
-/* How many steps are held of each member, little-endian, as many as the ensemble has; where the configuration says how many each
- * sends. May be called from any thread, as may the next. */
+/* Writes how many steps are held of each member of the ensemble, little-endian; only where the configuration tells how
+ * many each sends. This function and intake_counters() may be called from any thread. */
 void intake_held_counts(const struct intake *intake, uint32_t *counts);
 
 void intake_counters(struct intake *intake, struct receiver_counters *counters);

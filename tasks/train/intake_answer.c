@@ -1,6 +1,7 @@
+#include "tasks/train/intake_private.h"
+
 #include "common/log.h"
 #include "common/timefmt.h"
-#include "tasks/train/intake_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 #define SAY_MEMORY_MS 60000
 
-/* Who sent it, as far as that can be told: what the frame says where its header is whole, and the connection. */
+/* Describes the sender as far as possible: by the frame, where its header is valid, and by the connection. */
 static const char *sender(char *buf, size_t size, struct origin from, const struct frame *f)
 {
     const char *address = from.msg != NULL ? zmq_msg_gets(from.msg, "Peer-Address") : NULL;
@@ -21,7 +22,7 @@ static const char *sender(char *buf, size_t size, struct origin from, const stru
     for (int i = 0; i < from.routing_size && i < 16; i++)
         n += snprintf(buf + n, size - (size_t)n, "%02x", from.routing[i]);
     if (address != NULL && strncmp(address, "::ffff:", 7) == 0)
-        address += 7; /* an IPv4 address, as a socket for both sees it */
+        address += 7; /* an IPv4 address on a socket for both families */
     if (address != NULL && *address != '\0')
         snprintf(buf + n, size - (size_t)n, " from %.64s", address);
     return buf;
@@ -44,7 +45,8 @@ bool intake_no_memory(struct intake *in)
     int64_t now = time_monotonic_ms();
 
     if (in->said_memory == 0 || now - in->said_memory >= SAY_MEMORY_MS)
-        log_warn("ensemble %llu, rank %d: there is no memory for what a member has sent; it is sent again until there is",
+        log_warn("ensemble %llu, rank %d: there is no memory for what a member has sent; it is sent again until there "
+                 "is",
                  (unsigned long long)in->config->ensemble, in->config->rank);
     in->said_memory = now;
     return false;

@@ -1,10 +1,11 @@
-#include "tasks/proto/copy.h"
 #include "tasks/train/intake_private.h"
+
+#include "tasks/proto/copy.h"
 
 #include <stdlib.h>
 
-/* Have the payload in a message of its own, as if it had come in one. It is verified there: its member could write to
- * what it shares at any time. */
+/* Copies the payload into a message of its own, as if it had come in one. It is verified there, since its member could
+ * write to the shared memory at any time. */
 static bool fetch(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f, zmq_msg_t *msg)
 {
     const void *payload = peer->memory != NULL ? mapping_at(peer->memory, f->place, f->length) : NULL;
@@ -27,7 +28,7 @@ static bool fetch(struct intake *in, struct origin from, const struct peer *peer
     return true;
 }
 
-/* The sample of a step of which this is the first field; NULL where there is no memory. */
+/* Begins the sample of a step with its first field; NULL where there is no memory. */
 static struct sample *begin(struct intake *in, struct peer *peer, int64_t step)
 {
     struct sample *sample = sample_create(in->store, peer->member, step, peer->params);

@@ -1,6 +1,6 @@
-/* What the files of the intake share: intake.c hands each frame on, intake_field.c takes the payloads of samples,
- * intake_ready.c puts whole samples into the pool and acknowledges them, intake_answer.c answers and refuses. For no
- * other file. */
+/* The structs that the files of the intake share: intake.c dispatches each frame, intake_field.c takes the payloads of
+ * samples, intake_ready.c puts whole samples into the pool and acknowledges them, intake_answer.c answers and refuses.
+ * No other file includes this. */
 #ifndef TASKS_TRAIN_INTAKE_PRIVATE_H
 #define TASKS_TRAIN_INTAKE_PRIVATE_H
 #include "tasks/train/intake.h"
@@ -11,7 +11,8 @@
 
 #define ACKS_MAX 256
 
-/* A whole sample on its way into the pool, and how far its member may be acknowledged while it is not there. */
+/* A whole sample on its way into the pool; up to `before` its member may be acknowledged while the sample is not
+ * there. */
 struct ready {
     struct sample *sample;
     struct peer *peer;
@@ -27,13 +28,14 @@ struct intake {
     struct peers *peers;
     struct stepset *have;
     uint8_t *finalized; /* a bit for each member */
-    _Atomic uint32_t *held; /* steps of each member that were put into the pool; NULL where nobody knows how many it sends */
+    /* steps of each member that were put into the pool; NULL where it is not known how many it sends */
+    _Atomic uint32_t *held;
     struct ready ready[POOL_PUT_MAX];
     int readies;
     struct peer *ack[ACKS_MAX];
     int acks;
-    size_t memory_max; /* that a member may share; 0 where none */
-    int ended; /* FAULT_ENDED, FAULT_STOPPED: nothing is taken any more, for this reason; 0: not yet */
+    size_t memory_max; /* bytes that a member may share; 0: no memory is shared */
+    int ended; /* FAULT_ENDED, FAULT_STOPPED: no samples are taken any more, for this reason; 0: they are */
     bool said[FAULTS];
     int64_t said_memory; /* monotonic ms; 0: never */
     struct {
@@ -43,11 +45,11 @@ struct intake {
     } counters; /* written by this thread alone */
 };
 
-/* The connection that a frame came by. */
+/* The connection from which a frame came. */
 struct origin {
     const uint8_t *routing;
     uint8_t routing_size;
-    zmq_msg_t *msg; /* NULL where there is none at hand */
+    zmq_msg_t *msg; /* NULL where it is not available */
 };
 
 static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
@@ -55,49 +57,47 @@ static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* There is one writer, so this needs no locked instruction. */
+/* Adds to a counter. There is one writer, so this needs no locked instruction. */
 static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
 {
     atomic_store_explicit(counter, intake_counted(counter) + (uint64_t)by, memory_order_relaxed);
 }
 
-/* Count a frame as not taken, and say so in the log at the first of its kind. f is NULL where nothing in the frame can
- * be believed. */
+/* Counts a frame as refused, and logs the first of its kind. f is NULL where the frame's header cannot be trusted. */
 void intake_reject(struct intake *in, struct origin from, const struct frame *f, int fault, const char *why);
 
-/* Besides, tell its sender why. */
+/* Does the same, and tells the sender why. */
 void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* How many steps of that member are held, 0 where they are not counted. */
+/* Returns how many steps of that member are held, 0 where they are not counted. */
 uint32_t intake_held(const struct intake *in, uint64_t member);
 
-/* There is no memory for a frame: it is dropped as if it had been lost, so that its member sends it again. Says so in the
- * log from time to time. false, for the caller to return. */
+/* Reports that there is no memory for a frame: it is dropped as if it had been lost, so that its member sends it again.
+ * Logs that from time to time. Returns false, for the caller to return. */
 bool intake_no_memory(struct intake *in);
 
-/* Answer a frame: the member knows the answer as its own by key and session. */
+/* Answers a frame: the member recognises the answer by key and session. */
 void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
                    int64_t step, const char *payload);
 void intake_answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,
                            uint16_t flags, uint64_t sequence, int64_t step, const char *payload);
 
-/* What has come of this peer is to be acknowledged, by the next intake_turn() or intake_flush(). */
+/* Notes that frames of this peer are to be acknowledged, by the next intake_turn() or intake_flush(). */
 void intake_ack_later(struct intake *in, struct peer *peer);
 
-/* A sample is whole. Its reference is taken over. `before` is how far its member may be acknowledged while it is not in
- * the pool. */
+/* Takes over a whole sample. Up to `before` its member may be acknowledged while the sample is not in the pool. */
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before);
 
-/* A frame that comes when nobody will draw any more (in->ended). Where everything was drawn, its sender is told. Where the training
- * stopped before that, it is not: it would fail of what is no fault of its own. It waits, and the daemon, which learns of the
- * training's end by itself, stops it, or starts both anew. */
+/* Handles a frame that comes when nobody will draw any more (in->ended). Where everything was drawn, its sender is
+ * told. Where the training stopped before that, the sender is not told, since it would fail without a fault of its own:
+ * it waits, and the daemon, which sees the training's end itself, stops it, or starts both anew. */
 void intake_take_no_more(struct intake *in, struct origin from, const struct frame *f);
 
-/* Whether as much has been collected as is put into the pool at once: intake_turn() is due. */
+/* Tells whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
 bool intake_is_full(const struct intake *in);
 
-/* The next SAMPLE frame of this peer. Whether it was as it must be. */
+/* Takes the next SAMPLE frame of this peer. Returns whether it was valid. */
 bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
                        const uint8_t *payload);
 #endif

@@ -1,7 +1,8 @@
 #include "tasks/train/intake_private.h"
 
 #define READY_BYTES ((size_t)256 << 10)
-/* So much of a member is acknowledged at once; less waits for intake_flush(). Far less than a member's window. */
+/* So much of a member is acknowledged at once; less waits for intake_flush(). This is far less than a member's
+ * window. */
 #define ACK_FRAMES 64
 #define ACK_BYTES ((size_t)256 << 10)
 
@@ -31,8 +32,8 @@ static bool worth_an_ack(const struct intake *in, const struct peer *peer)
     return frames >= ACK_FRAMES || frames * in->config->sample_bytes >= ACK_BYTES * (size_t)in->config->fields.count;
 }
 
-/* Acknowledge what is held, all of it or where it is worth it. Of a peer some of whose samples still wait, only what is
- * before them. Who is owed more stays in the list. */
+/* Acknowledges what is held: everything, or only where much has come. For a peer with samples that still wait, only the
+ * frames before them are acknowledged. Peers that are owed more stay in the list. */
 static void send_acks(struct intake *in, int waiting, bool all)
 {
     int kept = 0;
@@ -85,7 +86,7 @@ static void count_held(struct intake *in, uint64_t member)
         atomic_store_explicit(&in->held[member], intake_held(in, member) + 1, memory_order_relaxed);
 }
 
-/* Nobody will draw any more. */
+/* Drops the samples from `from` on, because nobody will draw any more. */
 static void end(struct intake *in, int from, int fault)
 {
     in->ended = fault;
@@ -137,7 +138,7 @@ bool intake_turn(struct intake *in)
 
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before)
 {
-    /* Counted before it can be drawn, so that nobody sees more drawn than received. */
+    /* Counted before the sample can be drawn, so that nobody sees more drawn than received. */
     intake_count(&in->counters.received, 1);
     if (in->config->varies)
         intake_count(&in->counters.bytes, (int64_t)bytes_of(in, sample));

@@ -18,7 +18,7 @@ struct mapping {
     size_t size;
 };
 
-/* Whatever else that descriptor is, such as a pipe, opening it must not be tried. */
+/* Tells whether the descriptor is such memory: anything else, such as a pipe, must not be opened. */
 static bool is_memory(const char *path)
 {
     static const char name[] = "/memfd:" SHARED_NAME;
@@ -28,8 +28,8 @@ static bool is_memory(const char *path)
     return n >= (ssize_t)sizeof name - 1 && memcmp(target, name, sizeof name - 1) == 0;
 }
 
-/* Sealed, so that no page of it can be missing: reading one would be a signal. The inode tells that the process is the one
- * that was meant, also where pids are counted in another way. */
+/* Checks the memory. It must be sealed, so that no page can be missing, since reading a missing page would raise a
+ * signal. The inode shows that the process is the right one, even if pids are counted differently here. */
 static bool is_offered(int fd, json_int_t inode, size_t size_max, size_t *size)
 {
     int seals = fcntl(fd, F_GET_SEALS);
@@ -44,7 +44,8 @@ static bool is_offered(int fd, json_int_t inode, size_t size_max, size_t *size)
 
 static int open_offer(const json_t *offer, size_t size_max, size_t *size)
 {
-    json_int_t pid = json_integer_value(json_object_get(offer, "pid")), fd = json_integer_value(json_object_get(offer, "fd"));
+    json_int_t pid = json_integer_value(json_object_get(offer, "pid"));
+    json_int_t fd = json_integer_value(json_object_get(offer, "fd"));
     char path[64];
     int memory;
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-/* What interfaces are called where nodes have several: the fast ones, and those that lead nowhere beyond the host. */
+/* Usual names of interfaces on nodes that have several: fast ones, and those that do not lead out of the host. */
 static const char *const fast[] = {"hsn", "ib", NULL};
 static const char *const inner[] = {"docker", "virbr", "br-", "veth", "cni", NULL};
 
@@ -30,15 +30,16 @@ static enum rank rank_of(const char *interface)
     return has_prefix(fast, interface) ? RANK_FAST : has_prefix(inner, interface) ? RANK_INNER : RANK_PLAIN;
 }
 
-/* The address as ZeroMQ takes it, without a port; NULL for one that other hosts cannot make use of: link-local addresses
- * mean something else there. */
+/* Returns the address in ZeroMQ's form, without a port; NULL for an address that other hosts cannot use, such as a
+ * link-local one, which means something else there. */
 static const char *host_of(const struct sockaddr *address, char *text, size_t size)
 {
     const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
     char plain[INET6_ADDRSTRLEN];
 
     if (address->sa_family == AF_INET)
-        return inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, text, (socklen_t)size);
+        return inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, text,
+                         (socklen_t)size);
     if (IN6_IS_ADDR_LINKLOCAL(ipv6) || inet_ntop(AF_INET6, ipv6, plain, sizeof plain) == NULL)
         return NULL;
     snprintf(text, size, "[%s]", plain);
@@ -93,8 +94,9 @@ static int bind_to(void *socket, const char *host, int ipv6, char *bound, size_t
                : -1;
 }
 
-/* Its addresses, each with a port of its own. */
-static int bind_interface(void *socket, const struct ifaddrs *all, const char *named, json_t *endpoints, struct error *err)
+/* Binds the addresses of one interface, each with a port of its own. */
+static int bind_interface(void *socket, const struct ifaddrs *all, const char *named, json_t *endpoints,
+                          struct error *err)
 {
     static const int families[] = {AF_INET, AF_INET6};
     size_t before = json_array_size(endpoints);
@@ -106,17 +108,20 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
                 host_of(i->ifa_addr, host, sizeof host) == NULL)
                 continue;
             if (bind_to(socket, host, families[family] == AF_INET6, bound, sizeof bound) < 0)
-                return error_set(err, "train_endpoint", "cannot bind a port of %s, an address of the interface \"%s\": %s",
-                                 host, named, zmq_strerror(zmq_errno()));
+                return error_set(err, "train_endpoint",
+                                 "cannot bind a port of %s, an address of the interface \"%s\": %s", host, named,
+                                 zmq_strerror(zmq_errno()));
             if (json_array_append_new(endpoints, json_string(bound)) < 0)
                 return no_memory(err);
         }
     return json_array_size(endpoints) > before
                ? 0
-               : error_set(err, "train_endpoint", "the interface that is to be streamed to, \"%s\", has no address on this host that others could use", named);
+               : error_set(err, "train_endpoint",
+                           "the interface that is to be streamed to, \"%s\", has no address on this host that others "
+                           "could use", named);
 }
 
-/* Every address of this host, or its IPv4 ones where it has no others, with one port. */
+/* Binds every address of this host, or its IPv4 ones where it has no others, with one port. */
 static int bind_all(void *socket, const struct ifaddrs *all, json_t *endpoints, struct error *err)
 {
     char bound[128], host[HOST_NAME_MAX + 1] = "";
@@ -147,7 +152,8 @@ int network_bind(void *socket, const char *interface, json_t *endpoints, char pu
         return -1;
     if (getifaddrs(&all) != 0)
         return error_errno(err, "train_endpoint", "cannot list the network interfaces");
-    rc = interface != NULL ? bind_interface(socket, all, interface, endpoints, err) : bind_all(socket, all, endpoints, err);
+    rc = interface != NULL ? bind_interface(socket, all, interface, endpoints, err)
+                           : bind_all(socket, all, endpoints, err);
     freeifaddrs(all);
     return rc;
 }

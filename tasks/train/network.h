@@ -7,11 +7,11 @@
 
 #define NETWORK_KEY_SIZE 41
 
-/* Bind ports of the system's choice on the addresses of `interface` and no others, or where that is NULL on every address
- * of the host, with CURVE and a key pair made for this process: whoever does not know the public key, which stands in a
- * file that only its owner can read, does not get as far as a frame. Appends the endpoints at which other hosts may try, the likely
- * ones first: IPv4 before IPv6, and the host's name where no interface is named. What is bound to the socket before stays as
- * it is. */
+/* Binds ports of the system's choice on the addresses of `interface` only, or where that is NULL on every address of
+ * the host, with CURVE and a key pair made for this process: whoever does not know the public key, which is in a file
+ * that only its owner can read, cannot send a frame. Appends the endpoints that other hosts may try, the most likely
+ * ones first: IPv4 before IPv6, and the host's name where no interface is named. Addresses that were bound to the
+ * socket before stay bound. */
 int network_bind(void *socket, const char *interface, json_t *endpoints,
                  char public_key[NETWORK_KEY_SIZE], struct error *err);
 #endif

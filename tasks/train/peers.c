@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Chained by member, so that all sessions of a member are in one chain. */
+/* The sessions, in chains by member, so that all sessions of a member are in one chain. */
 struct peers {
     struct peer **bucket;
     size_t size; /* a power of two */
@@ -118,7 +118,7 @@ struct peer *peers_find_later(struct peers *peers, uint64_t member, uint32_t att
     return peer;
 }
 
-/* Where there is no memory the chains become longer. */
+/* Makes more chains; without memory, the chains just become longer. */
 static void grow(struct peers *peers)
 {
     struct peers larger = {.size = 2 * peers->size, .count = peers->count};

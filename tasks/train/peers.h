@@ -1,5 +1,5 @@
-/* Who sends to this rank: the sessions of members, what of each has come, and the samples of which fields are still
- * missing. Used by the receiver thread alone. */
+/* The senders to this rank: the sessions of members, how far each has come, and the samples that still lack fields.
+ * Used by the receiver thread alone. */
 #ifndef TASKS_TRAIN_PEERS_H
 #define TASKS_TRAIN_PEERS_H
 #include "tasks/train/gaps.h"
@@ -14,13 +14,13 @@ struct peer {
     uint64_t session;
     uint32_t attempt;
     struct params *params;
-    struct mapping *memory; /* that it shares, or NULL */
+    struct mapping *memory; /* the memory that it shares, or NULL */
     bool alone;        /* the process that shares it was gone at the last sweep */
     uint64_t last;     /* highest sequence number up to which everything is held safely */
     uint64_t acked;    /* highest that was acknowledged */
     uint64_t heard;    /* when it last sent something, as a number that grows */
-    uint64_t limit;    /* scratch of the acknowledging */
-    bool rewound;      /* REWIND was sent, and what is missing has not come yet */
+    uint64_t limit;    /* scratch of send_acks() */
+    bool rewound;      /* REWIND was sent, and the missing frame has not come yet */
     bool ack_due;      /* in the receiver's list of peers to acknowledge */
     uint8_t routing[255]; /* ZeroMQ's name of the connection that it used last */
     uint8_t routing_size;
@@ -43,35 +43,37 @@ void peers_destroy(struct peers *peers);
 /* NULL where the session is unknown. */
 struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
 
-/* A new session. The reference to the parameters is taken over; where there is no memory, it is not, and the session NULL. */
+/* Adds a session. The reference to the parameters is taken over; where there is no memory it is not, and the result is
+ * NULL. */
 struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params);
 
-/* The sessions of this member's earlier attempts, as long as there are any: a later attempt tells that they are gone.
- */
+/* Returns a session of this member's earlier attempts, or NULL: a later attempt shows that they are gone. */
 struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt);
 
-/* A session of this member's later attempts, or NULL. */
+/* Returns a session of this member's later attempts, or NULL. */
 struct peer *peers_find_later(struct peers *peers, uint64_t member, uint32_t attempt);
 
 void peers_remove(struct peers *peers, struct peer *peer);
 
-/* It has sent something. */
+/* Notes that the peer has sent something. */
 void peers_hear(struct peers *peers, struct peer *peer);
 
 /* A rank remembers so many sessions of a member. */
 #define PEERS_SESSIONS_MAX 256
 
-/* Returns whether one more session of that attempt of the member may be added now; sessions of earlier attempts do not count. If it
- * may not and *spare is not NULL, that session may be removed for it: the one that has been silent for longest of those that owe no
- * fields of a sample. It makes itself known again if it is still there, and nothing of it is lost. */
+/* Returns whether one more session of that attempt of the member may be added now; sessions of earlier attempts do not
+ * count. If it may not and *spare is not NULL, that session may be removed for it: of the sessions that owe no fields
+ * of a sample, the one that has been silent for longest. It makes itself known again if it is still there, and none of
+ * its data is lost. */
 bool peers_may_add(const struct peers *peers, uint64_t member, uint32_t attempt, struct peer **spare);
 
-/* To be called from time to time: let go of the memory of processes that were gone the last time already. What they had
+/* Called from time to time: releases the memory of processes that were gone at the last call already. All that they had
  * sent by then has come. */
 void peers_sweep(struct peers *peers);
 
-/* The sample of that step that is being put together, or NULL; and taking it out, when it is whole. */
+/* Returns the sample of that step that is being put together, or NULL. peer_partial_begin() adds one, and
+ * peer_partial_end() removes it when it is whole. */
 struct sample *peer_partial(struct peer *peer, int64_t step);
 int peer_partial_begin(struct peer *peer, struct sample *sample);  /* takes over the reference; -1 without memory */
-void peer_partial_end(struct peer *peer, struct sample *sample);   /* gives it back */
+void peer_partial_end(struct peer *peer, struct sample *sample);   /* gives the reference back */
 #endif

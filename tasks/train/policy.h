@@ -1,4 +1,5 @@
-/* What a buffer policy is to tasks/train/buffer.c. The items are in one array; policies differ in how they order it. */
+/* The interface between a buffer policy and tasks/train/buffer.c. The items are in one array; policies differ in how
+ * they order it. */
 #ifndef TASKS_TRAIN_POLICY_H
 #define TASKS_TRAIN_POLICY_H
 #include "tasks/train/buffer.h"
@@ -11,7 +12,7 @@ struct buffer {
     size_t capacity;
     size_t threshold;
     void **item;
-    size_t head;  /* fifo: where the oldest is; the array is a ring. 0 for the others */
+    size_t head;  /* fifo: the place of the oldest, as the array is a ring; 0 for the others */
     size_t count; /* items */
     size_t seen;  /* reservoir: item[0 … seen) were drawn, item[seen … count) were not */
     bool over;
@@ -20,11 +21,11 @@ struct buffer {
 /* Every method is required. */
 struct policy {
     const char *name;
-    /* Whether these sizes ever let a batch out; the reason in *err where not. */
+    /* Checks that these sizes can produce batches at all; the reason is in *err where not. */
     int (*check)(const struct buffer_config *config, struct error *err);
     bool (*has_room)(const struct buffer *b);
     void *(*put)(struct buffer *b, void *item);
-    bool (*can_draw)(const struct buffer *b); /* with count > 0 and reception not over */
+    bool (*can_draw)(const struct buffer *b); /* called with count > 0, and while reception is not over */
     void *(*draw)(struct buffer *b, bool *removed);
 };
 

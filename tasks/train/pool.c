@@ -7,14 +7,14 @@
 
 struct pool {
     pthread_mutex_t lock;
-    pthread_cond_t room;    /* the receiver waits for it */
-    pthread_cond_t samples; /* the training waits for it */
+    pthread_cond_t room;    /* the receiver waits on it */
+    pthread_cond_t samples; /* the training waits on it */
     struct buffer *buffer;
     size_t batch;
     struct sample **taken; /* drawn for the batch that is being made; kept over a timeout */
     size_t taken_count;
     bool stopped;
-    int64_t room_since, samples_since; /* µs; since when somebody waits, or 0 */
+    int64_t room_since, samples_since; /* µs since somebody waits, or 0 */
     struct pool_counters counters;
 };
 
@@ -126,8 +126,8 @@ void pool_stop(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Draw as many as can be drawn now. A policy that removes may let a batch out in several goes. Samples lie anywhere in
- * memory, so all are on their way into the cache before the first is touched. */
+/* Draws as many as can be drawn now. A policy that removes may need several calls for a batch. Samples lie anywhere in
+ * memory, so all are prefetched before the first is touched. */
 static void draw(struct pool *pool)
 {
     bool had_room = buffer_has_room(pool->buffer), removed = false;
@@ -137,7 +137,7 @@ static void draw(struct pool *pool)
         pool->taken[pool->taken_count] = buffer_draw(pool->buffer, &removed);
         __builtin_prefetch(pool->taken[pool->taken_count++], 1);
     }
-    for (; !removed && from < pool->taken_count; from++) /* with the lock, either all draws remove or none */
+    for (; !removed && from < pool->taken_count; from++) /* while the lock is held, either all draws remove or none */
         sample_ref(pool->taken[from]);
     if (!had_room && buffer_has_room(pool->buffer))
         pthread_cond_signal(&pool->room);
@@ -157,7 +157,7 @@ static struct timespec moment(int timeout_ms)
     return t;
 }
 
-/* With the lock: wait once more. 0, or ETIMEDOUT. */
+/* Waits once more, with the lock held. Returns 0, or ETIMEDOUT. */
 static int wait_for_samples(struct pool *pool, const struct timespec *until)
 {
     int rc;

@@ -5,7 +5,7 @@
 #include "tasks/train/buffer.h"
 #include "tasks/train/sample.h"
 
-/* Unique samples by how often they were drawn: 1, 2, 3–4, 5–8, … 33–64, more. */
+/* Unique samples are counted by how often they were drawn: 1, 2, 3–4, 5–8, … 33–64, more. */
 #define POOL_DRAWS 8
 
 struct pool_counters {
@@ -13,12 +13,12 @@ struct pool_counters {
     uint64_t repeats; /* all further draws */
     uint64_t batches;
     uint64_t draws[POOL_DRAWS];
-    uint64_t room_waits_us;   /* time that the receiver has waited for room */
-    uint64_t sample_waits_us; /* and the training for samples */
+    uint64_t room_waits_us;   /* time for which the receiver has waited for room */
+    uint64_t sample_waits_us; /* time for which the training has waited for samples */
     size_t population;
     size_t unseen;
-    bool over;  /* reception is */
-    bool ended; /* and all was drawn */
+    bool over;  /* reception is over */
+    bool ended; /* reception is over, and everything was drawn */
     bool awaited; /* the training waits for samples now */
 };
 
@@ -27,34 +27,34 @@ struct pool;
 /* Takes over the buffer. NULL where there is no memory. */
 struct pool *pool_create(struct buffer *buffer, size_t batch);
 
-/* Samples that are still held are let go. No other thread may be in the pool. NULL is taken. */
+/* Releases samples that are still held. No other thread may be in the pool. NULL is allowed. */
 void pool_destroy(struct pool *pool);
 
 #define POOL_PUT_MAX 64
 
 enum { POOL_PUT_ENDED = -1, POOL_PUT_STOPPED = -2 };
 
-/* Put samples in, in their order, as far as there is room now; their references are taken over. Returns how many; or, with all
- * untouched, POOL_PUT_ENDED once everything has been drawn after the end of reception, POOL_PUT_STOPPED once pool_stop()
- * was called before that. count is at most POOL_PUT_MAX. */
+/* Puts samples in, in their order, as far as there is room now, and takes over their references. Returns how many; or,
+ * with all untouched, POOL_PUT_ENDED when everything has been drawn after the end of reception, POOL_PUT_STOPPED when
+ * pool_stop() was called before that. count is at most POOL_PUT_MAX. */
 int pool_put(struct pool *pool, struct sample *const *sample, int count);
 
-/* Wait until there is room, or will never be. */
+/* Waits until there is room, or never will be. */
 void pool_wait_for_room(struct pool *pool);
 
-/* Reception is over: no pool_put() will follow, but for stragglers. */
+/* Reception is over: no pool_put() will follow, except of stragglers. */
 void pool_over(struct pool *pool);
 
-/* End every wait, now and later: pool_put() fails, pool_take() returns POOL_INTERRUPTED. */
+/* Ends every wait, now and later: pool_put() fails, pool_take() returns POOL_INTERRUPTED. */
 void pool_stop(struct pool *pool);
 
 enum pool_taken { POOL_END = 0, POOL_TIMEOUT = -2, POOL_INTERRUPTED = -3 };
 
-/* Draw a batch: *batch points to `batch` samples (fewer only at the very end), to be given back by pool_done(). One
- * consumer at a time. Returns their number, or enum pool_taken. timeout_ms < 0 waits without limit. */
+/* Draws a batch: *batch points to `batch` samples (fewer only at the very end), to be given back by pool_done(). There
+ * is one consumer at a time. Returns their number, or enum pool_taken. timeout_ms < 0 waits without limit. */
 int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch);
 
-/* The batch was copied: count it, and let its samples go. */
+/* The batch was copied: counts it, and releases its samples. */
 void pool_done(struct pool *pool);
 
 void pool_counters(struct pool *pool, struct pool_counters *counters);

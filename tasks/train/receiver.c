@@ -19,8 +19,8 @@
 #include <zmq.h>
 
 #define SWEEP_MS 5000
-#define OWE_MS 2    /* for which acknowledgements of a little may wait */
-/* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than taking it. */
+#define OWE_MS 2    /* acknowledgements of a few frames may wait so long */
+/* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than handling it. */
 #define GATHER_FRAMES 4
 #define GATHER_FRAME_BYTES ((size_t)64 << 10)
 #define GATHER_NS 50000
@@ -34,14 +34,14 @@ struct receiver {
     void *socket; /* the endpoint's */
     struct pool *pool;
     struct intake *intake;
-    bool over; /* the pool was told */
-    bool owing; /* acknowledgements, since: */
+    bool over; /* the pool was told that reception is over */
+    bool owing; /* acknowledgements are owed, since `owed` */
     int64_t owed;
     bool gather; /* many small frames came in the last turn */
     int64_t swept;
-    int wake; /* eventfd: written to after either of these was set */
+    int wake; /* eventfd: written to after one of the following was set */
     atomic_bool stopping, reception_over;
-    sem_t started; /* the endpoint is bound, or err says why not */
+    sem_t started; /* posted when the endpoint is bound, or err tells why not */
     struct error err;
     pthread_t thread;
     bool running;
@@ -59,13 +59,13 @@ static void reply(void *arg, const uint8_t *routing, uint8_t routing_size, const
     frame_encode(f, data);
     if (f->length > 0)
         memcpy(data + FRAME_HEADER_SIZE, payload, f->length);
-    /* A member that is gone, or does not read, gets none: it asks again. */
+    /* A member that is gone, or does not read, gets no reply: it asks again. */
     if (zmq_send(r->socket, routing, routing_size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
         zmq_msg_send(&msg, r->socket, ZMQ_DONTWAIT) < 0)
         zmq_msg_close(&msg);
 }
 
-/* One message: the connection's name, then the frame. 1 where there was one, 0 where there is none now. */
+/* Receives one message: the connection's name, then the frame. Returns 1, or 0 where there is none now. */
 static int receive_one(struct receiver *r, size_t *bytes)
 {
     uint8_t routing[255], size;
@@ -92,7 +92,7 @@ static int receive_one(struct receiver *r, size_t *bytes)
     return 1;
 }
 
-/* A bounded number of frames, then acknowledgements. true where nothing was left to read. */
+/* Takes a bounded number of frames, then acknowledges. true where nothing was left to read. */
 static bool turn(struct receiver *r)
 {
     size_t bytes = 0;
@@ -116,7 +116,7 @@ static bool turn(struct receiver *r)
     return empty;
 }
 
-/* For zmq_poll(): ms until there is something to do unasked; -1 where there is nothing. */
+/* For zmq_poll(): the ms until something is due without a message. */
 static long until_due(const struct receiver *r, int64_t now)
 {
     int64_t due = r->swept + SWEEP_MS;
@@ -158,7 +158,7 @@ static void receive(struct receiver *r)
         empty = turn(r);
         if (!told && atomic_load(&r->reception_over)) {
             told = true;
-            empty = false; /* what was on its way before that was known is still taken in first */
+            empty = false; /* frames that were on their way before are still taken first */
         }
         now = time_monotonic_ms();
         if (now >= r->swept + SWEEP_MS) {
@@ -184,16 +184,16 @@ static int open_endpoint(struct receiver *r)
     return 0;
 }
 
-/* ZeroMQ's threads are started by the first socket and share this one's descriptors, so all that is done with the
- * context and the socket, from the first to the last, is done here. */
+/* Runs the thread. ZeroMQ's threads are started by the first socket and share this thread's descriptors, so all
+ * operations on the context and the socket, from the first to the last, are done here. */
 static void *run(void *arg)
 {
     struct receiver *r = arg;
     int rc;
 
     if (!descriptors_part(r->wake))
-        log_warn("members' connections use up descriptors of the training program, since this system lets no thread have its own "
-                 "(close_range and unshare: %s); some containers refuse that", strerror(errno));
+        log_warn("members' connections use up descriptors of the training program, since this system lets no thread "
+                 "have its own (close_range and unshare: %s); some containers refuse that", strerror(errno));
     rc = open_endpoint(r);
     sem_post(&r->started);
     if (rc == 0)

@@ -1,5 +1,5 @@
-/* The receiver thread: takes frames from the members, puts samples together, drops what it has already, fills the pool
- * and acknowledges (docs/protocol.md). It goes on while the training does something else, such as validating. */
+/* The receiver thread: takes frames from the members, puts samples together, drops duplicates, fills the pool and
+ * acknowledges (docs/protocol.md). It goes on while the training does something else, such as validating. */
 #ifndef TASKS_TRAIN_RECEIVER_H
 #define TASKS_TRAIN_RECEIVER_H
 #include "tasks/train/config.h"
@@ -8,28 +8,28 @@
 
 struct receiver_counters {
     uint64_t received;   /* samples taken in whole */
-    uint64_t duplicates; /* of these, known before by (member, step) */
+    uint64_t duplicates; /* samples of these whose (member, step) was known before */
     uint64_t bytes;      /* of their fields */
     uint64_t memory_bytes; /* of payloads that were read in the memory of members */
-    uint64_t rejected[FAULTS]; /* frames that could not be taken, by why */
-    uint64_t finalized;  /* members that told their end */
+    uint64_t rejected[FAULTS]; /* refused frames, by reason */
+    uint64_t finalized;  /* members that announced their end */
 };
 
 struct receiver;
 
-/* Starts the thread, which binds the rank's endpoint, and publishes that. The thread and ZeroMQ's have descriptors of
+/* Starts the thread, which binds and publishes the rank's endpoint. The thread and ZeroMQ's threads have descriptors of
  * their own, so that connections take none of the program's. All arguments outlive the receiver. */
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
                                 struct error *err);
 
-/* No more members will come: what has been sent so far is still taken in, then the pool is told. From any thread. */
+/* No more members will come: takes in what has been sent so far, and then tells the pool. Callable from any thread. */
 void receiver_over(struct receiver *receiver);
 
-/* The pool must have been stopped, so that the thread does not wait in it. NULL is taken. */
+/* Stops the thread. The pool must have been stopped, so that the thread does not wait in it. NULL is allowed. */
 void receiver_stop(struct receiver *receiver);
 
 void receiver_counters(struct receiver *receiver, struct receiver_counters *counters);
 
-/* As intake_held_counts(). */
+/* See intake_held_counts(). */
 void receiver_held_counts(struct receiver *receiver, uint32_t *counts);
 #endif

@@ -38,7 +38,7 @@ static bool is_over(const char *path)
     return over;
 }
 
-/* Until the next look. Whether there is to be one. */
+/* Waits until the next look. Returns whether there is to be one. */
 static bool wait(struct reception *r)
 {
     struct timespec until;

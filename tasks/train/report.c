@@ -20,22 +20,22 @@
 #include <unistd.h>
 
 #define IDLE_SECONDS 5 /* an unchanged status is written again after this */
-#define RATE_MS 500    /* no rate is told of a shorter time */
+#define RATE_MS 500    /* no rate is computed for a shorter time */
 
 struct report {
     const struct train_config *config;
     void (*stats)(void *arg, struct st_train_stats *stats);
     void *arg;
-    char *metrics; /* path of their file */
+    char *metrics; /* path of the metrics' file */
 
-    pthread_mutex_t lock; /* of the queue, the rate and `stopping`; never held while writing */
+    pthread_mutex_t lock; /* protects the queue, the rate and `stopping`; never held while writing */
     pthread_cond_t wake;
     bool stopping;
     char *queue; /* metric lines that are not yet in the file */
     size_t queued, room;
     double rate;
 
-    pthread_mutex_t writing; /* of the files, the sender and what was last written */
+    pthread_mutex_t writing; /* protects the files, the sender and the last status */
     struct control_sender *sender;
     struct st_train_stats last;
     int64_t last_ms; /* monotonic; 0 before the first */
@@ -131,7 +131,7 @@ static int write_file(struct report *r, const char *kind, const struct st_train_
     return rc;
 }
 
-/* The queue's lines to the end of the file. What cannot be written is lost, with a line that says so. */
+/* Appends the queue's lines to the file. Lines that cannot be written are lost, and the log says so. */
 static void write_metrics(struct report *r)
 {
     char *lines;
@@ -260,7 +260,7 @@ void report_stop(struct report *r)
     free(r);
 }
 
-/* With the lock. */
+/* Adds a line to the queue; called with the lock held. */
 static int enqueue(struct report *r, const char *line, size_t size)
 {
     if (r->queued + size > r->room) {

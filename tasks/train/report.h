@@ -1,4 +1,4 @@
-/* Telling the daemon: status-rankR.json and metrics-rankR.jsonl, written by a thread of their own at most once a
+/* Reports to the daemon: status-rankR.json and metrics-rankR.jsonl, written by a thread of its own at most once a
  * second, and done-rankR.json (docs/run-directory.md). */
 #ifndef TASKS_TRAIN_REPORT_H
 #define TASKS_TRAIN_REPORT_H
@@ -7,19 +7,19 @@
 
 struct report;
 
-/* Starts the thread. `stats` is asked from it, and must not hold a lock for long; arguments outlive the report. */
+/* Starts the thread, which calls `stats`; that must not hold a lock for long. The arguments outlive the report. */
 struct report *report_start(const struct train_config *config, void (*stats)(void *arg, struct st_train_stats *stats),
                             void *arg, struct error *err);
 
-/* Writes what is still to be written. NULL is taken. */
+/* Writes what is queued, and stops the thread. NULL is allowed. */
 void report_stop(struct report *report);
 
-/* Queue a metric point; written within a second. -1 where there is no memory. */
+/* Queues a metric point, which is written within a second. -1 where there is no memory. */
 int report_metric(struct report *report, const char *name, int64_t step, double value);
 
-/* The samples a second that the last status told. */
+/* Returns the samples per second of the last status. */
 double report_rate(struct report *report);
 
-/* Write metrics, a last status, and the done record, now. */
+/* Writes metrics, a last status, and the done record, at once. */
 int report_done(struct report *report, struct error *err);
 #endif

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A small frame shares its message with others, or ZeroMQ has handed it out as a reference into its 8 KiB read buffer.
- * Kept for long, one such would hold all of that, so these are copied; larger ones have their own memory and are only
- * moved. */
+/* A small frame shares its message with others, or ZeroMQ has returned it as a reference into its 8 KiB read buffer. A
+ * small frame that is kept for long would hold all of that, so it is copied; larger ones have their own memory and are
+ * only moved. */
 #define IN_MESSAGE SIZE_MAX
 
 struct sample_store {
     int fields;
     size_t size;                    /* of a sample with its small fields */
-    size_t at[FIELDS_MAX];          /* where a small field is in it; IN_MESSAGE for large ones */
-    size_t bytes[FIELDS_MAX];       /* of a small field; at most, where it varies */
+    size_t at[FIELDS_MAX];          /* the place of a small field in it; IN_MESSAGE for large ones */
+    size_t bytes[FIELDS_MAX];       /* of a small field; the maximum, where it varies */
     bool varies[FIELDS_MAX];
-    size_t sizes;                   /* where those of small fields that vary are in it */
-    struct sample *idle;            /* of the thread that creates */
-    _Atomic(struct sample *) freed; /* by any thread; taken over as a whole */
+    size_t sizes;                   /* the place in it of the sizes of small fields that vary */
+    struct sample *idle;            /* used by the thread that creates samples */
+    _Atomic(struct sample *) freed; /* added to by any thread; taken over as a whole */
 };
 
 struct params *params_create(int count)
@@ -144,7 +144,7 @@ static size_t *sizes_of(const struct sample *sample)
     return (size_t *)((char *)sample + sample->store->sizes);
 }
 
-/* A field that can be large, and this time is not, gets memory of its own, too. */
+/* Keeps a large field's message. A field that can be large, but is small this time, gets memory of its own, too. */
 static bool keep_message(zmq_msg_t *to, const void *payload, size_t bytes, zmq_msg_t *msg)
 {
     if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX) {

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Open addressing with linear probing; an entry without bits is a free place, and nothing is ever taken out. */
+/* A hash table with open addressing and linear probing; an entry without bits is a free place, and nothing is ever
+ * removed. */
 struct entry {
     uint64_t key; /* member << 32 | step / 64 */
     uint64_t bits;
@@ -42,7 +43,7 @@ static uint64_t key_of(uint64_t member, int64_t step)
     return member << 32 | (uint64_t)step / 64;
 }
 
-/* The entry of the key, or the free place where it belongs. */
+/* Returns the entry of the key, or the free place where it belongs. */
 static struct entry *find(const struct stepset *set, uint64_t key)
 {
     uint64_t hash = key * 0x9e3779b97f4a7c15u;

@@ -1,5 +1,5 @@
-/* The set of (member, step) that a rank has: what a replay or a later attempt sends again is known by it. 64
- * neighbouring steps of a member share one 16-byte entry, so a million members of 100 steps are about 60 MB. */
+/* The set of (member, step) that a rank has, by which it knows samples that a replay or a later attempt sends again. 64
+ * neighbouring steps of a member share one 16-byte entry, so a million members of 100 steps take about 60 MB. */
 #ifndef TASKS_TRAIN_STEPSET_H
 #define TASKS_TRAIN_STEPSET_H
 #include <stdbool.h>
@@ -15,13 +15,14 @@ struct stepset;
 struct stepset *stepset_create(void);
 void stepset_destroy(struct stepset *set);
 
-/* Make room for one more. -1 where there is no memory. */
+/* Makes room for one more. -1 where there is no memory. */
 int stepset_reserve(struct stepset *set);
 
-/* After stepset_reserve(). member and step within the limits above. true where it was not in the set before. */
+/* Adds a step, after stepset_reserve(); member and step are within the limits above. true where it was not in the set
+ * before. */
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step);
 bool stepset_has(const struct stepset *set, uint64_t member, int64_t step);
 
-/* Bytes of memory that the set takes. */
+/* Returns the bytes of memory that the set takes. */
 size_t stepset_bytes(const struct stepset *set);
 #endif

@@ -1,11 +1,11 @@
-/* stretto-train.h — libstretto-train: receives what the members of an ensemble send, keeps it in the training's buffer,
- * and gives batches to a training process (a rank).
+/* stretto-train.h — libstretto-train: receives the samples that the members of an ensemble send, keeps them in the
+ * training's buffer, and gives batches to a training process (a rank).
  *
- * Everything is found through the environment that the runner has set (docs/run-directory.md). Reception runs on a
- * thread of its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are drawn
- * by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the reason in
- * st_train_error(). Where memory is short, what members send is left with them until there is some, and nothing is lost;
- * ZeroMQ, under this library, ends the process where it cannot get memory for itself. */
+ * The library finds everything through the environment that the runner has set (docs/run-directory.md). Reception runs
+ * on a thread of its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are
+ * drawn by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the reason in
+ * st_train_error(). Where memory is short, samples stay with the members that send them until there is memory, and
+ * nothing is lost; but ZeroMQ, which this library uses, ends the process where it cannot get memory for itself. */
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
 
@@ -31,37 +31,37 @@ struct st_train_stats {
     uint64_t repeats;    /* all further draws */
     uint64_t batches;
     uint64_t population; /* samples in the buffer */
-    uint64_t unseen;     /* of these, never drawn */
-    uint64_t finalized;  /* members that told their end */
-    uint64_t bytes;      /* of the fields of what was received */
+    uint64_t unseen;     /* samples in the buffer that were never drawn */
+    uint64_t finalized;  /* members that announced their end */
+    uint64_t bytes;      /* of the fields of received samples */
     uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
     uint64_t draws[ST_TRAIN_DRAWS]; /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
-    uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by why: st_train_fault_name() */
+    uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by reason: st_train_fault_name() */
     double samples_per_second;
-    double room_wait_seconds;   /* for which reception has waited for room in the buffer */
-    double sample_wait_seconds; /* for which the training has waited for samples */
+    double room_wait_seconds;   /* time for which reception has waited for room in the buffer */
+    double sample_wait_seconds; /* time for which the training has waited for samples */
     int32_t state; /* enum st_train_state */
     int32_t reserved;
 };
 
-/* Start receiving. On failure *out is still a handle, good only for st_train_error(), st_train_error_code() and
- * st_train_close(), or NULL, which these take, where there is no memory for one.
+/* Starts receiving. On failure *out is still a handle, valid only for st_train_error(), st_train_error_code() and
+ * st_train_close(), or NULL, which these accept, where there is no memory for one.
  *
- * The process's malloc is told to keep up to 64 MiB of freed memory at hand (mallopt(3): M_TRIM_THRESHOLD, and
- * M_MMAP_THRESHOLD of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of
- * MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
+ * The process's malloc is told to keep up to 64 MiB of freed memory (mallopt(3): M_TRIM_THRESHOLD, and M_MMAP_THRESHOLD
+ * of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of MALLOC_TRIM_THRESHOLD_,
+ * MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
  *
- * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that the program's
- * cannot be used up by them; /proc/PID/fd does not show those. Where the system refuses that, as some containers do, a
- * warning says so, and they use the program's. The process's soft limit on open files is raised to 16,384, or to the hard
- * limit where that is less. */
+ * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that they cannot
+ * use up the program's; /proc/PID/fd does not show them. Where the system refuses that, as some containers do, the
+ * library logs a warning, and the connections use the program's descriptors. The process's soft limit on open files is
+ * raised to 16,384, or to the hard limit where that is less. */
 int st_train_open(struct st_train **out);
 
-/* Stop receiving and free everything. Says nothing about success: that is st_train_done(). NULL is taken. */
+/* Stops receiving and frees everything. It does not report success: st_train_done() does that. NULL is allowed. */
 void st_train_close(struct st_train *t);
 
-/* The reason of the last failure; "" where there was none. st_train_error_code() is a word that programs can compare,
- * "not_under_stretto" where the environment is not that of a rank. */
+/* Returns the reason of the last failure; "" where there was none. st_train_error_code() returns a word that programs
+ * can compare, "not_under_stretto" where the environment is not that of a rank. */
 const char *st_train_error(const struct st_train *t);
 const char *st_train_error_code(const struct st_train *t);
 
@@ -77,8 +77,8 @@ int st_train_fields(const struct st_train *t);
 const char *st_train_field_name(const struct st_train *t, int field);
 int st_train_field_dtype(const struct st_train *t, int field);
 int st_train_field_ndim(const struct st_train *t, int field);
-int64_t st_train_field_extent(const struct st_train *t, int field, int dim); /* -1 for a first one that varies; */
-int64_t st_train_field_max(const struct st_train *t, int field); /* then the largest that it can be, else 0 */
+int64_t st_train_field_extent(const struct st_train *t, int field, int dim); /* -1 for a first extent that varies */
+int64_t st_train_field_max(const struct st_train *t, int field); /* the largest first extent where it varies, else 0 */
 
 /* The numeric parameters, in the spec's order. */
 int st_train_parameters(const struct st_train *t);
@@ -86,36 +86,38 @@ const char *st_train_parameter_name(const struct st_train *t, int parameter);
 
 enum { ST_TRAIN_END = 0, ST_TRAIN_AGAIN = -2, ST_TRAIN_INTERRUPTED = -3 };
 
-/* Draw a batch and write it into memory of the caller: fields[f] takes batch size × the field's elements, contiguous
+/* Draws a batch and writes it into the caller's memory: fields[f] takes batch size × the field's elements, contiguous
  * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
  * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
  * drawn.
  *
- * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END once reception is over
+ * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END when reception is over
  * and everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */
 int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
                    int timeout_ms);
 
-/* The same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one sample
- * behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1 numbers: sample i
- * lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is not looked
- * at. st_train_batch() returns -1 where such a field is wanted: nothing would tell the samples apart. */
+/* Does the same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one
+ * sample behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1
+ * numbers: sample i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other
+ * fields is not read. st_train_batch() returns -1 where such a field is wanted, since it could not tell the samples
+ * apart. */
 int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
                           int64_t *member, int64_t *step, int timeout_ms);
 
-/* End a wait in st_train_batch(), and reception with it: members that still send hear nothing more, and wait until the daemon,
- * which learns how the training ended, ends them. Only st_train_done() and st_train_close() make sense after it. */
+/* Ends a wait in st_train_batch(), and reception with it: members that still send get no answer, and wait until the
+ * daemon, which learns how the training ended, ends them. Only st_train_done() and st_train_close() are useful after
+ * it. */
 void st_train_interrupt(struct st_train *t);
 
-/* A point of a metric series; told to the daemon within a second. A name is 1 to 200 bytes of UTF-8. */
+/* Adds a point to a metric series; the daemon gets it within a second. A name is 1 to 200 bytes of UTF-8. */
 int st_train_metric(struct st_train *t, const char *name, int64_t step, double value);
 
 void st_train_stats(struct st_train *t, struct st_train_stats *stats);
 
-/* A word for each index of rejected_by; NULL where there is none. */
+/* Returns a word for each index of rejected_by; NULL where there is none. */
 const char *st_train_fault_name(int fault);
 
-/* The training has finished with success: write the final counters where the daemon looks for them. */
+/* Reports that the training has finished with success: writes the final counters where the daemon looks for them. */
 int st_train_done(struct st_train *t);
 
 #ifdef __cplusplus

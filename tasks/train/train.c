@@ -31,7 +31,7 @@ struct st_train {
     struct report *report;
 };
 
-/* Counters first of what comes later on a sample's way: what is told never has more drawn than received. */
+/* Collects the counters in the reverse order of a sample's way, so that it never reports more drawn than received. */
 static void collect(void *arg, struct st_train_stats *s)
 {
     struct st_train *t = arg;
@@ -65,8 +65,9 @@ static void collect(void *arg, struct st_train_stats *s)
     memcpy(s->draws, pool.draws, sizeof s->draws);
 }
 
-/* Messages of some MiB come and go all the time, and what malloc gives back to the system in between is faulted in
- * again page by page, which costs as much as half a copy. So it keeps some more, unless the user has an opinion. */
+/* Makes malloc keep more memory, unless the user has configured it. Messages of some MiB come and go all the time, and
+ * memory that malloc gives back to the system in between is faulted in again page by page, which costs as much as half
+ * a copy. */
 static void keep_memory(void)
 {
     static const char *const said[] = {"GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_",
@@ -221,8 +222,9 @@ const char *st_train_parameter_name(const struct st_train *t, int parameter)
     return t->config.parameter[parameter];
 }
 
-/* Of a field whose first extent varies, one sample behind the other. */
-static void copy_ragged(const struct field *field, int number, struct sample **batch, int count, char *to, int64_t *offset)
+/* Copies a field whose first extent varies, one sample behind the other. */
+static void copy_ragged(const struct field *field, int number, struct sample **batch, int count, char *to,
+                        int64_t *offset)
 {
     size_t at = 0;
 
@@ -271,13 +273,14 @@ int st_train_batch(struct st_train *t, void *const *fields, double *params, int6
     return st_train_batch_ragged(t, fields, NULL, params, member, step, timeout_ms);
 }
 
-/* Before anything is drawn, which would be lost. */
+/* Checks the arguments before anything is drawn, which would be lost. */
 static int check_offsets(struct st_train *t, void *const *fields, int64_t *const *offsets)
 {
     for (int f = 0; t->config.varies && fields != NULL && f < t->config.fields.count; f++)
         if (fields[f] != NULL && field_varies(&t->config.fields.field[f]) && (offsets == NULL || offsets[f] == NULL))
             return error_set(&t->err, "train_ragged", "the first extent of field \"%s\" varies: "
-                             "st_train_batch_ragged() gives its samples with their offsets", t->config.fields.field[f].name);
+                             "st_train_batch_ragged() gives its samples with their offsets",
+                             t->config.fields.field[f].name);
     return 0;
 }
 
@@ -323,7 +326,8 @@ void st_train_stats(struct st_train *t, struct st_train_stats *stats)
     stats->samples_per_second = report_rate(t->report);
 }
 
-/* For the daemon, which alone sees the parts of all ranks, to find out whose steps are missing. */
+/* Writes the number of steps that this rank holds of each member: the daemon alone sees the parts of all ranks, and
+ * finds the members whose steps are missing. */
 static int write_held_counts(struct st_train *t)
 {
     uint32_t *counts;
