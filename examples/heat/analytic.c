@@ -10,13 +10,13 @@ const char *const analytic_names[ANALYTIC_KINDS] = {
     [ANALYTIC_CONTINUOUS] = "error_continuous",
 };
 
-/* Waves in x and in y differ, so that a solver that mixes up the two directions is found out. */
+/* The numbers of waves in x and in y differ, to detect a solver that mixes up the two directions. */
 static const struct {
     int p, q;
     double weight;
 } modes[] = {{1, 1, 1.0}, {2, 1, 0.5}, {1, 3, 0.25}};
 
-/* Minus the eigenvalue of d²/dx² for `waves` half-waves on the unit interval. */
+/* Returns minus the eigenvalue of d²/dx² for `waves` half-waves on the unit interval. */
 static double eigenvalue(int waves, int grid, bool discrete)
 {
     double n1 = grid + 1.0, s;

@@ -1,7 +1,7 @@
-/* A case whose solution is known: all sides at one temperature, and on top of it three sine modes of the square.
+/* A case whose solution is known: all sides have one temperature, and three sine modes of the square are added to it.
  *
  * The modes are eigenvectors of the discrete Laplacian too, so the scheme's own solution is known exactly, and the
- * computed field can be held against four solutions that differ only in how each mode decays. */
+ * computed field can be compared with four solutions that differ only in how each mode decays. */
 #ifndef HEAT_ANALYTIC_H
 #define HEAT_ANALYTIC_H
 
@@ -13,11 +13,11 @@ enum analytic_kind {
     ANALYTIC_KINDS,
 };
 
-/* What heat2d calls the error against each kind, e.g. "error_discrete". */
+/* heat2d's names of the errors against each kind, e.g. "error_discrete". */
 extern const char *const analytic_names[ANALYTIC_KINDS];
 
-/* The solution at grid point (i, j), from 0, of an N × N grid after `step` time steps (0: the initial field), with the
- * sides at `side` and an amplitude of `amplitude`. */
+/* Returns the solution at grid point (i, j), from 0, of an N × N grid after `step` time steps (0: the initial field),
+ * with the sides at `side` and an amplitude of `amplitude`. */
 double analytic_value(enum analytic_kind kind, int grid, double alpha, double dt, double side, double amplitude,
                       int step, int i, int j);
 #endif

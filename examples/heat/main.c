@@ -1,4 +1,5 @@
-/* heat2d: the member program of the example ensemble. The field of every time step is sent from where it is computed. */
+/* heat2d: the member program of the example ensemble. It sends the field of every time step from the memory where it is
+ * computed. */
 #include "config.h"
 
 #include "examples/heat/analytic.h"
@@ -14,7 +15,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Every process holds its block; only rank 0 has the whole field, where it is written or compared. */
+/* Every process holds its block; only rank 0 has the whole field, if it is written or compared. */
 struct run {
     struct options options;
     struct partition *partition;
@@ -28,7 +29,7 @@ struct run {
     struct output_npy *output;
 };
 
-/* For what goes wrong on any one process while the others are waiting for it. */
+/* Ends the program after a failure of any one process while the others are waiting for it. */
 static _Noreturn void die(const char *what)
 {
     fprintf(stderr, "heat2d: %s\n", what);
@@ -50,7 +51,7 @@ static void set_initial(struct run *r)
                             : o->initial;
 }
 
-/* What rank 0 has met with is known to all, so that they end together and its reason is the last word on stderr. */
+/* Gives rank 0's result to all processes, so that they end together and its reason is the last line on stderr. */
 static int agree(int rc)
 {
     MPI_Bcast(&rc, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -155,7 +156,7 @@ static int compute(struct run *r, struct error *err)
     }
     if (agree(close_output(r, err)) < 0)
         return -1;
-    /* only a run whose every step has been acknowledged is a success */
+    /* only a run of which every step has been acknowledged is a success */
     if (stretto_mpi_finish(r->stream) < 0)
         return stream_failed(r, err);
     if (r->rank == 0) {

@@ -22,7 +22,8 @@ static void release(struct output_npy *o)
     free(o);
 }
 
-/* The header of format version 1.0: magic, length, a Python dict padded so that the data starts at a multiple of 64. */
+/* Writes the header of format version 1.0: magic, length, and a Python dict padded so that the data starts at a
+ * multiple of 64. */
 static int write_header(struct output_npy *o)
 {
     const int order_probe = 1;

@@ -7,12 +7,12 @@
 
 struct output_npy;
 
-/* Writes to "PATH.part" until it is closed whole. */
+/* Opens the file as "PATH.part", its name until it is complete. */
 int output_npy_open(struct output_npy **out, const char *path, int steps, int grid, struct error *err);
 
-/* Append the next step: N × N values, narrowed to float32. */
+/* Appends the next step: N × N values, narrowed to float32. */
 int output_npy_write(struct output_npy *o, const double *field, struct error *err);
 
-/* Rename to PATH, where every step has been written, and remove the file otherwise; frees in either case. */
+/* Renames the file to PATH if every step has been written, and removes it otherwise; frees in either case. */
 int output_npy_close(struct output_npy *o, struct error *err);
 #endif

@@ -13,7 +13,8 @@ struct partition {
     MPI_Aint send_at[4], receive_at[4];
 };
 
-/* The n points of one direction dealt to `parts`: the first ones get one more where it does not divide. */
+/* Divides the n points of one direction into `parts`: the first ones get one point more where n does not divide
+ * evenly. */
 static void share(int n, int parts, int index, int *first, int *count)
 {
     int base = n / parts, more = n % parts;
@@ -22,7 +23,7 @@ static void share(int n, int parts, int index, int *first, int *count)
     *first = index * base + (index < more ? index : more);
 }
 
-/* The most square dims with dims[0] * dims[1] = size and neither beyond the grid; false where there are none. */
+/* Finds the most square dims with dims[0] * dims[1] = size that fit the grid; false where there are none. */
 static bool choose_dims(int size, int grid, int dims[2])
 {
     bool found = false;

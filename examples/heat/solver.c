@@ -9,7 +9,7 @@ struct solver {
     struct solver_links links;
     double ratio; /* alpha dt / h² */
     long iterations;
-    /* All four are blocks with a rim. At the square's sides the rim stays zero: what the sides give is in the
+    /* All four are blocks with a rim. At the square's sides the rim stays zero: the sides' contribution is in the
      * right-hand side, so that CG works on a symmetric operator. */
     double *u, *residual, *direction, *image;
 };
@@ -64,7 +64,7 @@ static size_t row_start(const struct solver *s, int j)
     return ((size_t)j + 1) * ((size_t)s->block.nx + 2) + 1;
 }
 
-/* out = (I + alpha dt L) in; returns this block's part of in · out. */
+/* Computes out = (I + alpha dt L) in; returns this block's part of in · out. */
 static double apply(struct solver *s, double *in, double *out)
 {
     const size_t stride = (size_t)s->block.nx + 2;
@@ -85,7 +85,7 @@ static double apply(struct solver *s, double *in, double *out)
     return dot;
 }
 
-/* What the temperature of the sides adds to the right-hand side at (i, j). */
+/* Returns the contribution of the sides' temperature to the right-hand side at (i, j). */
 static double from_sides(const struct solver *s, int i, int j)
 {
     const struct solver_block *b = &s->block;
@@ -103,8 +103,8 @@ static double from_sides(const struct solver *s, int i, int j)
     return s->ratio * sum;
 }
 
-/* residual = direction = right-hand side - operator(u), the old field being the first guess; the squared norms of the
- * residual and of the right-hand side, over all blocks. */
+/* Sets residual = direction = right-hand side - operator(u), with the old field as the first guess; gives the squared
+ * norms of the residual and of the right-hand side, over all blocks. */
 static void start(struct solver *s, double *rr, double *bb)
 {
     double local_rr = 0.0, local_bb = 0.0;
@@ -126,7 +126,7 @@ static void start(struct solver *s, double *rr, double *bb)
     *bb = s->links.sum(s->links.ctx, local_bb);
 }
 
-/* u += a direction, residual -= a image; the squared norm of the new residual, over all blocks. */
+/* Sets u += a direction, residual -= a image; returns the squared norm of the new residual, over all blocks. */
 static double advance(struct solver *s, double a)
 {
     double local = 0.0;
@@ -145,7 +145,7 @@ static double advance(struct solver *s, double a)
     return s->links.sum(s->links.ctx, local);
 }
 
-/* direction = residual + b direction */
+/* Sets direction = residual + b direction. */
 static void turn(struct solver *s, double b)
 {
     for (int j = 0; j < s->block.ny; j++) {
@@ -158,7 +158,7 @@ static void turn(struct solver *s, double b)
     }
 }
 
-/* Values whose squares are no finite numbers have no residual that could be small. */
+/* Compares the norms. Values whose squares are no finite numbers have no residual that could be small. */
 static bool has_converged(double tolerance, double rr, double bb)
 {
     return isfinite(bb) && rr <= tolerance * tolerance * bb;

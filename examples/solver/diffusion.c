@@ -1,4 +1,4 @@
-/* Diffusion of a hot rectangle. With three kinds of lines for stretto: open and declare, send, close. */
+/* Diffusion of a hot rectangle. Three kinds of lines are for stretto: open and declare, send, close. */
 #include <stretto.h>
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         if (stretto_send(stream, temperature, step, inner) < 0)
             return fail(stream);
 
-        /* float in the spec, too: computed where it is sent from, and never copied */
+        /* float in the spec, too: computed in the send buffer, and never copied */
         if (stretto_lend(stream, profile, &lent) < 0)
             return fail(stream);
         mean = lent;

@@ -1,4 +1,4 @@
-/* Diffusion of a hot rectangle, its rows dealt to the processes. */
+/* Diffusion of a hot rectangle, whose rows are divided among the processes. */
 #include <stretto-mpi.h>
 
 #include <stdio.h>
@@ -31,8 +31,9 @@ static void advance(double d)
 static int run(struct stretto_mpi *stream, double d)
 {
     const struct stretto_block block = {
-        .ndim = 2, .whole = {NY, NX}, .start = {first, 0}, .count = {rows, NX}, .local = {rows + 2, WIDTH}, .offset = {1, 1}};
-    /* the mean of the rows is on process 0; the others have no part in it */
+        .ndim = 2, .whole = {NY, NX}, .start = {first, 0}, .count = {rows, NX}, .local = {rows + 2, WIDTH},
+        .offset = {1, 1}};
+    /* the mean of the rows is on process 0; the other processes have no part of it */
     const struct stretto_block row = {.ndim = 1, .whole = {NX}, .count = {rank == 0 ? NX : 0}};
     int temperature = stretto_mpi_field(stream, "temperature", STRETTO_FLOAT64, &block);
     int profile = temperature < 0 ? -1 : stretto_mpi_field(stream, "profile", STRETTO_FLOAT64, &row);
