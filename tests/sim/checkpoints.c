@@ -1,6 +1,6 @@
-/* Members of the simulated cluster that leave checkpoints: some get on in each attempt, some now and then, some never, and some
- * only say so. A directory's checkpoints are one document, an array, the newest first; what is true of each attempt is kept
- * beside it. */
+/* Members of the simulated cluster that leave checkpoints: some get on in each attempt, some now and then, some never,
+ * and some only claim to. A directory's checkpoints are one document, an array, the newest first; the truth about each
+ * attempt is kept beside it. */
 #include "tests/sim/cluster.h"
 
 #include "common/xalloc.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define TRUTH "//progress" /* "ENSEMBLE.INDEX.ATTEMPT" → whether it got further */
-#define BASE "//base"      /* the same → what it began with, or null */
+#define BASE "//base"      /* "ENSEMBLE.INDEX.ATTEMPT" → the checkpoint that it began with, or null */
 #define STEPS 3
 #define KEEP 2
 
@@ -46,7 +46,8 @@ static bool in_chain(const json_t *task, const json_t *ckpt)
 {
     json_int_t since = json_integer_value(json_object_get(task, "since"));
 
-    json_int_t in = json_integer_value(json_object_get(task, "since_in")), made = json_integer_value(json_object_get(ckpt, "ensemble"));
+    json_int_t in = json_integer_value(json_object_get(task, "since_in"));
+    json_int_t made = json_integer_value(json_object_get(ckpt, "ensemble"));
 
     if (in == 0)
         in = atoll(env(task, "STRETTO_ENSEMBLE"));
@@ -78,7 +79,7 @@ static json_int_t step_of(const json_t *ckpt)
     return json_integer_value(json_object_get(ckpt, "step"));
 }
 
-/* One more, or the same step once more. */
+/* Leaves a checkpoint of the next step, or of the same step once more. */
 static void leave(struct cluster *c, const json_t *task, bool further)
 {
     json_t *all = document(c, env(task, "STRETTO_CHECKPOINT_DIR"), json_array);
@@ -90,8 +91,8 @@ static void leave(struct cluster *c, const json_t *task, bool further)
     snprintf(digest, sizeof digest, "%016llx", (unsigned long long)sim_random(c->sim, UINT64_MAX));
     snprintf(name, sizeof name, "step-%lld", (long long)step);
     json_array_insert_new(all, 0,
-                          json_pack("{s:I, s:s, s:I, s:b, s:i, s:s, s:f, s:I, s:I}", "number", number, "path", name, "step",
-                                    step, "reported", 1, "size", 8, "digest", digest, "time",
+                          json_pack("{s:I, s:s, s:I, s:b, s:i, s:s, s:f, s:I, s:I}", "number", number, "path", name,
+                                    "step", step, "reported", 1, "size", 8, "digest", digest, "time",
                                     (double)sim_now(c->sim) / 1000, "ensemble",
                                     (json_int_t)atoll(env(task, "STRETTO_ENSEMBLE")), "attempt",
                                     (json_int_t)atoll(env(task, "STRETTO_ATTEMPT"))));
@@ -118,7 +119,8 @@ bool checkpoints_are_done(struct cluster *c, const json_t *task)
 
 void checkpoints_record(struct cluster *c, const json_t *task, json_t *record)
 {
-    json_t *all = json_object_get(sim_files(c->sim), env(task, "STRETTO_CHECKPOINT_DIR")), *list = json_array(), *ckpt, *base;
+    json_t *all = json_object_get(sim_files(c->sim), env(task, "STRETTO_CHECKPOINT_DIR")), *list = json_array(), *ckpt;
+    json_t *base;
     char *key = key_of(task);
     size_t i;
 

@@ -1,4 +1,5 @@
-/* The scheduler: jobs by name, the queue in which they wait for CPUs, and how they leave it. */
+/* The scheduler of the simulated cluster: jobs by name, the queue in which they wait for CPUs, and how they leave
+ * it. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
@@ -52,7 +53,7 @@ static void add_job(struct cluster *c, struct cjob *job)
         HASH_ADD_STR(c->jobs, name, job);
 }
 
-/* The first of its name. */
+/* Removes the first job of its name. */
 static void remove_job(struct cluster *c, struct cjob *first)
 {
     struct cjob *next = first->next;
@@ -120,7 +121,7 @@ void task_end_free(struct task_end *end)
     free(end);
 }
 
-/* Nobody will ask for what it left behind. */
+/* Removes the files of a job that nobody will ask for. */
 static void tidy(struct cluster *c, struct cjob *job)
 {
     static const char *const files[] = {"job.json", "claim.json", "ended.json"};
@@ -139,7 +140,7 @@ static void forget_later(struct sim *sim, void *arg)
 {
     struct task_end *end = arg;
 
-    if (!cluster_is_live(end->job->state)) /* else it came back */
+    if (!cluster_is_live(end->job->state)) /* otherwise it came back */
         cluster_set_state(end->cluster, end->job, ADAPTER_JOB_UNKNOWN);
     if (sim_faults_of(sim)->tidy)
         tidy(end->cluster, end->job);
@@ -191,7 +192,7 @@ void cluster_release(struct cluster *c, struct cjob *job)
     cluster_wake_waiting(c);
 }
 
-/* Has it its CPUs now, or does it wait for them? */
+/* Takes the job's CPUs. False: it waits for them. */
 bool cluster_take_cpus(struct cluster *c, struct cjob *job)
 {
     bool waits = job->wait_prev != NULL;
@@ -207,7 +208,7 @@ bool cluster_take_cpus(struct cluster *c, struct cjob *job)
     }
     job->holds = true;
     c->used += job->cpus;
-    cluster_wake_waiting(c); /* there may be room for the next, too */
+    cluster_wake_waiting(c); /* there may be room for the next one, too */
     return true;
 }
 
@@ -222,16 +223,18 @@ void cluster_over(struct cluster *c, struct cjob *job)
     sim_at(c->sim, cluster_soon(c, 2000), scheduler_notes_end, end);
 }
 
-#define NOTICED_MS 1800000 /* after its last job: later the daemon need not notice */
+#define NOTICED_MS 1800000 /* time after its last job during which the daemon must notice a rollback */
 
-/* Jobs one half taken out: held, and not yet cancelled. */
+/* Makes the scheduler lose its latest state: jobs that have ended wait again, held, as if they were half taken out of
+ * the queue. */
 void cluster_roll_back(struct cluster *c)
 {
     if (c->live == 0 && sim_now(c->sim) - c->live_ms > NOTICED_MS)
         return;
     for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next) {
         for (struct cjob *job = first; job != NULL; job = job->next) {
-            if (cluster_is_live(job->state) || cluster_get(c, job->dir, "claim.json") == NULL || !sim_chance(c->sim, 200))
+            if (cluster_is_live(job->state) || cluster_get(c, job->dir, "claim.json") == NULL ||
+                !sim_chance(c->sim, 200))
                 continue;
             job->held_ms = INT64_MAX;
             job->phantom = false;
@@ -240,7 +243,7 @@ void cluster_roll_back(struct cluster *c)
     }
 }
 
-/* Large jobs wait longer for their turn. */
+/* Draws the time in the queue; large jobs wait longer. */
 static int64_t queue_time(struct cluster *c, const struct cjob *job)
 {
     const char *kind = json_string_value(json_object_get(cluster_get(c, job->dir, "job.json"), "kind"));

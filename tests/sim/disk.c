@@ -1,4 +1,4 @@
-/* The run directory as an object of JSON documents: slow, now and then failing, and shared with the cluster. */
+/* The run directory as an object of JSON documents: it is slow, sometimes fails, and is shared with the cluster. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
@@ -9,16 +9,16 @@
 #include <utlist.h>
 
 struct request {
-    struct request *prev, *next; /* of those not yet answered */
+    struct request *prev, *next; /* in the list of requests without an answer */
     bool dropped;         /* its daemon has crashed */
     char **paths;
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
-    size_t n_dirs; /* that are made with them */
+    size_t n_dirs; /* directories that are made with the files */
     void (*written)(void *arg, const struct error *err);
     void (*read)(void *arg, json_t **json, const struct error *err);
-    struct ckpt_chain *chains; /* read: of directories with checkpoints; NULL: it is of files */
+    struct ckpt_chain *chains; /* read: of directories with checkpoints; NULL: files are read */
     void (*tailed)(void *arg, const char *text, size_t size, const struct error *err);
     int64_t offset;
     void (*claimed)(void *arg, bool taken, const struct error *err);
@@ -41,7 +41,7 @@ static void request_free(struct request *r)
     free(r);
 }
 
-static struct request *pending; /* one simulation at a time */
+static struct request *pending; /* only one simulation runs at a time */
 
 static void forget(struct request *r)
 {
@@ -75,7 +75,8 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
 {
     struct error err;
     bool failed = sim_chance(sim, sim_faults_of(sim)->write_fails);
-    bool done = !failed || (r->n_dirs == 0 && sim_chance(sim, 300)); /* what failed may be there all the same */
+    /* a write that failed may still have taken effect */
+    bool done = !failed || (r->n_dirs == 0 && sim_chance(sim, 300));
 
     for (size_t i = 0; i < r->n_files && done; i++)
         if (!pilots_take(sim, r->files[i].path, r->files[i].json))
@@ -106,7 +107,8 @@ static void do_claim(struct sim *sim, struct request *r, bool alive)
     sim_leave(sim);
 }
 
-/* Of a directory's checkpoints, those that count: a new reference. The cluster keeps them as an array, the newest first. */
+/* Returns the checkpoints of a directory that count, as a new reference. The cluster keeps them as an array, the newest
+ * first. */
 static json_t *chain_of(struct sim *sim, const char *dir, const struct ckpt_chain *chain)
 {
     json_t *all = json_object_get(sim_files(sim), dir), *list = json_array(), *item;
@@ -142,7 +144,7 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     free(json);
 }
 
-/* Whole lines, and not always all that there are. There are no metric files here. */
+/* Returns whole lines of a journal, and not always all of them. The simulation has no metric files. */
 static void do_tail(struct sim *sim, struct request *r)
 {
     const struct text *journal = pilots_journal(sim, r->paths[0]);
@@ -164,7 +166,7 @@ static void do_tail(struct sim *sim, struct request *r)
     free(text);
 }
 
-/* A daemon that has crashed meanwhile hears nothing; but what it was writing may have got to the disk. */
+/* Serves a request. A daemon that has crashed meanwhile gets no answer, but its write may have reached the disk. */
 static void serve(struct sim *sim, void *arg)
 {
     struct request *r = arg;
@@ -190,7 +192,9 @@ static struct request *ask(struct sim *sim, char **paths, size_t n, void *arg)
     r->paths = paths;
     r->n_paths = n;
     r->arg = arg;
-    sim_at(sim, sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, weather->slow) ? 20000 : (uint64_t)weather->disk_ms), serve, r);
+    sim_at(sim,
+           sim_now(sim) + (int64_t)sim_random(sim, sim_chance(sim, weather->slow) ? 20000 : (uint64_t)weather->disk_ms),
+           serve, r);
     return r;
 }
 
@@ -241,7 +245,7 @@ static void disk_tail(void *sim, char *path, int64_t offset,
     r->tailed = cb;
 }
 
-/* No spec of a simulation says how many steps its members send. */
+/* No spec of a simulation tells how many steps its members send, so this is never called. */
 static void disk_missing(void *sim, char **paths, size_t n, struct missing_question question,
                          void (*cb)(void *arg, json_t **json, const struct error *err), void *arg)
 {

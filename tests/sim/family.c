@@ -1,7 +1,8 @@
-/* Follow-ups at any time, and what must hold of families. */
+/* Follow-ups at any time, and the rules that families must keep. */
+#include "tests/sim/sim.h"
+
 #include "daemon/engine/internal.h"
 #include "daemon/store/internal.h"
-#include "tests/sim/sim.h"
 
 #include <string.h>
 
@@ -42,14 +43,14 @@ int sim_follow_up_all(struct sim *sim, struct error *err)
     return engine_follow_up_all(sim_engine(sim), NULL, 1 + (int)sim_random(sim, 3), &after, ignore, NULL, err);
 }
 
-/* While anything of a family is under way, nothing of it is followed up. */
+/* Checks that nothing of a family is followed up while anything of it is under way. */
 void watch_families_store(struct sim *sim)
 {
     static const char trigger[] =
-        "CREATE TEMP TRIGGER followed_up BEFORE INSERT ON main.ensemble WHEN NEW.root IS NOT NULL AND EXISTS (SELECT 1 FROM "
-        "main.ensemble e WHERE (e.id = NEW.root OR e.root = NEW.root) AND (e.ended IS NULL OR EXISTS (SELECT 1 FROM main.attempt "
-        "a WHERE a.ensemble = e.id AND a.outcome IS NULL))) BEGIN SELECT violate('a follow-up was made of what has not ended'); "
-        "END;";
+        "CREATE TEMP TRIGGER followed_up BEFORE INSERT ON main.ensemble WHEN NEW.root IS NOT NULL AND EXISTS (SELECT 1 "
+        "FROM main.ensemble e WHERE (e.id = NEW.root OR e.root = NEW.root) AND (e.ended IS NULL OR EXISTS (SELECT 1 "
+        "FROM main.attempt a WHERE a.ensemble = e.id AND a.outcome IS NULL))) BEGIN SELECT violate('a follow-up was "
+        "made of what has not ended'); END;";
     char *why = NULL;
 
     if (sqlite3_exec(sim_store(sim)->db, trigger, NULL, NULL, &why) != SQLITE_OK)
@@ -60,20 +61,20 @@ void watch_families_store(struct sim *sim)
 void watch_families(struct sim *sim)
 {
     if (sim_number(sim, "SELECT EXISTS (SELECT 1 FROM ensemble WHERE root IS NOT NULL)") == 0)
-        return; /* each is a family of its own, whose books watch_always() looks at */
+        return; /* each ensemble is a family of its own, which watch_always() checks */
     SIM_HOLDS(sim, "members of a family that are in two of its ensembles at once",
-          "SELECT count(*) FROM (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.heir IS NULL GROUP BY "
-          "coalesce(e.root, e.id), m.idx HAVING count(*) > 1)");
+          "SELECT count(*) FROM (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.heir IS NULL "
+          "GROUP BY coalesce(e.root, e.id), m.idx HAVING count(*) > 1)");
     SIM_HOLDS(sim, "members that were handed on, and have not arrived",
-          "SELECT count(*) FROM member m WHERE m.heir IS NOT NULL AND NOT EXISTS (SELECT 1 FROM member h WHERE h.ensemble = "
-          "m.heir AND h.idx = m.idx AND h.origin = m.ensemble)");
+          "SELECT count(*) FROM member m WHERE m.heir IS NOT NULL AND NOT EXISTS (SELECT 1 FROM member h WHERE "
+          "h.ensemble = m.heir AND h.idx = m.idx AND h.origin = m.ensemble)");
     SIM_HOLDS(sim, "members handed on that are not counted so",
-          "SELECT count(*) FROM tally t WHERE t.handed <> (SELECT count(*) FROM member m WHERE m.ensemble = t.ensemble AND "
-          "m.state = t.state AND m.heir IS NOT NULL)");
+          "SELECT count(*) FROM tally t WHERE t.handed <> (SELECT count(*) FROM member m WHERE m.ensemble = t.ensemble "
+          "AND m.state = t.state AND m.heir IS NOT NULL)");
     SIM_HOLDS(sim, "families whose books do not add up to their members",
-          "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND r.count <> (SELECT sum(t.n - t.handed) FROM ensemble e JOIN "
-          "tally t ON t.ensemble = e.id WHERE e.id = r.id OR e.root = r.id) - (SELECT coalesce(sum(e.count - e.next_index), 0) "
-          "FROM ensemble e WHERE e.root = r.id)");
+          "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND r.count <> (SELECT sum(t.n - t.handed) FROM "
+          "ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.id = r.id OR e.root = r.id) - (SELECT "
+          "coalesce(sum(e.count - e.next_index), 0) FROM ensemble e WHERE e.root = r.id)");
 }
 
 void watch_families_end(struct sim *sim)
@@ -83,12 +84,13 @@ void watch_families_end(struct sim *sim)
           "SELECT count(*) FROM member m JOIN member o ON o.ensemble = m.origin AND o.idx = m.idx WHERE o.state NOT IN "
           "('unfinished', 'failed')");
     SIM_HOLDS(sim, "members that were unfinished, and began at the start again in a follow-up",
-          "SELECT count(*) FROM attempt a JOIN member m ON m.ensemble = a.ensemble AND m.idx = a.idx JOIN member o ON o.ensemble "
-          "= m.origin AND o.idx = m.idx WHERE o.state = 'unfinished' AND a.number = 1 AND a.resumed IS NULL AND a.outcome IN "
-          "('succeeded', 'timeout')");
+          "SELECT count(*) FROM attempt a JOIN member m ON m.ensemble = a.ensemble AND m.idx = a.idx JOIN member o ON "
+          "o.ensemble = m.origin AND o.idx = m.idx WHERE o.state = 'unfinished' AND a.number = 1 AND a.resumed IS NULL "
+          "AND a.outcome IN ('succeeded', 'timeout')");
     SIM_HOLDS(sim, "families with unfinished members that were to be followed up by themselves, and were not",
-          "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND json_extract(r.spec, '$.follow_up.auto') AND NOT EXISTS "
-          "(SELECT 1 FROM ensemble e WHERE (e.id = r.id OR e.root = r.id) AND e.state IN ('cancelled', 'failed')) AND (SELECT count(*) FROM "
-          "ensemble e WHERE e.root = r.id) < json_extract(r.spec, '$.follow_up.max') AND EXISTS (SELECT 1 FROM member m JOIN "
-          "ensemble e ON e.id = m.ensemble WHERE (e.id = r.id OR e.root = r.id) AND m.heir IS NULL AND m.state = 'unfinished')");
+          "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND json_extract(r.spec, '$.follow_up.auto') AND NOT "
+          "EXISTS (SELECT 1 FROM ensemble e WHERE (e.id = r.id OR e.root = r.id) AND e.state IN ('cancelled', "
+          "'failed')) AND (SELECT count(*) FROM ensemble e WHERE e.root = r.id) < json_extract(r.spec, "
+          "'$.follow_up.max') AND EXISTS (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE (e.id = "
+          "r.id OR e.root = r.id) AND m.heir IS NULL AND m.state = 'unfinished')");
 }

@@ -18,7 +18,7 @@ struct change {
     char *data;
 };
 
-/* What is known about a file: what would be there if the power were cut, and what may be. */
+/* The state of a file: the content that would survive a power cut, and changes that may survive. */
 struct image {
     struct image *next;
     char *path;
@@ -35,7 +35,7 @@ struct file {
     sqlite3_file *real; /* behind this struct */
 };
 
-#define SECTOR ((size_t)4096) /* what a page cache writes at once */
+#define SECTOR ((size_t)4096) /* the unit in which a page cache writes */
 
 static sqlite3_vfs vfs, *below;
 static sqlite3_mem_methods memory;
@@ -75,7 +75,7 @@ int64_t faultfs_calls(void)
     return armed.calls;
 }
 
-/* Whether this call is one that fails, where calls of `kind` are counted. */
+/* Tells whether this call fails, where calls of `kind` are counted. */
 static bool strikes(enum faultfs_kind kind)
 {
     if (armed.kind != kind || armed.paused)
@@ -92,13 +92,13 @@ bool faultfs_power_is_off(void)
     return armed.kind == FAULT_POWER && armed.struck;
 }
 
-/* A call that changes nothing: fails by itself, or for lack of power. */
+/* For a call that changes nothing: it fails by itself, or for lack of power. */
 static bool fails(void)
 {
     return strikes(FAULT_IO) || faultfs_power_is_off();
 }
 
-/* A call that changes a file. */
+/* For a call that changes a file. */
 static bool change_fails(void)
 {
     if (strikes(FAULT_POWER))
@@ -150,7 +150,7 @@ static void note(struct image *image, const void *data, size_t size, sqlite3_int
     }
 }
 
-/* From `from` to `to`, within the change. */
+/* Applies the bytes of the change from `from` to `to`. */
 static void apply(struct image *image, const struct change *change, size_t from, size_t to)
 {
     size_t end = (size_t)change->offset + to;
@@ -176,7 +176,7 @@ static unsigned draw(uint64_t *seed)
     return (unsigned)(*seed >> 61) & 3;
 }
 
-/* Any of its sectors, since a disk writes them in an order of its own. */
+/* Applies some of its sectors, since a disk writes them in an order of its own. */
 static void apply_torn(struct image *image, const struct change *change, uint64_t *seed)
 {
     size_t from = 0;
@@ -245,7 +245,7 @@ void faultfs_restore(uint64_t seed)
 
         settle(image, &seed);
         write_image(image);
-        if (size > 3 && strcmp(image->path + size - 3, ".db") == 0) { /* memory does not outlive the power */
+        if (size > 3 && strcmp(image->path + size - 3, ".db") == 0) { /* memory does not survive a power cut */
             char *shm = xasprintf("%s-shm", image->path);
 
             unlink(shm);

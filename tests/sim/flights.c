@@ -1,13 +1,13 @@
-/* The life of an allocation: its nodes come up, one may go alone, all are told to end, or are killed. */
+/* The life of an allocation: its nodes come up, one may die alone, all are told to end, or are killed. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
 
 #include <stdlib.h>
 
-#define BOOT_MS 3000    /* until a node's pilot is up, at most */
-#define SKEW_MS 2000    /* between clocks, at most */
-#define DIES_MS 600000  /* an allocation that is lost, within */
+#define BOOT_MS 3000    /* at most, until a node's pilot is up */
+#define SKEW_MS 2000    /* at most, between clocks */
+#define DIES_MS 600000  /* an allocation that is lost is lost within this time */
 
 static void flight_over(struct flight *flight)
 {
@@ -18,7 +18,8 @@ static void flight_over(struct flight *flight)
     flight->over = true;
     cluster_put(c, json_string_value(json_object_get(task, "dir")), "exit.json",
                 runner_record(c, job->name, job->started_ms, false, task, flight->outcome));
-    cluster_put(c, job->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(c->sim) / 1000));
+    cluster_put(c, job->dir, "ended.json",
+                json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(c->sim) / 1000));
     runner_nudge(c, job->name, ENGINE_LOOK_RECORDS);
     cluster_over(c, job);
 }
@@ -54,7 +55,7 @@ void pilots_stop(struct flight *flight, const char *outcome)
         struct node *node = &flight->nodes[i];
         struct inner *inner;
 
-        if (!node->up && !node->gone) { /* told before it could say anything */
+        if (!node->up && !node->gone) { /* told before it could write anything */
             node->gone = true;
             continue;
         }
@@ -73,7 +74,8 @@ static void time_is_over(struct sim *sim, void *arg)
     pilots_stop(arg, "timeout");
 }
 
-/* Of one node, the others go on; the job's runner is told by what started them. */
+/* Kills the pilot of one node, while the others go on; the job's runner learns of it from the launcher that started
+ * them. */
 static void pilot_dies(struct sim *sim, void *arg)
 {
     struct node *node = arg;
@@ -144,8 +146,10 @@ void pilots_start(struct cluster *c, struct cjob *job)
     for (int i = 0; i < flight->n_nodes; i++) {
         struct node *node = &flight->nodes[i];
 
-        *node = (struct node){.flight = flight, .number = i, .dir = xasprintf("%s/node%d", job->dir, i), .inbox = json_object(),
-                              .cpus = number(config, "cpus", 1 + (int64_t)sim_random(c->sim, 16)), .gpus = job->gpus / flight->n_nodes,
+        *node = (struct node){.flight = flight, .number = i, .dir = xasprintf("%s/node%d", job->dir, i),
+                              .inbox = json_object(),
+                              .cpus = number(config, "cpus", 1 + (int64_t)sim_random(c->sim, 16)),
+                              .gpus = job->gpus / flight->n_nodes,
                               .memory = number(config, "memory", (int64_t)8 << 30)};
         sim_at(c->sim, cluster_soon(c, BOOT_MS), come_up, node);
         if (sim_chance(c->sim, faults->runner_killed / 2))

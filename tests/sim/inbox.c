@@ -1,4 +1,4 @@
-/* What a pilot is told through its inbox, and what it tells in its journal: as files. */
+/* The orders that a pilot gets through its inbox, and its reports in the journal, as files. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCAN_MS 5000 /* between looks into an inbox of which nobody told */
+#define SCAN_MS 5000 /* between looks into an inbox without a notification */
 
 static struct inner *named(const struct node *node, const char *name)
 {
     struct inner *inner;
 
     DL_FOREACH (node->jobs, inner)
-        if (inner->state != INNER_ENDED && strcmp(inner->name, name) == 0) /* of one that has ended it knows nothing */
+        if (inner->state != INNER_ENDED && strcmp(inner->name, name) == 0) /* a pilot forgets a job that has ended */
             return inner;
     return NULL;
 }
@@ -69,7 +69,7 @@ static void take_file(struct node *node, const char *text)
     free(copy);
 }
 
-/* In the order of their names. */
+/* Takes the files of the inbox in the order of their names. */
 static void scan(struct sim *sim, void *arg)
 {
     struct node *node = arg;

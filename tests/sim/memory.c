@@ -1,5 +1,5 @@
-/* SQLite's memory in schedules. Half of their time under AddressSanitizer would go into where SQLite, which is not sanitized
- * itself, has it from. */
+/* SQLite's memory in schedules. Under AddressSanitizer half of their time would be spent in the allocator for SQLite,
+ * which is not sanitized itself. */
 #include "tests/sim/memory.h"
 
 #include <sqlite3.h>
@@ -8,14 +8,14 @@
 
 #if defined(__SANITIZE_ADDRESS__) && defined(__GLIBC__)
 
-/* The C library's own, below the sanitizer. */
+/* The C library's own functions, below the sanitizer. */
 void *__libc_malloc(size_t size);
 void *__libc_realloc(void *p, size_t size);
 void __libc_free(void *p);
 
-#define HEAD 16 /* before each piece: its size */
+#define HEAD 16 /* bytes before each piece, with its size */
 
-static int64_t in_use; /* pieces: of these the sanitizer does not see when one is never given back */
+static int64_t in_use; /* pieces; the sanitizer does not see a leak of these */
 
 static void *with_size(size_t *p, int size)
 {
@@ -65,8 +65,8 @@ static void plain_shutdown(void *data)
 
 bool sim_memory(bool watched)
 {
-    static const sqlite3_mem_methods plain = {plain_malloc, plain_free, plain_realloc, plain_size, plain_roundup, plain_init,
-                                              plain_shutdown, NULL};
+    static const sqlite3_mem_methods plain = {plain_malloc, plain_free, plain_realloc, plain_size, plain_roundup,
+                                              plain_init, plain_shutdown, NULL};
     static sqlite3_mem_methods usual;
 
     sqlite3_shutdown();
@@ -80,7 +80,7 @@ bool sim_memory(bool watched)
     return true;
 }
 
-/* Most of the rest of the time would go into where what was allocated. */
+/* Without this, most of the rest of the time would be spent on stack traces of allocations. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -1,10 +1,10 @@
-/* SQLite's memory, in tests that would take twice as long if all of it were watched by a sanitizer. */
+/* SQLite's memory, for tests that would take twice as long if all of it were watched by a sanitizer. */
 #ifndef TESTS_SIM_MEMORY_H
 #define TESTS_SIM_MEMORY_H
 #include <stdbool.h>
 
-/* Where SQLite's memory comes from, until the next call: watched by the sanitizer, or not, which is quicker. With no database
- * open. Ends the program where some that was not watched has not been given back. False where nothing is sanitized: then it
- * changes nothing. */
+/* Sets the source of SQLite's memory until the next call: watched by the sanitizer, or not, which is quicker. No
+ * database may be open. Ends the program where memory that was not watched has not been given back. False where nothing
+ * is sanitized: then it changes nothing. */
 bool sim_memory(bool watched);
 #endif

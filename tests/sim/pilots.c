@@ -1,6 +1,6 @@
-/* A pilot on a node of an allocation (docs/run-directory.md, Pilots): it takes jobs from its inbox, runs as many as there is room
- * for, first come, first served, tells of them in its journal, is given back when it is idle or has no time left for another
- * one, and dies with all that it runs. */
+/* A simulated pilot on a node of an allocation (docs/run-directory.md, Pilots). It takes jobs from its inbox, starts
+ * them in their order as soon as there is room for them, and tells of them in its journal. It ends when it was idle for
+ * long enough or has too little time left for another job, and all that it runs dies with it. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define END_MS 2000     /* that what is told to end takes, at most */
-#define SYNCED_MS 100   /* what was said longer ago, a crash of its node does not take along */
-#define UNFLUSHED_MS 30000 /* and so long ago, other files */
-#define LONG_MS 1800000 /* what some tasks take, at most */
+#define END_MS 2000     /* a task that is told to end takes at most this */
+#define SYNCED_MS 100   /* lines of the journal that are older survive a crash of their node */
+#define UNFLUSHED_MS 30000 /* other files that are older survive a crash of their node */
+#define LONG_MS 1800000 /* a few tasks take up to this */
 
-/* Of a task that runs. */
+/* The coming end of a task that runs. */
 struct ending {
     struct inner *inner;
     size_t task;
-    const char *outcome; /* NULL: drawn when it comes */
+    const char *outcome; /* NULL: drawn when the end comes */
     bool late;
 };
 
@@ -32,7 +32,7 @@ static const json_t *task_of(const struct inner *inner, size_t i)
     return json_array_get(json_object_get(inner->descriptor, "tasks"), i);
 }
 
-/* `line` is taken over. */
+/* Writes a line into the pilot's journal, and takes over `line`. */
 void pilots_say(struct node *node, const char *what, json_t *line)
 {
     int64_t now = sim_now(sim_of(node));
@@ -67,7 +67,8 @@ struct inner *pilots_queued(const struct node *node)
     return NULL;
 }
 
-/* Its records lie in its tasks' directories, and mostly are handed back, too; a runner that was killed leaves none. */
+/* Ends a job. Its records are in its tasks' directories, and mostly handed back as well. Where its runner was killed,
+ * there are none. */
 static void inner_over(struct inner *inner, int status)
 {
     struct node *node = inner->node;
@@ -84,12 +85,13 @@ static void inner_over(struct inner *inner, int status)
     if (handed)
         json_object_set(line, "records", inner->records);
     else if (status == 0)
-        cluster_put(c, inner->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(c->sim) / 1000));
+        cluster_put(c, inner->dir, "ended.json",
+                    json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(c->sim) / 1000));
     pilots_say(node, "end", line);
     inner->said = handed ? node->journal.size : 0;
 }
 
-/* Its processes are gone, and nobody has written down how. */
+/* Kills the tasks of a job that have not ended, so that nobody writes down how they ended. */
 static void kill_tasks(struct inner *inner)
 {
     struct cluster *c = inner->node->flight->cluster;
@@ -115,7 +117,8 @@ static void runner_dies(struct sim *sim, void *arg)
     pilots_settle(inner->node);
 }
 
-/* Files that were not flushed go with a crash of their node. What nothing tells of any more may have been anything. */
+/* Removes records that were not flushed, as a crash of their node does. Where the journal does not have a record
+ * either, the outcome of its task may have been any. */
 static void lose_files(struct inner *inner)
 {
     struct node *node = inner->node;
@@ -133,7 +136,8 @@ static void lose_files(struct inner *inner)
     cluster_drop(c, inner->dir, "ended.json");
 }
 
-/* With a crash goes what was not flushed, of the journal, too. Where only its pilot was killed, all that was written is there. */
+/* Kills the pilot and all that it runs. A crash of the node also takes with it the end of the journal, which was not
+ * flushed; where only the pilot was killed, all that was written stays. */
 void pilots_kill_node(struct node *node, bool crash)
 {
     struct inner *inner;
@@ -203,13 +207,16 @@ void pilots_end(struct inner *inner, const char *outcome, bool late)
         end_at(inner, i, cluster_soon(c, END_MS), outcome, late);
 }
 
-/* Within its walltime, and the time of its allocation. */
+/* Begins a task, which ends within its walltime and the time of its allocation. */
 static void begin_task(struct inner *inner, size_t i)
 {
     struct cluster *c = inner->node->flight->cluster;
-    int64_t now = sim_now(c->sim), walltime = (int64_t)(1000 * json_number_value(json_object_get(inner->descriptor, "walltime")));
+    int64_t now = sim_now(c->sim);
+    int64_t walltime = (int64_t)(1000 * json_number_value(json_object_get(inner->descriptor, "walltime")));
     int64_t left = inner->node->flight->deadline_ms - inner->node->flight->skew_ms - now, most = INT64_MAX;
-    int64_t ms = (int64_t)sim_random(c->sim, sim_chance(c->sim, sim_faults_of(c->sim)->lies > 0 ? 30 : 0) ? LONG_MS : (uint64_t)sim_faults_of(c->sim)->run_ms);
+    int64_t ms = (int64_t)sim_random(c->sim, sim_chance(c->sim, sim_faults_of(c->sim)->lies > 0 ? 30 : 0)
+                                                 ? LONG_MS
+                                                 : (uint64_t)sim_faults_of(c->sim)->run_ms);
 
     runner_begin(c, task_of(inner, i), checkpoints_any(inner->descriptor));
     if (walltime > 0)
@@ -230,7 +237,7 @@ static void start(struct inner *inner)
     node->memory_used += inner->memory;
     node->running++;
     pilots_say(node, "start", json_pack("{s:s}", "job", inner->name));
-    if (cluster_get(c, inner->dir, "claim.json") != NULL) { /* another runner has it, or the daemon itself */
+    if (cluster_get(c, inner->dir, "claim.json") != NULL) { /* another runner or the daemon itself has claimed it */
         inner_over(inner, 75);
         return;
     }
@@ -265,11 +272,14 @@ static void start_what_fits(struct node *node)
     }
 }
 
-/* Why the node is given back now; else *again is when to look again. */
+/* Returns why the node is given back now. Where it is not, returns NULL, and sets *again to the time at which to look
+ * again. */
 static const char *why_over(const struct node *node, int64_t *again)
 {
     const struct flight *flight = node->flight;
-    int64_t now = sim_now(sim_of(node)), late = flight->deadline_ms == INT64_MAX ? INT64_MAX : flight->deadline_ms - flight->skew_ms - flight->least_ms;
+    int64_t now = sim_now(sim_of(node));
+    int64_t late = flight->deadline_ms == INT64_MAX ? INT64_MAX
+                                                    : flight->deadline_ms - flight->skew_ms - flight->least_ms;
 
     *again = INT64_MAX;
     if (node->running > 0)

@@ -12,12 +12,12 @@ struct inner {
     struct node *node;
     enum inner_state state;
     char name[64], *dir;
-    json_t *descriptor, *records; /* of its tasks, null: runs */
-    size_t open;                  /* tasks */
+    json_t *descriptor, *records; /* records: of its tasks; null while a task runs */
+    size_t open;                  /* tasks that have not ended */
     int64_t cpus, gpus, memory, least_ms, started_ms, ended_ms;
     bool told_to_end;
-    size_t said; /* its records stand in the journal, up to there; 0: they do not */
-    int64_t unwanted_ms; /* since when it was to be cancelled, and runs, counted while the daemon was up */
+    size_t said; /* its records are in the journal up to this offset; 0: they are not */
+    int64_t unwanted_ms; /* time for which it has run since it was to be cancelled, counted while the daemon was up */
 };
 
 struct node {
@@ -31,11 +31,11 @@ struct node {
     struct inner *jobs;  /* all that it was ever handed, in that order */
     json_t *inbox;       /* file → text */
     struct text journal;
-    size_t synced;       /* what a crash of the node leaves of it */
+    size_t synced;       /* the part that survives a crash of the node */
     int64_t synced_ms;
 };
 
-/* What runs of a job that is an allocation. */
+/* The nodes of a job that is an allocation. */
 struct flight {
     struct flight *next;
     struct cluster *cluster;
@@ -53,12 +53,13 @@ struct flight {
 /* flights.c */
 void pilots_start(struct cluster *c, struct cjob *job); /* its runner has claimed it */
 void pilots_stop(struct flight *flight, const char *outcome); /* it is told to end */
-void pilots_kill(struct flight *flight);                      /* it is no more */
-void pilots_node_gone(struct flight *flight); /* it is over with the last */
+void pilots_kill(struct flight *flight);                      /* it is killed */
+void pilots_node_gone(struct flight *flight); /* the allocation is over with its last node */
 void pilots_destroy(struct cluster *c);
 
-/* pilots.c: the first job that waits; a line of the journal, taken over; a job is returned; its tasks are told to end; what the node does next; it, or its
- * pilot alone, is no more */
+/* pilots.c: pilots_queued(): the first job that waits. pilots_say(): adds a line to the journal, which is taken over.
+ * pilots_return(): returns a job. pilots_end(): tells its tasks to end. pilots_settle(): goes on with the node's work.
+ * pilots_kill_node(): kills the node, or its pilot alone. */
 struct inner *pilots_queued(const struct node *node);
 void pilots_say(struct node *node, const char *what, json_t *line);
 void pilots_return(struct inner *inner, const char *why);
@@ -67,9 +68,9 @@ void pilots_settle(struct node *node);
 void pilots_kill_node(struct node *node, bool crash);
 
 /* inbox.c */
-/* A file was renamed into a place of the run directory: is that an inbox? */
+/* Handles a file that was written to the run directory; false: it is not in an inbox. */
 bool pilots_take(struct sim *sim, const char *path, const char *text);
-/* The journal of that path, NULL where there is none. */
+/* The journal with that path, NULL where there is none. */
 const struct text *pilots_journal(struct sim *sim, const char *path);
 /* The allocation of that job; NULL where it has not begun. */
 const struct flight *pilots_of(struct sim *sim, const char *job);

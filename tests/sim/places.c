@@ -1,12 +1,14 @@
-/* The places of an adapter: who may have one, and is it given to the right one? */
+/* The places of an adapter. Verifies that only ensembles which may have a place are given one, and each place to the
+ * right ensemble. */
+#include "tests/sim/sim.h"
+
 #include "daemon/engine/pilot.h"
 #include "daemon/store/internal.h"
-#include "tests/sim/sim.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* An ensemble as the store has it, with what it has in flight and could start. */
+/* An ensemble as it is in the store, with its jobs in flight and those that it could start. */
 struct claimant {
     int64_t id;
     int adapter, training_adapter;
@@ -18,23 +20,32 @@ struct claimant {
 
 #define CLAIMANTS_MAX 64
 
-/* Cases of due members are left out that the clock has not been read for yet: those of this very millisecond. */
+/* Finds the ensembles, with their jobs but for the job ?1, and counts as due the members that were due before ?2.
+ * Members that become due in this very millisecond are left out, since the engine may not have read the clock for them
+ * yet. */
 #define CLAIMANTS                                                                                                      \
-    "SELECT e.id, e.adapter, coalesce(json_extract(e.spec, '$.share'), 1), coalesce(json_extract(e.spec, "             \
-    "'$.members.resources.tasks'), 1) AS tasks, coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1), "     \
-    "coalesce(t.state = 'pending' AND e.state = 'running' AND (t.generation = 1 OR t.ended + min(300000, 1000 << "      \
-    "(t.generation - 2)) <= ?2), 0), (SELECT coalesce(sum(size), 0) FROM job j WHERE "       \
-    "j.ensemble = e.id AND j.kind = 'members' AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), EXISTS (SELECT 1 FROM job j "    \
-    "WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.id IS NOT NULL, "                      \
-    "e.state = 'running' AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) AND (coalesce(t.generation, 1) = 1 OR NOT EXISTS (SELECT 1 FROM chore c WHERE c.ensemble = e.id)) AND (SELECT count(*) FROM attempt a WHERE a.ensemble = " \
-    "e.id AND a.outcome IS NULL) < e.width AND ((e.root IS NULL AND max(e.next_index, coalesce((SELECT max(idx) + 1 " \
-    "FROM member m WHERE "                                                                                              \
-    "m.ensemble = e.id), 0)) < e.count) OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = "       \
-    "'pending' AND m.not_before < ?2)), coalesce(json_extract(e.spec, '$.pack'), 1), coalesce(t.adapter, ''), (SELECT count(*) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended') FROM ensemble e LEFT JOIN " \
-    "training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') OR EXISTS (SELECT 1 FROM job j WHERE "     \
-    "j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
+    "SELECT e.id, e.adapter, coalesce(json_extract(e.spec, '$.share'), 1), "                                           \
+    "coalesce(json_extract(e.spec, '$.members.resources.tasks'), 1) AS tasks, "                                        \
+    "coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1), "                                                \
+    "coalesce(t.state = 'pending' AND e.state = 'running' "                                                            \
+    "AND (t.generation = 1 OR t.ended + min(300000, 1000 << (t.generation - 2)) <= ?2), 0), "                          \
+    "(SELECT coalesce(sum(size), 0) FROM job j WHERE j.ensemble = e.id AND j.kind = 'members' "                        \
+    "AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), "                                                     \
+    "EXISTS (SELECT 1 FROM job j WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), "            \
+    "t.id IS NOT NULL, "                                                                                               \
+    "e.state = 'running' AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') "                    \
+    "AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) "                                \
+    "AND (coalesce(t.generation, 1) = 1 OR NOT EXISTS (SELECT 1 FROM chore c WHERE c.ensemble = e.id)) "               \
+    "AND (SELECT count(*) FROM attempt a WHERE a.ensemble = e.id AND a.outcome IS NULL) < e.width "                    \
+    "AND ((e.root IS NULL "                                                                                            \
+    "AND max(e.next_index, coalesce((SELECT max(idx) + 1 FROM member m WHERE m.ensemble = e.id), 0)) < e.count) "      \
+    "OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = 'pending' AND m.not_before < ?2)), "      \
+    "coalesce(json_extract(e.spec, '$.pack'), 1), coalesce(t.adapter, ''), "                                           \
+    "(SELECT count(*) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended') "                \
+    "FROM ensemble e LEFT JOIN training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') "                \
+    "OR EXISTS (SELECT 1 FROM job j WHERE j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
 
-/* Of an ensemble with allocations, what these have. */
+/* Sets the CPUs of an ensemble whose members run in allocations: the CPUs of its allocations. */
 static void inside(struct sim *sim, struct claimant *c, int64_t pilots)
 {
     const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), c->id);
@@ -48,7 +59,8 @@ static void inside(struct sim *sim, struct claimant *c, int64_t pilots)
     c->cpus = pilots * c->job_cpus;
 }
 
-/* Whose members are due before `now`. */
+/* Finds the ensembles, and counts as waiting their members that are due before `now`. Does not count the job
+ * `new_job`. */
 static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct claimant out[CLAIMANTS_MAX])
 {
     struct error err;
@@ -75,7 +87,7 @@ static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct cl
     return n;
 }
 
-/* CPUs of the trainings that run on the adapter, and of the next one. */
+/* Returns the CPUs of the trainings that run on the adapter, and of the one that starts next. */
 static int64_t trainings(const struct claimant *c, size_t n, int adapter)
 {
     int64_t cpus = 0;
@@ -90,7 +102,7 @@ static int64_t trainings(const struct claimant *c, size_t n, int adapter)
     return cpus;
 }
 
-/* Could it be given a place, if there is one? */
+/* Tells whether the ensemble may be given a place, if there is one. */
 static bool may_have(struct sim *sim, const struct claimant *all, size_t n, const struct claimant *c)
 {
     int slots = sim_slots(sim, c->adapter);
@@ -109,12 +121,13 @@ static int64_t in_use(const struct claimant *c, size_t n, int adapter)
     return cpus;
 }
 
-/* How many jobs of members are in flight on the adapter, but for a new one. */
+/* Returns how many jobs of members are in flight on the adapter, not counting the job `but`. */
 static int64_t member_jobs(struct sim *sim, int adapter, int64_t but)
 {
     struct error err;
-    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, "SELECT count(*) FROM job WHERE state <> 'ended' AND kind <> 'training' AND pilot IS NULL "
-                                     "AND adapter = ?1 AND id <> ?2", "ti", sim_adapters[adapter], but);
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err,
+                                     "SELECT count(*) FROM job WHERE state <> 'ended' AND kind <> 'training' AND pilot "
+                                     "IS NULL AND adapter = ?1 AND id <> ?2", "ti", sim_adapters[adapter], but);
     int64_t n = -1;
 
     if (stmt != NULL && store_row(sim_store(sim), stmt, &err) == 1) {
@@ -124,7 +137,8 @@ static int64_t member_jobs(struct sim *sim, int adapter, int64_t but)
     return n;
 }
 
-/* Jobs of members that may wait in the adapter's own queue: one, or for short jobs as many as start in 200 ms (deal.c). */
+/* Returns how many jobs of members may wait in the adapter's own queue: one, or, where jobs are short, as many as start
+ * within 200 ms (deal.c). */
 static int64_t ahead(struct sim *sim, int adapter)
 {
     const struct known_adapter *known;
@@ -136,7 +150,8 @@ static int64_t ahead(struct sim *sim, int adapter)
     return in_time > 1 ? in_time : 1;
 }
 
-/* A job of members has just been made: was there a place, and was it this ensemble's turn? */
+/* Called when a job of members was made. Verifies that there was a place for it, and that it was this ensemble's
+ * turn. */
 static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values)
 {
     struct sim *sim = sqlite3_user_data(context);
@@ -169,8 +184,8 @@ static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values
 void watch_places_store(struct sim *sim)
 {
     static const char trigger[] =
-        "CREATE TEMP TRIGGER dealt AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NULL BEGIN SELECT "
-        "dealt(NEW.id, NEW.ensemble); END;";
+        "CREATE TEMP TRIGGER dealt AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NULL BEGIN "
+        "SELECT dealt(NEW.id, NEW.ensemble); END;";
     char *why = NULL;
 
     sqlite3_create_function(sim_store(sim)->db, "dealt", 2, SQLITE_UTF8, sim, dealt, NULL, NULL);
@@ -195,15 +210,20 @@ void watch_places(struct sim *sim)
     struct claimant all[CLAIMANTS_MAX];
     size_t n;
 
-    /* what was just loaded, or was too much for one turn, is dealt at the next tick */
+    /* members that were just loaded, or were too many for one turn, are dealt places at the next tick */
     if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->dirty)
         return;
     n = claimants(sim, 0, sim_now(sim), all);
     for (size_t i = 0; i < n; i++) {
         int slots = sim_slots(sim, all[i].adapter), max_jobs = sim_max_jobs(sim, all[i].adapter);
 
-        if (!all[i].inside && may_have(sim, all, n, &all[i]) && (slots == 0 || in_use(all, n, all[i].adapter) < slots) &&
+        if (!all[i].inside && may_have(sim, all, n, &all[i]) &&
+            (slots == 0 || in_use(all, n, all[i].adapter) < slots) &&
             (max_jobs == 0 || member_jobs(sim, all[i].adapter, 0) < max_jobs))
-            sim_violate(sim, "ensemble %lld could have a place, and none of them is taken: %lld CPUs of %d in use, %lld of its own, a job has %lld, trainings %lld", (long long)all[i].id, (long long)in_use(all, n, all[i].adapter), slots, (long long)all[i].cpus, (long long)all[i].job_cpus, (long long)trainings(all, n, all[i].adapter));
+            sim_violate(sim,
+                        "ensemble %lld could have a place, and none of them is taken: %lld CPUs of %d in use, %lld of "
+                        "its own, a job has %lld, trainings %lld", (long long)all[i].id,
+                        (long long)in_use(all, n, all[i].adapter), slots, (long long)all[i].cpus,
+                        (long long)all[i].job_cpus, (long long)trainings(all, n, all[i].adapter));
     }
 }

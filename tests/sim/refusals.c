@@ -1,12 +1,13 @@
-/* Calls that must be refused, with an error that names the place, and change nothing. What is asked for follows from `salt` alone:
- * a schedule is the same with them and without. */
-#include "daemon/engine/internal.h"
+/* Calls that must be refused, with an error that names the place of the mistake, and must change nothing. The call that
+ * is made follows from `salt` alone, so that a schedule is the same with such calls and without them. */
 #include "tests/sim/sim.h"
+
+#include "daemon/engine/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What is wrong with a spec: the place, and what stands there instead, or that nothing does. */
+/* The mistakes that a spec may have: the place, and the value that stands there instead, or NULL where nothing does. */
 static const struct mistake {
     const char *object, *key, *value;
 } mistakes[] = {
@@ -40,7 +41,7 @@ static const struct mistake {
     {"/members/resources", "memory", "\"much\""},
 };
 
-/* Neighbours, and full seconds, are as good as any. */
+/* Spreads the salt, so that consecutive numbers and full seconds choose all calls equally often. */
 static uint64_t mixed(uint64_t salt)
 {
     return (salt * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
@@ -58,7 +59,9 @@ static json_t *find(json_t *spec, const char *pointer)
     return spec;
 }
 
-static int writes; /* before the call; -1: it will read everything anew first, or do what was left for the next turn */
+/* rows written before the call; -1: unknown, since the call first reads everything anew or does the rest of an earlier
+ * turn */
+static int writes;
 
 void calls_begin(struct sim *sim)
 {
@@ -109,7 +112,7 @@ void refuse_spec(struct sim *sim, const json_t *good, uint64_t salt)
     json_decref(spec);
 }
 
-/* About an ensemble that is there. */
+/* Makes a call that must be refused, about an ensemble that exists or one that does not. */
 void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt)
 {
     struct engine *engine = sim_engine(sim);
@@ -137,6 +140,6 @@ void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt)
         rc = engine_follow_up(engine, ensemble, &wish, &n, &made, &err);
         json_decref((json_t *)wish.changes);
     }
-    if (rc < 0 || salt != 7 || made) /* else one is there already, and is the answer */
+    if (rc < 0 || salt != 7 || made) /* otherwise the follow-up exists already, and is the answer */
         check(sim, "about what is not there", rc, &err, "");
 }

@@ -1,4 +1,4 @@
-/* The runners and ranks on the nodes: they claim, run their tasks, leave records, and are killed. */
+/* The runners and ranks on the nodes. They claim jobs, run their tasks, leave records, and are killed. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIES_MS 600000 /* an allocation that is lost, within */
+#define DIES_MS 600000 /* an allocation that is lost is lost within this time */
 
 void runner_nudge(struct cluster *c, const char *job, enum engine_look what)
 {
@@ -17,8 +17,8 @@ void runner_nudge(struct cluster *c, const char *job, enum engine_look what)
     sim_leave(c->sim);
 }
 
-/* The same of what is one member in all ensembles of its family, as its checkpoint directory tells: it is always given the
- * same. */
+/* Counts the processes of a member that is the same in all ensembles of a family, as its checkpoint directory tells. It
+ * must always be given the same parameters and seed. */
 static void count_in_family(struct cluster *c, const json_t *task, int change)
 {
     const json_t *env = json_object_get(task, "env");
@@ -33,11 +33,12 @@ static void count_in_family(struct cluster *c, const json_t *task, int change)
     if (left != NULL && (!json_equal(json_object_get(left, "seed"), json_object_get(env, "STRETTO_SEED")) ||
                          !json_equal(json_object_get(left, "params"), json_object_get(env, "STRETTO_PARAMS"))))
         sim_violate(c->sim, "the member of %s was given other parameters", dir);
-    cluster_put(c, dir, "member.json", json_pack("{s:I, s:O, s:O}", "processes", n, "seed", json_object_get(env, "STRETTO_SEED"),
+    cluster_put(c, dir, "member.json",
+                json_pack("{s:I, s:O, s:O}", "processes", n, "seed", json_object_get(env, "STRETTO_SEED"),
                                                  "params", json_object_get(env, "STRETTO_PARAMS")));
 }
 
-/* A task begins or ends; a member must never have two processes at once. */
+/* Counts the processes of a task, which begins or ends. A member must never have two processes at once. */
 void runner_count(struct cluster *c, const json_t *task, int change)
 {
     const char *id = json_string_value(json_object_get(task, "id"));
@@ -62,7 +63,7 @@ static bool leaves_checkpoints(struct cluster *c, const struct cjob *job)
     return checkpoints_any(cluster_get(c, job->dir, "job.json"));
 }
 
-/* NULL: it is no attempt of a member, or nobody keeps a ledger. */
+/* Returns the attempt's name in the ledger; NULL where the task is no attempt of a member, or there is no ledger. */
 static char *key_of(struct cluster *c, const json_t *task)
 {
     const char *attempt = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_ATTEMPT"));
@@ -94,16 +95,19 @@ void runner_note_unsure(struct cluster *c, const json_t *task)
     free(key);
 }
 
-json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bool checkpoints, const json_t *task, const char *outcome)
+json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bool checkpoints, const json_t *task,
+                      const char *outcome)
 {
     bool good = strcmp(outcome, "succeeded") == 0;
     double now = (double)sim_now(c->sim) / 1000;
     json_t *record;
 
     runner_note(c, task, outcome);
-    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job, "id",
+    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job,
+                       "id",
                   json_object_get(task, "id"), "host", "n1", "started", (double)started_ms / 1000, "ended", now,
-                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason", good ? "" : "simulated",
+                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason",
+                       good ? "" : "simulated",
                   "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
     if (checkpoints)
         checkpoints_record(c, task, record);
@@ -118,7 +122,7 @@ static void write_exit(struct cluster *c, struct cjob *job, const json_t *task, 
 
     if (cluster_get(c, dir, "exit.json") == NULL) {
         cluster_put(c, dir, "exit.json", record);
-    } else { /* the daemon has given it up, and this does not count */
+    } else { /* the daemon has given the task up, and its record does not count */
         runner_note(c, task, "killed");
         json_decref(record);
     }
@@ -135,19 +139,20 @@ static void end_later(struct cluster *c, struct cjob *job, json_t *task, int64_t
     sim_at(c->sim, when, task_ends, end);
 }
 
-/* Jobs last at least a second where places are counted: how many wait ahead depends on that. */
+/* Returns how long a job lasts at least. Where places are counted it is a second, because the number of jobs that may
+ * wait ahead depends on it. */
 static int64_t shortest(const struct cluster *c)
 {
     return sim_slots(c->sim, c->adapter) > 0 ? 1000 : 0;
 }
 
-/* The generation of the ranks, by their directory, …/training/gN. */
+/* Returns the generation of the ranks, by the name of their directory, …/training/gN. */
 static int generation_of(const char *dir)
 {
     return atoi(strrchr(dir, '/') + 2);
 }
 
-/* A rank goes on until it is told that no more members come. */
+/* Tells whether a rank goes on. It does until it is told that no more members come. */
 static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
 {
     const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
@@ -156,12 +161,13 @@ static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
     if (cluster_get(c, dir, "reception.json") == NULL)
         return true;
     cluster_put(c, dir, "done-rank0.json",
-        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now, "state", "done"));
+        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now,
+                  "state", "done"));
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
     return false;
 }
 
-/* NULL: it goes on. */
+/* Returns the outcome of a rank; NULL where it goes on. */
 static const char *rank_outcome(struct cluster *c, struct cjob *job, const json_t *task)
 {
     if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out))
@@ -202,7 +208,8 @@ static void task_ends(struct sim *sim, void *arg)
         json_array_foreach (tasks, i, task)
             if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
                 goto others_run;
-        cluster_put(c, job->dir, "ended.json", json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000));
+        cluster_put(c, job->dir, "ended.json",
+                    json_pack("{s:i, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000));
         runner_nudge(c, job->name, ENGINE_LOOK_RECORDS);
         cluster_over(c, job);
     }
@@ -251,7 +258,8 @@ static void kill_node(struct cluster *c, int node)
     }
 }
 
-/* The runner goes with its tasks: alone, or with all that its node runs, or pushed aside, to be started again. */
+/* Kills a runner and its tasks: alone, or with all that its node runs, or so that the scheduler starts its job
+ * again. */
 static void kill_runner(struct sim *sim, void *arg)
 {
     struct task_end *end = arg;
@@ -277,7 +285,7 @@ static void kill_runner(struct sim *sim, void *arg)
     task_end_free(end);
 }
 
-/* Ranks that were told that no more members come must not get one. */
+/* Verifies that no member starts when its training was told that no more come. */
 static void check_reception(struct cluster *c, const json_t *task)
 {
     const char *id = json_string_value(json_object_get(task, "id"));
@@ -314,7 +322,7 @@ void runner_start(struct sim *sim, void *arg)
     if (job->state != ADAPTER_JOB_QUEUED)
         return;
     if (sim_now(sim) < job->held_ms) {
-        if (job->held_ms != INT64_MAX) /* else somebody is to take it out */
+        if (job->held_ms != INT64_MAX) /* otherwise the job must be taken out of the queue */
             cluster_start_at(c, job, job->held_ms);
         return;
     }
@@ -331,9 +339,9 @@ void runner_start(struct sim *sim, void *arg)
         sim_violate(sim, "job %s was submitted before its descriptor was on disk", job->name);
         return;
     }
-    json_incref(desc); /* the daemon may hand it over once more meanwhile */
+    json_incref(desc); /* the daemon may hand over the job again meanwhile, which replaces its descriptor */
     cluster_poke(c);
-    if (cluster_get(c, job->dir, "claim.json") != NULL) { /* another runner has it */
+    if (cluster_get(c, job->dir, "claim.json") != NULL) { /* another runner has claimed it */
         cluster_over(c, job);
         json_decref(desc);
         return;
@@ -353,9 +361,11 @@ void runner_start(struct sim *sim, void *arg)
             runner_count(c, task, 1);
         if (is_training(task)) {
             const json_t *env = json_object_get(task, "env");
-            char *file = xasprintf("g%d-rank0.json", generation_of(json_string_value(json_object_get(env, "STRETTO_TRAINING_DIR"))));
+            char *file = xasprintf("g%d-rank0.json",
+                                   generation_of(json_string_value(json_object_get(env, "STRETTO_TRAINING_DIR"))));
 
-            cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), file, json_pack("{s:i}", "version", 1));
+            cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), file,
+                        json_pack("{s:i}", "version", 1));
             free(file);
             runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
         }
@@ -366,6 +376,7 @@ void runner_start(struct sim *sim, void *arg)
         struct task_end *end = xcalloc(1, sizeof *end);
 
         *end = (struct task_end){c, job, NULL};
-        sim_at(sim, shortest(c) + cluster_soon(c, pilot ? DIES_MS : (uint64_t)sim_faults_of(sim)->run_ms), kill_runner, end);
+        sim_at(sim, shortest(c) + cluster_soon(c, pilot ? DIES_MS : (uint64_t)sim_faults_of(sim)->run_ms), kill_runner,
+               end);
     }
 }

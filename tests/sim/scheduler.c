@@ -1,14 +1,14 @@
-/* The adapter of the simulated cluster: questions of the daemon, answered late, not at all, or with what is not so. */
-#include "daemon/engine/internal.h"
+/* The adapter of the simulated cluster. It answers questions of the daemon late, or not at all, or wrongly. */
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
+#include "daemon/engine/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A question of the daemon that has not been answered. */
+/* A question of the daemon that has not been answered yet. */
 struct question {
     struct question *prev, *next;
     struct cluster *cluster;
@@ -17,7 +17,7 @@ struct question {
     adapter_poll_cb *polled;
     adapter_done_cb *done;
     void *arg;
-    uint64_t epoch; /* of the engine that asks */
+    uint64_t epoch; /* the epoch of the engine that asks */
     char id[32];
     char (*names)[64];
     size_t n;
@@ -28,11 +28,12 @@ static struct cluster *of(struct adapter *a)
     return (struct cluster *)a;
 }
 
-/* How long a job may wait of which nothing can come: the daemon has long asked by then. */
+/* A job that can have no effect may wait in the queue this long. The daemon must have removed it by then. */
 #define USELESS_MS 600000
 #define USELESS_ANSWERS 30
 
-/* What the scheduler says of it, which is once and for a while not so: who could find out about one that lies on and on? */
+/* Returns the state of a job that the scheduler tells. It is wrong at most once for each job, and for a limited time,
+ * since nobody could find out about a scheduler that lies for ever. */
 static enum adapter_state said(struct cluster *c, struct cjob *job)
 {
     int64_t now = sim_now(c->sim);
@@ -43,7 +44,8 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
         job->lie = sim_chance(c->sim, 500) ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
         job->lie_until = now + (int64_t)sim_random(c->sim, job->lie == ADAPTER_JOB_ENDED ? 4000 : 40000);
         if (job->state == ADAPTER_JOB_QUEUED && job->wait_prev == NULL && sim_chance(c->sim, 300))
-            job->held_ms = now + 2 * USELESS_MS; /* a second one of its name, if it comes to that, is there first */
+            /* so that a second job of its name, where there is one, starts first */
+            job->held_ms = now + 2 * USELESS_MS;
         if (job->state == ADAPTER_JOB_QUEUED && sim_chance(c->sim, 200)) {
             job->lie = ADAPTER_JOB_RUNNING;
             job->phantom = sim_chance(c->sim, 500);
@@ -54,7 +56,7 @@ static enum adapter_state said(struct cluster *c, struct cjob *job)
     return cluster_is_live(job->state) && now < job->lie_until ? job->lie : job->state;
 }
 
-/* How much it tells. */
+/* Orders the states by how much they tell. */
 static int rank(enum adapter_state state)
 {
     return state == ADAPTER_JOB_RUNNING ? 3 : state == ADAPTER_JOB_QUEUED ? 2 : state == ADAPTER_JOB_ENDED;
@@ -83,16 +85,16 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
     status->started_ms = best->started_ms;
     status->node_lost = best->node_lost;
     status->never = best->never && state == ADAPTER_JOB_QUEUED;
-    best->told_ended = best->told_ended || status->never; /* which is the end of it, too */
+    best->told_ended = best->told_ended || status->never; /* the daemon takes that as the end of the job as well */
     if (status->never)
         snprintf(status->reason, sizeof status->reason, "never");
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", best->id);
 }
 
-/* Jobs that wait, and of which the answer did not tell. */
+/* Tells the engine of jobs that wait although the answer did not mention them. */
 static void tell_surplus(struct cluster *c)
 {
-    if (sim_faults_of(c->sim)->tidy) /* it costs what there is, and there are none */
+    if (sim_faults_of(c->sim)->tidy) /* such simulations have no surplus jobs, and looking for them takes time */
         return;
     for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next)
         for (struct cjob *job = first; job != NULL; job = job->next)
@@ -117,10 +119,10 @@ void cluster_check_queue(struct cluster *c)
     }
 }
 
-#define AGAIN_MS 5000 /* after no answer: at least */
+#define AGAIN_MS 5000 /* the least time between a question that was not answered and the next one */
 
-/* One question at a time, and not again at once where it was not answered. What was asked before the daemon forgot everything, and
- * was loaded again, does not count. */
+/* Verifies that there is at most one question at a time, and that it is not repeated at once where it was not answered.
+ * Questions from before the daemon read everything anew do not count. */
 static void check_pace(struct cluster *c)
 {
     if (c->polls_epoch != sim_engine(c->sim)->epoch)
@@ -129,7 +131,8 @@ static void check_pace(struct cluster *c)
     if (c->polls_open++ > 0)
         sim_violate(c->sim, "a scheduler is asked while it has not answered");
     if (c->polls_failed > 0 && sim_now(c->sim) - c->poll_failed_ms < AGAIN_MS)
-        sim_violate(c->sim, "a scheduler did not answer, and is asked again after %lld ms", (long long)(sim_now(c->sim) - c->poll_failed_ms));
+        sim_violate(c->sim, "a scheduler did not answer, and is asked again after %lld ms",
+                    (long long)(sim_now(c->sim) - c->poll_failed_ms));
 }
 
 static void note_answer(struct question *q)
@@ -156,7 +159,12 @@ static void answer(struct sim *sim, void *arg)
         note_answer(q);
         sim_enter(sim);
         if (q->submitted != NULL)
-            q->submitted(q->arg, q->refused ? ADAPTER_REFUSED : q->later ? ADAPTER_LATER : q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, q->id, &err);
+            q->submitted(q->arg,
+                         q->refused  ? ADAPTER_REFUSED
+                         : q->later  ? ADAPTER_LATER
+                         : q->unsure ? ADAPTER_UNSURE
+                                     : ADAPTER_OK,
+                         q->id, &err);
         if (q->done != NULL)
             q->done(q->arg, q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, &err);
         if (q->polled != NULL && q->unsure)
@@ -188,7 +196,7 @@ static struct question *question_new(struct cluster *c, void *arg)
     return q;
 }
 
-#define HANGING_MS 30000 /* what is asked of one that is silent */
+#define HANGING_MS 30000 /* a question to a scheduler that is silent takes this long */
 
 static bool is_silent(const struct cluster *c)
 {
@@ -218,7 +226,8 @@ static void answer_later(struct cluster *c, struct question *q)
         sim_at(c->sim, sim_now(c->sim) + HANGING_MS, answer, q);
         return;
     }
-    sim_at(c->sim, cluster_soon(c, sim_chance(c->sim, weather->slow) ? 40000 : (uint64_t)weather->answer_ms), answer, q);
+    sim_at(c->sim, cluster_soon(c, sim_chance(c->sim, weather->slow) ? 40000 : (uint64_t)weather->answer_ms), answer,
+           q);
 }
 
 void cluster_drop_all(struct cluster *c)
@@ -261,7 +270,7 @@ static int cluster_check(struct adapter *a, const struct adapter_resources *want
     return slots == 0 || cpus <= slots ? 0 : error_set(err, "resources_impossible", "%d CPUs of %d", cpus, slots);
 }
 
-/* The adapter hands it over: it has it as long as it has the job. */
+/* Stores a descriptor that the adapter hands over. The adapter keeps it as long as the job. */
 static void take_descriptor(struct cluster *c, const struct adapter_job *job)
 {
     json_t *descriptor = job->descriptor ? json_loads(job->descriptor, 0, NULL) : NULL;
@@ -272,7 +281,7 @@ static void take_descriptor(struct cluster *c, const struct adapter_job *job)
         cluster_put(c, job->dir, "job.json", descriptor);
 }
 
-/* What a runner that has ended handed back: all its records, or some, or none. */
+/* Returns the records that a runner handed back when it ended: all of them, or some, or none. */
 static char *cluster_take_records(struct adapter *a, const char *name)
 {
     struct cluster *c = of(a);
@@ -292,7 +301,8 @@ static char *cluster_take_records(struct adapter *a, const char *name)
         if (record != NULL && !sim_chance(c->sim, lost / 3))
             json_array_append(records, record);
     }
-    text = json_dumps(records, JSON_COMPACT | (sim_chance(c->sim, 200) ? JSON_SORT_KEYS : 0)); /* as the runner's, or another way */
+    /* mostly printed as the runner does, sometimes in another order */
+    text = json_dumps(records, JSON_COMPACT | (sim_chance(c->sim, 200) ? JSON_SORT_KEYS : 0));
     json_decref(records);
     return text;
 }
@@ -310,12 +320,15 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
                         job->name);
     q->refused = !is_silent(c) && sim_chance(c->sim, faults->submit_refused);
     for (struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
-        twin->told_ended = twin->told_ended || q->refused; /* it may be given up for that, over a crash that forgets why */
+        /* the daemon may give it up for that, even where it crashes and forgets why */
+        twin->told_ended = twin->told_ended || q->refused;
     q->later = !is_silent(c) && !q->refused && sim_chance(c->sim, faults->submit_later);
     q->unsure = is_silent(c) || (!q->refused && !q->later && sim_chance(c->sim, faults->submit_unsure));
     take_descriptor(c, job);
     if (!q->refused && !q->later && (!q->unsure || sim_chance(c->sim, 500)))
-        cluster_enqueue(c, job, q->id, sim_now(c->sim) + (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));
+        cluster_enqueue(c, job, q->id,
+                        sim_now(c->sim) +
+                            (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));
     answer_later(c, q);
 }
 
@@ -373,8 +386,8 @@ static void cluster_withdraw(struct adapter *a, const char *name, const char *id
 }
 
 #define CLUSTER_OPS                                                                                                    \
-    .abi = ADAPTER_ABI, .check = cluster_check, .slots = cluster_slots, .submit = cluster_submit, .poll = cluster_poll, \
-    .find = cluster_poll, .cancel = cluster_cancel, .withdraw = cluster_withdraw
+    .abi = ADAPTER_ABI, .check = cluster_check, .slots = cluster_slots, .submit = cluster_submit,                      \
+    .poll = cluster_poll, .find = cluster_poll, .cancel = cluster_cancel, .withdraw = cluster_withdraw
 
 const char *const sim_adapters[SIM_ADAPTERS] = {"local", "other"};
 const struct adapter_ops cluster_ops[SIM_ADAPTERS] = {

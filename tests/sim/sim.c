@@ -12,12 +12,12 @@
 #include <time.h>
 
 struct event {
-    struct heap_node node; /* by time, then by the order in which they were made */
+    struct heap_node node; /* ordered by time, then by the order in which they were made */
     sim_event_fn *fn;
     void *arg;
 };
 
-#define WANTED 128 /* ensembles */
+#define WANTED 128 /* the number of ensembles, at most */
 
 struct sim {
     uint64_t random;
@@ -29,7 +29,7 @@ struct sim {
     struct heap events;
     json_t *files;
     int64_t loaded;
-    int64_t engine_ns, entered_ns; /* spent in the daemon's part; since when it is in it, 0 not */
+    int64_t engine_ns, entered_ns; /* time spent in the daemon's part, and since when it is in it (0: it is not) */
     json_t *ledger;
     struct cluster *clusters[SIM_ADAPTERS];
     int slots[SIM_ADAPTERS], max_jobs[SIM_ADAPTERS];
@@ -37,10 +37,10 @@ struct sim {
     char violation[300];
 
     uv_loop_t loop;
-    uv_idle_t alive; /* a loop with nothing in it would not even end its turn */
-    struct store *kept;  /* over a crash */
+    uv_idle_t alive; /* keeps the loop alive, since an empty one would not even end its turn */
+    struct store *kept;  /* a connection that goes on over a crash */
     int lives;
-    struct store *store; /* NULL while crashed, and all below */
+    struct store *store; /* this and all below: NULL while crashed */
     struct turn *turn;
     struct engine *engine;
 };
@@ -275,7 +275,8 @@ static int on_commit(void *arg)
     return sim_chance(sim, sim->faults.commit_fails);
 }
 
-/* Stored, and gone before anything could be done about it: a reply, a submission. */
+/* Simulates a crash after a commit, before the daemon can act on what was committed: reply to a call, or submit a
+ * job. */
 static void committed(void *arg)
 {
     struct sim *sim = arg;
@@ -286,8 +287,9 @@ static void committed(void *arg)
     engine_stop(sim->engine);
 }
 
-/* To open a store, and to prepare each statement anew, takes more time than what a daemon does in most of its lives. Of what
- * is rolled back SQLite keeps nothing: but for every eighth life the next one goes on with the connection of the last. */
+/* Opens the store. Opening it, and preparing each statement anew, takes more time than all that a daemon does in most
+ * of its lives. SQLite keeps nothing of a transaction that is rolled back, so seven of eight lives go on with the
+ * connection of the one before. */
 static int open_store(struct sim *sim)
 {
     struct error err;
@@ -299,7 +301,7 @@ static int open_store(struct sim *sim)
             sim_violate(sim, "the store does not open: %s", err.text);
             return -1;
         }
-        if (!sim->faults.tidy) /* it costs as much as there is */
+        if (!sim->faults.tidy) /* watching takes time for each row, which long runs cannot afford */
             watch_store(sim);
     }
     sqlite3_commit_hook(sim->store->db, on_commit, sim);
@@ -358,7 +360,8 @@ void sim_crash(struct sim *sim)
     disk_drop_all();
     for (int i = 0; i < SIM_ADAPTERS; i++)
         cluster_drop_all(sim->clusters[i]);
-    /* what waits for a commit is told that there is none, so that its memory is freed; the changes go with it */
+    /* tell everybody who waits for a commit that there is none, so that their memory is freed; the changes are undone
+     * with it */
     sqlite3_commit_hook(sim->store->db, NULL, NULL);
     turn_on_commit(sim->turn, NULL, NULL);
     sim->crashing = false;
@@ -391,7 +394,7 @@ int sim_turn(struct sim *sim)
     return sim->commit_failed ? -1 : 0;
 }
 
-/* The next thing that happens, without the end of its turn. */
+/* Lets the next event happen, and does not end its turn. */
 static bool next(struct sim *sim)
 {
     struct heap_node *first = heap_first(&sim->events);
@@ -453,7 +456,7 @@ struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const cha
 
     sim->random = seed;
     sim->faults = *faults;
-    if (faults->run_ms == 0) { /* the weather is left to us */
+    if (faults->run_ms == 0) { /* the caller leaves the delays to us */
         sim->faults.queue_ms = 60000;
         sim->faults.run_ms = 30000;
         sim->faults.forget_ms = 300000;
@@ -480,7 +483,7 @@ void sim_destroy(struct sim *sim)
     store_close(sim->kept);
     sim->ending = true;
     while (sim->events.n > 0)
-        sim_step(sim); /* events free what they hold; without an engine they change nothing */
+        sim_step(sim); /* events free their memory; without an engine they change nothing */
     for (int i = 0; i < SIM_ADAPTERS; i++)
         cluster_destroy(sim->clusters[i]);
     json_decref(sim->ledger);

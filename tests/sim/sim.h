@@ -1,113 +1,118 @@
-/* A simulated cluster in virtual time, for the engine: a scheduler that queues, delays, loses answers, forgets jobs and
- * loses nodes; a shared file system; runners and ranks that keep the contracts of docs/run-directory.md. Everything that
- * happens is drawn from one seed. The cluster outlives the daemon, which can be crashed at any moment. */
+/* A simulated cluster in virtual time, for the engine. It has a scheduler that queues, delays, loses answers, forgets
+ * jobs and loses nodes; a shared file system; and runners and ranks that keep the contracts of docs/run-directory.md.
+ * Everything that happens is drawn from one seed. The cluster outlives the daemon, which can be crashed at any
+ * moment. */
 #ifndef TESTS_SIM_H
 #define TESTS_SIM_H
 #include "daemon/engine/engine.h"
 
 #include <stdint.h>
 
-/* Probabilities, in 1/1000. */
+/* The probabilities of faults, in 1/1000, and the delays of the cluster. */
 struct sim_faults {
-    int submit_unsure;   /* no answer to a submission, which was accepted or not, evenly */
+    int submit_unsure;   /* a submission, accepted or not with equal chances, is not answered */
     int submit_refused;
-    int submit_later;    /* refused for now */
+    int submit_later;    /* a submission is refused for now */
     int poll_unsure;
     int queue_lost;      /* a queued job vanishes */
-    int runner_killed;   /* a runner dies with its tasks, leaving no record: alone, or with its node, or to be queued again */
-    int lies;            /* the scheduler says of a job for a while that it ended, or that there is none */
-    int never;           /* a job of which the scheduler says, while it waits, that it can never run: which is mostly so */
+    /* a runner dies with its tasks and leaves no record: alone, or with its node, or to be queued again */
+    int runner_killed;
+    int lies;            /* the scheduler says for a while that a job ended, or that there is none */
+    int never;           /* the scheduler says of a waiting job that it can never run, which is mostly true */
     int task_fails;
-    int ranks_time_out;  /* at each look of theirs whether more members come */
-    int ranks_fail;      /* after they have said that they are done */
-    int records_lost;    /* that a runner hands back: all of a job, or a third as often one */
-    int cancel_lost;     /* the scheduler takes an order to cancel, and does nothing */
-    int cancel_refused;  /* … does not take it */
-    int write_fails;     /* of the run directory */
+    int ranks_time_out;  /* ranks time out, at each of their looks whether more members come */
+    int ranks_fail;      /* ranks fail after they have said that they are done */
+    int records_lost;    /* a runner does not hand back the records of a job; a third as often, it lacks a single one */
+    int cancel_lost;     /* the scheduler accepts an order to cancel, and does nothing */
+    int cancel_refused;  /* the scheduler does not accept an order to cancel */
+    int write_fails;     /* writes of the run directory fail */
     int read_fails;
-    int nudge_lost;      /* a control message, or an adapter's poke */
-    int commit_fails;    /* of the store: a full disk */
-    int commit_crashes;  /* the daemon dies at a commit, before or after it */
+    int nudge_lost;      /* a control message or an adapter's poke is lost */
+    int commit_fails;    /* a commit of the store fails, as on a full disk */
+    int commit_crashes;  /* the daemon dies before or after a commit */
 
-    /* The rest of the weather, in ms: at most. All 0: as usual. */
+    /* The greatest delays, in ms. All 0: the usual ones. */
     int queue_ms, run_ms, forget_ms, disk_ms, answer_ms;
-    int slow; /* how many answers of disk and scheduler take much longer, per mille */
-    int64_t silent_from, silent_until; /* the scheduler does not answer, and has what it was told then, or not */
-    bool tidy; /* what no one will ask for any more is removed: for long runs */
+    int slow; /* how many answers of disk and scheduler take much longer, in 1/1000 */
+    /* the scheduler does not answer, and may or may not have done what it was told */
+    int64_t silent_from, silent_until;
+    bool tidy; /* for long runs: state that no one will ask for any more is removed */
 };
 
 struct sim;
 
 struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir);
 void sim_destroy(struct sim *sim);
-void sim_remove_state(const char *state_dir); /* the files in it */
+void sim_remove_state(const char *state_dir); /* removes the files in it */
 
-void sim_set_faults(struct sim *sim, const struct sim_faults *faults); /* from now on */
+void sim_set_faults(struct sim *sim, const struct sim_faults *faults); /* applies from now on */
 
 uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
 int64_t sim_now(const struct sim *sim);
-int64_t sim_loaded_ms(const struct sim *sim); /* when the daemon last began, or had to begin to read all anew */
+int64_t sim_loaded_ms(const struct sim *sim); /* when the daemon last began, or last had to read everything anew */
 int64_t sim_up_ms(const struct sim *sim); /* how long a daemon was up, in all */
-/* Since when (likewise) an ensemble has wanted for something without pause; not any more. */
+/* Returns since when (in time that a daemon was up) an ensemble has wanted a place without pause. With `wants` false it
+ * does not want one any more. */
 int64_t sim_wanted_since(struct sim *sim, int64_t ensemble, bool wants);
 
-/* CPU slots and max_jobs of each adapter; 0 without limit. */
+/* The CPU slots and max_jobs of each adapter; 0: no limit. */
 #define SIM_ADAPTERS 2
 extern const char *const sim_adapters[SIM_ADAPTERS];
 void sim_limit(struct sim *sim, int adapter, int slots, int max_jobs);
 int sim_slots(const struct sim *sim, int adapter);
 int sim_max_jobs(const struct sim *sim, int adapter);
 
-/* Start the daemon's part (store, turn, engine) on what is on disk; crash it: nothing that was not committed is kept. */
+/* sim_boot starts the daemon's part (store, turn, engine) on the state that is on disk. sim_crash crashes it: nothing
+ * that was not committed is kept. */
 void sim_boot(struct sim *sim);
 void sim_crash(struct sim *sim);
-void sim_outlive(struct sim *sim); /* from now on no commit kills it */
+void sim_outlive(struct sim *sim); /* no commit kills the daemon any more */
 struct engine *sim_engine(struct sim *sim);
 struct store *sim_store(struct sim *sim);
 
-/* End the loop turn: commit. 0, or -1 where the commit failed or nobody was left to tell of it. */
+/* Ends the turn of the loop with a commit. Returns -1 where the commit failed, or the daemon died in it. */
 int sim_turn(struct sim *sim);
 
-/* Let the next thing happen, and end the turn. false: nothing will ever happen any more. */
+/* Lets the next event happen, and ends the turn. Returns false where nothing will ever happen any more. */
 bool sim_step(struct sim *sim);
 
-/* The same with all that happens in the same millisecond, as a busy daemon would find it. */
+/* Lets all events of the next millisecond happen before it ends the turn, as in a busy daemon. */
 bool sim_step_ms(struct sim *sim);
 
-/* The schedulers come back with an older state: jobs that are over wait again, and do not start. */
+/* Gives the schedulers an older state: jobs that are over wait again, and do not start. */
 void sim_roll_back(struct sim *sim);
 
-/* No job is left behind in a queue. */
+/* Verifies that no job is left behind in a queue. */
 void sim_check_queues(struct sim *sim);
 
-int sim_cancels(const struct sim *sim); /* orders to cancel a job, taken or not */
-int sim_polls_in_silence(const struct sim *sim); /* how often it was asked in vain, from silent_from on */
+int sim_cancels(const struct sim *sim); /* orders to cancel a job, obeyed or not */
+int sim_polls_in_silence(const struct sim *sim); /* how often a silent scheduler was asked in vain */
 
-/* A follow-up of an ensemble, such as a user might ask for at any time, or of all: 0 and *made, 0 where there is none, or -1. To
- * be followed by the end of the turn. */
+/* Asks for a follow-up of an ensemble, or of all, as a user might at any time. Returns 0 and sets *made (0 where there
+ * is none), or -1. The turn must be ended afterwards. */
 int sim_follow_up(struct sim *sim, int64_t ensemble, int64_t *made, struct error *err);
 int sim_follow_up_all(struct sim *sim, struct error *err);
 
-/* Jobs that the scheduler still has queued or running. */
+/* Returns the number of jobs that the scheduler has queued or running. */
 int sim_live_jobs(const struct sim *sim);
-/* What went against the promises so far, NULL if nothing did. */
+/* Returns the first violation of a promise, or NULL. */
 const char *sim_violation(const struct sim *sim);
 
-/* For the parts of the simulation itself. */
+/* The rest is for the parts of the simulation itself. */
 typedef void sim_event_fn(struct sim *sim, void *arg);
 void sim_at(struct sim *sim, int64_t when_ms, sim_event_fn *fn, void *arg);
 void sim_violate(struct sim *sim, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const struct sim_faults *sim_faults_of(const struct sim *sim);
-bool sim_ending(const struct sim *sim); /* what would go on for ever stops */
-json_t *sim_files(struct sim *sim); /* path → JSON document */
+bool sim_ending(const struct sim *sim); /* tasks that would go on for ever end */
+json_t *sim_files(struct sim *sim); /* a map from a path to its JSON document */
 
-/* Around all that runs in the daemon's part: the time that it takes in all. */
+/* Are called around everything that runs in the daemon's part, and measure the time that it takes in all. */
 void sim_enter(struct sim *sim);
 void sim_leave(struct sim *sim);
 int64_t sim_engine_ns(const struct sim *sim);
 
-/* cluster.c, scheduler.c */
+/* Functions of cluster.c and scheduler.c. */
 struct cluster;
 struct cluster *sim_cluster(struct sim *sim, int adapter);
 struct cluster *cluster_create(struct sim *sim, int adapter);
@@ -115,24 +120,24 @@ void cluster_destroy(struct cluster *cluster);
 struct adapter *cluster_adapter(struct cluster *cluster);
 extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
-void cluster_check_queue(struct cluster *cluster); /* no job is left in it of which nothing can come */
+void cluster_check_queue(struct cluster *cluster); /* verifies that it has no job left that can have no effect */
 void cluster_roll_back(struct cluster *cluster);
 int cluster_cancels(const struct cluster *cluster);
 int cluster_polls_in_silence(const struct cluster *cluster);
-void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered, to nobody */
+void cluster_drop_all(struct cluster *cluster); /* the daemon is gone: its questions are answered to nobody */
 
-/* What the cluster saw of each attempt that it ran: "ENSEMBLE.INDEX.ATTEMPT" → its outcome, or "running". Shared by the
- * clusters. */
+/* Returns the outcome of each attempt that the clusters ran: a map from "ENSEMBLE.INDEX.ATTEMPT" to its outcome, or
+ * "running". */
 json_t *sim_ledger(struct sim *sim);
-/* Did the attempt, "ENSEMBLE.INDEX.ATTEMPT", leave a checkpoint that is further than what it began with? */
+/* Tells whether the attempt, "ENSEMBLE.INDEX.ATTEMPT", left a checkpoint that is further than the one it began with. */
 bool sim_got_further(struct sim *sim, const char *attempt);
-/* Did the scheduler ever say that the job had ended, or refuse it? */
+/* Tells whether the scheduler ever said that the job had ended, or refused it. */
 bool sim_told_ended(struct sim *sim, const char *job);
 bool cluster_told_ended(const struct cluster *cluster, const char *job);
 
-/* watch.c */
-int64_t sim_number(struct sim *sim, const char *sql); /* what a query answers; a violation where it answers nothing */
-int sim_writes(struct sim *sim); /* rows written in this life of the daemon's connection: the same, and nothing was */
+/* Functions of watch.c. */
+int64_t sim_number(struct sim *sim, const char *sql); /* the answer of a query; a violation where it has none */
+int sim_writes(struct sim *sim); /* rows written by the daemon's present connection */
 #define SIM_HOLDS(sim, what, sql)                                                                                      \
     do {                                                                                                               \
         int64_t n_ = sim_number(sim, sql);                                                                             \
@@ -140,40 +145,40 @@ int sim_writes(struct sim *sim); /* rows written in this life of the daemon's co
             sim_violate(sim, "%s: %lld cases", what, (long long)n_);                                                   \
     } while (0)
 bool sim_is_over(struct sim *sim); /* nothing is left to do */
-void watch_store(struct sim *sim); /* the database itself watches what may never be written */
-void watch_always(struct sim *sim); /* what must hold after every turn */
-void watch_end(struct sim *sim);    /* … and when all is over */
-void watch_calm(struct sim *sim);   /* … where nothing ever failed */
+void watch_store(struct sim *sim); /* lets the database itself watch for rows that must never be written */
+void watch_always(struct sim *sim); /* verifies all that must hold after every turn */
+void watch_end(struct sim *sim);    /* verifies all that must hold when everything is over */
+void watch_calm(struct sim *sim);   /* verifies all that must hold where nothing ever failed */
 
-/* places.c */
+/* Functions of places.c. */
 void watch_places_store(struct sim *sim);
-void watch_places(struct sim *sim); /* no place is left empty that could be used */
-bool watch_wants(struct sim *sim, int64_t ensemble); /* has it members that wait, and that may run beside the trainings? */
+void watch_places(struct sim *sim); /* verifies that no place is left empty that could be used */
+bool watch_wants(struct sim *sim, int64_t ensemble); /* it has waiting members that may run beside the trainings */
 
-/* watch_pilots.c */
+/* Functions of watch_pilots.c. */
 void watch_pilots_store(struct sim *sim);
 void watch_pilots(struct sim *sim);
 void watch_pilots_end(struct sim *sim);
 
-/* watch_trainings.c */
+/* Functions of watch_trainings.c. */
 void watch_trainings_store(struct sim *sim);
 void watch_trainings_end(struct sim *sim);
 
-/* family.c */
+/* Functions of family.c. */
 void watch_families_store(struct sim *sim);
 void watch_families(struct sim *sim);
 void watch_families_end(struct sim *sim);
 
-/* watch_late.c */
-void watch_late(struct sim *sim); /* what has ended is known in time */
+/* Functions of watch_late.c. */
+void watch_late(struct sim *sim); /* verifies that the end of every job is known in time */
 
-/* refusals.c */
-void calls_begin(struct sim *sim); /* one comes now; where it is refused, it has changed nothing */
+/* Functions of refusals.c. */
+void calls_begin(struct sim *sim); /* called before a call which, where it is refused, must have changed nothing */
 void calls_refused(struct sim *sim, const struct error *err);
 void refuse_spec(struct sim *sim, const json_t *good, uint64_t salt);
 void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt);
 
-/* disk.c */
+/* Functions of disk.c. */
 extern const struct rundir_ops sim_disk_ops; /* their `rundir` is the sim */
 void disk_drop_all(void);
 #endif

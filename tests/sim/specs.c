@@ -23,14 +23,16 @@ static void set_seconds(json_t *object, const char *key, int64_t seconds)
     json_object_set_new(object, key, json_sprintf("%llds", (long long)seconds));
 }
 
-/* Calm: nobody is given less than its walltime. */
+/* Lets the members run in allocations. In a calm schedule none is given less than its walltime. */
 static void add_allocation(struct sim *sim, json_t *spec, bool calm)
 {
-    json_t *members = json_object_get(spec, "members"), *alloc = json_object(), *resources = json_object_get(members, "resources");
+    json_t *members = json_object_get(spec, "members"), *alloc = json_object();
+    json_t *resources = json_object_get(members, "resources");
     json_t *checkpoint = json_object_get(members, "checkpoint");
-    int64_t pack = json_integer_value(json_object_get(spec, "pack")), cpus = pack * json_integer_value(json_object_get(resources, "tasks"));
+    int64_t pack = json_integer_value(json_object_get(spec, "pack"));
+    int64_t cpus = pack * json_integer_value(json_object_get(resources, "tasks"));
     int64_t walltime = 31 + (int64_t)sim_random(sim, 90);
-    bool never = !calm && sim_chance(sim, 20); /* such as nothing can run in */
+    bool never = !calm && sim_chance(sim, 20); /* one in which nothing can run */
 
     json_object_set_new(alloc, "nodes", json_integer((json_int_t)(1 + sim_random(sim, 3))));
     json_object_set_new(alloc, "count", json_integer((json_int_t)(1 + sim_random(sim, 3))));
@@ -54,7 +56,8 @@ static void add_allocation(struct sim *sim, json_t *spec, bool calm)
     json_object_set_new(spec, "allocation", alloc);
 }
 
-/* Where the daemon deals the places, members that wait for their training would hold them. */
+/* Tells whether the ensemble may start its members first. Where the daemon deals out the places it may not, since
+ * members that wait for their training would hold all of them. */
 static bool may_begin_with_members(struct sim *sim, const json_t *spec)
 {
     const json_t *training = json_object_get(spec, "training");
@@ -62,7 +65,8 @@ static bool may_begin_with_members(struct sim *sim, const json_t *spec)
     const char *trains = json_string_value(json_object_get(training, "adapter"));
 
     for (int i = 0; i < SIM_ADAPTERS && training != NULL; i++)
-        if (sim_slots(sim, i) > 0 && (strcmp(adapter, sim_adapters[i]) == 0 || (trains != NULL && strcmp(trains, sim_adapters[i]) == 0)))
+        if (sim_slots(sim, i) > 0 &&
+            (strcmp(adapter, sim_adapters[i]) == 0 || (trains != NULL && strcmp(trains, sim_adapters[i]) == 0)))
             return false;
     return training != NULL;
 }
@@ -70,24 +74,28 @@ static bool may_begin_with_members(struct sim *sim, const json_t *spec)
 json_t *spec_random(struct sim *sim, uint64_t seed)
 {
     bool crossed = spec_is_crossed(seed);
-    json_t *spec = json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:[s], s:I, s:{s:I}, s:{s:s, s:I, s:{s:[ff]}}}}", "name", "sim",
-                             "adapter", sim_adapters[sim_chance(sim, 250)], "width", (json_int_t)(1 + sim_random(sim, 12)),
-                             "pack", (json_int_t)(1 + sim_random(sim, 4)), "share", (json_int_t)(1 + sim_random(sim, 3)),
-                             "members", "command", "x", "retries", (json_int_t)sim_random(sim, 4), "resources", "tasks",
-                             (json_int_t)(1 + sim_random(sim, 2)), "parameters", "method", "halton", "count",
-                             (json_int_t)(1 + sim_random(sim, 20)), "space", "p", 0.0, 1.0);
+    json_t *spec = json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:[s], s:I, s:{s:I}, s:{s:s, s:I, s:{s:[ff]}}}}", "name",
+                             "sim", "adapter", sim_adapters[sim_chance(sim, 250)], "width",
+                             (json_int_t)(1 + sim_random(sim, 12)), "pack", (json_int_t)(1 + sim_random(sim, 4)),
+                             "share", (json_int_t)(1 + sim_random(sim, 3)), "members", "command", "x", "retries",
+                             (json_int_t)sim_random(sim, 4), "resources", "tasks", (json_int_t)(1 + sim_random(sim, 2)),
+                             "parameters", "method", "halton", "count", (json_int_t)(1 + sim_random(sim, 20)), "space",
+                             "p", 0.0, 1.0);
 
-    json_object_set_new(spec, "max_same_failures", json_integer(json_integer_value(json_object_get(spec, "width")) % 4));
+    json_object_set_new(spec, "max_same_failures",
+                        json_integer(json_integer_value(json_object_get(spec, "width")) % 4));
     if (sim_chance(sim, 400))
         json_object_set_new(json_object_get(spec, "members"), "checkpoint",
                             json_pack("{s:I}", "attempts", (json_int_t)(1 + sim_random(sim, 4))));
     if (sim_chance(sim, crossed ? 50 : 300))
-        json_object_set_new(spec, "follow_up", json_pack("{s:b, s:I}", "auto", 1, "max", (json_int_t)(1 + sim_random(sim, 8))));
+        json_object_set_new(spec, "follow_up",
+                            json_pack("{s:b, s:I}", "auto", 1, "max", (json_int_t)(1 + sim_random(sim, 8))));
     if (json_object_get(spec, "follow_up") == NULL && sim_chance(sim, crossed ? 900 : 400))
         json_object_set_new(spec, "training",
                             json_pack("{s:[s], s:I, s:{s:I}, s:{s:{s:s, s:[i]}}}", "command", "y", "retries",
                                       (json_int_t)sim_random(sim, 4), "resources", "tasks",
-                                      (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape", 4));
+                                      (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape",
+                                      4));
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
         json_object_set_new(json_object_get(spec, "training"), "adapter",
                             json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));

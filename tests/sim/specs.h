@@ -1,14 +1,14 @@
-/* What schedules are like: by their seeds, and drawn. */
+/* The kinds of schedules, which follow from their seeds, and ensembles drawn at random. */
 #ifndef TESTS_SIM_SPECS_H
 #define TESTS_SIM_SPECS_H
 #include "tests/sim/sim.h"
 
-/* Nothing ever fails in some; in some most ensembles have trainings, which run elsewhere, in few places; in some, members run in
- * allocations. */
+/* spec_is_calm(): nothing ever fails. spec_is_crossed(): most ensembles have trainings, which run on another adapter,
+ * with few places. spec_has_pilots(): members run in allocations. */
 bool spec_is_calm(uint64_t seed);
 bool spec_is_crossed(uint64_t seed);
 bool spec_has_pilots(uint64_t seed);
 
-/* An ensemble: a new reference. */
+/* Returns a random ensemble, a new reference. */
 json_t *spec_random(struct sim *sim, uint64_t seed);
 #endif

@@ -1,8 +1,10 @@
-/* The invariants: what must hold in the store whenever something is written, after every turn, and in the end. */
+/* The invariants: conditions that must hold in the store whenever something is written, after every turn, and at the
+ * end. */
+#include "tests/sim/sim.h"
+
 #include "common/xalloc.h"
 #include "daemon/engine/internal.h"
 #include "daemon/store/internal.h"
-#include "tests/sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +33,11 @@ int sim_writes(struct sim *sim)
 bool sim_is_over(struct sim *sim)
 {
     return sim_engine(sim) != NULL && sim_live_jobs(sim) == 0 &&
-           sim_number(sim, "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) FROM "
-                           "job WHERE state <> 'ended') + (SELECT count(*) FROM chore) + (SELECT count(*) FROM training WHERE state IN ('submitted', "
-                           "'running'))") == 0;
+           sim_number(sim,
+                      "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) "
+                      "FROM "
+                           "job WHERE state <> 'ended') + (SELECT count(*) FROM chore) + (SELECT count(*) FROM "
+                           "training WHERE state IN ('submitted', 'running'))") == 0;
 }
 
 static void violate(sqlite3_context *context, int n, sqlite3_value **values)
@@ -43,15 +47,18 @@ static void violate(sqlite3_context *context, int n, sqlite3_value **values)
 
 static void told_ended(sqlite3_context *context, int n, sqlite3_value **values)
 {
-    sqlite3_result_int(context, sim_told_ended(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
+    sqlite3_result_int(context,
+                       sim_told_ended(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
 }
 
 static void got_further(sqlite3_context *context, int n, sqlite3_value **values)
 {
-    sqlite3_result_int(context, sim_got_further(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
+    sqlite3_result_int(context,
+                       sim_got_further(sqlite3_user_data(context), (const char *)sqlite3_value_text(values[0])));
 }
 
-/* Of a member's checkpoints that lie on the disk, and count: home, index, whose (0: anybody's), since. */
+/* SQL function: returns the number of a member's newest checkpoint that is on the disk and counts. Its arguments are
+ * home, index, ensemble (0: any) and the first attempt of it that counts. */
 static void newest_number(sqlite3_context *context, int n, sqlite3_value **values)
 {
     int64_t home = sqlite3_value_int64(values[0]), index = sqlite3_value_int64(values[1]), number = 0;
@@ -76,8 +83,8 @@ void watch_store(struct sim *sim)
         "CREATE TEMP TRIGGER dispatched AFTER INSERT ON main.attempt WHEN (SELECT count(*) FROM main.attempt a WHERE "
         "a.ensemble = NEW.ensemble AND a.outcome IS NULL) > (SELECT width FROM main.ensemble WHERE id = NEW.ensemble) "
         "BEGIN SELECT violate('an attempt was made above the width'); END;"
-        "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id = "
-        "NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;"
+        "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id "
+        "= NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;"
         "CREATE TEMP TRIGGER changed_twice AFTER UPDATE OF outcome ON main.attempt WHEN OLD.outcome IS NOT NULL BEGIN "
         "SELECT violate('the outcome of an attempt was changed'); END;";
     sqlite3 *db = sim_store(sim)->db;
@@ -96,29 +103,29 @@ void watch_store(struct sim *sim)
     watch_trainings_store(sim);
 }
 
-/* That nothing is dispatched above the width, or while paused, is watched for at each write: after a resize there may be
- * more in flight for a while. */
+/* Verifies the conditions that hold after every turn. Triggers watch each write for members that are dispatched above
+ * the width or while paused, because after a resize more may be in flight for a while. */
 void watch_always(struct sim *sim)
 {
     SIM_HOLDS(sim, "tallies that do not add up to the count",
           "SELECT count(*) FROM ensemble e WHERE (SELECT sum(n) FROM tally t WHERE t.ensemble = e.id) <> e.count");
     SIM_HOLDS(sim, "members under way without an open attempt, or the other way round",
-          "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt a "
-          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
+          "SELECT count(*) FROM member m WHERE (m.state IN ('submitted', 'running')) <> EXISTS (SELECT 1 FROM attempt "
+          "a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome IS NULL)");
     SIM_HOLDS(sim, "open attempts of ended jobs",
           "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.outcome IS NULL AND j.state = 'ended'");
     SIM_HOLDS(sim, "jobs of another adapter than that of the members, or of the training",
-          "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble LEFT JOIN training t ON t.ensemble = e.id WHERE "
-          "j.adapter <> CASE j.kind WHEN 'training' THEN t.adapter ELSE e.adapter END");
+          "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble LEFT JOIN training t ON t.ensemble = e.id "
+          "WHERE j.adapter <> CASE j.kind WHEN 'training' THEN t.adapter ELSE e.adapter END");
     SIM_HOLDS(sim, "jobs of ensembles that are complete without them",
-          "SELECT count(*) FROM ensemble e WHERE e.state = 'complete' AND EXISTS (SELECT 1 FROM attempt a WHERE a.ensemble = "
-          "e.id AND a.outcome IS NULL)");
+          "SELECT count(*) FROM ensemble e WHERE e.state = 'complete' AND EXISTS (SELECT 1 FROM attempt a WHERE "
+          "a.ensemble = e.id AND a.outcome IS NULL)");
     watch_families(sim);
     watch_pilots(sim);
     watch_late(sim);
 }
 
-/* What each attempt came to, against what the cluster knows. */
+/* Compares the outcome of each attempt with what the cluster knows of it. */
 static void watch_history(struct sim *sim)
 {
     struct error err;
@@ -126,7 +133,8 @@ static void watch_history(struct sim *sim)
     json_t *told = json_object(), *value;
     const char *key;
 
-    stmt = store_query(sim_store(sim), &err, "SELECT ensemble || '.' || idx || '.' || number, outcome FROM attempt", "");
+    stmt = store_query(sim_store(sim), &err, "SELECT ensemble || '.' || idx || '.' || number, outcome FROM attempt",
+                       "");
     while (stmt != NULL && store_row(sim_store(sim), stmt, &err) == 1)
         json_object_set_new(told, (const char *)sqlite3_column_text(stmt, 0),
                             json_string((const char *)sqlite3_column_text(stmt, 1)));
@@ -147,93 +155,105 @@ static void watch_history(struct sim *sim)
     json_decref(told);
 }
 
-/* Attempt `a`, the last of member `m`, had succeeded when its training began anew, and was not sent back before its ensemble was
- * cancelled, or failed. */
+/* Attempt `a`, the last of member `m`, had succeeded when its training began anew, and was not sent back before its
+ * ensemble was cancelled or failed. */
 #define BEFORE_A_CANCEL                                                                                                \
-    "(a.number = m.attempts AND (SELECT state FROM ensemble e WHERE e.id = a.ensemble) IN ('cancelled', 'failed') AND (SELECT v.id FROM event v WHERE " \
-    "v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'attempt.ended' AND json_extract(v.detail, '$.attempt') = " \
-    "a.number) < (SELECT max(v.id) FROM event v WHERE v.ensemble = a.ensemble AND v.kind = 'training.restarted'))"
+    "(a.number = m.attempts AND (SELECT state FROM ensemble e WHERE e.id = a.ensemble) IN ('cancelled', 'failed') "    \
+    "AND (SELECT v.id FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'attempt.ended' "      \
+    "AND json_extract(v.detail, '$.attempt') = a.number) < (SELECT max(v.id) FROM event v "                            \
+    "WHERE v.ensemble = a.ensemble AND v.kind = 'training.restarted'))"
 
 void watch_end(struct sim *sim)
 {
     SIM_HOLDS(sim, "members that are not final",
           "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
     SIM_HOLDS(sim, "tallies that are not what the rows say",
-          "SELECT count(*) FROM tally t WHERE t.state NOT IN ('pending', 'cancelled') AND t.n <> (SELECT count(*) FROM member m "
-          "WHERE m.ensemble = t.ensemble AND m.state = t.state)");
+          "SELECT count(*) FROM tally t WHERE t.state NOT IN ('pending', 'cancelled') AND t.n <> (SELECT count(*) FROM "
+          "member m WHERE m.ensemble = t.ensemble AND m.state = t.state)");
     SIM_HOLDS(sim, "tallies that are not what the rows and those without one say",
-          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'cancelled' WHERE t.n <> (SELECT "
-          "count(*) FROM member m WHERE m.ensemble = e.id AND m.state = 'cancelled') + e.count - e.next_index");
+          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'cancelled' WHERE t.n <> "
+          "(SELECT count(*) FROM member m WHERE m.ensemble = e.id AND m.state = 'cancelled') + e.count - e.next_index");
     SIM_HOLDS(sim, "members without a row, below the next",
-          "SELECT count(*) FROM ensemble e WHERE e.next_index <> (SELECT count(*) FROM member m WHERE m.ensemble = e.id)");
+          "SELECT count(*) FROM ensemble e WHERE e.next_index <> (SELECT count(*) FROM member m WHERE m.ensemble = "
+          "e.id)");
     SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
     SIM_HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last, since their training began anew",
-          "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a WHERE "
-          "a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND coalesce((SELECT count(*) FROM job j WHERE "
-          "j.ensemble = a.ensemble AND j.kind = 'training' AND j.id < a.job) >= (SELECT generation FROM training t WHERE "
-          "t.ensemble = a.ensemble AND t.generation > 1) OR " BEFORE_A_CANCEL ", 1)) IS NOT m.attempts");
+          "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a "
+          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND coalesce((SELECT count(*) "
+          "FROM job j WHERE j.ensemble = a.ensemble AND j.kind = 'training' AND j.id < a.job) >= (SELECT generation "
+          "FROM training t WHERE t.ensemble = a.ensemble AND t.generation > 1) OR " BEFORE_A_CANCEL ", 1)) IS NOT "
+                                                                                                    "m.attempts");
     SIM_HOLDS(sim, "histories with a gap",
-          "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = "
-          "m.idx) <> m.attempts");
+          "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx "
+          "= m.idx) <> m.attempts");
     SIM_HOLDS(sim, "attempts without their times, or in no order",
-          "SELECT count(*) FROM attempt WHERE ended IS NULL OR ended < submitted OR (started IS NOT NULL AND started > ended)");
+          "SELECT count(*) FROM attempt WHERE ended IS NULL OR ended < submitted OR (started IS NOT NULL AND started > "
+          "ended)");
     SIM_HOLDS(sim, "attempts whose events are missing",
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'member.submitted')");
     SIM_HOLDS(sim, "ends of attempts whose events are missing",
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'attempt.ended')");
     SIM_HOLDS(sim, "succeeded attempts of which it was not told once that they run",
-          "SELECT count(*) FROM attempt a WHERE a.outcome = 'succeeded' AND (SELECT count(*) FROM event v WHERE v.ensemble = "
-          "a.ensemble AND v.idx = a.idx AND v.kind = 'member.running' AND json_extract(v.detail, '$.attempt') = a.number) <> 1");
+          "SELECT count(*) FROM attempt a WHERE a.outcome = 'succeeded' AND (SELECT count(*) FROM event v WHERE "
+          "v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'member.running' AND json_extract(v.detail, "
+          "'$.attempt') = a.number) <> 1");
     SIM_HOLDS(sim, "members that are not what their last event said",
           "SELECT count(*) FROM member m WHERE m.state IN ('succeeded', 'failed') AND m.state <> (SELECT "
-          "json_extract(v.detail, '$.member') FROM event v WHERE v.ensemble = m.ensemble AND v.idx = m.idx AND v.kind = "
-          "'attempt.ended' ORDER BY v.id DESC LIMIT 1)");
+          "json_extract(v.detail, '$.member') FROM event v WHERE v.ensemble = m.ensemble AND v.idx = m.idx AND v.kind "
+          "= 'attempt.ended' ORDER BY v.id DESC LIMIT 1)");
     SIM_HOLDS(sim, "complete ensembles with cancelled members that nobody cancelled",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = 'cancelled' AND "
-          "NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx)");
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
+          "'cancelled' AND NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx)");
     SIM_HOLDS(sim, "complete ensembles of which every member failed",
-          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'failed' WHERE e.state = 'complete' AND t.n = e.count");
+          "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'failed' WHERE e.state = "
+          "'complete' AND t.n = e.count");
     SIM_HOLDS(sim, "ensembles that nobody cancelled, and that have failed without a reason",
-          "SELECT count(*) FROM ensemble WHERE (state = 'failed') <> (state IN ('failed', 'cancelled') AND reason IS NOT NULL)");
+          "SELECT count(*) FROM ensemble WHERE (state = 'failed') <> (state IN ('failed', 'cancelled') AND reason IS "
+          "NOT NULL)");
     SIM_HOLDS(sim, "cancelled members that are neither cancelled nor succeeded",
-          "SELECT count(*) FROM cancellation c JOIN member m ON m.ensemble = c.ensemble AND m.idx = c.idx WHERE m.state NOT IN "
-          "('cancelled', 'succeeded')");
+          "SELECT count(*) FROM cancellation c JOIN member m ON m.ensemble = c.ensemble AND m.idx = c.idx WHERE "
+          "m.state NOT IN ('cancelled', 'succeeded')");
     SIM_HOLDS(sim, "cancelled members of which it was not told",
-          "SELECT count(*) FROM cancellation c WHERE NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = c.ensemble AND v.idx = c.idx AND "
-          "v.kind = 'member.cancelled')");
-    SIM_HOLDS(sim, "trainings that are not over", "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
+          "SELECT count(*) FROM cancellation c WHERE NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = c.ensemble "
+          "AND v.idx = c.idx AND v.kind = 'member.cancelled')");
+    SIM_HOLDS(sim, "trainings that are not over",
+              "SELECT count(*) FROM training WHERE state IN ('submitted', 'running')");
     SIM_HOLDS(sim, "jobs that the scheduler forgot, given up instead of submitted again",
-          "SELECT count(*) FROM job j WHERE j.kind = 'members' AND j.pilot IS NULL AND j.submissions < 5 AND j.started IS NULL AND EXISTS (SELECT 1 "
-          "FROM attempt a WHERE a.job = j.id AND a.outcome = 'lost') AND NOT told_ended(j.name)");
+          "SELECT count(*) FROM job j WHERE j.kind = 'members' AND j.pilot IS NULL AND j.submissions < 5 AND j.started "
+          "IS NULL AND EXISTS (SELECT 1 FROM attempt a WHERE a.job = j.id AND a.outcome = 'lost') AND NOT "
+          "told_ended(j.name)");
     SIM_HOLDS(sim, "failed members that failed too rarely",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures <= "
-          "json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason NOT IN ('refused', 'the job can never run: never') AND NOT (m.reason LIKE "
-          "'stalled: %' AND m.stalls >= json_extract(e.spec, '$.members.checkpoint.attempts'))");
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'failed' AND m.failures "
+          "<= json_extract(e.spec, '$.members.retries') AND m.losses <= 10 AND m.reason NOT IN ('refused', 'the job "
+          "can never run: never') AND NOT (m.reason LIKE 'stalled: %' AND m.stalls >= json_extract(e.spec, "
+          "'$.members.checkpoint.attempts'))");
     SIM_HOLDS(sim, "attempts after the last that a member may stall",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.stalls > json_extract(e.spec, "
           "'$.members.checkpoint.attempts')");
     SIM_HOLDS(sim, "unfinished members that got no further",
-          "SELECT count(*) FROM member m WHERE m.state = 'unfinished' AND NOT got_further(m.ensemble || '.' || m.idx || '.' || "
-          "m.attempts)");
+          "SELECT count(*) FROM member m WHERE m.state = 'unfinished' AND NOT got_further(m.ensemble || '.' || m.idx "
+          "|| '.' || m.attempts)");
     SIM_HOLDS(sim, "members that got further, out of time, and are not unfinished",
-          "SELECT count(*) FROM member m JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number = m.attempts "
-          "WHERE m.state NOT IN ('unfinished', 'cancelled') AND a.outcome IN ('timeout', 'lost', 'cancelled') AND "
-          "got_further(m.ensemble || '.' || m.idx || '.' || m.attempts)");
-    /* of those that have run: the scheduler may have said so of one that had not */
+          "SELECT count(*) FROM member m JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number = "
+          "m.attempts WHERE m.state NOT IN ('unfinished', 'cancelled') AND a.outcome IN ('timeout', 'lost', "
+          "'cancelled') AND got_further(m.ensemble || '.' || m.idx || '.' || m.attempts)");
+    /* only members that have run, because the scheduler may have told of an end of a member that had not */
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = m.ensemble AND "
-          "a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
-          "ifnull(a.reason, '') NOT LIKE '%before it started%' AND NOT (ifnull(a.reason, '') LIKE 'stopped:%' AND ifnull(a.host, '') = '') AND "
-          "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN m.since_in ELSE e.id END, m.since) <> (SELECT "
-          "coalesce(max(k.number), 0) FROM member_checkpoint k WHERE k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = "
+          "m.ensemble AND a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL "
+          "AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND ifnull(a.reason, '') NOT LIKE "
+          "'%before it started%' AND NOT (ifnull(a.reason, '') LIKE 'stopped:%' AND ifnull(a.host, '') = '') AND "
+          "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
+          "m.since_in ELSE e.id END, m.since) <> (SELECT coalesce(max(k.number), 0) FROM member_checkpoint k WHERE "
+          "k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
-          "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble "
-          "AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 FROM ensemble e WHERE "
-          "e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, "
-          "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'lost' AND a.number > 3) AS lost, "
-          "EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
-          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted')) AS again FROM member m) "
-          "WHERE told > made + lost OR (told < made AND NOT again)");
+          "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = "
+          "m.ensemble AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 "
+          "FROM ensemble e WHERE e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, "
+          "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'lost' AND "
+          "a.number > 3) AS lost, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
+          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted')) AS again "
+          "FROM member m) WHERE told > made + lost OR (told < made AND NOT again)");
     SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
           "'failed' AND m.failures > 1 + json_extract(e.spec, '$.members.retries')");
@@ -246,7 +266,7 @@ void watch_end(struct sim *sim)
 void watch_calm(struct sim *sim)
 {
     SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND NOT EXISTS (SELECT 1 FROM "
-          "cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) AND (m.failures > 0 OR "
-          "m.losses > 0 OR (m.state <> 'succeeded' AND e.spec NOT LIKE '%checkpoint%'))");
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND NOT "
+          "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) AND (m.failures > 0 "
+          "OR m.losses > 0 OR (m.state <> 'succeeded' AND e.spec NOT LIKE '%checkpoint%'))");
 }

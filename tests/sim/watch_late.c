@@ -1,14 +1,18 @@
-/* What ended while nobody told of it, or no daemon was there, is known in time once one is: records lie in the run directory, and
- * the scheduler is asked. */
-#include "daemon/store/internal.h"
+/* Verifies that the daemon learns in time of the end of attempts that ended while nobody told of it, or while there was
+ * no daemon: their records are in the run directory, and the scheduler is asked. */
 #include "tests/sim/sim.h"
+
+#include "daemon/store/internal.h"
 
 #include <string.h>
 
-#define LATE_MS 3600000 /* while the daemon is up; no job runs for longer */
-#define SINCE "//late"  /* "ENSEMBLE.INDEX.ATTEMPT" → since when it has ended, and is open, counted while the daemon is up */
+#define LATE_MS 3600000 /* counted while the daemon is up; no job runs for longer */
+/* a map from "ENSEMBLE.INDEX.ATTEMPT" to the time since when it has ended and is still open, counted while the daemon
+ * is up */
+#define SINCE "//late"
 
-/* A killed one may have been put back into the queue by its scheduler. */
+/* Tells whether an attempt has ended for good. One that was killed may have been put back into the queue by its
+ * scheduler. */
 static bool has_ended(struct sim *sim, const char *attempt)
 {
     const char *is = json_string_value(json_object_get(sim_ledger(sim), attempt));
@@ -19,8 +23,9 @@ static bool has_ended(struct sim *sim, const char *attempt)
 void watch_late(struct sim *sim)
 {
     struct error err;
-    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, "SELECT ensemble || '.' || idx || '.' || number FROM attempt WHERE "
-                                     "outcome IS NULL", "");
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err,
+                                     "SELECT ensemble || '.' || idx || '.' || number FROM attempt WHERE outcome IS "
+                                     "NULL", "");
     json_t *before = json_object_get(sim_files(sim), SINCE), *now = json_object();
     json_int_t up = sim_up_ms(sim);
 

@@ -1,20 +1,23 @@
-/* The invariants of allocations: what they are asked for, what they are given to run, and that none is left behind. */
+/* The invariants of allocations: which ones are requested, which jobs they are given, and that none is left behind. */
+#include "tests/sim/pilots.h"
+
 #include "daemon/engine/pilot.h"
 #include "daemon/store/internal.h"
-#include "tests/sim/pilots.h"
 
 #include <string.h>
 
-#define VAIN_MAX 20     /* allocations one after the other in which nothing ran, before no more are asked for: twice as many as it should be */
-#define LATE_MS 600000  /* while the daemon is up: what is to be cancelled is told so by then, what is wanted is asked for */
-#define GRACE_MS 120000 /* until what an allocation said of itself is known */
+/* requests for allocations end after so many in a row in which nothing ran; twice the daemon's own limit */
+#define VAIN_MAX 20
+/* counted while the daemon is up: cancellations have reached their node, and allocations are requested, by then */
+#define LATE_MS 600000
+#define GRACE_MS 120000 /* until the daemon knows what an allocation said of itself */
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* How many jobs of its members run at once on a node that has so much. */
+/* Returns how many jobs of the ensemble's members run at once on such a node. */
 static int64_t fitting(const struct spec *spec, const struct node *node)
 {
     const struct adapter_resources *r = &spec->members.resources;
@@ -25,7 +28,7 @@ static int64_t fitting(const struct spec *spec, const struct node *node)
     return r->memory > 0 ? least(n, node->memory / (r->copies * r->memory)) : n;
 }
 
-/* A job has just been made for a node: has it room, and time? */
+/* Called when a job was made for a node. Verifies that the node has room and time for it. */
 static void bound(sqlite3_context *context, int n_values, sqlite3_value **values)
 {
     struct sim *sim = sqlite3_user_data(context);
@@ -34,7 +37,8 @@ static void bound(sqlite3_context *context, int n_values, sqlite3_value **values
     int64_t node = sqlite3_value_int64(values[2]), jobs = sqlite3_value_int64(values[3]), fits, run_ms;
 
     if (ens == NULL || flight == NULL || node < 0 || node >= flight->n_nodes || !flight->nodes[node].up) {
-        sim_violate(sim, "a job was made for node %lld of %s, which is not there", (long long)node, sqlite3_value_text(values[1]));
+        sim_violate(sim, "a job was made for node %lld of %s, which is not there", (long long)node,
+                    sqlite3_value_text(values[1]));
         return;
     }
     fits = fitting(ens->spec, &flight->nodes[node]);
@@ -42,12 +46,13 @@ static void bound(sqlite3_context *context, int n_values, sqlite3_value **values
     if (run_ms > 0 && run_ms <= 10000)
         fits += 1 + fits * 2000 / run_ms;
     if (jobs > fits)
-        sim_violate(sim, "node %lld of %s is given a job beside %lld", (long long)node, flight->job->name, (long long)jobs - 1);
+        sim_violate(sim, "node %lld of %s is given a job beside %lld", (long long)node, flight->job->name,
+                    (long long)jobs - 1);
     if (flight->deadline_ms != INT64_MAX && sim_now(sim) + spec_least_time_ms(ens->spec) > flight->deadline_ms)
         sim_violate(sim, "%s is given a job that does not fit the time that it has left", flight->job->name);
 }
 
-/* Those that may still be given something to run, or are waited for. */
+/* Returns the number of allocations that may still be given jobs, or that are waited for. */
 static int64_t count_live(struct sim *sim, const struct live_ensemble *ens)
 {
     int64_t n = 0;
@@ -61,12 +66,14 @@ static int64_t count_live(struct sim *sim, const struct live_ensemble *ens)
     return n;
 }
 
-/* Of those that were asked for since the daemon last read all anew, and have ended: the last in which nothing ran. */
+/* Returns the number of the last allocations in a row that have ended and in which nothing ran. Only those are counted
+ * that were requested since the daemon last read everything anew. */
 static int64_t count_vain(struct sim *sim, int64_t ensemble)
 {
     struct error err;
-    sqlite3_stmt *stmt = store_query(sim_store(sim), &err, "SELECT name FROM job WHERE kind = 'pilot' AND cancel = 0 AND ensemble = ?1 "
-                                     "AND created > ?2 ORDER BY id DESC", "ii", ensemble, sim_loaded_ms(sim));
+    sqlite3_stmt *stmt = store_query(sim_store(sim), &err,
+                                     "SELECT name FROM job WHERE kind = 'pilot' AND cancel = 0 AND ensemble = ?1 AND "
+                                     "created > ?2 ORDER BY id DESC", "ii", ensemble, sim_loaded_ms(sim));
     bool begun = false;
     int64_t n = 0;
 
@@ -79,7 +86,7 @@ static int64_t count_vain(struct sim *sim, int64_t ensemble)
     return n;
 }
 
-/* An allocation has just been asked for. */
+/* Called when an allocation was requested. Verifies that it may be. */
 static void asked(sqlite3_context *context, int n_values, sqlite3_value **values)
 {
     struct sim *sim = sqlite3_user_data(context);
@@ -89,7 +96,8 @@ static void asked(sqlite3_context *context, int n_values, sqlite3_value **values
     if (ens == NULL || ens->spec->has_allocation == false)
         sim_violate(sim, "an allocation was asked for, and ensemble %lld has none", (long long)id);
     else if (count_live(sim, ens) >= 2 * ens->spec->allocation.count)
-        sim_violate(sim, "ensemble %lld asks for one more allocation, and has %lld", (long long)id, (long long)count_live(sim, ens));
+        sim_violate(sim, "ensemble %lld asks for one more allocation, and has %lld", (long long)id,
+                    (long long)count_live(sim, ens));
     else if (count_vain(sim, id) > VAIN_MAX)
         sim_violate(sim, "ensemble %lld asks for one more allocation, and nothing ran in the last %lld", (long long)id,
                     (long long)count_vain(sim, id));
@@ -100,10 +108,11 @@ static void asked(sqlite3_context *context, int n_values, sqlite3_value **values
 void watch_pilots_store(struct sim *sim)
 {
     static const char triggers[] =
-        "CREATE TEMP TRIGGER bound AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NOT NULL BEGIN SELECT "
-        "bound(NEW.ensemble, (SELECT name FROM main.job p WHERE p.id = NEW.pilot AND p.state <> 'ended' AND p.cancel = 0), NEW.node, "
-        "(SELECT count(*) FROM main.job j WHERE j.pilot = NEW.pilot AND j.node = NEW.node AND j.state <> 'ended')); END;"
-        "CREATE TEMP TRIGGER asked AFTER INSERT ON main.job WHEN NEW.kind = 'pilot' BEGIN SELECT asked(NEW.ensemble); END;";
+        "CREATE TEMP TRIGGER bound AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NOT NULL BEGIN "
+        "SELECT bound(NEW.ensemble, (SELECT name FROM main.job p WHERE p.id = NEW.pilot AND p.state <> 'ended' AND "
+        "p.cancel = 0), NEW.node, (SELECT count(*) FROM main.job j WHERE j.pilot = NEW.pilot AND j.node = NEW.node AND "
+        "j.state <> 'ended')); END;CREATE TEMP TRIGGER asked AFTER INSERT ON main.job WHEN NEW.kind = 'pilot' BEGIN "
+        "SELECT asked(NEW.ensemble); END;";
     sqlite3 *db = sim_store(sim)->db;
     char *why = NULL;
 
@@ -114,7 +123,7 @@ void watch_pilots_store(struct sim *sim)
     sqlite3_free(why);
 }
 
-/* What is to be cancelled has been told so. */
+/* Verifies that the node of each job that is to be cancelled was told so in time. */
 static void check_cancels(struct sim *sim, struct node *node)
 {
     int64_t up = sim_up_ms(sim);
@@ -122,7 +131,8 @@ static void check_cancels(struct sim *sim, struct node *node)
 
     DL_FOREACH (node->jobs, inner) {
         const struct live_job *job = inner->state == INNER_RUNNING && !node->gone
-                                         ? engine_find_job(sim_engine(sim), engine_parse_job_name(sim_engine(sim), inner->name))
+                                         ? engine_find_job(sim_engine(sim),
+                                                           engine_parse_job_name(sim_engine(sim), inner->name))
                                          : NULL;
 
         if (job == NULL || !job->row.cancel || inner->told_to_end)
@@ -134,7 +144,8 @@ static void check_cancels(struct sim *sim, struct node *node)
     }
 }
 
-/* Has it what its members can run in, now or later? In good time, too: before the last one takes no more. */
+/* Tells whether the ensemble has, or has requested, an allocation in which its members can run. Another one must be
+ * requested in good time, before the last one takes no more members. */
 static bool is_provided(struct sim *sim, const struct live_ensemble *ens)
 {
     int64_t now = sim_now(sim), waited = 0;
@@ -177,11 +188,12 @@ void watch_pilots(struct sim *sim)
         if (!watch_wants(sim, ens->row.id) || is_provided(sim, ens))
             sim_wanted_since(sim, ens->row.id, false);
         else if (sim_up_ms(sim) - sim_wanted_since(sim, ens->row.id, true) > GRACE_MS)
-            sim_violate(sim, "ensemble %lld has members that wait, and no allocation is asked for", (long long)ens->row.id);
+            sim_violate(sim, "ensemble %lld has members that wait, and no allocation is asked for",
+                        (long long)ens->row.id);
     }
     SIM_HOLDS(sim, "allocations left behind by ensembles that are over",
-              "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble WHERE j.kind = 'pilot' AND j.state <> 'ended' AND "
-              "j.cancel = 0 AND e.state IN ('complete', 'cancelled', 'failed')");
+              "SELECT count(*) FROM job j JOIN ensemble e ON e.id = j.ensemble WHERE j.kind = 'pilot' AND j.state <> "
+              "'ended' AND j.cancel = 0 AND e.state IN ('complete', 'cancelled', 'failed')");
 }
 
 void watch_pilots_end(struct sim *sim)
@@ -195,12 +207,13 @@ void watch_pilots_end(struct sim *sim)
     }
     SIM_HOLDS(sim, "allocations of which the events do not tell",
               "SELECT count(*) FROM job j WHERE j.kind = 'pilot' AND ((SELECT count(*) FROM event v WHERE v.kind = "
-              "'allocation.submitted' AND json_extract(v.detail, '$.job') = j.name) <> 1 OR (SELECT count(*) FROM event v WHERE "
-              "v.kind = 'allocation.ended' AND json_extract(v.detail, '$.job') = j.name) <> 1)");
+              "'allocation.submitted' AND json_extract(v.detail, '$.job') = j.name) <> 1 OR (SELECT count(*) FROM "
+              "event v WHERE v.kind = 'allocation.ended' AND json_extract(v.detail, '$.job') = j.name) <> 1)");
     SIM_HOLDS(sim, "jobs that ran where their ensemble had no allocation",
-              "SELECT count(*) FROM job j LEFT JOIN job p ON p.id = j.pilot WHERE j.pilot IS NOT NULL AND (p.id IS NULL OR p.kind <> "
-              "'pilot' OR p.ensemble <> j.ensemble)");
+              "SELECT count(*) FROM job j LEFT JOIN job p ON p.id = j.pilot WHERE j.pilot IS NOT NULL AND (p.id IS "
+              "NULL OR p.kind <> 'pilot' OR p.ensemble <> j.ensemble)");
     SIM_HOLDS(sim, "members that never began in an allocation, and paid for it",
-              "SELECT count(*) FROM member m WHERE m.state <> 'cancelled' AND m.losses > (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND "
-              "a.idx = m.idx AND a.started IS NOT NULL) AND EXISTS (SELECT 1 FROM job j WHERE j.ensemble = m.ensemble AND j.kind = 'pilot')");
+              "SELECT count(*) FROM member m WHERE m.state <> 'cancelled' AND m.losses > (SELECT count(*) FROM attempt "
+              "a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.started IS NOT NULL) AND EXISTS (SELECT 1 FROM "
+              "job j WHERE j.ensemble = m.ensemble AND j.kind = 'pilot')");
 }

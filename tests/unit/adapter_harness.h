@@ -1,4 +1,5 @@
-/* What tests of adapters need: a loop, an adapter with real runners, and calls that wait for their answer. */
+/* Everything that tests of adapters need: a loop, an adapter with real runners, and calls that wait for their
+ * answer. */
 #ifndef TESTS_ADAPTER_HARNESS_H
 #define TESTS_ADAPTER_HARNESS_H
 #include "scheduler-adapters/adapter.h"
@@ -7,7 +8,7 @@
 
 #define HARNESS_CONTROL_KEY "00112233445566778899aabbccddeeff"
 
-/* Reports, then ignores SIGTERM, with a child that does and one that left its session. */
+/* A script that reports, and then ignores SIGTERM. So do its child and a process that left its session. */
 #define STUBBORN                                                                                                       \
     "trap '' TERM; (trap '' TERM; while :; do sleep 100; done) & "                                                     \
     "setsid sh -c \"trap '' TERM; echo ready > $FIFO; while :; do sleep 100; done\" & while :; do sleep 100; done"
@@ -22,16 +23,17 @@ struct harness {
     struct adapter_host host;
     json_t *config;
     unsigned pokes;
-    unsigned surplus; /* jobs that were told to be too many; the last of them */
+    unsigned surplus; /* how many jobs were reported as surplus, and the last of them */
     char surplus_name[64], surplus_id[64];
-    char dir[64];  /* of the test */
-    char fifo[80]; /* tasks write a line to it; open here, so that neither end blocks or breaks */
+    char dir[64];  /* the test's directory */
+    char fifo[80]; /* tasks write a line to it; it is open here, so that neither end blocks or breaks */
     int fifo_fd;
-    char control[96]; /* endpoint that runners nudge; "" for none */
+    char control[96]; /* the endpoint that runners nudge; "": none */
 };
 
-/* For adapters that need not poke, since their batch system tells nothing by itself: look ten times a second, or
- * every two seconds where STRETTO_ADAPTER_SLOW is set, since each look costs it much. */
+/* The batch systems of some adapters report nothing by themselves, so that these adapters need not poke. With
+ * harness_polls the test asks them ten times a second, or every two seconds where STRETTO_ADAPTER_SLOW is set, because
+ * each question is expensive for them. */
 extern bool harness_polls;
 
 struct harness_job {
@@ -39,7 +41,7 @@ struct harness_job {
     struct adapter_job job;
 };
 
-/* The answer to a call; `answers` counts. */
+/* The answer to a call. `answers` counts how often it was answered. */
 struct answer {
     unsigned answers;
     bool in_call; /* set by the caller while the call is on the stack */
@@ -52,21 +54,22 @@ struct answer {
 
 void harness_open(struct harness *h, const struct adapter_ops *ops, const char *config);
 void harness_close(struct harness *h);
-/* As a daemon that ends and starts again: jobs go on. */
+/* They act as a daemon that ends and one that starts again: jobs go on. */
 void harness_destroy_adapter(struct harness *h);
 void harness_create_adapter(struct harness *h);
 
-/* A job with one task, `sh -c script` (FIFO and DIR, the test's directory, in its environment). Seconds; 0 walltime:
- * none. */
+/* Prepares a job with one task, `sh -c script`, which has FIFO and DIR (the test's directory) in its environment. The
+ * times are in seconds; walltime 0: none. */
 void harness_job(struct harness *h, struct harness_job *job, const char *script, int walltime, int grace);
 
-/* The same, with what is written to disk otherwise in a letter: nothing of it lies anywhere else, and not even its directory is
- * there. Returns the text, to be freed once the job has ended. */
+/* Hands over the job's descriptor and directory in a letter. Nothing of them is written to the disk, and not even the
+ * job's directory exists. Returns the text, which is to be freed once the job has ended. */
 char *harness_by_letter(struct harness *h, struct harness_job *job, const char *script);
 
-/* How long a test waits for what should come, in seconds. Once something has not come, the next tests wait for less. */
+/* Returns how long a test waits for an event, in seconds. Once an event has not come, the next tests wait for less
+ * time. */
 int harness_wait_s(void);
-/* Run the loop until *counter is at least `value`; fails the test after harness_wait_s(). */
+/* Runs the loop until *counter is at least `value`. Fails the test after harness_wait_s(). */
 void harness_until(struct harness *h, const unsigned *counter, unsigned value);
 
 void harness_submit(struct harness *h, struct harness_job *job, struct answer *a);
@@ -76,20 +79,20 @@ struct adapter_status harness_status(struct harness *h, struct harness_job *job)
 void harness_cancel(struct harness *h, struct harness_job *job);
 enum adapter_answer harness_signal(struct harness *h, struct harness_job *job, int sig);
 
-/* Wait, poke by poke, until the job has ended; fails the test after harness_wait_s(). */
+/* Waits until the job has ended, and polls after each poke. Fails the test after harness_wait_s(). */
 struct adapter_status harness_wait_ended(struct harness *h, struct harness_job *job);
 struct exitrec harness_exit(struct harness_job *job);
-/* What the adapter hands over of its exit records, a new reference; NULL: nothing. */
+/* Returns the exit records that the adapter hands over, a new reference; NULL: none. */
 json_t *harness_records(struct harness *h, struct harness_job *job);
-/* A line that a task wrote to the fifo; fails the test after harness_wait_s(). */
+/* Reads a line that a task wrote to the fifo. Fails the test after harness_wait_s(). */
 void harness_line(struct harness *h, char *line, size_t size);
-/* End what waits by REPORT_AND_WAIT. */
+/* Ends the tasks that wait in REPORT_AND_WAIT. */
 void harness_let_go(struct harness *h);
-/* Processes of the job, the runner not counted. */
+/* Returns the number of processes of the job, without its runner. */
 int harness_processes(struct harness_job *job);
-pid_t harness_runner(struct harness_job *job); /* by its claim */
+pid_t harness_runner(struct harness_job *job); /* read from its claim */
 
-/* Callbacks for struct answer */
+/* Callbacks that fill a struct answer. */
 void answer_submit(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *err);
 void answer_poll(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
                  const struct error *err);

@@ -1,5 +1,5 @@
-/* What the tests share that open and use a store on a disk that fails: which faults there are, a directory for the
- * database, and a look into it past the store. */
+/* Shared by tests that open and use a store on a disk that fails: the list of faults, a directory for the database, and
+ * ways to look into the database without the store. */
 #ifndef TESTS_UNIT_FAULTY_STORE_H
 #define TESTS_UNIT_FAULTY_STORE_H
 #include "tests/sim/faultfs.h"
@@ -15,8 +15,8 @@ extern const struct fault {
     int64_t times;
 } faults[FAULTS];
 
-extern char dir[64], path[96]; /* of the database */
-extern char place[256];        /* which fault it is, for messages */
+extern char dir[64], path[96]; /* the directory and the path of the database */
+extern char place[256];        /* names the present fault in messages */
 
 #define MUST(condition, ...)                                                                                           \
     do {                                                                                                               \
@@ -27,20 +27,20 @@ extern char place[256];        /* which fault it is, for messages */
         }                                                                                                              \
     } while (0)
 
-/* Set-up and tear-down of a test. */
+/* Set up and tear down a test. */
 int faulty_new_dir(void **state);
 int faulty_remove_dir(void **state);
-void faulty_clear_dir(void); /* no database */
+void faulty_clear_dir(void); /* leaves no database in it */
 
-/* Another connection, on the usual file system. */
+/* Opens another connection, on the usual file system. */
 sqlite3 *look(const char *file);
-char *text_of(sqlite3 *db, const char *sql); /* to be freed; NULL where it is */
+char *text_of(sqlite3 *db, const char *sql); /* to be freed; NULL where the value is NULL */
 int64_t number_of(sqlite3 *db, const char *sql);
 void is_whole(sqlite3 *db);
 
 void write_file(const char *from, const char *to);
 
-/* How far to go on after the n-th: by one at first, then in leaps, where there would be too many. FAULT_EVERY=1 tries every
- * n, which takes minutes. */
+/* Returns the call that fails next, after the n-th. The steps are 1 at first and greater later, since there would be
+ * too many calls. FAULT_EVERY=1 tries every call, which takes minutes. */
 int64_t after(int64_t n, int64_t few);
 #endif

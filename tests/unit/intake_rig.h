@@ -1,4 +1,4 @@
-/* A real rank, and a raw ZeroMQ socket that says to it what no member would: for the tests of what comes in. */
+/* A real rank, and a raw ZeroMQ socket that sends it frames that no member would send, for the tests of the intake. */
 #ifndef TESTS_INTAKE_RIG_H
 #define TESTS_INTAKE_RIG_H
 #include "tasks/proto/frame.h"
@@ -15,30 +15,32 @@ struct rig {
     struct fixture fx;
     struct st_train *t;
     void *zmq, *raw;
-    FILE *log; /* what goes to stderr from the rank's start on; NULL: stderr is as it was */
+    FILE *log; /* receives the rank's stderr from its start on; NULL: stderr is unchanged */
 };
 
-/* Set-up and tear-down of a test, whose state is the rig. With two fields "n" is the first by name, and "u" the second. */
+/* Set up and tear down a test, whose state is the rig. Where there are two fields, "n" is the first by name and "u" the
+ * second. */
 int rig_setup(void **state);
 int rig_setup_two_fields(void **state);
 int rig_setup_with_log(void **state); /* the rank's threads keep the stderr with which they were started */
 int rig_teardown(void **state);
-void *connection(const struct rig *rig); /* another socket */
+void *connection(const struct rig *rig); /* opens another socket */
 
-struct frame frame(enum frame_kind kind, uint64_t sequence, int64_t step); /* of session 5, attempt 1 */
+struct frame frame(enum frame_kind kind, uint64_t sequence, int64_t step); /* a frame of session 5, attempt 1 */
 struct frame of_session(struct frame f, uint64_t session);
 
 void send_bytes(struct rig *rig, const struct frame *f, const void *payload, size_t size);
 void send_sample(struct rig *rig, struct frame f);
-void hello(struct rig *rig, uint64_t acked, uint64_t sent); /* of session 5 */
+void hello(struct rig *rig, uint64_t acked, uint64_t sent); /* for session 5 */
 void say_hello(struct rig *rig, uint64_t session);
 
 struct frame next_answer(struct rig *rig);
-uint64_t expect(struct rig *rig, enum frame_kind kind); /* the next answer, which must be of this kind: its sequence number */
-enum frame_kind answer_to(struct rig *rig, uint64_t session); /* the next one to that session */
+/* returns the sequence number of the next answer, which must be of this kind */
+uint64_t expect(struct rig *rig, enum frame_kind kind);
+enum frame_kind answer_to(struct rig *rig, uint64_t session); /* returns the kind of the next answer to that session */
 
-void await_rejected(struct rig *rig, uint64_t count); /* until so many frames are rejected */
-/* The same, and nothing is received. */
+void await_rejected(struct rig *rig, uint64_t count); /* waits until so many frames are rejected */
+/* Waits until so many frames are rejected, and verifies that no sample is received. */
 void assert_rejected(struct rig *rig, uint64_t count);
 int fault_number(const char *name);
 #endif

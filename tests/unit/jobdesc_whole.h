@@ -1,4 +1,4 @@
-/* A descriptor as text in one go, from one that was parsed or put together by hand. To be freed. */
+/* Writes a descriptor, parsed or put together by hand, as one text. The text is to be freed. */
 #ifndef TESTS_UNIT_JOBDESC_WHOLE_H
 #define TESTS_UNIT_JOBDESC_WHOLE_H
 #include "tasks/proto/jobdesc_text.h"

@@ -9,17 +9,19 @@ extern struct store *store;
 extern struct error err;
 
 int open_store(void **state);
-int reopen_store(void); /* as the next daemon does */
-/* A statement that is left in the middle fails the test: it keeps what it reads, so that the log of the database grows for ever. */
+int reopen_store(void); /* opens the store again, as the next daemon does */
+/* Closes the store. Fails the test where a statement was not reset, since such a statement keeps its snapshot, and with
+ * it the log of the database grows for ever. */
 int close_store(void **state);
 
-void must(int rc); /* not be negative, or *err says why */
+void must(int rc); /* fails the test, with the text of err, where rc is negative */
 
-/* What was listed, in one line; is_listed() begins another. */
+/* note() collects the items of a list in one line; is_listed() compares the line, and begins another. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void is_listed(const char *expected);
 
 int64_t add_ensemble(int64_t count);
 struct job_row add_job(int64_t ensemble, const char *adapter);
-struct attempt_row add_attempt(int64_t job, int64_t ensemble, int64_t index, int64_t number); /* and its member, pending */
+/* adds the attempt and its member, which is pending */
+struct attempt_row add_attempt(int64_t job, int64_t ensemble, int64_t index, int64_t number);
 #endif

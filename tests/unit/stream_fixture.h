@@ -14,63 +14,65 @@
 
 struct fixture {
     char dir[64];   /* removed by fixture_fini() */
-    int width;      /* elements of the field "u", float32; "n" is one int64 */
-    int with_n;     /* whether the stream has the field "n" */
+    int width;      /* elements of the field "u", which is float32; the field "n" is one int64 */
+    int with_n;     /* the stream has the field "n" */
     int ranks;
 };
 
-/* Of one rank. Writes training.json and current.json and sets the environment of a rank and of members. buffer: the
- * JSON of the buffer. */
+/* Prepares the run directory: writes training.json and current.json, and sets the environment of a rank and of members.
+ * fixture_init() is for one rank. `buffer` is the JSON of the buffer. */
 void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer);
 void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, int members, const char *buffer);
 void fixture_fini(struct fixture *fx);
 
-/* Start that rank. */
+/* Starts that rank. */
 struct st_train *fixture_rank(int rank);
 
-/* reception.json: what members have sent is all. */
+/* Writes reception.json, which says that no more members will send. */
 void fixture_over(const struct fixture *fx);
 
-/* A path in the fixture's directory; static storage. */
+/* Returns a path in the fixture's directory, in static storage. */
 const char *fixture_path(const struct fixture *fx, const char *name);
 
-/* Endpoint of the rank, from its file; static storage. */
+/* Returns the endpoint of the rank, read from its file, in static storage. */
 const char *fixture_endpoint(const struct fixture *fx);
 
-/* Make members connect there instead. */
+/* Makes members connect to another endpoint. */
 void fixture_redirect(const struct fixture *fx, const char *endpoint);
 
-/* Open a member's stream with its parameters {"a": index, "b": 0.5} and declare its fields: "u" is 0, and given as
- * float64, so that it is narrowed. (The fields' numbers follow their names: "n" before "u".) */
+/* Opens a member's stream with its parameters {"a": index, "b": 0.5} and declares its fields. "u" is field 0, and given
+ * as float64, so that it is narrowed. (In frames the fields are numbered by their names: "n" before "u".) */
 struct stretto *fixture_member(int member, int attempt);
 
-/* Send all fields of a step; u[i] = member + step / 8 + i, n = member * 1000 + step. */
+/* Sends all fields of a step: u[i] = member + step / 8 + i, n = member * 1000 + step. */
 int fixture_send(const struct fixture *fx, struct stretto *s, int member, int64_t step);
 
-/* Draw one batch and check its samples' contents; times[member * steps + step] counts the draws. Returns what
- * st_train_batch() did. */
+/* Draws one batch and checks the contents of its samples. times[member * steps + step] counts the draws. Returns the
+ * result of st_train_batch(). */
 int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, int steps, int *times);
 
-/* Draw until the end. */
+/* Draws until the end. */
 void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times);
 
 struct st_train_stats fixture_stats(struct st_train *t);
 
-/* A test that gets no further for so long has failed. */
+/* A test that makes no progress for so long has failed. */
 #define FIXTURE_LIMIT_SECONDS 40
 
-/* Members that are opened from now on give up after that time. */
+/* Lets members that are opened from now on give up after that time. */
 void fixture_member_limit(void);
 
-/* Draw while members send, until so many have told their end; then until all is empty. Fails where nothing comes any more. */
+/* Draws while members send, until so many have ended, and then until the buffer is empty. Fails where nothing comes any
+ * more. */
 void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times);
 
-/* The rank's counters are those of so many samples, each drawn times[i] times, of which so many came twice. */
+/* Verifies that the rank's counters are those of so many samples, each drawn times[i] times, and of so many
+ * duplicates. */
 void fixture_check_books(struct st_train *t, const int *times, int samples, int duplicates);
 
-/* A group's setup: who waits for what never comes is ended. */
+/* A group's setup: ends a test that waits for ever. */
 int fixture_time_limit(void **state);
 
-/* Milliseconds; at most `ms` until cond(arg). 1 where it came true. */
+/* Waits until cond(arg), for at most `ms` milliseconds. Returns 1 where it came true. */
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms);
 #endif

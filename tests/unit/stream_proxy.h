@@ -1,4 +1,4 @@
-/* A bad network between one member and one rank: a thread that passes their messages on, and loses some. */
+/* A bad network between one member and one rank: a thread that passes on their messages, and loses some of them. */
 #ifndef TESTS_STREAM_PROXY_H
 #define TESTS_STREAM_PROXY_H
 #include <stdint.h>
@@ -6,14 +6,14 @@
 struct proxy;
 
 struct proxy_losses {
-    unsigned percent; /* of all messages, at random by `seed` */
+    unsigned percent; /* of all messages, chosen at random with `seed` */
     uint64_t seed;
-    unsigned to_rank, to_member; /* that message in that direction, from 1; 0: none */
+    unsigned to_rank, to_member; /* the number of the message that is lost in that direction, from 1; 0: none */
 };
 
 /* Binds `front` for the member, and connects to the rank at `back`. */
 struct proxy *proxy_start(const char *front, const char *back, const struct proxy_losses *losses);
 
-/* Returns how many messages were lost. */
+/* Stops the proxy. Returns how many messages were lost. */
 unsigned proxy_stop(struct proxy *p);
 #endif

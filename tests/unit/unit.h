@@ -1,4 +1,4 @@
-/* What every cmocka program needs, in the order cmocka wants it. */
+/* The headers that every cmocka program needs, in the order that cmocka requires. */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
 #include <setjmp.h>
