@@ -280,6 +280,21 @@ static void who_cancels_once_more_is_not_put_off(void **state)
     end();
 }
 
+/* The first pause is a minute beyond the grace; the next answer that still has the jobs brings the order. */
+static void an_order_to_cancel_is_given_again_when_it_is_due(void **state)
+{
+    static const struct sim_faults lost = {.cancel_lost = 1000};
+
+    cancel_waiting_ones(20, lost);
+    run_for(50000);
+    assert_int_equal(sim_cancels(sim), 20);
+    run_for(30000);
+    assert_int_equal(sim_cancels(sim), 40);
+    sim_set_faults(sim, &faults);
+    run_for(2 * 3600000);
+    end();
+}
+
 /* The scheduler may have died of the order, and jobs that it still has must not be forgotten. */
 static void orders_to_cancel_are_given_again_after_growing_pauses(void **state)
 {
@@ -498,6 +513,7 @@ int main(void)
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
         cmocka_unit_test(who_cancels_once_more_is_not_put_off),
+        cmocka_unit_test(an_order_to_cancel_is_given_again_when_it_is_due),
         cmocka_unit_test(orders_to_cancel_are_given_again_after_growing_pauses),
         cmocka_unit_test(what_waits_again_is_looked_at),
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
