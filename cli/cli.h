@@ -1,4 +1,4 @@
-/* What the commands of `stretto` share: the context, the table entry, the exit statuses. */
+/* The parts that all commands of `stretto` share: the context, the table of commands, the exit statuses. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 #include "common/error.h"
@@ -9,9 +9,9 @@
 
 struct client;
 
-/* stretto(1), EXIT STATUS. */
+/* The exit statuses, as in stretto(1), EXIT STATUS */
 enum cli_exit {
-    CLI_HOLDS = 0,       /* the thing asked for holds */
+    CLI_HOLDS = 0,       /* what was asked for holds */
     CLI_NOT_SO = 1,      /* it ended, but not as asked for */
     CLI_USAGE = 2,       /* wrong options, or an input that cannot be read */
     CLI_REFUSED = 3,     /* the daemon refused */
@@ -22,20 +22,20 @@ enum cli_exit {
 struct completion;
 
 struct cli {
-    const char *url; /* --url, else STRETTO_URL, else NULL: the default state directory's socket */
+    const char *url; /* --url, or else STRETTO_URL; NULL for the socket in the default state directory */
     bool json;       /* --json */
-    const struct completion *completion; /* set: cli_parse() says what may come next instead */
-    struct client *client; /* made by cli_parse(); owned by main() */
+    const struct completion *completion; /* if set, cli_parse() offers what may come next instead of parsing */
+    struct client *client; /* cli_parse() makes it; main() owns it */
 };
 
 struct command {
     const char *name;
-    const char *arguments; /* e.g. "SPEC [--wait]" */
+    const char *arguments; /* for example "SPEC [--wait]" */
     const char *summary;
     int (*run)(struct cli *cli, int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 
-/* One file each: cli/cmd_NAME.c. */
+/* Each command is in its own file, cli/cmd_NAME.c. */
 int cmd_submit(struct cli *cli, int argc, char **argv);
 int cmd_status(struct cli *cli, int argc, char **argv);
 int cmd_members(struct cli *cli, int argc, char **argv);
@@ -57,13 +57,13 @@ int cmd_adapters(struct cli *cli, int argc, char **argv);
 int cmd_jobs(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);
 
-/* Parse a command's line by `argp`, with --url and --json added, then make the client. Wrong usage does not return
- * (exit status CLI_USAGE); -1 with err where the URL is wrong. */
+/* Parses the line of a command by `argp` with --url and --json added, then makes the client. Wrong usage does not
+ * return (exit status CLI_USAGE). Returns -1 with err where the URL is wrong. */
 int cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, void *input, struct error *err);
 
-/* The options that stand before and after the command alike; its input is the struct cli. */
+/* The options that may stand before and after the command. The input of this parser is the struct cli. */
 extern const struct argp cli_common_argp;
 
-/* Print err to stderr and say which exit status it means. */
+/* Prints err to stderr and returns the exit status that it means. */
 int cli_fail(const struct error *err);
 #endif

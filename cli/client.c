@@ -14,32 +14,32 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define RETRY_FOR_MS 20000 /* a daemon that is being restarted is back by then */
-#define SILENCE_S 30 /* without a byte: the daemon hangs */
+#define RETRY_FOR_MS 20000 /* time in which a daemon that is being restarted comes back */
+#define SILENCE_S 30 /* a daemon that sends nothing for so long hangs */
 #define ANSWER_MAX ((size_t)256 << 20)
 
 struct client {
     struct url url;
     char *authorization; /* "Authorization: Bearer …" or NULL */
-    char *ca_file;       /* NULL: the system's certificates */
+    char *ca_file;       /* NULL for the system's certificates */
     CURL *curl;
     const volatile int *interrupt;
-    long hurry_ms; /* 0: there is time */
+    long hurry_ms; /* time limit of a call; 0 for none */
     char reason[CURL_ERROR_SIZE];
     int fd;              /* the Unix socket that curl opened last */
-    struct error refused; /* why nothing was sent over it; no code where something was */
+    struct error refused; /* why nothing was sent to the socket; without a code unless the check failed */
 };
 
 struct answer {
     struct client *client;
-    const char *method; /* NULL: GET, or POST where there is a body */
-    const char *accept; /* NULL: JSON or text */
-    FILE *to; /* where 2xx bodies go, or NULL: into text */
+    const char *method; /* NULL for GET, or for POST if there is a body */
+    const char *accept; /* NULL for JSON or text */
+    FILE *to; /* where 2xx bodies are written; NULL for `text` */
     char *text;
     size_t size;
-    bool live;        /* what comes is shown at once, */
-    bool patient;     /* and silence is no sign of trouble */
-    size_t passed_on; /* bytes given to `to`: a call that printed something is not tried again */
+    bool live;        /* each piece of the answer is shown at once */
+    bool patient;     /* silence is no sign of trouble */
+    size_t passed_on; /* bytes written to `to`; a call that has printed something is not tried again */
 };
 
 struct client *client_create(const char *url, const char *token, struct error *err)
@@ -136,12 +136,13 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose, struct curl_sockad
     return client->fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* The socket is connected, and nothing has been sent over it. */
+/* libcurl calls this when the socket is connected, before anything is sent. */
 static int on_connected(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port)
 {
     struct client *client = arg;
 
-    return peer_check(client->fd, client->url.socket, &client->refused) < 0 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+    return peer_check(client->fd, client->url.socket, &client->refused) < 0 ? CURL_PREREQFUNC_ABORT
+                                                                            : CURL_PREREQFUNC_OK;
 }
 
 static CURLcode perform(struct client *client, const char *url, const char *body, struct curl_slist *headers,
@@ -159,7 +160,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
         curl_easy_setopt(curl, CURLOPT_PREREQDATA, client);
     }
     if (client->url.is_local)
-        curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network, and must not see a token */
+        curl_easy_setopt(curl, CURLOPT_NOPROXY, "*"); /* http_proxy is for the network; a proxy must not see a token */
     if (client->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, client->ca_file);
     if (body) {
@@ -179,7 +180,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->hurry_ms);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, answer->patient ? 0L : 1L); /* bytes a second */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, answer->patient ? 0L : 1L); /* in bytes a second */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->reason);
     client->reason[0] = '\0';
@@ -191,13 +192,15 @@ static bool was_connected(struct client *client, CURLcode rc)
 {
     long number = 0;
 
-    /* libcurl takes a connection over a Unix socket that is closed at once for one that was never made; connect(2) did not fail, though. */
+    /* If a Unix socket is closed as soon as it is connected, libcurl says that it could not connect, but the error
+     * number shows that connect(2) did not fail. */
     if (rc == CURLE_COULDNT_CONNECT && client->url.socket)
-        return curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number) == CURLE_OK && (number == 0 || number == ECONNRESET);
+        return curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number) == CURLE_OK &&
+               (number == 0 || number == ECONNRESET);
     return rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR || rc == CURLE_GOT_NOTHING || rc == CURLE_PARTIAL_FILE;
 }
 
-/* perform(), and again where the connection was lost after it had been made. */
+/* Calls perform(), and tries again if the connection was lost after it had been made. */
 static CURLcode perform_surely(struct client *client, const char *url, const char *body, struct curl_slist *headers,
                                struct answer *answer)
 {
@@ -237,20 +240,23 @@ static int no_daemon(const struct client *client, CURLcode rc, struct error *err
     if (rc == CURLE_WRITE_ERROR)
         return error_set(err, CLIENT_BAD_ANSWER, "the answer could not be written");
     curl_easy_getinfo(client->curl, CURLINFO_CONNECT_TIME_T, &connected);
-    if (rc == CURLE_OPERATION_TIMEDOUT && (client->url.socket || connected > 0)) /* another one is no help */
-        return error_set(err, CLIENT_NO_DAEMON, "the daemon at %s%s takes connections but has not answered for %d s: is it stopped, or its disk very slow?",
-                         client->url.socket ? "unix:" : "", client->url.socket ? client->url.socket : client->url.base, SILENCE_S);
+    if (rc == CURLE_OPERATION_TIMEDOUT && (client->url.socket || connected > 0)) /* there, but silent */
+        return error_set(
+            err, CLIENT_NO_DAEMON,
+            "the daemon at %s%s takes connections but has not answered for %d s: is it stopped, or its disk very slow?",
+            client->url.socket ? "unix:" : "", client->url.socket ? client->url.socket : client->url.base, SILENCE_S);
     if (client->url.socket == NULL)
         return error_set(err, CLIENT_NO_DAEMON, "no daemon answers at %s: %s", client->url.base, why);
     curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number);
     if (rc == CURLE_COULDNT_CONNECT && number != 0)
-        why = strerror((int)number); /* curl talks of a port */
-    return error_set(err, CLIENT_NO_DAEMON,
-                     "no daemon answers at unix:%s: %s. Start one with `strettod`, or say by --url or STRETTO_URL where it is",
-                     client->url.socket, why);
+        why = strerror((int)number); /* libcurl's own text speaks of a port */
+    return error_set(
+        err, CLIENT_NO_DAEMON,
+        "no daemon answers at unix:%s: %s. Start one with `strettod`, or say by --url or STRETTO_URL where it is",
+        client->url.socket, why);
 }
 
-/* The daemon's refusal, a problem document, as an error. */
+/* Makes an error of the daemon's refusal, which is a problem document. */
 static int refusal(const struct client *client, long status, const char *text, struct error *err)
 {
     json_t *problem = text ? json_loads(text, 0, NULL) : NULL;
@@ -258,7 +264,7 @@ static int refusal(const struct client *client, long status, const char *text, s
     const char *detail = json_string_value(json_object_get(problem, "detail"));
     const char *pointer = json_string_value(json_object_get(problem, "pointer"));
 
-    if (status == 503 && (code == NULL || strcmp(code, "not_ready") == 0)) /* as if it were not there, but it can say why */
+    if (status == 503 && (code == NULL || strcmp(code, "not_ready") == 0)) /* counts as no daemon, but it can say why */
         error_set(err, CLIENT_NO_DAEMON, "the daemon is not ready: %s", detail ? detail : "no reason given");
     else if (code && detail)
         error_at(err, code, pointer ? pointer : "", "%s", detail);
@@ -280,17 +286,18 @@ static struct curl_slist *make_headers(const struct client *client, bool post, c
     if (!post)
         return headers;
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        abort(); /* cannot happen for 16 bytes, says getrandom(2) */
+        abort(); /* getrandom(2) cannot fail for 16 bytes */
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(key + strlen(key), 3, "%02x", random[i]);
     headers = curl_slist_append(headers, key);
     headers = curl_slist_append(headers, "Content-Type: application/json");
-    return curl_slist_append(headers, "Expect:"); /* no round trip for large specs */
+    return curl_slist_append(headers, "Expect:"); /* avoids a round trip before large specs */
 }
 
 static int call(struct client *client, const char *path, const char *body, struct answer *answer, struct error *err)
 {
-    struct curl_slist *headers = make_headers(client, body != NULL, answer->accept ? answer->accept : "Accept: application/json, text/plain;q=0.5");
+    struct curl_slist *headers = make_headers(
+        client, body != NULL, answer->accept ? answer->accept : "Accept: application/json, text/plain;q=0.5");
     char *url = xasprintf("%s%s", client->url.base, path);
     long status = 0;
     CURLcode rc = perform_surely(client, url, body, headers, answer);

@@ -9,8 +9,9 @@
 
 static const struct argp argp = {
     NULL, NULL, "",
-    "The batch systems that a spec can name, how they are doing, and the plugins that were refused. The exit status is 0 only if each "
-    "that was asked answers, each that an ensemble under way needs is set up, and no plugin was refused.",
+    "The batch systems that a spec can name, how they are doing, and the plugins that were refused. The exit status "
+    "is 0 only if each that was asked answers, each that an ensemble under way needs is set up, and no plugin was "
+    "refused.",
     0, 0, 0};
 
 static const char *state_word(const char *state)
@@ -21,7 +22,8 @@ static const char *state_word(const char *state)
 
 static void print_adapters(const json_t *adapters)
 {
-    const char *headers[] = {"name", "state", ">slots", ">submitted", ">running", "last answer", "from", "reason", NULL};
+    const char *headers[] = {"name", "state", ">slots", ">submitted", ">running",
+                             "last answer", "from", "reason", NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *adapter;
@@ -60,7 +62,8 @@ static void print_refused(const json_t *refused)
     }
 }
 
-/* An adapter that is not set up is no failure while no ensemble needs it: most machines have one batch system. */
+/* Returns whether all adapters are well. One that is not set up is no failure while no ensemble needs it, since most
+ * machines have only one batch system. */
 static bool all_are_well(const json_t *adapters)
 {
     json_t *adapter;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FILE_MAX 400 /* bytes of the path that the daemon is told */
+#define FILE_MAX 400 /* bytes; the daemon is told the path of the file only if it is no longer */
 
 struct backup {
     const char *file;
@@ -54,17 +54,18 @@ static char *default_file(void)
     return xstrdup(name);
 }
 
-/* The whole backup, and on the disk: what came first and last must be there. */
+/* Flushes the backup to the disk, after checking that its beginning and its end have arrived. */
 static int flush_checked(FILE *to, struct error *err)
 {
     static const char magic[16] = "SQLite format 3";
     char head[16];
     struct stat st;
 
-    if (fflush(to) != 0 || fstat(fileno(to), &st) < 0 || pread(fileno(to), head, sizeof head, 0) < 0 || fsync(fileno(to)) < 0)
+    if (fflush(to) != 0 || fstat(fileno(to), &st) < 0 || pread(fileno(to), head, sizeof head, 0) < 0 ||
+        fsync(fileno(to)) < 0)
         return error_errno(err, "file_write", "the backup cannot be written");
     if (st.st_size < (off_t)sizeof head || memcmp(head, magic, sizeof head) != 0)
-        return error_set(err, CLIENT_BAD_ANSWER, "what came is no backup");
+        return error_set(err, CLIENT_BAD_ANSWER, "the daemon's answer is not a whole backup");
     return 0;
 }
 
@@ -78,7 +79,8 @@ static int settle(const char *part, const char *file, bool force, struct error *
     return unlink(part) == 0 ? 0 : error_errno(err, "file_write", "%s", part);
 }
 
-/* A name that is taken: never by what is no file, which would go with it. */
+/* Refuses a name that is taken, unless `force` allows to replace a file. Anything but a regular file is never
+ * replaced. */
 static int check_free(const char *file, bool force, struct error *err)
 {
     struct stat st;
@@ -92,13 +94,18 @@ static int check_free(const char *file, bool force, struct error *err)
     return force ? 0 : error_set(err, "file_exists", "%s is there already; --force replaces it", file);
 }
 
-/* The request, which names the file where its directory can be found: the daemon tells it, should its database be damaged one day. */
+/* Returns the path of the request. It names the backup's file, if its directory can be found, so that the daemon can
+ * mention it should its database be damaged one day. */
 static char *backup_path(const char *file)
 {
     const char *slash = strrchr(file, '/');
-    char *folder = slash == NULL ? xstrdup(".") : slash == file ? xstrdup("/") : xasprintf("%.*s", (int)(slash - file), file);
+    char *folder = slash == NULL   ? xstrdup(".")
+                   : slash == file ? xstrdup("/")
+                                   : xasprintf("%.*s", (int)(slash - file), file);
     char *whole = realpath(folder, NULL);
-    char *path = whole != NULL ? xasprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, slash != NULL ? slash + 1 : file) : NULL;
+    char *path = whole != NULL
+                     ? xasprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, slash != NULL ? slash + 1 : file)
+                     : NULL;
     char *escaped = path != NULL && strlen(path) <= FILE_MAX ? client_escape(path) : NULL;
     char *request = escaped != NULL ? xasprintf("/v1/backup?file=%s", escaped) : xstrdup("/v1/backup");
 
@@ -112,7 +119,7 @@ static char *backup_path(const char *file)
 static int fetch(struct cli *cli, const char *file, bool force, struct error *err)
 {
     char *part = xasprintf("%s.XXXXXX", file), *path;
-    int fd = mkstemp(part), rc; /* mode 0600: it has all that the daemon knows */
+    int fd = mkstemp(part), rc; /* mode 0600, since the backup has everything that the daemon knows */
     int64_t n;
     FILE *to = fd >= 0 ? fdopen(fd, "w+b") : NULL;
 
@@ -121,7 +128,8 @@ static int fetch(struct cli *cli, const char *file, bool force, struct error *er
         return error_errno(err, "file_write", "%s", file);
     }
     path = backup_path(file);
-    rc = client_get(cli->client, "/healthz", NULL, NULL, err); /* a backup takes its time, but no daemon that hangs is waited for */
+    /* a backup takes its time, but a daemon that hangs is noticed here */
+    rc = client_get(cli->client, "/healthz", NULL, NULL, err);
     if (rc == 0)
         rc = client_get_text(cli->client, path, to, true, &n, err);
     free(path);
@@ -147,7 +155,7 @@ int cmd_backup(struct cli *cli, int argc, char **argv)
     if (cli_parse(cli, &argp, argc, argv, &backup, &err) < 0)
         return cli_fail(&err);
     file = backup.file ? xstrdup(backup.file) : default_file();
-    watch_begin(cli); /* Ctrl-C leaves no half of it behind */
+    watch_begin(cli); /* so that Ctrl-C leaves no half of a backup behind */
     rc = check_free(file, backup.force, &err);
     if (rc == 0)
         rc = fetch(cli, file, backup.force, &err);

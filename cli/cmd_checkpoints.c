@@ -24,8 +24,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
     NULL, parse, "[ID]\nID.INDEX",
-    "The checkpoints that members can go on from: all, those of the family of ensemble ID, or those of member ID.INDEX, the "
-    "newest last.", 0, 0, 0};
+    "The checkpoints that members can go on from: all, those of the family of ensemble ID, or those of member "
+    "ID.INDEX, the newest last.",
+    0, 0, 0};
 
 static void print_page(void *arg, const json_t *items)
 {
@@ -34,7 +35,8 @@ static void print_page(void *arg, const json_t *items)
     size_t i;
 
     json_array_foreach (items, i, checkpoint) {
-        table_cellf(table, "%lld.%lld", (long long)get_int(checkpoint, "ensemble"), (long long)get_int(checkpoint, "member"));
+        table_cellf(table, "%lld.%lld", (long long)get_int(checkpoint, "ensemble"),
+                    (long long)get_int(checkpoint, "member"));
         checkpoint_cells(table, checkpoint);
     }
     table_print(table, stdout);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PORT 8787 /* of the browser's machine, where none is given */
+#define PORT 8787 /* default port on the browser's machine */
 
 struct dashboard {
     const char *role, *expires;
@@ -59,9 +59,11 @@ static const struct argp_option options[] = {
     {"revoke", 'r', "NUMBER|all", 0, "end a session, or all of them and the links not used yet", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "", "Print a link that opens the dashboard in a web browser. It works once, within five minutes.", 0, 0, 0};
+    options, parse, "",
+    "Print a link that opens the dashboard in a web browser. It works once, within five minutes.",
+    0, 0, 0};
 
-/* In quotes where a shell would take it for more than one word. */
+/* Returns a word for a shell, in quotes if it needs them. */
 static char *quoted(const char *word)
 {
     bool plain = word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,:")] == '\0';
@@ -69,20 +71,23 @@ static char *quoted(const char *word)
     return plain ? xstrdup(word) : xasprintf(strchr(word, '\'') ? "\"%s\"" : "'%s'", word);
 }
 
-/* The address of this machine by which the user has come here over ssh: a name of the machine itself may be known to nobody else, or lead
- * to another one where login nodes share an alias. NULL: not over ssh, or from this machine. */
+/* Returns the address of this machine that the user's own ssh connection came to. The machine's name may be unknown
+ * elsewhere, or lead to another machine where login nodes share an alias. Returns NULL if the user has not come over
+ * ssh, or comes from this machine. */
 static char *address_of_ssh(void)
 {
-    const char *connection = getenv("SSH_CONNECTION"); /* CLIENT PORT SERVER PORT */
+    const char *connection = getenv("SSH_CONNECTION"); /* has CLIENT PORT SERVER PORT */
     char server[64];
 
     if (connection == NULL || sscanf(connection, "%*63s %*15s %63s", server) != 1 ||
-        server[strspn(server, "0123456789abcdefABCDEF.:")] != '\0' || strncmp(server, "127.", 4) == 0 || strcmp(server, "::1") == 0)
+        server[strspn(server, "0123456789abcdefABCDEF.:")] != '\0' || strncmp(server, "127.", 4) == 0 ||
+        strcmp(server, "::1") == 0)
         return NULL;
     return xstrdup(server);
 }
 
-/* `to`: the socket's path, or HOST:PORT as that machine sees it. */
+/* Tells how to reach the daemon by ssh -L. `to` is the path of its socket, or its HOST:PORT as seen from its
+ * machine. */
 static void print_tunnel(const struct dashboard *d, const char *to, const char *login)
 {
     long long port = d->port != 0 ? d->port : PORT;
@@ -93,7 +98,7 @@ static void print_tunnel(const struct dashboard *d, const char *to, const char *
 
     gethostname(name, sizeof name - 1);
     printf("On the machine with your browser, leave this running:\n\n    ssh -L %s %s%s%s\n\n"
-           "(%s is %s. If that does not lead here from there, put the name in its place with which you log in here.)\n\n",
+           "(%s is %s. If your machine cannot reach it, replace it by the name with which you log in here.)\n\n",
            word, user != NULL ? user->pw_name : "", user != NULL ? "@" : "", host, host,
            address != NULL ? "the address to which your own ssh came" : "what this machine calls itself");
     printf("and open there, once, within five minutes:\n\n    http://localhost:%lld/#login=%s\n", port, login);
@@ -102,7 +107,7 @@ static void print_tunnel(const struct dashboard *d, const char *to, const char *
     free(forward);
 }
 
-/* The daemon may listen on TCP besides: it says so in a file beside its default socket. */
+/* Prints the TCP addresses that the daemon listens on besides its default socket, from the file where it lists them. */
 static void print_listeners(const char *socket, const char *login)
 {
     char *path = xasprintf("%.*s/listen.json", (int)(strrchr(socket, '/') - socket), socket);
@@ -113,7 +118,8 @@ static void print_listeners(const char *socket, const char *login)
         const char *url = get_string(item, "url");
 
         if (strncmp(url, "http", 4) == 0 && strstr(url, "//0.0.0.0") == NULL && strstr(url, "//[::]") == NULL)
-            printf("\nWhere the browser reaches it, this does as well, instead:\n\n    %s/#login=%s\n", url, login);
+            printf("\nIf your browser can reach this machine, this address works as well:\n\n    %s/#login=%s\n", url,
+                   login);
     }
     json_decref(file);
     free(path);
@@ -159,9 +165,13 @@ static int begin(struct cli *cli, const struct dashboard *d, struct error *err)
 
 static int list(struct cli *cli, struct error *err)
 {
-    static const struct grant_column columns[] = {
-        {">id", "id", GRANT_NUMBER},       {"role", "role", GRANT_TEXT},      {">token", "token", GRANT_NUMBER},
-        {"created", "created", GRANT_AGE}, {"expires", "expires", GRANT_AGE}, {"last used", "last_used", GRANT_AGE}, {0}};
+    static const struct grant_column columns[] = {{">id", "id", GRANT_NUMBER},
+                                                  {"role", "role", GRANT_TEXT},
+                                                  {">token", "token", GRANT_NUMBER},
+                                                  {"created", "created", GRANT_AGE},
+                                                  {"expires", "expires", GRANT_AGE},
+                                                  {"last used", "last_used", GRANT_AGE},
+                                                  {0}};
 
     return grants_list(cli, "/v1/sessions?limit=500", "sessions", columns, err);
 }

@@ -11,14 +11,14 @@
 #include <string.h>
 
 #define TRY_EVERY_MS 500
-#define NOW (INT64_MAX / 2) /* --after now */
+#define NOW (INT64_MAX / 2) /* the value for --after now */
 
 struct events {
     int64_t ensemble, after;
     const char *kind;
     bool follow, json;
-    int64_t seen; /* the id up to which all are printed */
-    char *line;   /* of the stream, as far as it has come */
+    int64_t seen; /* all events up to this id are printed */
+    char *line;   /* the line of the stream that has not come whole yet */
     size_t length;
 };
 
@@ -44,13 +44,17 @@ static const struct argp_option options[] = {
     {"kind", 'k', "KIND", 0, "only those of this kind, such as attempt.ended", 0},
     {"after", 'a', "NUMBER|now", 0, "only those after the event of this number, or from now on", 0},
     {0}};
-static const struct argp argp = {options, parse, "[ID]", "What has happened to ensemble ID, or to all, oldest first.", 0, 0, 0};
+static const struct argp argp = {
+    options, parse, "[ID]",
+    "What has happened to ensemble ID, or to all, oldest first.",
+    0, 0, 0};
 
-/* An event takes one line; with --json it is the object of the API. */
+/* Prints an event as one line for people or, with --json, as the API's object. */
 static void print_event(const struct events *events, const json_t *event)
 {
     const json_t *detail = json_object_get(event, "detail");
-    char *text = json_is_object(detail) ? json_dumps(detail, JSON_COMPACT) : NULL, *shown = render_text(text ? text : "");
+    char *text = json_is_object(detail) ? json_dumps(detail, JSON_COMPACT) : NULL,
+         *shown = render_text(text ? text : "");
     char who[48];
 
     if (events->json) {
@@ -58,24 +62,27 @@ static void print_event(const struct events *events, const json_t *event)
         putchar('\n');
     } else {
         if (json_is_integer(json_object_get(event, "member")))
-            snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"), (long long)get_int(event, "member"));
+            snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"),
+                     (long long)get_int(event, "member"));
         else
             snprintf(who, sizeof who, "%lld", (long long)get_int(event, "ensemble"));
-        printf("%lld  %s  %-12s %-20s %s%s%s\n", (long long)get_int(event, "id"), get_string(event, "time"), who, get_string(event, "kind"),
-               style_on(STYLE_QUIET), shown, style_off(STYLE_QUIET));
+        printf("%lld  %s  %-12s %-20s %s%s%s\n", (long long)get_int(event, "id"), get_string(event, "time"), who,
+               get_string(event, "kind"), style_on(STYLE_QUIET), shown, style_off(STYLE_QUIET));
     }
     free(shown);
     free(text);
 }
 
-/* Of a line of a stream that is data; `gap` is told by itself, and an event that has been printed before is not printed again. */
+/* Handles the data of an event in the stream. A `gap` is reported in words, and events that were printed before are
+ * skipped. */
 static void take_data(struct events *events, const char *data)
 {
     json_t *event = json_loads(data, 0, NULL);
     int64_t id = get_int(event, "id");
 
     if (strcmp(get_string(event, "kind"), "gap") == 0)
-        fprintf(stderr, "stretto: events before %lld are no longer kept\n", (long long)get_int(json_object_get(event, "detail"), "oldest"));
+        fprintf(stderr, "stretto: events before %lld are no longer kept\n",
+                (long long)get_int(json_object_get(event, "detail"), "oldest"));
     else if (event != NULL && id > events->seen) {
         print_event(events, event);
         events->seen = id;
@@ -83,7 +90,8 @@ static void take_data(struct events *events, const char *data)
     json_decref(event);
 }
 
-/* A piece of the stream: lines, of which the last may not be whole. The data of an event are one line, whose end proves that it is all. */
+/* Splits a piece of the stream into lines, of which the last may not be whole. The data of an event are one line, so
+ * that its end proves that all of it has come. */
 static ssize_t take_piece(void *cookie, const char *piece, size_t size)
 {
     struct events *events = cookie;
@@ -107,7 +115,9 @@ static ssize_t take_piece(void *cookie, const char *piece, size_t size)
 static char *path_of(const struct events *events)
 {
     char *kind = events->kind ? client_escape(events->kind) : NULL;
-    char *path = xasprintf("/v1/events?limit=1000&after=%lld%s%s", (long long)events->seen, kind ? "&kind=" : "", kind ? kind : ""), *with;
+    char *path = xasprintf("/v1/events?limit=1000&after=%lld%s%s", (long long)events->seen, kind ? "&kind=" : "",
+                           kind ? kind : ""),
+         *with;
 
     free(kind);
     if (events->ensemble == 0)
@@ -117,7 +127,7 @@ static char *path_of(const struct events *events)
     return with;
 }
 
-/* What is there already. */
+/* Prints the events that there are already. */
 static int catch_up(struct cli *cli, struct events *events, struct error *err)
 {
     bool more = true;
@@ -147,7 +157,7 @@ static int catch_up(struct cli *cli, struct events *events, struct error *err)
     return 0;
 }
 
-/* Nothing ever happens to an ensemble that is not there, and nobody would notice that its number is wrong. */
+/* Checks that the ensemble exists. Otherwise a wrong number would go unnoticed, since nothing ever happens to it. */
 static int check_ensemble(struct cli *cli, const struct events *events, struct error *err)
 {
     char *path = xasprintf("/v1/ensembles/%lld", (long long)events->ensemble);
@@ -157,7 +167,7 @@ static int check_ensemble(struct cli *cli, const struct events *events, struct e
     return rc;
 }
 
-/* The newest event there is: a stream that goes on from it loses nothing where its connection breaks at once. */
+/* Finds the newest event. A stream that goes on from it loses nothing even if its connection breaks at once. */
 static int find_now(struct cli *cli, struct events *events, struct error *err)
 {
     json_t *page = NULL;
@@ -168,7 +178,7 @@ static int find_now(struct cli *cli, struct events *events, struct error *err)
     return rc;
 }
 
-/* Live, over restarts of the daemon, from where the printed ones end. */
+/* Follows the stream, over restarts of the daemon, from the last printed event on. */
 static int follow(struct cli *cli, struct events *events, struct error *err)
 {
     FILE *stream = fopencookie(events, "w", (cookie_io_functions_t){.write = take_piece});
@@ -179,7 +189,7 @@ static int follow(struct cli *cli, struct events *events, struct error *err)
     do {
         char *path = path_of(events);
 
-        events->length = 0; /* what was not whole comes again */
+        events->length = 0; /* the daemon sends the half line again, in full */
         rc = client_stream(cli->client, path, stream, err);
         free(path);
         if (rc < 0 && !watch_may_pass(err))

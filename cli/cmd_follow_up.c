@@ -11,7 +11,7 @@
 enum { OPTION_ADAPTER = 256 };
 
 struct follow_up {
-    int64_t id; /* 0: none said */
+    int64_t id; /* 0 if none was given */
     bool all;
     json_t *states, *resources, *body;
 };
@@ -62,16 +62,18 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options, parse, "ID\n--all",
-    "Let members that are out of time go on in an ensemble of their own. Without options it is like the one before it. While "
-    "one is under way no other is made.", 0, 0, 0};
+    "Let members that are out of time go on in an ensemble of their own. Without options it is like the one before "
+    "it. While one is under way no other is made.",
+    0, 0, 0};
 
 static void tell(const json_t *ensemble)
 {
     printf("ensemble %lld follows up %lld: %lld members, %s\n", (long long)get_int(ensemble, "id"),
-           (long long)get_int(ensemble, "follow_up_of"), (long long)get_int(ensemble, "count"), get_string(ensemble, "state"));
+           (long long)get_int(ensemble, "follow_up_of"), (long long)get_int(ensemble, "count"),
+           get_string(ensemble, "state"));
 }
 
-/* One call; the reply is printed where it is to be JSON. */
+/* Makes one call, and prints the reply if it is to be JSON. */
 static int post(struct cli *cli, const char *path, const json_t *body, json_t **reply, struct error *err)
 {
     char *request = json_dumps(body, JSON_COMPACT), *text = NULL;
@@ -101,8 +103,8 @@ static int tell_refused(const json_t *refused)
 {
     char *detail = render_text(get_string(refused, "detail"));
 
-    fprintf(stderr, "stretto: ensemble %lld is not followed up: %s (%s)\n", (long long)get_int(refused, "ensemble"), detail,
-            get_string(refused, "code"));
+    fprintf(stderr, "stretto: ensemble %lld is not followed up: %s (%s)\n", (long long)get_int(refused, "ensemble"),
+            detail, get_string(refused, "code"));
     free(detail);
     return CLI_REFUSED;
 }
@@ -112,7 +114,7 @@ static int all(struct cli *cli, const struct follow_up *f, struct error *err)
     int64_t after = 0;
     int status = CLI_HOLDS;
 
-    if (!lock_take(cli, "follow-up")) /* whoever has it does the same */
+    if (!lock_take(cli, "follow-up")) /* another process is doing the same */
         return CLI_HOLDS;
     do {
         json_t *reply = NULL, *item;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct jobs {
-    int64_t ensemble; /* 0: of all */
+    int64_t ensemble; /* 0 for all */
     const char *state, *adapter;
 };
 
@@ -34,8 +34,10 @@ static const struct argp_option options[] = {
     {"state", 's', "STATE", 0, "only those that are intent, submitted, running or ended", 0},
     {"adapter", 'a', "NAME", 0, "only those of this batch system", 0},
     {0}};
-static const struct argp argp = {options, parse, "[ID]", "Submissions to batch systems, newest first: all, or those of ensemble "
-                                 "ID.", 0, 0, 0};
+static const struct argp argp = {
+    options, parse, "[ID]",
+    "Submissions to batch systems, newest first: all, or those of ensemble ID.",
+    0, 0, 0};
 
 static void print_page(void *arg, const json_t *items)
 {
@@ -59,7 +61,7 @@ static void print_page(void *arg, const json_t *items)
     table_print(table, stdout);
 }
 
-/* &NAME=VALUE of a query, or "" where there is no value; to be freed. */
+/* Returns "&NAME=VALUE" for a query, or "" where there is no value; to be freed. */
 static char *term(const char *name, const char *value)
 {
     char *escaped = value ? client_escape(value) : NULL;
@@ -71,8 +73,8 @@ static char *term(const char *name, const char *value)
 
 int cmd_jobs(struct cli *cli, int argc, char **argv)
 {
-    const char *headers[] = {">id", ">ensemble", "kind", ">size", "adapter", "state", "scheduler id", "name", "submitted",
-                             "ended", "reason", NULL};
+    const char *headers[] = {">id", ">ensemble", "kind", ">size", "adapter", "state",
+                             "scheduler id", "name", "submitted", "ended", "reason", NULL};
     struct jobs jobs = {0};
     struct table *table;
     struct error err;

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #define TRY_EVERY_MS 500
-#define VAIN_MAX 20 /* answers in a row that broke off without a byte */
+#define VAIN_MAX 20 /* how often in a row an answer may break off without a byte */
 
 struct logs {
     struct ref ref;
     bool said, errors, follow;
-    int64_t attempt; /* 0: the last one */
-    int64_t rank;    /* -1: not said */
+    int64_t attempt; /* 0 for the last one */
+    int64_t rank;    /* -1 if it was not given */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -36,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!logs->said)
-            argp_error(state, "whose? A member, such as 7.123, or a training, such as 7.training");
+            argp_error(state, "of which member, such as 7.123, or training, such as 7.training?");
         if (logs->ref.training && logs->attempt)
             argp_error(state, "--attempt is for members");
         if (!logs->ref.training && logs->rank >= 0)
@@ -55,7 +55,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     options, parse, "ID.INDEX\nID.training", "What a member, or the training, printed, as it is.", 0, 0, 0};
 
-/* A document's number of a key, or the length of its array; -1 with err where it cannot be had. */
+/* Returns the number under a key of a document, or the length of the array there; -1 with err on failure. */
 static int64_t ask(struct cli *cli, char *path, const char *object, const char *key, struct error *err)
 {
     json_t *document = NULL;
@@ -71,8 +71,8 @@ static int64_t ask(struct cli *cli, char *path, const char *object, const char *
     return number;
 }
 
-/* The path of the output, with a query; NULL with err where there is none. What is followed is one attempt, also where the
- * daemon comes back after another has begun. */
+/* Returns the path of the output with a query, or NULL with err where there is none. The query names an attempt, so
+ * that the same one is followed even if another has begun when the daemon comes back. */
 static char *output_path(struct cli *cli, const struct logs *logs, struct error *err)
 {
     const char *stream = logs->errors ? "stderr" : "stdout";
@@ -94,7 +94,8 @@ static char *output_path(struct cli *cli, const struct logs *logs, struct error 
                                      logs->follow, (long long)(logs->rank < 0 ? 0 : logs->rank));
 }
 
-/* To the end of the writer, over restarts of the daemon: what was printed before is not asked for again. */
+/* Follows the output until its writer ends, over restarts of the daemon. Bytes that were printed are not asked for
+ * again. */
 static int follow(struct cli *cli, const char *path, struct error *err)
 {
     bool away = false;
@@ -102,7 +103,8 @@ static int follow(struct cli *cli, const char *path, struct error *err)
     int rc, vain = 0;
 
     for (;;) {
-        rc = away ? client_get(cli->client, "/readyz", NULL, NULL, err) : 0; /* the output itself may be long in coming */
+        /* asks /readyz first, since the next byte of the output may take long */
+        rc = away ? client_get(cli->client, "/readyz", NULL, NULL, err) : 0;
         if (rc == 0) {
             char *rest = at > 0 ? xasprintf("%s&from=%lld", path, (long long)at) : xstrdup(path);
 

@@ -60,15 +60,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"state", 's', "STATE[,STATE...]", 0, "only those that are pending, submitted, running, succeeded, failed, unfinished or "
-     "cancelled", 0},
+    {"state", 's', "STATE[,STATE...]", 0,
+     "only those that are pending, submitted, running, succeeded, failed, unfinished or cancelled",
+     0},
     {"from", OPTION_FROM, "INDEX", 0, "only those from this index on", 0},
     {"to", OPTION_TO, "INDEX", 0, "only those up to this index", 0},
-    {"where", 'w', "NAME=LOW..HIGH", 0, "only those with a parameter in a range, of which an end may be missing, or, as NAME=VALUE, with one "
-     "value; may be said for several parameters", 0},
+    {"where", 'w', "NAME=LOW..HIGH", 0,
+     "only those with a parameter in a range, of which an end may be missing, or, as NAME=VALUE, with one value; may "
+     "be said for several parameters",
+     0},
     {"host", OPTION_HOST, "HOST", 0, "only those whose latest attempt was on this host", 0},
-    {"cause", OPTION_CAUSE, "CAUSE", 0, "only those of which an attempt failed for this cause, as `stretto status --json` and the API have it", 0},
-    {"long", 'l', NULL, 0, "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
+    {"cause", OPTION_CAUSE, "CAUSE", 0,
+     "only those of which an attempt failed for this cause, as `stretto status --json` and the API have it", 0},
+    {"long", 'l', NULL, 0,
+     "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
 static const struct argp argp = {
     options, parse, "ID\nID.INDEX", "The members of ensemble ID, or member ID.INDEX with all its attempts.", 0, 0, 0};
@@ -106,7 +111,7 @@ static void put_span(struct table *table, const json_t *attempt, const char *fro
     table_cell(table, seconds < 0 ? "-" : render_duration(text, seconds));
 }
 
-/* The cells of USE_HEADERS. */
+/* Adds the cells that belong to USE_HEADERS. */
 static void put_use(struct table *table, const json_t *attempt)
 {
     const json_t *cpu = json_object_get(attempt, "cpu_seconds");
@@ -162,7 +167,8 @@ static int list_members(struct cli *cli, const struct members *members, struct e
 
 static void print_attempts(const json_t *attempts)
 {
-    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host", "from", "submitted", USE_HEADERS, "reason", NULL};
+    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host",
+                             "from", "submitted", USE_HEADERS, "reason", NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *attempt;

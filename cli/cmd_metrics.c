@@ -14,11 +14,11 @@
 
 #define NAMES_MAX 32
 #define LINES 12
-#define COLUMNS 80 /* where it is no terminal */
+#define COLUMNS 80 /* width where the output is no terminal */
 
 struct metrics {
     int64_t id;
-    const char *names[NAMES_MAX]; /* none: all */
+    const char *names[NAMES_MAX]; /* empty for all */
     size_t n_names;
     bool plot, csv, logarithmic;
     int64_t training;
@@ -54,7 +54,8 @@ static const struct argp_option options[] = {
     {"log", 'l', NULL, 0, "as curves on a logarithmic axis", 0},
     {"csv", 'c', NULL, 0, "all points exactly, as comma-separated values", 0},
     {0}};
-static const struct argp argp = {options, parse, "ID [NAME...]", "The metrics, such as losses, that the training of ensemble ID reported.", 0, 0, 0};
+static const struct argp argp = {
+    options, parse, "ID [NAME...]", "The metrics, such as losses, that the training of ensemble ID reported.", 0, 0, 0};
 
 static bool is_wanted(const struct metrics *m, const char *name)
 {
@@ -89,7 +90,8 @@ static int draw(struct cli *cli, const struct metrics *m, const char *name, stru
     char *shown = render_text(name);
 
     if (buckets != NULL) {
-        printf("%s%s%s%s\n", style_on(STYLE_BOLD), shown, style_off(STYLE_BOLD), m->logarithmic ? " (logarithmic)" : "");
+        printf("%s%s%s%s\n", style_on(STYLE_BOLD), shown, style_off(STYLE_BOLD),
+               m->logarithmic ? " (logarithmic)" : "");
         plot_print(buckets, columns, LINES, m->logarithmic, stdout);
     }
     free(shown);
@@ -97,7 +99,8 @@ static int draw(struct cli *cli, const struct metrics *m, const char *name, stru
     return buckets != NULL ? 0 : -1;
 }
 
-/* In quotes where CSV wants it. A name is shown harmlessly on a terminal, and exactly elsewhere. */
+/* Prints a name, in quotes where CSV needs them. On a terminal control characters are replaced; elsewhere it is
+ * exact. */
 static void print_csv_name(const char *name)
 {
     char *shown = terminal_width() > 0 ? render_text(name) : xstrdup(name);
@@ -113,7 +116,7 @@ static void print_csv_name(const char *name)
     free(shown);
 }
 
-/* The shortest of the texts that mean this number and no other. */
+/* Prints the shortest text that means this number and no other. */
 static void print_exactly(const json_t *value)
 {
     double number = json_number_value(value);
@@ -133,8 +136,8 @@ static int write_points(struct cli *cli, const struct metrics *m, const char *na
     int rc = 0;
 
     while (rc == 0 && cursor != NULL) {
-        char *path = xasprintf("/v1/trainings/%lld/points?name=%s&limit=1000%s%s", (long long)m->training, escaped, cursor[0] ? "&cursor=" : "",
-                               cursor);
+        char *path = xasprintf("/v1/trainings/%lld/points?name=%s&limit=1000%s%s", (long long)m->training, escaped,
+                               cursor[0] ? "&cursor=" : "", cursor);
         json_t *page = NULL, *point;
         const char *next;
         size_t i;
@@ -142,7 +145,8 @@ static int write_points(struct cli *cli, const struct metrics *m, const char *na
         rc = client_get(cli->client, path, &page, NULL, err);
         json_array_foreach(json_object_get(page, "points"), i, point) {
             print_csv_name(name);
-            printf(",%lld,%lld,%s,", (long long)get_int(point, "step"), (long long)get_int(point, "rank"), get_string(point, "time"));
+            printf(",%lld,%lld,%s,", (long long)get_int(point, "step"), (long long)get_int(point, "rank"),
+                   get_string(point, "time"));
             print_exactly(json_object_get(point, "value"));
             putchar('\n');
         }
@@ -177,7 +181,8 @@ static int add_row(struct cli *cli, const struct metrics *m, const char *name, s
 
 static int show_all(struct cli *cli, const struct metrics *m, const json_t *metrics, struct error *err)
 {
-    const char *headers[] = {"metric", ">first", ">last", ">least", ">greatest", ">points", ">not finite", ">last step", NULL};
+    const char *headers[] = {"metric", ">first", ">last", ">least", ">greatest",
+                             ">points", ">not finite", ">last step", NULL};
     struct table *table = table_create(headers);
     const char *name;
     json_t *value;
@@ -188,7 +193,9 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
     json_object_foreach((json_t *)metrics, name, value) {
         if (!is_wanted(m, name) || rc < 0)
             continue;
-        rc = m->csv ? write_points(cli, m, name, err) : m->plot ? draw(cli, m, name, err) : add_row(cli, m, name, table, err);
+        rc = m->csv    ? write_points(cli, m, name, err)
+             : m->plot ? draw(cli, m, name, err)
+                       : add_row(cli, m, name, table, err);
     }
     if (!m->csv && !m->plot)
         table_print(table, stdout);
@@ -196,7 +203,7 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
     return rc;
 }
 
-/* The training of the ensemble, and that what is asked for by name is there. */
+/* Finds the training of the ensemble, and checks that it has the metrics that the user named. */
 static int find(struct cli *cli, struct metrics *m, json_t **ensemble, struct error *err)
 {
     char *path = xasprintf("/v1/ensembles/%lld", (long long)m->id);
@@ -209,7 +216,8 @@ static int find(struct cli *cli, struct metrics *m, json_t **ensemble, struct er
         return error_set(err, "no_training", "ensemble %lld has no training", (long long)m->id);
     for (size_t i = 0; i < m->n_names; i++)
         if (ensemble_metric(*ensemble, m->names[i]) == NULL)
-            return error_set(err, "no_metric", "the training of ensemble %lld has reported no metric \"%.100s\"", (long long)m->id, m->names[i]);
+            return error_set(err, "no_metric", "the training of ensemble %lld has reported no metric \"%.100s\"",
+                             (long long)m->id, m->names[i]);
     m->training = get_int(ensemble_training(*ensemble), "id");
     return 0;
 }
@@ -237,7 +245,8 @@ int cmd_metrics(struct cli *cli, int argc, char **argv)
         return cli_fail(&err);
     rc = find(cli, &m, &ensemble, &err);
     if (rc == 0)
-        rc = cli->json ? show_json(cli, &m, &err) : show_all(cli, &m, json_object_get(ensemble_training(ensemble), "metrics"), &err);
+        rc = cli->json ? show_json(cli, &m, &err)
+                       : show_all(cli, &m, json_object_get(ensemble_training(ensemble), "metrics"), &err);
     json_decref(ensemble);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

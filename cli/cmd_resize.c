@@ -58,7 +58,8 @@ int cmd_resize(struct cli *cli, int argc, char **argv)
     if (cli->json)
         render_document(text);
     else
-        printf("ensemble %lld: width %lld; %lld in flight\n", (long long)resize.id, (long long)get_int(ensemble, "width"),
+        printf("ensemble %lld: width %lld; %lld in flight\n", (long long)resize.id,
+               (long long)get_int(ensemble, "width"),
                (long long)(ensemble_members(ensemble, "submitted") + ensemble_members(ensemble, "running")));
     json_decref(ensemble);
     free(text);

@@ -10,8 +10,8 @@
 struct resubmit {
     struct ref ref;
     bool said;
-    json_t *states; /* NULL: the daemon's default; likewise */
-    const char *from;
+    json_t *states;   /* NULL for the daemon's default */
+    const char *from; /* NULL for the daemon's default */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -46,12 +46,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"state", 's', "STATE", 0, "only those that are failed, or unfinished; may be repeated", 0},
-    {"from", 'f', "WHERE", 0, "from their checkpoints, where they have one (\"checkpoint\", as without this), or from the \"start\"", 0},
+    {"from", 'f', "WHERE", 0,
+     "from their checkpoints, where they have one (\"checkpoint\", as without this), or from the \"start\"", 0},
     {0}};
 static const struct argp argp = {
     options, parse, "ID\nID.INDEX",
-    "Let members that ended without success go again, with all their retries: those of ensemble ID, or member ID.INDEX.", 0,
-    0, 0};
+    "Let members that ended without success go again, with all their retries: those of ensemble ID, or member "
+    "ID.INDEX.",
+    0, 0, 0};
 
 static char *call_path(const struct ref *ref)
 {

@@ -19,7 +19,7 @@
 #define LIST_EVERY_MS 2000
 
 struct status {
-    int64_t id; /* 0: all */
+    int64_t id; /* 0 for all */
     bool watch, all;
 };
 
@@ -45,18 +45,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"watch", 'w', NULL, 0, "go on showing it until Ctrl-C or the end", 0},
-    {"all", 'a', NULL, 0, "in the list, follow-ups by themselves, and not as one with the ensemble that they go on with", 0},
+    {"all", 'a', NULL, 0,
+     "in the list, follow-ups by themselves, and not as one with the ensemble that they go on with", 0},
     {0}};
-static const struct argp argp = {options, parse, "[ID]", "How ensemble ID is doing, or all of them, newest first.", 0, 0, 0};
+static const struct argp argp = {
+    options, parse, "[ID]",
+    "How ensemble ID is doing, or all of them, newest first.",
+    0, 0, 0};
 
 struct listing {
     struct cli *cli;
     struct table *table;
     bool all;
-    json_t *shown; /* the roots of the families that are in the list already: as keys */
+    json_t *shown; /* has the roots of the families that are listed already as keys */
 };
 
-/* `family`: that it is the newest of and that begins with `root`; or NULL. */
+/* Adds a row. `family` is NULL, or the family that begins with `root` and whose newest ensemble this is. */
 static void add_row(struct table *table, const json_t *ensemble, const json_t *family, int64_t root)
 {
     const json_t *training = ensemble_training(ensemble);
@@ -79,7 +83,7 @@ static void add_row(struct table *table, const json_t *ensemble, const json_t *f
     table_age(table, get_string(ensemble, "created"));
 }
 
-/* An ensemble with its follow-ups is one row, in the place of the newest of them. */
+/* Adds an ensemble and its follow-ups as one row, in the place of the newest of them. */
 static int add_family(struct listing *list, const json_t *newest, struct error *err)
 {
     int64_t root = get_int(newest, "root");
@@ -107,7 +111,8 @@ static void print_page(void *arg, const json_t *items)
     size_t i;
 
     json_array_foreach(items, i, ensemble) {
-        bool of_family = get_int(ensemble, "follow_up_of") != 0 || json_array_size(json_object_get(ensemble, "follow_ups")) > 0;
+        bool of_family =
+            get_int(ensemble, "follow_up_of") != 0 || json_array_size(json_object_get(ensemble, "follow_ups")) > 0;
 
         if (list->all || !of_family || add_family(list, ensemble, &err) < 0)
             add_row(list->table, ensemble, NULL, 0);
@@ -117,7 +122,8 @@ static void print_page(void *arg, const json_t *items)
 
 static int show_list(struct cli *cli, bool all, struct error *err)
 {
-    const char *headers[] = {">id", "name", "state", ">members", ">running", ">failed", "training", ">eta", "created", NULL};
+    const char *headers[] = {">id", "name", "state", ">members", ">running",
+                             ">failed", "training", ">eta", "created", NULL};
     struct listing list = {cli, table_create(headers), all, json_object()};
     int rc = pages_each(cli, "/v1/ensembles?limit=200", "ensembles", print_page, &list, err);
 
@@ -140,7 +146,7 @@ static int watch_list(struct cli *cli, bool all)
     return CLI_INTERRUPTED;
 }
 
-/* A block on the terminal that is drawn over. */
+/* A block of lines on the terminal that the next one is drawn over. */
 struct block {
     int lines;
 };
@@ -165,7 +171,7 @@ static void show_block(void *arg, const json_t *ensemble)
     report_status(ensemble, out);
     fclose(out);
     hide_block(block);
-    printf("\033[?7l%s\033[?7h", text); /* a line that wrapped would be two */
+    printf("\033[?7l%s\033[?7h", text); /* without wrapping, so that each line takes one */
     for (const char *c = text; *c; c++)
         block->lines += *c == '\n';
     fflush(stdout);
@@ -191,7 +197,8 @@ static int watch_one(struct cli *cli, int64_t id, bool terminal)
     return rc;
 }
 
-/* The API tells of a family with its first ensemble alone; status tells of it with each. */
+/* Adds the family to an ensemble. The API gives it only with the first ensemble of a family, but status shows it with
+ * each. */
 static void add_family_of(struct cli *cli, json_t *ensemble)
 {
     char *path = xasprintf("/v1/ensembles/%lld", (long long)get_int(ensemble, "root"));

@@ -35,12 +35,13 @@ static const struct argp_option options[] = {
     {"wait", 'w', NULL, 0, "show progress until the ensemble has ended, then report", 0}, {0}};
 static const struct argp argp = {options, parse, "SPEC", "Run the ensemble that the file SPEC describes.", 0, 0, 0};
 
-/* Warns that an ensemble that was accepted cannot start as things are. */
+/* Warns that an ensemble was accepted but cannot start as things are. */
 static void warn(const json_t *ensemble)
 {
     char *text = render_text(ensemble_notice(ensemble));
 
-    fprintf(stderr, "stretto: warning: %s; ensemble %lld waits until that has changed\n", text, (long long)get_int(ensemble, "id"));
+    fprintf(stderr, "stretto: warning: %s; ensemble %lld waits until that has changed\n", text,
+            (long long)get_int(ensemble, "id"));
     free(text);
 }
 

@@ -63,21 +63,23 @@ static const struct argp_option options[] = {
     {"label", 'l', "TEXT", 0, "what it is for", 0},
     {"expires", 'e', "DURATION", 0, "when it ends, such as 30d; without it, never", 0},
     {0}};
-static const struct argp argp = {options, parse, "create --role ROLE\nlist\nrevoke NUMBER",
-                                 "Who may call the daemon over TCP. `create` prints a new token, once; revoked ones stay "
-                                 "in the list.",
-                                 0, 0, 0};
+static const struct argp argp = {
+    options, parse, "create --role ROLE\nlist\nrevoke NUMBER",
+    "Who may call the daemon over TCP. `create` prints a new token, once; revoked ones stay in the list.",
+    0, 0, 0};
 
 static void show(void *arg, const json_t *made)
 {
     printf("%s\n", get_string(made, "token"));
     fflush(stdout);
-    fprintf(stderr, "stretto: token %lld, %s; it is not shown again\n", (long long)get_int(made, "id"), get_string(made, "role"));
+    fprintf(stderr, "stretto: token %lld, %s; it is not shown again\n", (long long)get_int(made, "id"),
+            get_string(made, "role"));
 }
 
 static int create(struct cli *cli, const struct token *token, struct error *err)
 {
-    json_t *wish = json_pack("{s:s, s:s*, s:s*}", "role", token->role, "label", token->label, "expires", token->expires);
+    json_t *wish =
+        json_pack("{s:s, s:s*, s:s*}", "role", token->role, "label", token->label, "expires", token->expires);
 
     return grant_make(cli, "/v1/tokens", wish, "token_label", show, NULL, err);
 }

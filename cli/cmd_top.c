@@ -16,9 +16,9 @@
 #include <string.h>
 
 #define EVERY_MS 1000
-#define COLUMNS 80 /* where it is no terminal */
+#define COLUMNS 80 /* width where the output is no terminal */
 #define LINES 24
-#define PLOT_LEAST 4 /* lines, for which the curve is worth drawing */
+#define PLOT_LEAST 4 /* lines; a lower curve is not worth drawing */
 #define PLOT_MOST 12
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -26,15 +26,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return key == ARGP_KEY_NO_ARGS ? 0 : arg_one_ensemble(key, arg, state);
 }
 
-static const struct argp argp = {NULL, parse, "[ID]",
-                                 "How ensemble ID is doing, or those of the newest 200 ensembles that are not over, refreshed in place until q or Ctrl-C.", 0, 0, 0};
+static const struct argp argp = {
+    NULL, parse, "[ID]",
+    "How ensemble ID is doing, or those of the newest 200 ensembles that are not over, refreshed in place until q or "
+    "Ctrl-C.",
+    0, 0, 0};
 
 static int columns(void)
 {
     return terminal_width() > 0 ? terminal_width() : COLUMNS;
 }
 
-/* A bar of the members, a letter and a colour for each state. */
+/* Prints a bar of the members, with a letter and a colour for each state. */
 static void put_bar(const json_t *ensemble, FILE *out)
 {
     int64_t count = get_int(ensemble, "count"), before = 0;
@@ -66,7 +69,7 @@ static void put_sum(const json_t *ranks, const char *name, const char *key, FILE
     fprintf(out, "%lld %s", (long long)sum, name);
 }
 
-/* Buffer and waits of its training. */
+/* Prints the buffer of the training, and how long it waits. */
 static void put_training(struct cli *cli, const json_t *training, FILE *out)
 {
     char *path = xasprintf("/v1/trainings/%lld/ranks", (long long)get_int(training, "id"));
@@ -83,7 +86,8 @@ static void put_training(struct cli *cli, const json_t *training, FILE *out)
     }
     if (json_is_object(waits))
         fprintf(out, "waits      %.0f %% of the time for samples, %.0f %% for room in the buffer\n",
-                100 * json_number_value(json_object_get(waits, "for_samples")), 100 * json_number_value(json_object_get(waits, "for_room")));
+                100 * json_number_value(json_object_get(waits, "for_samples")),
+                100 * json_number_value(json_object_get(waits, "for_room")));
     json_decref(reply);
     free(path);
 }
@@ -100,8 +104,8 @@ static void put_loss(struct cli *cli, const json_t *ensemble, int lines, FILE *o
         return;
     escaped = client_escape(name);
     shown = render_text(name);
-    path = xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=%d", (long long)get_int(ensemble_training(ensemble), "id"), escaped,
-                     plot_dots(columns()));
+    path = xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=%d",
+                     (long long)get_int(ensemble_training(ensemble), "id"), escaped, plot_dots(columns()));
     if (client_get(cli->client, path, &reply, NULL, &err) == 0) {
         fprintf(out, "\n%s%s%s\n", style_on(STYLE_BOLD), shown, style_off(STYLE_BOLD));
         plot_print(json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"), columns(),
@@ -173,7 +177,7 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
     return 0;
 }
 
-/* All that is shown, to be freed; NULL with err where it cannot be had. */
+/* Returns all that is shown, to be freed; NULL with err on failure. */
 static char *look(struct cli *cli, int64_t id, struct error *err)
 {
     char *text = NULL;
@@ -218,7 +222,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
         fprintf(stderr, "stretto: top is for people; programs use `stretto status --json`\n");
         return CLI_USAGE;
     }
-    text = look(cli, id, &err); /* what cannot be had at all is told where it stays */
+    text = look(cli, id, &err); /* a first failure is printed before the second screen opens, where it stays visible */
     if (text == NULL)
         return cli_fail(&err);
     if (!terminal_is()) {

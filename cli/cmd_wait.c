@@ -4,8 +4,8 @@
 
 static const struct argp argp = {
     NULL, arg_one_ensemble, "ID",
-    "Wait until ensemble ID has ended, with a progress bar on a terminal, and report. The exit status is 0 only if every "
-    "member succeeded and the training is done.",
+    "Wait until ensemble ID has ended, with a progress bar on a terminal, and report. The exit status is 0 only if "
+    "every member succeeded and the training is done.",
     0, 0, 0};
 
 int cmd_wait(struct cli *cli, int argc, char **argv)

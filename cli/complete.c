@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HURRY_MS 500 /* a daemon that takes longer is none, while somebody waits for a Tab */
-#define SHOWN "50"   /* ids: nobody reads more */
+#define HURRY_MS 500 /* a slower daemon counts as none, while somebody waits after pressing Tab */
+#define SHOWN "50"   /* number of ids that are offered, since nobody reads more */
 
 struct completion {
     const struct command *command;
-    int n;        /* words after the command, but for the last */
-    char **words; /* those */
-    const char *now; /* the last one, as far as it is typed */
+    int n;        /* number of words after the command, without the last one */
+    char **words; /* these words */
+    const char *now; /* the last word, as far as it is typed */
 };
 
-/* Values of options that are words out of a list. tests/t/0605-completion.t asks the daemon whether it takes them. */
+/* Options whose values are words out of a list. tests/t/0605-completion.t asks the daemon whether it takes them. */
 static const struct {
     const char *command, *option;
     const char *const values[8];
@@ -57,7 +57,7 @@ static const struct argp_option *find_in(const struct argp_option *options, cons
     return NULL;
 }
 
-/* The option that a word is, its own or one of all commands; NULL where it is none. */
+/* Returns the option that a word is, the command's own or one of all commands; NULL where it is none. */
 static const struct argp_option *find_option(const struct argp *argp, const char *word)
 {
     const struct argp_option *own = argp != NULL ? find_in(argp->options, word) : NULL;
@@ -65,7 +65,7 @@ static const struct argp_option *find_option(const struct argp *argp, const char
     return own != NULL ? own : find_in(cli_common_argp.options, word);
 }
 
-/* Whether the word after it is its value. */
+/* Returns whether the word after this one is its value. */
 static bool wants_value(const struct argp *argp, const char *word)
 {
     const struct argp_option *option = word[0] == '-' ? find_option(argp, word) : NULL;
@@ -86,7 +86,7 @@ static void offer_options(const struct argp_option *options, const char *now)
     }
 }
 
-/* A list of the daemon, NULL where it does not answer at once. */
+/* Returns a list of the daemon, or NULL where it does not answer at once. */
 static json_t *ask(struct cli *cli, const char *path)
 {
     struct error err;
@@ -106,7 +106,7 @@ static json_t *ask(struct cli *cli, const char *path)
     return reply;
 }
 
-/* A value, behind what stands before it in the same word. */
+/* Offers a value that stands behind a prefix in the same word. */
 static void offer_behind(const char *prefix, const char *value, const char *now)
 {
     char *whole = xasprintf("%s%s", prefix, value);
@@ -174,7 +174,8 @@ static void offer_members(struct cli *cli, const char *now)
     free(path);
 }
 
-/* By a word of an argp's args_doc, such as "ID.INDEX"; words in small letters stand for themselves. */
+/* Offers values for an argument by its word in an argp's args_doc, such as "ID.INDEX". Words in small letters stand for
+ * themselves. */
 static void offer_argument(struct cli *cli, const char *kind, const char *now)
 {
     if (strcmp(kind, "SPEC") == 0) {
@@ -193,14 +194,14 @@ static void offer_argument(struct cli *cli, const char *kind, const char *now)
     }
 }
 
-/* One line of an args_doc: offer its word for the argument that comes next, if the line is like what was typed. */
+/* Offers the argument that comes next by one line of an args_doc, if the line fits the words before it. */
 static void offer_form(struct cli *cli, char *form, char *const *arguments, size_t n)
 {
     char *rest, *kind = strtok_r(form, " []", &rest);
     bool value = false;
 
     for (size_t i = 0; kind != NULL; kind = strtok_r(NULL, " []", &rest)) {
-        if (kind[0] == '-' || value) { /* an option of this form, and its value */
+        if (kind[0] == '-' || value) { /* an option in this line, or its value */
             value = kind[0] == '-';
             continue;
         }
@@ -230,7 +231,7 @@ static void offer_arguments(struct cli *cli, const struct argp *argp)
     for (form = strtok_r(forms, "\n", &rest); form != NULL; form = strtok_r(NULL, "\n", &rest)) {
         bool ids = strncmp(form + strspn(form, "["), "ID", 2) == 0 && strchr(c->now, '.') == NULL;
 
-        if (!ids || !offered_ids) /* "ID" and "ID.INDEX" begin alike */
+        if (!ids || !offered_ids) /* "ID" and "ID.INDEX" both offer ids, once */
             offer_form(cli, form, arguments, n);
         offered_ids = offered_ids || ids;
     }
@@ -264,7 +265,7 @@ void complete_by_argp(struct cli *cli, const struct argp *argp)
     exit(CLI_HOLDS);
 }
 
-/* What counts of the options before: where the daemon is. */
+/* Takes over --url from the options before the command, since ids come from the daemon. */
 static void take_url(struct cli *cli, int n, char **words)
 {
     for (int i = 0; i < n; i++) {
@@ -285,7 +286,7 @@ int complete(struct cli *cli, const struct command *commands, int n, char **word
     while (at < n && words[at][0] == '-')
         at += 1 + wants_value(NULL, words[at]);
     if (at > n)
-        return CLI_HOLDS; /* the value of an option, of which nothing is known */
+        return CLI_HOLDS; /* the word is the value of an option, about which nothing is known */
     if (at == n) {
         for (; commands->name != NULL; commands++)
             offer(c.now, commands->name, commands->summary);

@@ -11,7 +11,7 @@
 
 #define TOKEN_MAX 4096
 
-/* The checks are on what was opened, not on what the path means by then. */
+/* Reads a file that must be private. The checks are on the open file, since its path may lead elsewhere by then. */
 static int read_private(const char *path, char text[TOKEN_MAX], struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
@@ -53,8 +53,8 @@ int credentials_token(char **token, struct error *err)
     }
     for (c = given; *c > ' ' && *c <= '~'; c++)
         ;
-    if (c == given || *c != '\0') /* or it would end the header and begin another one */
-        return error_set(err, "token_file", "what %s holds is no token", from);
+    if (c == given || *c != '\0') /* a line break would end the header and begin another one */
+        return error_set(err, "token_file", "%s does not hold a token", from);
     *token = xstrdup(given);
     return 0;
 }

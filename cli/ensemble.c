@@ -35,7 +35,8 @@ int64_t ensemble_members(const json_t *ensemble, const char *state)
 
 int64_t ensemble_final(const json_t *counts)
 {
-    return get_int(counts, "succeeded") + get_int(counts, "failed") + get_int(counts, "unfinished") + get_int(counts, "cancelled");
+    return get_int(counts, "succeeded") + get_int(counts, "failed") + get_int(counts, "unfinished") +
+           get_int(counts, "cancelled");
 }
 
 int64_t ensemble_sum(const json_t *counts)

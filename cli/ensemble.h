@@ -1,4 +1,4 @@
-/* Reading an ensemble object as GET /v1/ensembles/ID gives it. */
+/* Reads an ensemble object as GET /v1/ensembles/ID gives it. */
 #ifndef CLI_ENSEMBLE_H
 #define CLI_ENSEMBLE_H
 #include <jansson.h>
@@ -7,22 +7,24 @@
 
 extern const char *const ensemble_member_states[]; /* in the order of a member's life; ended by NULL */
 
-/* Nothing more will happen: complete, or cancelled and everything that ran has been ended. */
+/* Returns whether nothing more will happen: it is complete, or it is cancelled and everything that ran has ended. */
 bool ensemble_ended(const json_t *ensemble);
-/* Complete, every member succeeded, and the training, where there is one, done. */
+/* Returns whether it is complete, every member succeeded, and its training, if it has one, is done. */
 bool ensemble_succeeded(const json_t *ensemble);
 int64_t ensemble_members(const json_t *ensemble, const char *state);
-/* Members in a final state. */
+/* Counts the members in a final state. */
 int64_t ensemble_finished(const json_t *ensemble);
-/* The same of counts by state, and all of them. */
+/* Count the members in a final state, and all members, in an object of counts by state. */
 int64_t ensemble_final(const json_t *counts);
 int64_t ensemble_sum(const json_t *counts);
-/* Borrowed; NULL where it has none. */
-bool ensemble_held(const json_t *ensemble); /* it was paused by the daemon, and waits for somebody to mend what is wrong */
-const char *ensemble_notice(const json_t *ensemble); /* why it does not go on, "": it does, or it is over */
+/* ensemble_training() is borrowed, and NULL if the ensemble has none. */
+/* Returns whether the daemon paused it, so that it waits until somebody mends what is wrong. */
+bool ensemble_held(const json_t *ensemble);
+/* Returns why it does not go on; "" if it does, or has ended. */
+const char *ensemble_notice(const json_t *ensemble);
 const json_t *ensemble_training(const json_t *ensemble);
-/* The last value of a metric series of its training, or NULL. */
+/* Returns the last value of a metric of its training, or NULL. */
 const json_t *ensemble_metric(const json_t *ensemble, const char *name);
-/* Seconds until its estimated end, or -1 where unknown. */
+/* Returns the seconds until its estimated end, or -1 where that is not known. */
 double ensemble_eta(const json_t *ensemble);
 #endif

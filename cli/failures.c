@@ -33,7 +33,8 @@ static void print_cause(int64_t ensemble, const json_t *cause)
 {
     const json_t *example = json_object_get(cause, "example");
     long long members = get_int(cause, "members"), attempts = get_int(cause, "attempts");
-    char *reason = render_text(get_string(json_is_object(example) ? example : cause, json_is_object(example) ? "reason" : "cause"));
+    char *reason = render_text(
+        get_string(json_is_object(example) ? example : cause, json_is_object(example) ? "reason" : "cause"));
 
     if (json_is_object(example))
         printf("attempt %lld of %lld.%lld failed: %s\n", (long long)get_int(example, "attempt"), (long long)ensemble,
@@ -60,8 +61,8 @@ void failures_print(struct cli *cli, int64_t ensemble)
             print_cause(ensemble, cause);
         }
         if (get_int(reply, "total") > CAUSES_SHOWN)
-            printf("and %lld more causes: /v1/ensembles/%lld/failures\n", (long long)get_int(reply, "total") - CAUSES_SHOWN,
-                   (long long)ensemble);
+            printf("and %lld more causes: /v1/ensembles/%lld/failures\n",
+                   (long long)get_int(reply, "total") - CAUSES_SHOWN, (long long)ensemble);
     }
     json_decref(reply);
     free(path);

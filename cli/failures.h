@@ -1,11 +1,11 @@
-/* Why attempts of an ensemble failed, for people. */
+/* Shows people why attempts of an ensemble failed. */
 #ifndef CLI_FAILURES_H
 #define CLI_FAILURES_H
 #include "cli/cli.h"
 
 #include <stdint.h>
 
-/* The first few causes, after an empty line, each with an example and the end of its stderr; nothing where none failed, or where it
- * cannot be asked for. */
+/* Prints an empty line and the first few causes, each with an example and the end of its stderr. Prints nothing where
+ * no attempt failed, or the daemon does not answer. */
 void failures_print(struct cli *cli, int64_t ensemble);
 #endif

@@ -37,7 +37,8 @@ static void print_page(void *arg, const json_t *items)
     table_print(list->table, stdout);
 }
 
-int grants_list(struct cli *cli, const char *path, const char *key, const struct grant_column *columns, struct error *err)
+int grants_list(struct cli *cli, const char *path, const char *key, const struct grant_column *columns,
+                struct error *err)
 {
     const char *headers[COLUMNS_MAX + 1] = {0};
     struct listing list = {.columns = columns};
@@ -51,8 +52,8 @@ int grants_list(struct cli *cli, const char *path, const char *key, const struct
     return rc;
 }
 
-int grant_make(struct cli *cli, const char *path, json_t *wish, const char *code, void (*show)(void *arg, const json_t *made), void *arg,
-               struct error *err)
+int grant_make(struct cli *cli, const char *path, json_t *wish, const char *code,
+               void (*show)(void *arg, const json_t *made), void *arg, struct error *err)
 {
     char *body = wish ? json_dumps(wish, 0) : NULL, *text = NULL;
     json_t *made = NULL;
@@ -60,7 +61,7 @@ int grant_make(struct cli *cli, const char *path, json_t *wish, const char *code
 
     json_decref(wish);
     if (body == NULL)
-        return error_set(err, code, "what is asked for must be text in UTF-8");
+        return error_set(err, code, "the values of options must be text in UTF-8");
     rc = client_post(cli->client, path, body, &made, &text, err);
     free(body);
     if (rc == 0 && cli->json)

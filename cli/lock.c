@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define NAME_LENGTH 200 /* of a file, with room */
+#define NAME_LENGTH 200 /* bytes of a file's name, which leaves some for a suffix */
 
 static char *lock_dir(void)
 {
@@ -21,7 +21,7 @@ static char *lock_dir(void)
     return home != NULL && home[0] == '/' ? xasprintf("%s/.local/state/stretto", home) : NULL;
 }
 
-/* A daemon's URL as a part of a file's name. */
+/* Makes a daemon's URL usable as a part of a file's name. */
 static char *plain(const char *url)
 {
     char *text = xasprintf("%.*s", NAME_LENGTH, url != NULL ? url : "");
@@ -43,7 +43,7 @@ bool lock_take(const struct cli *cli, const char *name)
         path = xasprintf("%s/%s%s%s.lock", dir, name, daemon[0] ? "-" : "", daemon);
         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         taken = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-        free(path); /* fd stays open with the process */
+        free(path); /* fd stays open until the process ends */
     }
     free(daemon);
     free(dir);

@@ -1,4 +1,4 @@
-/* stretto: the command line of strettod. Each command is a file of its own, cli/cmd_NAME.c. */
+/* stretto, the command line of strettod. Each command has a file of its own, cli/cmd_NAME.c. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/complete.h"
@@ -26,20 +26,22 @@ static const struct command commands[] = {
     {"adapters", "", "the batch systems, and how they are doing", cmd_adapters},
     {"jobs", "[ID] [--state STATE] [--adapter NAME]", "what was submitted to them", cmd_jobs},
     {"backup", "[FILE]", "a copy of all that the daemon knows, while it runs", cmd_backup},
-    {"dashboard", "[--operator]", "a link for a web browser that shows it all; --list and --revoke: who has used one", cmd_dashboard},
+    {"dashboard", "[--operator]", "a link for a web browser that shows it all; --list and --revoke: who has used one",
+     cmd_dashboard},
     {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
     {"pause", "ID", "start no more members of an ensemble", cmd_pause},
     {"resume", "ID", "let a paused ensemble go on", cmd_resume},
     {"resize", "ID --width N [--now]", "change how many members may be in flight at once", cmd_resize},
     {"resubmit", "ID[.INDEX] [--state STATE]", "let members that did not succeed go again", cmd_resubmit},
-    {"follow-up", "ID|--all [--state STATE] [--walltime DURATION]", "let unfinished members go on in a new ensemble", cmd_follow_up},
+    {"follow-up", "ID|--all [--state STATE] [--walltime DURATION]", "let unfinished members go on in a new ensemble",
+     cmd_follow_up},
     {"cancel", "ID[.INDEX]", "end an ensemble and all its jobs, or one member", cmd_cancel},
     {0},
 };
 
 const char *argp_program_version = "stretto " PACKAGE_VERSION;
 
-/* Everything from the first argument that is no option belongs to the command. */
+/* The command line. Everything from the first argument on that is no option belongs to the command. */
 struct line {
     struct cli *cli;
     int command_at;
@@ -60,7 +62,7 @@ static error_t parse_line(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The list of commands, for the end of --help; allocated, as argp wants it. */
+/* Appends the list of commands to --help. The text is allocated, as argp requires. */
 static char *help_filter(int key, const char *text, void *input)
 {
     char *list, *longer;
@@ -97,7 +99,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
     for (const struct command *c = commands; c->name; c++) {
         if (strcmp(name, c->name) != 0)
             continue;
-        argv[0] = xasprintf("stretto %s", name); /* for argp's messages */
+        argv[0] = xasprintf("stretto %s", name); /* argp's messages begin with it */
         status = c->run(cli, argc, argv);
         free(argv[0]);
         argv[0] = name;

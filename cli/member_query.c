@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The whole text as a number, or null where it is empty; NULL where it is neither. */
+/* Reads the whole text as a number, or as null where it is empty. Returns NULL where it is neither. */
 static json_t *read_end(const char *text, size_t size)
 {
     char *copy = xasprintf("%.*s", (int)size, text), *rest;
@@ -33,7 +33,7 @@ static json_t *read_range(const char *text)
     return NULL;
 }
 
-/* What is not a number, a boolean or a text in quotes is a text as it stands. */
+/* Reads a number, a boolean or a text in quotes; any other word is a text as it stands. */
 static json_t *read_value(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -58,7 +58,8 @@ int member_query_where(struct member_query *query, const char *text)
     if (query->where == NULL)
         query->where = json_object();
     name = xasprintf("%.*s", (int)(equals - text), text);
-    if (value == NULL || json_object_get(query->where, name) != NULL || json_object_set(query->where, name, value) < 0) {
+    if (value == NULL || json_object_get(query->where, name) != NULL ||
+        json_object_set(query->where, name, value) < 0) {
         json_decref(value);
         free(name);
         return -1;

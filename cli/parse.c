@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 static const struct argp_option common_options[] = {
-    {"url", 'u', "URL", 0, "where the daemon is: unix:/PATH, http://HOST:PORT or https://HOST:PORT (else STRETTO_URL, else "
-     "the socket in the default state directory)", 10},
+    {"url", 'u', "URL", 0,
+     "where the daemon is: unix:/PATH, http://HOST:PORT or https://HOST:PORT (else STRETTO_URL, else the socket in the "
+     "default state directory)",
+     10},
     {"json", 'j', NULL, 0, "print what the HTTP API answered, unchanged", 10},
     {0},
 };
@@ -25,7 +27,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 
 const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
 
-/* A command's own parser above the common one, which gets the struct cli. */
+/* The parsers of a command line: the command's own, and the common one, which gets the struct cli. */
 struct both {
     const struct argp *argp;
     struct cli *cli;
@@ -53,7 +55,7 @@ int cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, v
 
     if (cli->completion != NULL)
         complete_by_argp(cli, argp);
-    own.args_doc = own.doc = NULL; /* told once, by the parent */
+    own.args_doc = own.doc = NULL; /* the parent's --help has them already */
     children[0].argp = &own;
     argp_parse(&all, argc, argv, 0, NULL, &both);
     if (credentials_token(&token, err) < 0)

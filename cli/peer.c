@@ -18,6 +18,7 @@ int peer_check(int fd, const char *path, struct error *err)
         return 0;
     user = getpwuid(peer.uid);
     return error_set(err, CLIENT_STRANGER,
-                     "the program that listens on unix:%s runs as another user, %s (uid %u), and not as you or root: nothing was sent to it",
+                     "the program that listens on unix:%s runs as another user, %s (uid %u), and not as you or root: "
+                     "nothing was sent to it",
                      path, user != NULL ? user->pw_name : "who has no name here", (unsigned)peer.uid);
 }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS 10 /* columns of those on the left, with the line */
+#define LABELS 10 /* columns of the labels on the left, with the line beside them */
 
 struct plot {
-    int columns, lines; /* of the area itself */
-    bool fine, logarithmic; /* fine: a character has 2 × 4 dots */
+    int columns, lines; /* size of the area without labels */
+    bool fine, logarithmic; /* fine: each character has 2 × 4 dots */
     double least, most;
-    long long first, last; /* steps */
-    unsigned char *cells;  /* dots of each */
+    long long first, last; /* steps at the ends */
+    unsigned char *cells;  /* the dots of each character */
 };
 
 static int dots_across(void)
@@ -28,7 +28,7 @@ int plot_dots(int columns)
     return (columns > LABELS + 10 ? columns - LABELS : 10) * dots_across();
 }
 
-/* A value on the axis; NAN where it has no place there. */
+/* Returns where a value is on the axis; NAN if it has no place there. */
 static double place(const struct plot *plot, const json_t *value)
 {
     double number = json_number_value(value);
@@ -38,7 +38,8 @@ static double place(const struct plot *plot, const json_t *value)
     return plot->logarithmic ? log10(number) : number;
 }
 
-/* fmin() and fmax() pass over what is no number. */
+/* Finds the least and the greatest value and step. Returns how many points are not shown. fmin() and fmax() ignore
+ * NAN. */
 static long long find_range(struct plot *plot, const json_t *buckets)
 {
     long long not_shown = 0;
@@ -58,7 +59,7 @@ static long long find_range(struct plot *plot, const json_t *buckets)
     return not_shown;
 }
 
-/* The dot for a value: 0 is the lowest. */
+/* Returns the row of dots for a value; 0 is the lowest. */
 static int height_of(const struct plot *plot, double at)
 {
     int dots = plot->lines * (plot->fine ? 4 : 1);
@@ -69,9 +70,11 @@ static int height_of(const struct plot *plot, double at)
 
 static void draw_bucket(struct plot *plot, const json_t *bucket)
 {
-    static const unsigned char bits[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}}; /* of U+2800, from below */
+    /* bits of U+2800 for the dots of a character, from below */
+    static const unsigned char bits[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
     double low = place(plot, json_object_get(bucket, "min")), high = place(plot, json_object_get(bucket, "max"));
-    double span = (double)(plot->last - plot->first), middle = ((double)get_int(bucket, "step") + (double)get_int(bucket, "last_step")) / 2;
+    double span = (double)(plot->last - plot->first),
+           middle = ((double)get_int(bucket, "step") + (double)get_int(bucket, "last_step")) / 2;
     int dots = plot->columns * (plot->fine ? 2 : 1), up = plot->fine ? 4 : 1;
     int x = span > 0 ? (int)lround((middle - (double)plot->first) / span * (dots - 1)) : 0;
 
@@ -86,7 +89,8 @@ static void draw_bucket(struct plot *plot, const json_t *bucket)
 
 static void print_label(const struct plot *plot, int line, FILE *to)
 {
-    double part = plot->lines > 1 ? 1 - (double)line / (plot->lines - 1) : 0.5, at = plot->least + part * (plot->most - plot->least);
+    double part = plot->lines > 1 ? 1 - (double)line / (plot->lines - 1) : 0.5,
+           at = plot->least + part * (plot->most - plot->least);
     json_t *value = json_real(plot->logarithmic ? pow(10, at) : at);
     char text[RENDER_SIZE] = "";
 
@@ -111,7 +115,8 @@ static void print_area(const struct plot *plot, FILE *to)
         }
         fprintf(to, "%s\n", style_off(STYLE_BUSY));
     }
-    fprintf(to, "%*s %lld%*lld\n", LABELS - 1, "step", plot->first, plot->columns - snprintf(NULL, 0, "%lld", plot->first), plot->last);
+    fprintf(to, "%*s %lld%*lld\n", LABELS - 1, "step", plot->first,
+            plot->columns - snprintf(NULL, 0, "%lld", plot->first), plot->last);
 }
 
 void plot_print(const json_t *buckets, int columns, int lines, bool logarithmic, FILE *to)

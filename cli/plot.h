@@ -1,13 +1,14 @@
-/* Curves in a terminal, drawn with braille characters, or with other ones where the locale has none. */
+/* Curves in a terminal, drawn with braille characters, or with others where the locale has no braille. */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Dots beside one another in a plot of so many columns, labels included: for how many buckets of steps there is room. */
+/* Returns how many dots, and so buckets, fit side by side into a plot of so many columns, labels included. */
 int plot_dots(int columns);
-/* The buckets of a series, as the API gives them, so wide and so high: in each the least to the greatest value, so that no spike is lost. What
- * is not finite is no dot, and is counted below. `logarithmic`: the axis of values; what is not above zero is then no dot either. */
+/* Draws the buckets of a series, as the API gives them, in so many columns and lines. Each bucket is drawn from its
+ * least to its greatest value, so that no spike is lost. Values that are not finite are not drawn, but counted below.
+ * `logarithmic` is about the axis of values; values that are not above zero are then not drawn, either. */
 void plot_print(const json_t *buckets, int columns, int lines, bool logarithmic, FILE *to);
 #endif

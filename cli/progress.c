@@ -17,8 +17,8 @@
 struct progress {
     FILE *to;
     bool terminal, drawn;
-    int64_t told_at; /* plain lines: when the last one was printed; -1: none yet */
-    char notice[64]; /* the code of the last one that was shown; "": none */
+    int64_t told_at; /* time of the last plain line; -1 if there was none yet */
+    char notice[64]; /* code of the last notice that was shown; "" for none */
 };
 
 struct progress *progress_create(FILE *to)
@@ -47,7 +47,7 @@ static void put_bar(FILE *out, int64_t done, int64_t count, int cells)
     fputs("] ", out);
 }
 
-/* The figures after the bar. */
+/* Prints the figures after the bar. */
 static void put_figures(FILE *out, const json_t *ensemble)
 {
     char text[RENDER_SIZE];
@@ -94,7 +94,7 @@ char *progress_line(const json_t *ensemble, int columns)
             put_bar(out, ensemble_finished(ensemble), get_int(ensemble, "count"), cells < BAR_MAX ? cells : BAR_MAX);
         fputs(figures, out);
         fclose(out);
-        if ((int)strlen(line) >= columns) /* the last column stays free: some terminals wrap there */
+        if ((int)strlen(line) >= columns) /* the last column stays free, since some terminals wrap there */
             line[columns - 1] = '\0';
     }
     free(name);
@@ -102,7 +102,7 @@ char *progress_line(const json_t *ensemble, int columns)
     return line;
 }
 
-/* On a line of its own, when its cause changes: the text alone may change often. */
+/* Prints a notice on a line of its own when its cause changes. Its text alone may change often. */
 static void show_notice(struct progress *progress, const json_t *ensemble)
 {
     const char *code = get_string(json_object_get(ensemble, "notice"), "code");
@@ -111,7 +111,7 @@ static void show_notice(struct progress *progress, const json_t *ensemble)
     if (strcmp(code, progress->notice) == 0)
         return;
     snprintf(progress->notice, sizeof progress->notice, "%s", code);
-    if (code[0] == '\0' || ensemble_held(ensemble)) /* which ends the waiting, and is reported */
+    if (code[0] == '\0' || ensemble_held(ensemble)) /* a hold ends the waiting, and is reported then */
         return;
     text = render_text(ensemble_notice(ensemble));
     progress_hide(progress);

@@ -1,4 +1,4 @@
-/* How far an ensemble is: a bar that redraws itself on a terminal, a plain line every few seconds elsewhere. */
+/* Shows how far an ensemble is: a bar that redraws itself on a terminal, a plain line every few seconds elsewhere. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 #include <jansson.h>
@@ -6,13 +6,13 @@
 
 struct progress;
 
-struct progress *progress_create(FILE *to); /* borrowed */
+struct progress *progress_create(FILE *to); /* `to` is borrowed */
 void progress_destroy(struct progress *progress);
 
-/* Both take the struct progress as void *, to serve as a struct view. */
+/* Both take the struct progress as void *, so that they fit into a struct view. */
 void progress_show(void *progress, const json_t *ensemble);
 void progress_hide(void *progress);
 
-/* The line itself for a terminal `columns` wide, or with 0 the plain form; to be freed. */
+/* Returns the line for a terminal that is `columns` wide, or the plain form with 0; to be freed. */
 char *progress_line(const json_t *ensemble, int columns);
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Bytes of the character at c if it is one that a terminal obeys, else 0. */
+/* Returns the bytes of the character at c if it is one that a terminal obeys, else 0. */
 static size_t is_order(const unsigned char *c)
 {
     if (c[0] < 0x20 || c[0] == 0x7f)
@@ -19,7 +19,7 @@ static size_t is_order(const unsigned char *c)
         return 2;
     if (c[0] != 0xe2)
         return 0;
-    /* U+200E, U+200F; U+2028 to U+202E; U+2066 to U+2069: marks of direction, ends of lines */
+    /* U+200E, U+200F; U+2028 to U+202E; U+2066 to U+2069: marks of direction and ends of lines */
     if (c[1] == 0x80)
         return c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae) ? 3 : 0;
     return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
@@ -58,7 +58,7 @@ char *render_age(char buf[RENDER_SIZE], const char *iso)
 {
     static const struct {
         const char *unit;
-        double seconds, below; /* so many of it; the last has no end */
+        double seconds, below; /* the unit is used below so many of it; the last one has no end */
     } units[] = {{"s", 1, 60}, {"min", 60, 60}, {"h", 3600, 48}, {"d", 86400, 1e9}};
     double at = render_time_parse(iso), ago = (double)time_now_ms() / 1000 - at, n;
     size_t u = 0;

@@ -34,7 +34,7 @@ static void print_head(const json_t *ensemble, FILE *to)
     free(name);
 }
 
-/* The rest of a line: how many are in which state, where there are any. */
+/* Prints the rest of a line: how many members are in each state that has some. */
 static void print_states(const json_t *counts, FILE *to)
 {
     const char *separator = "";
@@ -69,7 +69,7 @@ static void print_notice(const json_t *ensemble, FILE *to)
 {
     char *words = render_text(ensemble_notice(ensemble));
 
-    if (words[0] && !ensemble_held(ensemble)) /* which is the reason of its state */
+    if (words[0] && !ensemble_held(ensemble)) /* a hold is printed as the reason of its state */
         fprintf(to, "waiting    %s%s%s\n", style_on(STYLE_CARE), words, style_off(STYLE_CARE));
     free(words);
 }
@@ -97,8 +97,9 @@ void report_status(const json_t *ensemble, FILE *to)
 
         fprintf(to, "training   %lld: ", (long long)get_int(training, "id"));
         print_state(get_string(training, "state"), to);
-        fprintf(to, "%s%s, ranks %lld, generation %lld, on %s\n", reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"),
-                (long long)get_int(training, "generation"), get_string(training, "adapter"));
+        fprintf(to, "%s%s, ranks %lld, generation %lld, on %s\n", reason[0] ? ": " : "", reason,
+                (long long)get_int(training, "ranks"), (long long)get_int(training, "generation"),
+                get_string(training, "adapter"));
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),
                 (long long)get_int(training, "duplicates"), (long long)get_int(training, "drawn"));
@@ -129,13 +130,15 @@ static void print_members(const json_t *ensemble)
     table_destroy(table);
 }
 
-/* Over the whole training: samples that went into batches a second, or, of a daemon that does not count repeated draws,
- * the unique ones alone; `repeats` says which. "-" where there is no telling. */
+/* Returns the mean of samples a second over the whole training, "-" where it is not known. It counts the samples that
+ * went into batches; if the daemon does not count repeated draws, only unique samples. `repeats` in the table's header
+ * says which. */
 static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)
 {
     double seconds = render_seconds_between(training, "started", "ended");
-    json_t *rate = seconds > 0 ? json_real((double)(get_int(training, "drawn") + get_int(training, "repeats")) / seconds)
-                               : json_null();
+    json_t *rate = seconds > 0
+                       ? json_real((double)(get_int(training, "drawn") + get_int(training, "repeats")) / seconds)
+                       : json_null();
 
     render_number(buf, rate);
     json_decref(rate);
@@ -161,7 +164,8 @@ static void print_samples(const json_t *training)
 
 static void add_series(struct table *table, const char *name, const json_t *buckets)
 {
-    const json_t *whole = json_array_get(buckets, 0), *first = json_object_get(whole, "first"), *last = json_object_get(whole, "last");
+    const json_t *whole = json_array_get(buckets, 0), *first = json_object_get(whole, "first"),
+                 *last = json_object_get(whole, "last");
     char text[RENDER_SIZE];
 
     if (whole == NULL)
@@ -175,7 +179,7 @@ static void add_series(struct table *table, const char *name, const json_t *buck
         table_cell(table, "-");
 }
 
-/* First and last value of every metric series. */
+/* Prints the first and the last value of each metric. */
 static void print_metrics(struct cli *cli, const json_t *training)
 {
     const char *headers[] = {"metric", ">first", ">last", ">first/last", NULL};
@@ -188,12 +192,14 @@ static void print_metrics(struct cli *cli, const json_t *training)
     table = table_create(headers);
     json_object_foreach(json_object_get(training, "metrics"), name, value) {
         char *escaped = client_escape(name);
-        char *path = xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=1", (long long)get_int(training, "id"), escaped);
+        char *path =
+            xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=1", (long long)get_int(training, "id"), escaped);
         json_t *reply = NULL;
         struct error err;
 
         if (client_get(cli->client, path, &reply, NULL, &err) == 0)
-            add_series(table, name, json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"));
+            add_series(table, name,
+                       json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"));
         json_decref(reply);
         free(path);
         free(escaped);
@@ -203,7 +209,7 @@ static void print_metrics(struct cli *cli, const json_t *training)
     table_destroy(table);
 }
 
-/* Takes the path over. */
+/* Prints a curl line. It takes the path over. */
 static void print_curl(const struct cli *cli, char *path)
 {
     char *line = client_curl_line(cli->client, path);

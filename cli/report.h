@@ -1,4 +1,4 @@
-/* An ensemble in full, for people. */
+/* Reports about an ensemble for people. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 #include "cli/cli.h"
@@ -6,10 +6,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Where it stands: `stretto status ID`. */
+/* Prints where it stands, for `stretto status ID`. */
 void report_status(const json_t *ensemble, FILE *to);
 
-/* How it ended: members by state, samples, batches, losses first and last, reasons of failed members, and the curl lines
- * that show the same. To stdout; what the daemon cannot tell any more is left out. */
+/* Prints to stdout how it ended: members by state, samples, batches, first and last losses, reasons of failed members,
+ * and the curl lines that show the same. What the daemon cannot tell any more is left out. */
 void report_final(struct cli *cli, const json_t *ensemble);
 #endif

@@ -26,7 +26,7 @@ static void on_stop(int sig)
 
 static void on_resize(int sig)
 {
-    /* it ends the waiting */
+    /* nothing to do, since the signal interrupts poll() */
 }
 
 static void enter(void)
@@ -71,7 +71,7 @@ void screen_begin(void)
 void screen_end(void)
 {
     leave();
-    if (ending != 0) { /* as it would have ended */
+    if (ending != 0) { /* end by the signal, as without a handler */
         handle(ending, SIG_DFL);
         raise(ending);
     }
@@ -98,13 +98,13 @@ bool screen_wait(int64_t ms)
     char key = 0;
     int n = ending || stopping ? 0 : poll(&keys, 1, (int)ms);
 
-    if (stopping) { /* Ctrl-Z: the shell gets its terminal as it was */
+    if (stopping) { /* on Ctrl-Z the shell gets its terminal as it was before */
         stopping = 0;
         leave();
         raise(SIGSTOP);
         enter();
     }
     if (n > 0 && read(STDIN_FILENO, &key, 1) <= 0)
-        return true; /* nobody is there any more */
+        return true; /* the terminal is gone */
     return ending || key == 'q' || key == 'Q';
 }

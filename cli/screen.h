@@ -1,4 +1,5 @@
-/* A terminal's second screen, drawn over in place; the first one is as it was afterwards, however the program ends. */
+/* The second screen of a terminal, which is drawn over in place. However the program ends, the first one is then as
+ * before. */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
 #include <stdbool.h>
@@ -6,8 +7,9 @@
 
 void screen_begin(void);
 void screen_end(void);
-/* Lines that are too long or too many are cut. */
+/* Draws a text. Lines that are too long or too many are cut. */
 void screen_draw(const char *text);
-/* Wait so long, or until the terminal has another size; true: q was typed, or somebody ends the program. */
+/* Waits for so long, or until the size of the terminal changes. Returns true if q was typed or a signal ends the
+ * program. */
 bool screen_wait(int64_t ms);
 #endif

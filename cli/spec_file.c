@@ -53,7 +53,7 @@ static int check_syntax(const char *text, size_t size, const char *shown, struct
     return rc;
 }
 
-/* The absolute folder that a spec's relative paths start from; NULL with err. */
+/* Returns the absolute folder that a spec's relative paths start from; NULL with err. */
 static char *folder_of(const char *name, struct error *err)
 {
     char *copy = xstrdup(strcmp(name, "-") == 0 ? "." : name), *slash = strrchr(copy, '/'), *folder;
@@ -69,8 +69,8 @@ static char *folder_of(const char *name, struct error *err)
     return folder;
 }
 
-/* The daemon knows nothing of where the user stands: a relative file of parameters is made absolute. Returns text, or what
- * stands for it (text is freed then); NULL with err. */
+/* Makes the path of a relative file of parameters absolute, since the daemon does not know the user's working
+ * directory. Returns text, or what replaces it (text is then freed); NULL with err. */
 static char *settle_parameter_file(char *text, size_t size, const char *name, struct error *err)
 {
     json_t *spec = json_loadb(text, size, 0, NULL);

@@ -1,10 +1,10 @@
-/* The file that `stretto submit` sends. */
+/* Reads the file that `stretto submit` sends. */
 #ifndef CLI_SPEC_FILE_H
 #define CLI_SPEC_FILE_H
 #include "common/error.h"
 
-/* The bytes of the file ("-": standard input), known to be one JSON object; to be freed. NULL with err otherwise; a
- * syntax error is told as file:line:column. Only a relative file of parameters is changed: it is made absolute, against
- * the spec's folder (standard input: the working directory). */
+/* Returns the bytes of the file ("-" for standard input), which must be one JSON object; to be freed. NULL with err on
+ * failure; a syntax error is reported as file:line:column. Only a relative path of a file of parameters is changed: it
+ * is made absolute, from the spec's folder (for standard input, the working directory). */
 char *spec_file_read(const char *name, struct error *err);
 #endif

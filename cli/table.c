@@ -11,7 +11,7 @@
 
 #define COLUMNS_MAX 16
 #define GAP 2
-#define COLUMN_LEAST 8 /* to which one of text may be cut */
+#define COLUMN_LEAST 8 /* columns of text are cut no narrower than this */
 
 struct cell {
     char *text;
@@ -83,7 +83,7 @@ void table_age(struct table *table, const char *time)
     table_cell(table, render_age(text, time));
 }
 
-/* Cut the widest of its columns of text until a row fits. */
+/* Cuts the widest columns of text until a row fits. */
 static void fit(int *widths, const struct table *table, int most)
 {
     int sum = -GAP;
@@ -111,11 +111,11 @@ static void print_cell(const char *text, enum style style, int width, bool right
     size_t bytes = cut ? text_fit(text, width - 1) : strlen(text);
     int pad = cut ? 0 : width - has;
 
-    fprintf(to, "%*s%s%.*s%s%s%*s", right ? pad : 0, "", style_on(style), (int)bytes, text, cut ? dots : "", style_off(style),
-            right || last ? 0 : pad, "");
+    fprintf(to, "%*s%s%.*s%s%s%*s", right ? pad : 0, "", style_on(style), (int)bytes, text, cut ? dots : "",
+            style_off(style), right || last ? 0 : pad, "");
 }
 
-/* The cells of a row, or NULL: the header. */
+/* Prints the cells of a row, or the header if cells is NULL. */
 static void print_row(const struct table *table, const int *widths, const struct cell *cells, int most, FILE *to)
 {
     int left = most;
@@ -124,8 +124,8 @@ static void print_row(const struct table *table, const int *widths, const struct
         bool right = table->headers[c][0] == '>';
         int width = widths[c] < left ? widths[c] : left;
 
-        print_cell(cells ? cells[c].text : table->headers[c] + right, cells ? cells[c].style : STYLE_QUIET, width, right,
-                   c + 1 == table->columns, to);
+        print_cell(cells ? cells[c].text : table->headers[c] + right, cells ? cells[c].style : STYLE_QUIET, width,
+                   right, c + 1 == table->columns, to);
         left -= width + GAP;
         if (c + 1 < table->columns && left > 0)
             fprintf(to, "%*s", GAP, "");

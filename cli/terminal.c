@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define WIDTH_LEAST 20 /* of one that says less, or nothing: */
+#define WIDTH_LEAST 20 /* a terminal that reports less, or nothing, has the usual size: */
 #define WIDTH_USUAL 80
 #define HEIGHT_USUAL 24
 
@@ -69,9 +69,10 @@ enum style style_of_state(const char *state)
         const char *state;
         enum style style;
     } styles[] = {
-        {"succeeded", STYLE_GOOD}, {"complete", STYLE_GOOD}, {"done", STYLE_GOOD},      {"answers", STYLE_GOOD},    {"failed", STYLE_BAD},
-        {"no answer", STYLE_BAD},  {"running", STYLE_BUSY},  {"paused", STYLE_CARE},    {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE},
-        {"pending", STYLE_QUIET},  {"intent", STYLE_QUIET},  {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
+        {"succeeded", STYLE_GOOD},  {"complete", STYLE_GOOD},   {"done", STYLE_GOOD},     {"answers", STYLE_GOOD},
+        {"failed", STYLE_BAD},      {"no answer", STYLE_BAD},   {"running", STYLE_BUSY},  {"paused", STYLE_CARE},
+        {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE}, {"pending", STYLE_QUIET}, {"intent", STYLE_QUIET},
+        {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
     };
 
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
@@ -80,7 +81,7 @@ enum style style_of_state(const char *state)
     return STYLE_NONE;
 }
 
-/* One character: its bytes, and in *width its columns. What is not UTF-8 is a byte and a column. */
+/* Takes one character. Returns its bytes; *width is its columns. A byte that is not UTF-8 takes one column. */
 static size_t take(const char *text, int *width)
 {
     unsigned char first = (unsigned char)text[0];
@@ -95,7 +96,7 @@ static size_t take(const char *text, int *width)
         c = (c << 6) | ((unsigned char)text[i] & 0x3f);
     }
     *width = n == 1 ? 1 : wcwidth(c);
-    if (*width < 0) /* unknown, or the locale has no such characters */
+    if (*width < 0) /* the character is unknown to the locale */
         *width = 1;
     return n;
 }

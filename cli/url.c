@@ -8,7 +8,7 @@ static char *default_socket(struct error *err)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
-    if (state && state[0] == '/') /* a relative one is to be ignored, says the XDG specification */
+    if (state && state[0] == '/') /* the XDG specification says that a relative path is to be ignored */
         return xasprintf("%s/stretto/stretto.sock", state);
     if (home && home[0] == '/')
         return xasprintf("%s/.local/state/stretto/stretto.sock", home);

@@ -43,13 +43,14 @@ int watch_sleep(int64_t ms)
 
 bool watch_may_pass(const struct error *err)
 {
-    return strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, "busy") == 0 || strcmp(err->code, "tcp_busy") == 0;
+    return strcmp(err->code, CLIENT_NO_DAEMON) == 0 || strcmp(err->code, "busy") == 0 ||
+           strcmp(err->code, "tcp_busy") == 0;
 }
 
 static int say_how_to_return(const struct cli *cli, int64_t id)
 {
     const char *env = getenv("STRETTO_URL");
-    bool said = cli->url && (env == NULL || strcmp(cli->url, env) != 0); /* not by the environment */
+    bool said = cli->url && (env == NULL || strcmp(cli->url, env) != 0); /* --url was given, not the environment */
 
     fprintf(stderr, "stretto: no longer watching; the work goes on. To come back: stretto %s%s%swait %lld\n",
             said ? "--url " : "", said ? cli->url : "", said ? " " : "", (long long)id);
