@@ -25,7 +25,7 @@ static int fd_of(struct MHD_Connection *connection)
     return info != NULL ? info->connect_fd : -1;
 }
 
-/* The socket's mode keeps others out already; this holds where someone opened it up. */
+/* Refuses other users on the Unix socket. Its mode keeps them out already, unless somebody has changed it. */
 static int check_peer(struct MHD_Connection *connection, struct error *err)
 {
     struct ucred peer;
@@ -51,12 +51,12 @@ static const struct sockaddr *peer_of(struct MHD_Connection *connection, char *t
     return peer;
 }
 
-/* Log, and count. What was sent is not in the reasons. `connection` NULL: not known which. */
+/* Counts a refusal and logs it. The reasons never have what was sent. `connection` is NULL if it is not known. */
 int access_refuse(struct access *access, struct MHD_Connection *connection, struct error *err)
 {
     char peer[64] = "a client", more[64] = "";
-    struct refusals_verdict verdict =
-        refusals_add(&access->refusals, connection ? peer_of(connection, peer, sizeof peer) : NULL, time_monotonic_ms());
+    struct refusals_verdict verdict = refusals_add(
+        &access->refusals, connection ? peer_of(connection, peer, sizeof peer) : NULL, time_monotonic_ms());
 
     if (verdict.silent > 0)
         snprintf(more, sizeof more, "; %u tries before were not logged", verdict.silent);
@@ -67,7 +67,7 @@ int access_refuse(struct access *access, struct MHD_Connection *connection, stru
     return -1;
 }
 
-/* The token in the Authorization header, or NULL. */
+/* Returns the token in the Authorization header, or NULL. */
 static const char *bearer(struct MHD_Connection *connection)
 {
     const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
@@ -78,7 +78,7 @@ static const char *bearer(struct MHD_Connection *connection)
     return header + strspn(header, " ");
 }
 
-/* 0; -1 with the reason, of which *failed says whether it is the caller's. */
+/* Returns 0, or -1 with err. *failed tells whether that is the caller's fault and counts as a failed try. */
 static int check_token(struct access *access, const char *token, struct caller *caller, bool *failed,
                        struct error *err)
 {
@@ -106,7 +106,7 @@ static int check_token(struct access *access, const char *token, struct caller *
     return 0;
 }
 
-/* Likewise by the place in the path and the cookie. */
+/* Like check_token(), by the place in the path and the cookie. */
 static int check_session(struct access *access, struct MHD_Connection *connection, const char *place,
                          struct caller *caller, bool *failed, struct error *err)
 {
@@ -135,14 +135,16 @@ static int check_session(struct access *access, struct MHD_Connection *connectio
     return 0;
 }
 
-/* The Host header must name this daemon. On the Unix socket the name "stretto" does, and HTTP/1.0 may leave the header out. */
+/* Returns whether the Host header names this daemon. On the Unix socket it may be "stretto", and HTTP/1.0 may leave it
+ * out. */
 static bool names_us(struct access *access, const struct listener *listener, struct MHD_Connection *connection)
 {
     const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 
     if (!listener->tcp && host == NULL)
         return true;
-    return host_allowed(host, listener->tcp ? listener->host : "stretto", fd_of(connection), access->config->host_names);
+    return host_allowed(host, listener->tcp ? listener->host : "stretto", fd_of(connection),
+                        access->config->host_names);
 }
 
 static bool reads(const char *method)
@@ -155,8 +157,8 @@ static bool is_open(const struct access_ask *ask)
     return ask->route != NULL && (ask->route->flags & (ask->page ? ROUTE_OPEN | ROUTE_PAGE : ROUTE_OPEN)) != 0;
 }
 
-/* A link on a page of another site may lead to the dashboard, in a window of its own: what is there is the same for
- * everybody. */
+/* Returns whether a browser follows a link. A page of another site may have one to the dashboard if it opens in a
+ * window of its own, since the page there is the same for everybody. */
 static bool is_link(const struct access_ask *ask, const struct origin *origin)
 {
     return is_open(ask) && origin->document && reads(ask->method);
@@ -234,7 +236,7 @@ int access_permit(struct access *access, struct MHD_Connection *connection, cons
     return access_refuse(access, connection, err);
 }
 
-/* 1: neither revoked nor ended meanwhile; 0, or -1. */
+/* Returns 1 if the caller's token or session is neither revoked nor ended meanwhile, 0 if it is, -1 on error. */
 static int look_again(struct store *store, const struct caller *caller, struct error *err)
 {
     struct session_row session;
@@ -263,7 +265,7 @@ bool access_holds(const struct access *access, struct caller *caller)
         return true;
     rc = look_again(config->store, caller, &err);
     if (rc < 0)
-        return true; /* the database's trouble is nobody's fault; asked again next time */
+        return true; /* trouble of the database is not the caller's fault; the next call looks again */
     caller->revocations = access->revocations;
     caller->revoked = rc == 0;
     return !caller->revoked;
@@ -283,7 +285,7 @@ void access_used(struct access *access, const struct caller *caller)
     int64_t now_ms = config->now_ms(config->now_arg);
     struct error err;
 
-    /* nobody waits for this; where the disk is full it must not undo what somebody does wait for */
+    /* not while the disk is full: nobody waits for this change, and it must not undo changes that somebody waits for */
     if ((caller->token == 0 && caller->session == 0) || llabs(now_ms - caller->last_used_ms) < TOUCH_MS ||
         turn_trouble(config->turn) != NULL)
         return;

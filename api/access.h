@@ -1,5 +1,6 @@
-/* Who calls, and what they may do. On the Unix socket the peer's uid is the check, and it may do all; over TCP a bearer token says who
- * it is. On both, the Host header must name this daemon, and web browsers need a session (api/origin.h, api/session.h). */
+/* Finds out who calls, and decides what they may do. On the Unix socket the peer's uid is checked, and the caller may
+ * do everything; over TCP a bearer token names the caller. On both, the Host header must name this daemon, and web
+ * browsers need a session (api/origin.h, api/session.h). */
 #ifndef API_ACCESS_H
 #define API_ACCESS_H
 #include "api/api.h"
@@ -11,58 +12,57 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-/* What all listeners share. */
+/* State that all listeners share. */
 struct access {
     const struct api_config *config;
     struct refusals refusals;
-    unsigned revocations; /* changes whenever a token is revoked, or a session ended */
+    unsigned revocations; /* changes whenever a token is revoked or a session ends */
 };
 
-/* Parts of a request that decide who may send it. */
+/* The parts of a request that decide who may send it. */
 struct access_ask {
     const char *method;
-    const struct route *route; /* NULL: none */
-    const char *place;         /* of a session, "" where the path names none */
-    bool page;                 /* HTML is asked for */
+    const struct route *route; /* NULL if there is none */
+    const char *place;         /* the place of a session, "" if the path has none */
+    bool page;                 /* the client asks for HTML */
 };
 
 struct caller {
     enum token_role role;
-    int64_t token;   /* its id; 0: on the Unix socket */
-    int64_t session; /* of a browser, begun by that token or on that socket; 0: none */
-    bool stranger;   /* not known, and nothing but open routes is for it */
+    int64_t token;   /* id of the token; 0 on the Unix socket */
+    int64_t session; /* id of a browser's session, begun by that token or on that socket; 0 if there is none */
+    bool stranger;   /* the caller is not known, and may use only open routes */
     int64_t last_used_ms;
-    int64_t expires_ms;   /* 0: never */
-    unsigned revocations; /* as they were when it was last looked at */
+    int64_t expires_ms;   /* 0 for never */
+    unsigned revocations; /* the value of access->revocations when the database was last asked */
     bool revoked;
 };
 
-/* Fill *caller, or -1 with one of peer_not_allowed, host_not_allowed, origin_not_allowed, session_missing, token_missing,
- * token_invalid, too_many_tries.
- * Failed tries are logged, without what was sent. */
+/* Fills *caller, or returns -1 with one of peer_not_allowed, host_not_allowed, origin_not_allowed, session_missing,
+ * token_missing, token_invalid, too_many_tries. Failed tries are logged, without what was sent. */
 int access_check(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
                  const struct access_ask *ask, struct caller *caller, struct error *err);
 
-/* Who the bearer of the token in the Authorization header is, also on the Unix socket and in a browser: fill *caller, or
- * -1 as above. */
+/* Fills *caller with the bearer of the token in the Authorization header, also on the Unix socket and in a browser.
+ * Fails as access_check() does. */
 int access_bearer(struct access *access, struct MHD_Connection *connection, struct caller *caller, struct error *err);
 
-/* A wrong secret that a handler has found: counts as a failed try. Returns -1. */
+/* Counts a wrong secret that a handler has found as a failed try. Returns -1. */
 int access_refuse(struct access *access, struct MHD_Connection *connection, struct error *err);
 
-/* May the caller use this route? -1 with role_insufficient, which is logged as failed tries are. */
+/* Checks that the caller may use this route. Returns -1 with role_insufficient, which is logged like failed tries. */
 int access_permit(struct access *access, struct MHD_Connection *connection, const struct caller *caller,
                   const struct route *route, struct error *err);
 
-/* Still? Whoever was let in once may have lost the right since, while a long reply is sent. */
+/* Returns whether the caller's token or session is still good. A reply may be so long that it ends meanwhile. */
 bool access_holds(const struct access *access, struct caller *caller);
 
-/* What was refused for other reasons than a missing right: logged, as often as the rest. `what` is a sentence. */
+/* Logs a refusal for another reason than a missing right, as often as failed tries. `what` is a sentence. */
 void access_log(struct access *access, struct MHD_Connection *connection, const char *what);
 
-/* The caller's request is over: note, at most once a minute, that its token or session was used. */
+/* Called at the end of a request: notes, at most once a minute, that its token or session was used. */
 void access_used(struct access *access, const struct caller *caller);
 
-/* The WWW-Authenticate header that goes with a refusal; NULL where none does. */
+/* Returns the WWW-Authenticate header that goes with a refusal, or NULL. */
 const char *access_challenge(const struct error *err);
 #endif

@@ -24,10 +24,11 @@ struct api {
     struct clients_counts clients;
     struct server **servers;
     size_t n;
-    char *published; /* the file that says where */
+    char *published; /* the path of the file with the addresses that are listened on */
 };
 
-/* Jobs, files and the database need descriptors, too, and no listener may take another's. */
+/* Returns how many connections a listener may have. Jobs, files and the database need descriptors, too, and no listener
+ * may take those of another. */
 static unsigned connections_max(const struct api_config *config)
 {
     unsigned max = config->connections_max != 0 ? config->connections_max : LIMIT_CONNECTIONS, share;
@@ -50,7 +51,7 @@ int api_create(struct api **out, const struct api_config *config, struct error *
     api->config.paced = paced_create(&api->config);
     api->access.config = &api->config;
     api->config.connections_max = connections_max(config);
-    *out = api; /* also where it fails: api_destroy() then */
+    *out = api; /* set on failure, too, so that api_destroy() frees it */
     return tls_load(&api->tls, config->tls_certificate, config->tls_key, err);
 }
 
@@ -81,7 +82,7 @@ void api_publish(struct api *api)
     api->published = xasprintf("%s/listen.json", api->config.state_dir);
     if (file_write_json(api->published, json, 0600, &err) < 0) {
         log_error("%s: where the daemon listens is only in this log", err.text);
-        unlink(api->published); /* an earlier daemon's */
+        unlink(api->published); /* an earlier daemon may have left one */
     }
     json_decref(json);
 }
@@ -107,8 +108,8 @@ void api_destroy(struct api *api)
     free(api->published);
     while (api->n > 0)
         server_destroy(api->servers[--api->n]);
-    paced_destroy(api->config.paced); /* those who wait hold requests until here */
-    feed_destroy(api->config.feed);   /* those who slept hold requests until here */
+    paced_destroy(api->config.paced); /* not earlier, since waiters hold requests */
+    feed_destroy(api->config.feed);   /* not earlier, since streams hold requests */
     free(api->servers);
     tls_fini(&api->tls);
     free(api);

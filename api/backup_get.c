@@ -1,5 +1,5 @@
-/* A backup of the database as a file to download. Nothing is left in the state directory: the file has no name any more
- * when it is sent. */
+/* Sends a backup of the database as a file to download. Nothing is left in the state directory, since the file has no
+ * name any more when it is sent. */
 #include "daemon/store/backup.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -21,7 +21,7 @@ struct making {
     struct request *r;
     struct backup_source source;
     char *path;
-    char *file; /* where the caller writes it, NULL where that was not said */
+    char *file; /* the file that the caller writes it to; NULL if the query does not tell */
     int fd;
     int64_t size;
     bool failed, unnoted;
@@ -29,7 +29,7 @@ struct making {
 };
 
 static atomic_bool abandoned;
-static bool under_way; /* one at a time: each takes as much room on the disk as the database */
+static bool under_way; /* only one at a time, since each needs as much room on the disk as the database */
 
 static int make(struct making *m)
 {
@@ -63,7 +63,7 @@ static void reply(struct making *m)
         log_error("%s (%s)", m->err.text, m->err.code);
         request_reply_problem(m->r, &m->err);
     } else {
-        if (m->unnoted) /* the backup itself is good */
+        if (m->unnoted) /* only the note has failed; the backup itself is good */
             log_warn("%s", m->err.text);
         log_info("a backup of %lld bytes is sent", (long long)m->size);
         request_add_header(m->r, "Content-Disposition", "attachment; filename=\"stretto-backup.db\"");
@@ -81,7 +81,7 @@ static void flushed(void *arg, const struct error *err)
     reply(arg);
 }
 
-/* What it holds was committed, and must be on the disk before it is shown. */
+/* The content of the backup was committed, but must be on the disk before it is sent. */
 static void after_work(uv_work_t *work, int status)
 {
     struct making *m = work->data;
@@ -104,7 +104,8 @@ void backup_get(struct request *r)
         return;
     }
     if (file != NULL && (file[0] != '/' || strlen(file) > BACKUP_FILE_MAX)) {
-        request_reply_error(r, "query_wrong_value", "\"file\" must be an absolute path of at most %d bytes", BACKUP_FILE_MAX);
+        request_reply_error(r, "query_wrong_value", "\"file\" must be an absolute path of at most %d bytes",
+                            BACKUP_FILE_MAX);
         return;
     }
     m = xcalloc(1, sizeof *m);

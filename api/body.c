@@ -22,7 +22,7 @@ void body_fini(struct body *body)
     body->size = body->cap = 0;
 }
 
-/* MHD has refused lengths that are no numbers already. */
+/* Returns the announced length. MHD has already refused lengths that are not numbers. */
 static unsigned long long announced(struct MHD_Connection *connection)
 {
     const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
@@ -68,7 +68,7 @@ bool body_can_be_left(struct MHD_Connection *connection)
     const char *coding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-        return true; /* nobody can tell where it ends: to wait for that would be to never answer */
+        return true; /* nobody can tell where the body ends, so that waiting for its end would never end */
     return (expect != NULL && strcasecmp(expect, "100-continue") == 0) || announced(connection) > LIMIT_DISCARD;
 }
 

@@ -16,7 +16,8 @@ static void write_bucket(struct buckets *b)
 {
     struct text *out = b->out;
 
-    text_add(out, "%s{\"step\":%" PRId64 ",\"last_step\":%" PRId64 ",\"time\":", b->any ? "," : "", b->first.step, b->last.step);
+    text_add(out, "%s{\"step\":%" PRId64 ",\"last_step\":%" PRId64 ",\"time\":", b->any ? "," : "", b->first.step,
+             b->last.step);
     value_put_time(out, b->first.time_ms);
     text_string(out, ",\"last_time\":");
     value_put_time(out, b->last.time_ms);
@@ -54,7 +55,7 @@ void buckets_add(struct buckets *b, const struct metric_point *point)
     b->count++;
     b->not_finite += !isfinite(point->value);
     if (isfinite(point->value)) {
-        b->min = b->min <= point->value ? b->min : point->value; /* in place of a NaN, too */
+        b->min = b->min <= point->value ? b->min : point->value; /* also replaces a NaN */
         b->max = b->max >= point->value ? b->max : point->value;
     }
 }

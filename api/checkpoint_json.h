@@ -4,6 +4,6 @@
 #include "api/request.h"
 #include "daemon/store/member_checkpoint.h"
 
-/* A new reference. */
+/* Returns a new reference. */
 json_t *checkpoint_json(const struct request *r, const struct member_checkpoint_row *row);
 #endif

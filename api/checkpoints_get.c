@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* By ensemble, member and number; the cursor is those of the first on the next page. */
+/* Lists checkpoints by ensemble, member and number. The cursor has those of the first one on the next page. */
 struct listing {
     struct request *r;
     json_t *items;
@@ -13,7 +13,7 @@ struct listing {
     char next[72];
 };
 
-/* Non-zero where the page is full. */
+/* Returns non-zero when the page is full. */
 static int add(void *arg, const struct member_checkpoint_row *row)
 {
     struct listing *l = arg;
@@ -45,7 +45,7 @@ static int read_query(struct request *r, int64_t *ensemble, int64_t *member, int
     return 0;
 }
 
-/* Checkpoints lie where the first of a family has them: *ensemble becomes that one. */
+/* Replaces *ensemble by the first one of its family, under which checkpoints are stored. */
 static int to_root(struct request *r, int64_t *ensemble, struct error *err)
 {
     struct ensemble_row row;

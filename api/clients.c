@@ -12,18 +12,18 @@ enum client_state { CLIENT_STRANGER, CLIENT_KNOWN, CLIENT_EVICTED };
 struct client {
     enum client_state state;
     int fd;
-    uint64_t since; /* by the loop's clock */
+    uint64_t since; /* time of the connection by the loop's clock */
     bool answering;
     struct client *prev, *next;
 };
 
 struct clients {
     uv_loop_t *loop;
-    uv_timer_t timer; /* runs while there are strangers: when the eldest must go */
-    bool looked;      /* at what has come from it meanwhile */
+    uv_timer_t timer; /* runs while there are strangers, until the oldest must go */
+    bool looked;      /* MHD has read what came since the timer rang */
     unsigned strangers_max, known_max;
     struct clients_counts counts, *total;
-    struct client *strangers; /* the eldest first */
+    struct client *strangers; /* the oldest comes first */
 };
 
 struct clients *clients_create(uv_loop_t *loop, unsigned max, struct clients_counts *total)
@@ -71,7 +71,7 @@ static void leave_strangers(struct clients *clients, struct client *client, enum
     client->state = state;
 }
 
-/* Its owner sees the end of the connection, and closes it as it does any other. */
+/* Shuts a connection down. Its owner then closes it as it does when the client hangs up. */
 static void evict(struct clients *clients, struct client *client)
 {
     leave_strangers(clients, client, CLIENT_EVICTED);
@@ -80,7 +80,7 @@ static void evict(struct clients *clients, struct client *client)
     shutdown(client->fd, SHUT_RDWR);
 }
 
-/* The eldest that is not being answered; the eldest where all are. */
+/* Returns the oldest stranger that is not being answered, or the oldest of all if all are. */
 static struct client *least_wanted(const struct clients *clients)
 {
     struct client *client;
@@ -103,7 +103,8 @@ static void end_time_of(struct clients *clients, struct client *client, uint64_t
     DL_APPEND(clients->strangers, client);
 }
 
-/* Where the daemon was held up, timers ring before it has read what has come meanwhile: it reads first. */
+/* If the daemon was held up, the timer rings before it has read what strangers have sent meanwhile, so it reads
+ * first. */
 static void on_timer(uv_timer_t *timer)
 {
     struct clients *clients = timer->data;

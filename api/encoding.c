@@ -8,7 +8,7 @@
 
 static const char *const names[] = {"identity", "gzip", "deflate"};
 
-/* Returns true where a list such as "gzip;q=0.5, deflate" has the coding, and not with the weight 0. */
+/* Returns whether a list such as "gzip;q=0.5, deflate" has the coding, and not with the weight 0. */
 static bool takes(const char *list, const char *coding)
 {
     for (; *list; list += *list == ',') {

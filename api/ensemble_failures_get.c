@@ -1,5 +1,5 @@
-/* Why attempts failed, by cause, with the end of what an example wrote to stderr. That lies on a file system that may hang, so it is read
- * on a worker thread. */
+/* Reports why attempts failed, by cause, with the end of the stderr of an example. That file is on a file system that
+ * may hang, so it is read on a worker thread. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TAIL_BYTES 2048 /* of stderr that are shown at most, */
-#define TAIL_LINES 10   /* and lines */
+#define TAIL_BYTES 2048 /* bytes of stderr that are shown at most */
+#define TAIL_LINES 10   /* lines of stderr that are shown at most */
 
 struct failure {
     struct cause_row cause;
-    struct attempt_row example; /* number 0: it is not there */
-    char *path;                 /* of its stderr */
+    struct attempt_row example; /* number is 0 where there is no such attempt */
+    char *path;                 /* the path of its stderr */
     char tail[TAIL_BYTES + 1];
     bool has_tail;
 };
@@ -29,10 +29,10 @@ struct asking {
     struct request *r;
     int64_t ensemble, total;
     size_t n;
-    struct failure failures[]; /* as many as were asked for */
+    struct failure failures[]; /* at most the number that was asked for */
 };
 
-/* The last lines of text, which begins with a part of one where it was `cut`. */
+/* Keeps the last lines of a text. If it was `cut`, it begins with a part of a line, which is dropped. */
 static void keep_last_lines(char *text, size_t size, bool cut)
 {
     char *begin = text;
@@ -60,7 +60,7 @@ static void keep_last_lines(char *text, size_t size, bool cut)
     memmove(text, begin, strlen(begin) + 1);
 }
 
-/* The file belongs to the member: it may have been replaced by anything. */
+/* Reads the end of a file with care: it belongs to the member, which may have replaced it by anything. */
 static void read_tail(struct failure *failure)
 {
     int fd = open(failure->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -94,16 +94,17 @@ static json_t *example_json(const struct failure *failure)
 
     if (example->number == 0)
         return json_null();
-    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "member", (json_int_t)example->index, "attempt", (json_int_t)example->number,
-                     "reason", value_text_or_null(example->reason), "host", value_text_or_null(example->host), "ended",
-                     value_time(example->ended_ms), "stderr", failure->has_tail ? value_text(failure->tail) : json_null());
+    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "member", (json_int_t)example->index, "attempt",
+                     (json_int_t)example->number, "reason", value_text_or_null(example->reason), "host",
+                     value_text_or_null(example->host), "ended", value_time(example->ended_ms), "stderr",
+                     failure->has_tail ? value_text(failure->tail) : json_null());
 }
 
 static json_t *failure_json(const struct failure *failure)
 {
-    return json_pack("{s:o, s:s, s:I, s:I, s:o}", "cause", value_text(failure->cause.text), "outcome", failure->cause.outcome, "members",
-                     (json_int_t)failure->cause.members, "attempts", (json_int_t)failure->cause.attempts, "example",
-                     example_json(failure));
+    return json_pack("{s:o, s:s, s:I, s:I, s:o}", "cause", value_text(failure->cause.text), "outcome",
+                     failure->cause.outcome, "members", (json_int_t)failure->cause.members, "attempts",
+                     (json_int_t)failure->cause.attempts, "example", example_json(failure));
 }
 
 static void after_work(uv_work_t *work, int status)
@@ -139,11 +140,13 @@ static int find_failures(struct asking *asking, int limit, struct error *err)
         struct failure *failure = &asking->failures[i];
         char *dir;
 
-        if (store_attempt_get(store, asking->ensemble, failure->cause.index, failure->cause.number, &failure->example, err) < 0)
+        if (store_attempt_get(store, asking->ensemble, failure->cause.index, failure->cause.number, &failure->example,
+                              err) < 0)
             return -1;
         if (failure->example.number == 0 || failure->example.released_ms != 0)
             continue;
-        dir = engine_attempt_dir(request_config(asking->r)->engine, asking->ensemble, failure->cause.index, failure->cause.number);
+        dir = engine_attempt_dir(request_config(asking->r)->engine, asking->ensemble, failure->cause.index,
+                                 failure->cause.number);
         failure->path = xasprintf("%s/stderr", dir);
         free(dir);
     }

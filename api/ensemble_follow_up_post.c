@@ -21,7 +21,7 @@ static void follow_up(struct request *r, const json_t *body, const struct idempo
     }
     json = store_ensemble_get(request_store(r), id, &row, &err) == 1 ? ensemble_json(r, &row, &err) : NULL;
     if (json == NULL) {
-        request_reply_error(r, "internal", "follow-up %" PRId64 " is there and cannot be shown", id);
+        request_reply_error(r, "internal", "follow-up %" PRId64 " was made, but cannot be shown", id);
         return;
     }
     ensemble_add_location(r, json);

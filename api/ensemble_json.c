@@ -18,7 +18,7 @@ static int look_up(void *arg, int64_t nth, int64_t *ms, struct error *err)
     return store_ensemble_success(successes->store, successes->ensemble, nth, ms, err);
 }
 
-/* Members that succeed a second, and when the last would be done at that rate. */
+/* Adds the rate in members a second, and when the last member would be done at that rate. */
 static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
                     struct error *err)
 {
@@ -32,7 +32,7 @@ static int add_rate(const struct request *r, const struct ensemble_row *row, con
         if (rate_of(now, row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, &rate, err) < 0 ||
             store_ensemble_pace(request_store(r), row->id, &last, &took, err) < 0)
             return -1;
-        /* beyond a century it is no estimate */
+        /* an estimate beyond a century means nothing */
         if (row->state == ENSEMBLE_RUNNING && left > 0 && !rate_is_stale(now, last, took) && (double)left / rate < 3e9)
             eta = value_time(now + (int64_t)((double)left / rate * 1000));
     }
@@ -50,7 +50,7 @@ static int add_training(const struct request *r, const struct ensemble_row *row,
     if (rc < 0)
         return -1;
     value = rc > 0 ? training_json(r, &training, err) : json_null();
-    return json_object_set_new(json, "training", value); /* -1 also where value is NULL */
+    return json_object_set_new(json, "training", value); /* returns -1 also where value is NULL */
 }
 
 static json_t *counts(const int64_t n[MEMBER_STATE_COUNT])
@@ -62,7 +62,7 @@ static json_t *counts(const int64_t n[MEMBER_STATE_COUNT])
     return json;
 }
 
-/* Of a root that was followed up: how its members are now, wherever they are. */
+/* Returns how the members of a family are now, in whichever of its ensembles they are. `root` has been followed up. */
 static json_t *family(const struct request *r, int64_t root, struct error *err)
 {
     struct ensemble_row newest;
@@ -72,11 +72,11 @@ static json_t *family(const struct request *r, int64_t root, struct error *err)
         store_family_follow_ups(request_store(r), root, &follow_ups, err) < 0 ||
         store_family_tally(request_store(r), root, n, err) < 0)
         return NULL;
-    return json_pack("{s:I, s:I, s:s, s:o}", "follow_ups", (json_int_t)follow_ups, "newest", (json_int_t)newest.id, "state",
-                     ensemble_state_name(newest.state), "members", counts(n));
+    return json_pack("{s:I, s:I, s:s, s:o}", "follow_ups", (json_int_t)follow_ups, "newest", (json_int_t)newest.id,
+                     "state", ensemble_state_name(newest.state), "members", counts(n));
 }
 
-/* Where it comes from, and what came of it. */
+/* Adds the ensembles before and after this one. */
 static int add_lineage(const struct request *r, const struct ensemble_row *row, json_t *json, struct error *err)
 {
     json_t *follow_ups = json_array();
@@ -103,7 +103,7 @@ static json_t *allocation_json(const struct request *r, int64_t id)
                      (json_int_t)alloc.running);
 }
 
-/* Why it does not go on. */
+/* Returns why the ensemble does not go on, or null. */
 static json_t *notice(const struct request *r, const struct ensemble_row *row)
 {
     struct engine_notice notice;

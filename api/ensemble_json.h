@@ -6,17 +6,18 @@
 #include "daemon/store/ensemble.h"
 #include "daemon/store/training.h"
 
-/* New references; NULL with err where the store cannot be read. */
+/* Both return a new reference; NULL with err where the store cannot be read. */
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err);
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err);
-/* The header that says where the ensemble is. */
+/* Adds the Location header of an ensemble. */
 void ensemble_add_location(struct request *r, const json_t *ensemble);
-/* Answer with the ensemble of the path, as the turn leaves it. */
+/* Answers with the ensemble of the path, as the turn leaves it. */
 void ensemble_reply(struct request *r, int status);
-/* Likewise, with how many of its members were resubmitted. */
-/* 202 with whether the member is, or will be, cancelled, and the ensemble of the path. */
+/* Answers 202 with the ensemble of the path and whether the member is, or will be, cancelled. */
 void cancellation_reply(struct request *r, bool cancelled);
+/* Answers with the ensemble of the path and how many of its members were resubmitted. */
 void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n);
-/* `from` of a body that asks for a resubmission: "checkpoint" (where it is missing) or "start". 0 or -1. */
+/* Reads `from` of a body that asks for a resubmission: "checkpoint" (also if it is missing) or "start". Returns 0 or
+ * -1. */
 int resubmission_from(const json_t *json, bool *afresh, struct error *err);
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Who asks, as a phrase for people. The label of a token is its owner's, and any text. */
+/* Writes who asks, as a phrase for people. The label of a token is its owner's, and may be any text. */
 static void say_who(const struct request *r, char *out, size_t size)
 {
     const struct caller *caller = request_caller(r);

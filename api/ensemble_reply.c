@@ -13,7 +13,7 @@ void ensemble_add_location(struct request *r, const json_t *ensemble)
     request_add_header(r, "Location", location);
 }
 
-/* The ensemble of the path as JSON; NULL after having answered with the problem. */
+/* Returns the ensemble of the path as JSON, or NULL after having answered with the problem. */
 static json_t *read_ensemble(struct request *r)
 {
     struct ensemble_row row;

@@ -15,7 +15,8 @@ static int read_body(const json_t *json, enum member_state states[MEMBER_STATE_C
     states[1] = MEMBER_UNFINISHED;
     *n = 2;
     if (!json_is_object(json))
-        return error_at(err, "spec_wrong_type", "", "what to resubmit is an object, not %s", jsonx_type_name(json));
+        return error_at(err, "spec_wrong_type", "", "the body must be an object that says what to resubmit, not %s",
+                        jsonx_type_name(json));
     if (jsonx_only(json, "", known, err) < 0 || resubmission_from(json, afresh, err) < 0)
         return -1;
     return states_read(json, "be resubmitted", states, n, err);

@@ -1,4 +1,4 @@
-/* The spec of an ensemble as it was accepted, or as a follow-up's was made of it. */
+/* Sends the spec of an ensemble as it was accepted or, for a follow-up, as it was made from the one before. */
 #include "api/etag.h"
 #include "api/find.h"
 #include "api/handlers.h"

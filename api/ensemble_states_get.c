@@ -1,6 +1,6 @@
-/* The states of all members, a byte each, by index: read and sent in pieces, since there may be a million. Members change meanwhile, so
- * that later bytes may know of later events than earlier ones; the reply names the event up to which all of them hold, and the changes
- * since that one lead to any later moment. */
+/* Sends the states of all members, a byte each, by index. There may be a million, so that they are read and sent in
+ * pieces. Members change meanwhile, and later bytes may know of later events than earlier ones: the reply names the
+ * event up to which all of them hold, and the changes since that event lead to any later moment. */
 #include "api/encoding.h"
 #include "api/etag.h"
 #include "api/find.h"
@@ -18,21 +18,21 @@
 #include <string.h>
 #include <zlib.h>
 
-#define PIECE 4096 /* members read in one turn of the loop */
+#define PIECE 4096 /* members that are read in one turn of the loop */
 #define FIRST_CODE '0'
-#define NO_MEMBER '-' /* an index that is in another ensemble of the family */
+#define NO_MEMBER '-' /* an index whose member is in another ensemble of the family */
 
 struct sending {
-    struct paced_waiter waiter; /* first */
-    unsigned refs;              /* the response's, and that of waiting for a turn */
+    struct paced_waiter waiter; /* must be first */
+    unsigned refs;              /* one of the response, and one while it waits for a turn */
     struct request *r;
-    int64_t ensemble, at, end; /* the next member to read; one past the last */
+    int64_t ensemble, at, end; /* at: the next member to read; end: one past the last */
     char rowless;
-    struct member_filter *filter; /* NULL: all of them */
+    struct member_filter *filter; /* NULL for all members */
     bool packs, is_over, failed;
     z_stream z;
     unsigned char states[PIECE], packed[PIECE];
-    const unsigned char *next; /* bytes that are to be sent */
+    const unsigned char *next; /* bytes that are ready to be sent */
     size_t size;
 };
 
@@ -75,7 +75,7 @@ static int read_piece(struct sending *s)
     return 0;
 }
 
-/* Takes from the compressor the bytes that it has to send for now, which may be none. */
+/* Takes the bytes from the compressor that it has ready, which may be none. */
 static void pack(struct sending *s)
 {
     int rc;
@@ -133,13 +133,16 @@ static void release(void *cls)
     unref(cls);
 }
 
-/* Takes the filter over. */
-static void reply_states(struct request *r, const struct ensemble_row *ensemble, int64_t places, struct member_filter *filter)
+/* Answers with states. It takes the filter over. */
+static void reply_states(struct request *r, const struct ensemble_row *ensemble, int64_t places,
+                         struct member_filter *filter)
 {
-    const char *range = request_header(r, "If-Range") == NULL ? request_header(r, "Range") : NULL; /* the tag is weak: none matches */
+    /* If-Range never matches a weak tag, as all tags here are */
+    const char *range = request_header(r, "If-Range") == NULL ? request_header(r, "Range") : NULL;
     struct sending *s = xcalloc(1, sizeof *s);
     enum range_answer answer = range_parse(range, places, &s->at, &s->end);
-    enum encoding encoding = answer == RANGE_ALL ? encoding_choose(request_header(r, "Accept-Encoding")) : ENCODING_IDENTITY;
+    enum encoding encoding =
+        answer == RANGE_ALL ? encoding_choose(request_header(r, "Accept-Encoding")) : ENCODING_IDENTITY;
     struct MHD_Response *response;
     char text[96];
 
@@ -151,7 +154,8 @@ static void reply_states(struct request *r, const struct ensemble_row *ensemble,
     s->rowless = ensemble->root != 0 ? NO_MEMBER : (char)(FIRST_CODE + find_rowless_state(ensemble));
     request_add_header(r, "Accept-Ranges", "bytes");
     request_add_header(r, "Vary", "Accept-Encoding");
-    snprintf(text, sizeof text, answer == RANGE_UNSATISFIABLE ? "bytes */%" PRId64 : "bytes %" PRId64 "-%" PRId64 "/%" PRId64,
+    snprintf(text, sizeof text,
+             answer == RANGE_UNSATISFIABLE ? "bytes */%" PRId64 : "bytes %" PRId64 "-%" PRId64 "/%" PRId64,
              answer == RANGE_UNSATISFIABLE ? places : s->at, s->end - 1, places);
     if (answer != RANGE_ALL)
         request_add_header(r, "Content-Range", text);
@@ -161,17 +165,19 @@ static void reply_states(struct request *r, const struct ensemble_row *ensemble,
         request_reply_error(r, "range_not_satisfiable", "there are only %" PRId64 " places", places);
         return;
     }
-    s->packs = encoding != ENCODING_IDENTITY &&
-               deflateInit2(&s->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, encoding_window_bits(encoding), 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    s->packs =
+        encoding != ENCODING_IDENTITY && deflateInit2(&s->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                                      encoding_window_bits(encoding), 8, Z_DEFAULT_STRATEGY) == Z_OK;
     if (s->packs)
         request_add_header(r, "Content-Encoding", encoding_name(encoding));
-    response = MHD_create_response_from_callback(s->packs ? MHD_SIZE_UNKNOWN : (uint64_t)(s->end - s->at), PIECE, give, s, release);
+    response = MHD_create_response_from_callback(s->packs ? MHD_SIZE_UNKNOWN : (uint64_t)(s->end - s->at), PIECE, give,
+                                                 s, release);
     if (response == NULL)
         unref(s);
     request_reply_response(r, answer == RANGE_PART ? 206 : 200, "text/plain", response);
 }
 
-/* Every change of a state has an event of its ensemble: the newest one is the version. */
+/* Adds a tag for the version, which is the newest event of the ensemble, since every change of a state has one. */
 static int add_version(struct request *r, int64_t ensemble, bool *known, struct error *err)
 {
     int64_t oldest, newest, own;
@@ -188,7 +194,7 @@ static int add_version(struct request *r, int64_t ensemble, bool *known, struct 
     return 0;
 }
 
-/* 1: answered. 0: the states themselves are wanted, -1: err. */
+/* Returns 1 after having answered with changes, 0 if the states themselves are wanted, -1 with err. */
 static int reply_changes(struct request *r, const struct ensemble_row *ensemble, struct error *err)
 {
     const char *otherwise = request_query(r, "otherwise");
@@ -197,21 +203,24 @@ static int reply_changes(struct request *r, const struct ensemble_row *ensemble,
     if (request_query_int(r, "since", 0, INT64_MAX, &since, err) < 0)
         return -1;
     if (otherwise != NULL && (since < 0 || strcmp(otherwise, "states") != 0))
-        return error_set(err, "query_wrong_value", "query parameter \"otherwise\" must be states, and goes with \"since\"");
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"otherwise\" must be states, and goes with \"since\"");
     if (since < 0 || state_changes_reply(r, ensemble, since, err) == 0)
         return since >= 0;
     return otherwise != NULL && strcmp(err->code, "changes_not_kept") == 0 ? 0 : -1;
 }
 
-/* *filter is NULL where all members are asked for. */
-static int read_filter(struct request *r, const struct ensemble_row *ensemble, struct member_filter **filter, struct error *err)
+/* Reads the query. *filter is NULL if it asks for all members. */
+static int read_filter(struct request *r, const struct ensemble_row *ensemble, struct member_filter **filter,
+                       struct error *err)
 {
     *filter = member_filter_create(r, ensemble, err);
     if (*filter == NULL)
         return -1;
     if (member_filter_is_searching(*filter))
         return request_query(r, "since") == NULL ? 0 :
-               error_set(err, "query_wrong_value", "query parameter \"since\" tells of all members: it does not go with where, host or cause");
+               error_set(err, "query_wrong_value",
+                         "query parameter \"since\" tells of all members: it does not go with where, host or cause");
     member_filter_destroy(*filter);
     *filter = NULL;
     return 0;

@@ -9,7 +9,7 @@
 
 #define CALL "POST /v1/ensembles"
 
-/* A submission from the whole request to its answer: in between, a file of parameters may be read. */
+/* A submission between the end of its request and its answer. A file of parameters may be read meanwhile. */
 struct submission {
     struct request *r;
     json_t *spec;
@@ -22,7 +22,7 @@ static void submission_free(struct submission *s)
     free(s);
 }
 
-/* True where the spec is accepted, if the turn is committed; in either case it is answered. Takes rows over. */
+/* Submits and answers. Returns whether the spec is accepted, if the turn is committed. Takes rows over. */
 static bool submit(const struct submission *s, struct rows *rows)
 {
     struct request *r = s->r;
@@ -36,12 +36,12 @@ static bool submit(const struct submission *s, struct rows *rows)
         return false;
     }
     if (store_ensemble_get(request_store(r), id, &row, &err) <= 0) {
-        request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted and cannot be read back", id);
+        request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted, but cannot be read back", id);
         return true;
     }
     json = ensemble_json(r, &row, &err);
     if (json == NULL) {
-        request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted and cannot be shown", id);
+        request_reply_error(r, "internal", "ensemble %" PRId64 " was accepted, but cannot be shown", id);
         return true;
     }
     ensemble_add_location(r, json);
@@ -49,7 +49,7 @@ static bool submit(const struct submission *s, struct rows *rows)
     return true;
 }
 
-/* On the loop: the file is copied, or refused. The key may have been used while it was read. */
+/* Called on the loop when the file is copied or refused. The Idempotency-Key may have been used while it was read. */
 static void have_rows(void *arg, struct parameter_file *file, struct rows *rows, const struct error *err)
 {
     struct submission *s = arg;

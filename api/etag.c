@@ -9,7 +9,7 @@
 
 #define TAG_BYTES crypto_generichash_BYTES_MIN
 
-/* Whether the header names the tag, or anything ("*"). Weak comparison: "W/" does not count. */
+/* Returns whether the header names the tag, or "*", which is any. The comparison is weak: "W/" does not count. */
 static bool names(const char *header, const char *quoted)
 {
     return header != NULL && (strcmp(header, "*") == 0 || strstr(header, quoted) != NULL);
@@ -36,7 +36,7 @@ void etag_reply_json(struct request *r, json_t *json)
     char *text = value_dump(json);
 
     if (text == NULL) {
-        request_reply_json(r, 200, json); /* which knows what to do without memory */
+        request_reply_json(r, 200, json); /* handles a lack of memory */
         return;
     }
     json_decref(json);

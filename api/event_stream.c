@@ -9,20 +9,20 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* News go straight from the text that all streams share to the sockets, which saves libmicrohttpd's turn, its copy and
- * its walk over all connections. It gets what a socket would not take at once (it then waits, and cuts off who takes
- * nothing for a minute), and everything where it has to encrypt. For that each stream has a block of its own, and the
- * daemon's memory is what a new process costs. */
+/* Bytes of libmicrohttpd's buffer for each stream. Events go straight from the text that all streams share to the
+ * sockets, which saves libmicrohttpd's turn, its copy and its walk over all connections. libmicrohttpd gets only what a
+ * socket does not take at once (it then waits, and cuts off clients that take nothing for a minute), and everything
+ * where it has to encrypt. So the buffer is small, and thousands of streams take little memory. */
 #define BLOCK (4u << 10)
 
 struct event_stream {
-    struct feed_waiter waiter; /* first: the feed hands it back */
+    struct feed_waiter waiter; /* must be first, since the feed hands it back */
     struct request *r;
     struct feed *feed;
-    int64_t token; /* whose share it is */
+    int64_t token; /* the token whose share of streams it uses */
     struct event_filter filter;
-    int64_t at;          /* everything up to this id is sent, or not wanted */
-    struct piece *piece; /* what is being sent; NULL where it is a word of the stream's own */
+    int64_t at;          /* all events up to this id have been sent or were not wanted */
+    struct piece *piece; /* the events that are being sent; NULL for a text of the stream's own */
     const char *text;
     size_t size, used;
     bool failed;
@@ -37,13 +37,14 @@ static void say(struct event_stream *s, const char *text)
     s->used = 0;
 }
 
-/* Get the next piece. False where there is nothing to send; *more says whether to look on behind it. */
+/* Gets the next piece. Returns false where there is nothing to send; *more tells whether there may be more behind
+ * it. */
 static bool fill(struct event_stream *s, bool *more)
 {
     int64_t upto = feed_upto(s->feed);
     struct error err;
 
-    if (s->at > upto) /* it came after this round had begun */
+    if (s->at > upto) /* the stream began after this round did */
         upto = feed_newest(s->feed);
     *more = false;
     piece_drop(s->piece);
@@ -61,7 +62,8 @@ static bool fill(struct event_stream *s, bool *more)
     return s->size > 0;
 }
 
-/* Only while the stream sleeps: libmicrohttpd then has nothing of it left. False where it must go on with the rest. */
+/* Sends the piece. Only while the stream sleeps, when libmicrohttpd has nothing of it left. Returns false if
+ * libmicrohttpd must send the rest. */
 static bool send_all(struct event_stream *s)
 {
     int fd = s->failed ? -1 : request_socket(s->r);
@@ -71,7 +73,7 @@ static bool send_all(struct event_stream *s)
                                      : send(fd, s->text + s->used, s->size - s->used, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (n <= 0)
-            return false; /* an error is libmicrohttpd's to find, too */
+            return false; /* libmicrohttpd will meet an error of the socket, too */
         s->used += (size_t)n;
     }
     return fd >= 0;
@@ -96,7 +98,7 @@ static bool on_beat(struct feed_waiter *waiter)
 {
     struct event_stream *s = (struct event_stream *)waiter;
 
-    say(s, ":\n\n"); /* a comment: still there */
+    say(s, ":\n\n"); /* a comment, as a sign of life */
     if (send_all(s))
         return true;
     request_go_on(s->r);
@@ -162,11 +164,11 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
     s->token = request_token(r);
     s->filter = *filter;
     s->at = after;
-    say(s, "retry: 1000\n\n"); /* the first bytes carry the headers with them */
+    say(s, "retry: 1000\n\n"); /* with these bytes the headers are sent at once */
     response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give, s, release);
     if (response == NULL)
         release(s);
-    else /* what is sent is what the client reads, to the connection's end: no frames of libmicrohttpd's own */
+    else /* the body must be sent without chunks, since some of it does not go through libmicrohttpd */
         MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
     request_reply_response(r, 200, "text/event-stream", response);
 }

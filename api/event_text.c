@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* The detail is JSON already, and kinds are plain words: both go in as they are. */
+/* The detail is JSON already, and kinds are plain words, so that both need no escapes. */
 void event_text(struct text *text, const struct event_row *row)
 {
     char time[TIMEFMT_SIZE];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW 10000 /* ids looked through for one page of a kind */
+#define WINDOW 10000 /* ids that are looked at for one page of a kind */
 
 struct page {
     struct text text;
@@ -24,7 +24,7 @@ static int add(void *arg, const struct event_row *row)
     return 0;
 }
 
-/* Events after `after`, oldest first. `next` is where to go on; null where there is no more for now. */
+/* Answers with events after `after`, oldest first. "next" is where to go on; null where there are no more for now. */
 static void reply_page(struct request *r, int64_t after, const struct event_filter *filter, int64_t limit)
 {
     struct page page = {0};
@@ -50,7 +50,7 @@ static void reply_page(struct request *r, int64_t after, const struct event_filt
     request_reply_text(r, 200, "application/json", page.text.data);
 }
 
-/* What the client has seen: by header where it comes back to a stream, else by query. */
+/* Reads up to which event the client has seen them: from a header if it comes back to a stream, else from the query. */
 static int read_after(struct request *r, bool stream, int64_t *after, struct error *err)
 {
     const char *seen = stream ? request_header(r, "Last-Event-ID") : NULL;

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#define SLICE_NS 2000000 /* of telling at a time: in between, the loop has its turn */
+#define SLICE_NS 2000000 /* time for sending at once; the loop does other work before the next slice */
 
-/* News that come faster than this are told together, in rounds: more often, the less a round takes, so that telling
- * takes no more than a small part of the loop's time, however many listen and however much there is to tell. */
+/* Events that come faster than this are sent together, in rounds. The pause after a round grows with the time that it
+ * took, so that sending takes only a small part of the loop's time, however many clients listen and however much there
+ * is to send. */
 #define ROUND_MS_MIN 20
 #define ROUND_MS_MAX 2000
-#define ROUND_SHARE 40 /* one part in so many */
+#define ROUND_SHARE 40 /* sending takes one part in this many of the time */
 
 struct feed {
     const struct api_config *config;
@@ -26,8 +27,8 @@ struct feed {
     struct shares streams;
     int64_t newest, upto;
     struct pieces pieces;
-    uint64_t next;     /* when the next round may begin */
-    uint64_t spent_ns; /* since the last one's end */
+    uint64_t next;     /* time at which the next round may begin */
+    uint64_t spent_ns; /* time spent on sending since the last round ended */
     struct feed_waiter *idle, *due;
 };
 
@@ -79,7 +80,7 @@ static void on_news(uv_timer_t *timer)
 
     if (feed->upto < feed->newest && now >= feed->next) {
         feed->upto = feed->newest;
-        feed->next = now + ROUND_MS_MAX; /* also where those who have much to catch up with keep this from its end */
+        feed->next = now + ROUND_MS_MAX; /* in case clients with much to catch up with keep this round from ending */
         DL_CONCAT(feed->due, feed->idle);
         feed->idle = NULL;
     }
@@ -104,7 +105,8 @@ static void end_those_over(struct feed_waiter **list)
     }
 }
 
-/* Every quarter of a heartbeat: who has been silent for three of them, and whose token has expired. */
+/* Rings four times in a heartbeat: ends streams whose token has expired, and calls those that were silent for three
+ * quarters of one. */
 static void on_beat(uv_timer_t *timer)
 {
     struct feed *feed = timer->data;
@@ -152,7 +154,7 @@ struct feed *feed_create(const struct api_config *config)
     uv_timer_start(&feed->beat, on_beat, (uint64_t)config->heartbeat_ms / 4, (uint64_t)config->heartbeat_ms / 4);
     uv_unref((uv_handle_t *)&feed->beat);
     turn_on_commit(config->turn, on_commit, feed);
-    if (!store_dirty(config->store)) /* else the commit tells */
+    if (!store_dirty(config->store)) /* otherwise the commit calls on_commit() */
         on_commit(feed);
     return feed;
 }

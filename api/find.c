@@ -58,7 +58,8 @@ int find_member(struct request *r, struct ensemble_row *ensemble, struct member_
     }
     if (rc == 0 && ensemble->root != 0) {
         request_reply_error(r, "member_not_found",
-                            "ensemble %" PRId64 " follows up %" PRId64 " and has some of its members: %" PRId64 " is not one",
+                            "ensemble %" PRId64 " follows up %" PRId64 " and has some of its members: %" PRId64
+                            " is not one",
                             ensemble->id, ensemble->root, index);
         return -1;
     }

@@ -1,4 +1,4 @@
-/* What the numbers of a path name. Each returns 0, or -1 after having answered with the problem. */
+/* Looks up what the numbers of a path name. Each function returns 0, or -1 after having answered with the problem. */
 #ifndef API_FIND_H
 #define API_FIND_H
 #include "api/request.h"
@@ -7,19 +7,21 @@
 #include "daemon/store/member.h"
 #include "daemon/store/training.h"
 
-/* The path's first number. */
+/* Finds the ensemble of the first number. */
 int find_ensemble(struct request *r, struct ensemble_row *row);
-/* First number the ensemble, second the member; one without a row gets the state that this means. */
+/* Finds the member of the second number in the ensemble of the first. One without a row gets the state that this
+ * means. */
 int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row);
 int find_training(struct request *r, struct training_row *row);
 int find_job(struct request *r, struct job_row *row);
 
-/* The ensemble that a query parameter names. -1 with err, and nothing answered, also where there is none. */
+/* Finds the ensemble that a query parameter names. Returns -1 with err, without an answer, where there is none, too. */
 int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row, struct error *err);
 
-/* An index of a family means the same member in all its ensembles: a follow-up has places for those of its root. -1 with err. */
+/* Returns how many indices members can have. An index means the same member in all ensembles of a family, so that a
+ * follow-up has as many as its root. Returns -1 with err. */
 int64_t find_places(struct request *r, const struct ensemble_row *ensemble, struct error *err);
 
-/* State of members without a row. */
+/* Returns the state of members without a row. */
 enum member_state find_rowless_state(const struct ensemble_row *ensemble);
 #endif

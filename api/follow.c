@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define CHUNK (64u << 10)
-#define LOOK_MS 200 /* between looks at a file that has nothing new */
+#define LOOK_MS 200 /* pause between looks at a file that has nothing new */
 
 struct follow {
-    unsigned refs; /* the response's, that of the open timer, that of a read under way */
+    unsigned refs; /* one each of the response, the open timer, and a read under way */
     struct request *r;
     uv_loop_t *loop;
     uv_timer_t timer;
@@ -23,16 +23,16 @@ struct follow {
     char *path;
     bool (*is_over)(const struct request *r, int64_t number);
     int64_t number;
-    int64_t token; /* whose share it is */
-    int fd; /* -1: not there yet */
+    int64_t token; /* the token whose share it uses */
+    int fd; /* -1 while the file does not exist yet */
     int64_t at;
     char *chunk;
     size_t used, have;
-    bool writer_ended; /* known before the last read began */
+    bool writer_ended; /* was known before the last read began */
     bool at_end, failed;
 };
 
-/* Over all listeners. A follower may outlive the api by one look, so this belongs to neither. */
+/* The shares of all listeners. They belong to no api, since a reply may outlive it by one look. */
 static struct shares follows = {.max = LIMIT_FOLLOWS, .what = "followed outputs"};
 
 static void unref(struct follow *f)
@@ -47,7 +47,7 @@ static void unref(struct follow *f)
     free(f);
 }
 
-/* On a worker thread. The file belongs to the member: it may have been replaced by anything. */
+/* Runs on a worker thread. The file belongs to the member, which may have replaced it by anything. */
 static void read_some(uv_work_t *work)
 {
     struct follow *f = work->data;
@@ -104,7 +104,8 @@ static void after_read(uv_work_t *work, int status)
     unref(f);
 }
 
-/* The request is paused. That the writer has ended is asked before the read: what it wrote last is then seen. */
+/* Reads on, while the request is paused. Whether the writer has ended is asked before the read, which then sees its
+ * last output. */
 static void look(struct follow *f)
 {
     f->writer_ended = f->is_over(f->r, f->number);
@@ -176,9 +177,11 @@ void follow_reply(struct request *r, char *dir, const char *name, int64_t from,
 int follow_query(const struct request *r, int64_t *follow, int64_t *from, struct error *err)
 {
     *follow = *from = 0;
-    if (request_query_int(r, "follow", 0, 1, follow, err) < 0 || request_query_int(r, "from", 0, INT64_MAX, from, err) < 0)
+    if (request_query_int(r, "follow", 0, 1, follow, err) < 0 ||
+        request_query_int(r, "from", 0, INT64_MAX, from, err) < 0)
         return -1;
     if (*from > 0 && !*follow)
-        return error_set(err, "query_wrong_value", "query parameter \"from\" goes with follow=1; without it, ask for a Range");
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"from\" goes with follow=1; without it, ask for a Range");
     return 0;
 }

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define CALL "POST /v1/follow-ups"
-#define MADE_MAX 20 /* in one call: each takes over its first members at once */
+#define MADE_MAX 20 /* follow-ups of one call, since each takes over its first members at once */
 
 struct making {
     struct request *r;
@@ -23,12 +23,13 @@ static void add(void *arg, int64_t root, int64_t follow_up, const struct error *
     json_t *json;
 
     if (failed != NULL) {
-        json_array_append_new(m->refused, json_pack("{s:I, s:s, s:o, s:o}", "ensemble", (json_int_t)root, "code", failed->code,
-                                                    "detail", value_text(failed->text), "pointer",
+        json_array_append_new(m->refused, json_pack("{s:I, s:s, s:o, s:o}", "ensemble", (json_int_t)root, "code",
+                                                    failed->code, "detail", value_text(failed->text), "pointer",
                                                     value_text_or_null(failed->pointer)));
         return;
     }
-    json = store_ensemble_get(request_store(m->r), follow_up, &row, &m->err) == 1 ? ensemble_json(m->r, &row, &m->err) : NULL;
+    json = store_ensemble_get(request_store(m->r), follow_up, &row, &m->err) == 1 ? ensemble_json(m->r, &row, &m->err)
+                                                                                  : NULL;
     m->failed = m->failed || json == NULL || json_array_append_new(m->made, json) < 0;
 }
 
@@ -39,7 +40,7 @@ static void follow_up_all(struct request *r, json_t *body, const struct idempote
     struct error err;
 
     if (!json_is_object(body))
-        after = 0; /* is told below */
+        after = 0; /* follow_up_body_check() below reports the mistake */
     else if (jsonx_int(body, "", "after", JSONX_OPTIONAL, 0, INT64_MAX, &after, &err) < 0)
         goto fail;
     else
@@ -50,7 +51,7 @@ static void follow_up_all(struct request *r, json_t *body, const struct idempote
     if (m.failed) {
         json_decref(m.made);
         json_decref(m.refused);
-        request_reply_error(r, "internal", "follow-ups were made and cannot be shown");
+        request_reply_error(r, "internal", "follow-ups were made, but cannot be shown");
         return;
     }
     idempotency_reply(r, key, 200, json_pack("{s:o, s:o, s:o}", "follow_ups", m.made, "refused", m.refused, "next",

@@ -1,4 +1,4 @@
-/* One handler per resource and verb, each in a file of its name (a handler of stdout has that of stderr beside it). */
+/* The handlers: one for each resource and verb, in a file of its name (that of stderr is beside that of stdout). */
 #ifndef API_HANDLERS_H
 #define API_HANDLERS_H
 
@@ -8,7 +8,7 @@ struct request;
 #include "api/tbl/routes.h"
 #undef ROUTE
 
-/* The daemon ends: a backup that is being made is given up soon. */
+/* Called when the daemon ends: a backup that is being made is given up soon. */
 void backup_get_stop(void);
 
 #endif

@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 #include "api/request.h"
 
-/* Alive is whoever answers. */
+/* The answer itself shows that the daemon is alive. */
 void health_get(struct request *r)
 {
     static const char text[] = "{\"status\":\"ok\"}\n";

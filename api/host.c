@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-/* The header without port and brackets. */
+/* Copies the header without port and brackets. */
 static bool strip(const char *header, char *host, size_t size)
 {
     const char *end, *port;

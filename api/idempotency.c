@@ -18,7 +18,7 @@ static bool key_is_usable(const char *key)
     return *c == '\0' && c > key && c - key <= KEY_MAX;
 }
 
-/* What the key stands for: this call with this body. */
+/* Hashes what the key stands for: this call with this body. */
 static void digest_of(struct request *r, const char *call, char digest[65])
 {
     crypto_hash_sha256_state state;
@@ -78,7 +78,7 @@ void idempotency_reply(struct request *r, const struct idempotency *key, int sta
 
     json_decref(json);
     if (text == NULL) {
-        request_reply_error(r, "internal", "it is done, and the reply cannot be made");
+        request_reply_error(r, "internal", "the call was carried out, but the reply cannot be made");
     } else if (key->key != NULL && store_idempotency_put(request_store(r), key->key, key->digest, status, text,
                                                          request_now_ms(r), &err) < 0) {
         free(text);

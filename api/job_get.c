@@ -14,7 +14,7 @@ static int add(void *arg, const struct attempt_row *row)
     return 0;
 }
 
-/* With its attempts: they are at most as many as a job may pack. */
+/* Answers with a job and its attempts, which are at most as many as a job may pack. */
 void job_get(struct request *r)
 {
     json_t *attempts = json_array(), *json;

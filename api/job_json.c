@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of one daemon's jobs differ in the id, which is their last part. */
+/* Returns the name of a job's pilot. Names of one daemon's jobs differ only in the id, which is their last part. */
 static json_t *name_of_pilot(const struct job_row *row)
 {
     const char *last = strrchr(row->name, '-');

@@ -13,7 +13,7 @@ static int add(void *arg, const struct job_row *row)
     return listing_put(list, row->id, job_json(list->r, row));
 }
 
-/* A filter may name any adapter that is loaded now, or that ensembles have used. */
+/* Checks the adapter of a filter: it must be loaded now, or some ensemble has used it. */
 static int check_adapter(struct request *r, const char *name, struct error *err)
 {
     const struct adapters *all = request_config(r)->adapters;
@@ -27,7 +27,8 @@ static int check_adapter(struct request *r, const char *name, struct error *err)
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     for (size_t i = 0; i < adapters_count(all); i++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i == 0 ? "" : i + 1 < adapters_count(all) ? ", " : " or ",
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 i == 0 ? "" : i + 1 < adapters_count(all) ? ", " : " or ",
                  adapters_name(all, i));
     return error_set(err, "query_wrong_value", "query parameter \"adapter\" must be %s, not \"%.60s\"", names, name);
 }
@@ -46,7 +47,8 @@ static int read_query(struct request *r, struct job_filter *filter, struct error
     return request_query_int(r, "ensemble", 1, INT64_MAX, &filter->ensemble, err);
 }
 
-/* All jobs of an ensemble are its adapter's, or its training's: do not look through them for another's. 1: none can fit. */
+/* Returns 1 if no job can fit: all jobs of an ensemble are its adapter's or its training's, so that they need not be
+ * searched for another adapter. */
 static int is_vain(struct request *r, const struct job_filter *filter, struct error *err)
 {
     struct ensemble_row row;
@@ -76,6 +78,6 @@ void jobs_get(struct request *r)
         rc = is_vain(r, &filter, &list.err);
     if (rc == 0)
         rc = store_job_each(request_store(r), list.before, &filter, (int)list.limit, add, &list, &next, &list.err);
-    list.next = next > 1 ? next : 0; /* below 1 there is none */
+    list.next = next > 1 ? next : 0; /* no job has an id below 1 */
     listing_reply(&list, "jobs", rc);
 }

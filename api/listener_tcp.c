@@ -11,7 +11,7 @@
 
 #define BACKLOG 511
 
-/* "HOST:PORT", "[V6]:PORT". */
+/* Splits "HOST:PORT" or "[V6]:PORT". */
 static int split(const char *text, char *host, size_t size, const char **port)
 {
     const char *colon = strrchr(text, ':'), *end;
@@ -51,7 +51,7 @@ static int open_at(const struct addrinfo *at)
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (at->ai_family == AF_INET6) /* "[::]" is not all of IPv4 as well */
+    if (at->ai_family == AF_INET6) /* "[::]" must not take all IPv4 addresses as well */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
         return fd;

@@ -19,7 +19,7 @@ static int make_socket(struct error *err)
     return fd >= 0 ? fd : error_errno(err, "listen_failed", "cannot make a socket");
 }
 
-/* Make room at the address, unless someone lives there. */
+/* Removes a socket file on which nobody answers. */
 static int clear_stale(const struct sockaddr_un *addr, struct error *err)
 {
     struct stat st;
@@ -74,7 +74,7 @@ int listener_open_unix(struct listener *listener, const char *path, struct error
     fd = make_socket(err);
     if (fd < 0)
         return -1;
-    /* the mode is right from the first moment, not only after a chmod */
+    /* umask() gives the right mode from the first moment; chmod() would come too late */
     mask = umask(0177);
     rc = bind(fd, (const struct sockaddr *)&addr, sizeof addr);
     umask(mask);

@@ -39,5 +39,6 @@ void listing_reply(struct listing *list, const char *key, int rc)
         return;
     }
     snprintf(cursor, sizeof cursor, "%" PRId64, list->next);
-    request_reply_json(list->r, 200, json_pack("{s:o, s:s?}", key, list->items, "next", list->next > 0 ? cursor : NULL));
+    request_reply_json(list->r, 200,
+                       json_pack("{s:o, s:s?}", key, list->items, "next", list->next > 0 ? cursor : NULL));
 }

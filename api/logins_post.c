@@ -22,7 +22,7 @@ static int read_wish(struct request *r, const json_t *json, struct session_wish 
     return jsonx_only(json, "", known, err);
 }
 
-/* The only reply that ever holds the one-time token. */
+/* Makes a login. This reply is the only one that ever holds the one-time token. */
 static void make(struct request *r, const struct session_wish *wish)
 {
     struct login_row row = {.role = wish->role,

@@ -12,23 +12,23 @@
 #define STATE_NAMES "pending, submitted, running, succeeded, failed, unfinished or cancelled"
 #define ALL_STATES ((1u << MEMBER_STATE_COUNT) - 1)
 
-/* A parameter is a value, or within a range of numbers. */
+/* A condition on a parameter: a value, or a range of numbers. */
 struct condition {
     size_t parameter;
-    const json_t *value; /* NULL: the range */
+    const json_t *value; /* NULL for a range */
     double low, high;
 };
 
 struct member_filter {
     struct request *r;
     int64_t ensemble, first, end;
-    unsigned states; /* bits */
+    unsigned states; /* a bit for each state */
     char rowless;
-    const char *host, *cause; /* NULL: any */
-    json_t *where;            /* what the conditions point to */
+    const char *host, *cause; /* NULL for any */
+    json_t *where;            /* owns the values of the conditions */
     size_t n;
     struct condition *conditions;
-    struct spec *owned; /* of an ensemble that is over */
+    struct spec *owned; /* the spec of an ensemble that has ended */
 };
 
 static int read_states(struct member_filter *filter, struct error *err)
@@ -44,7 +44,9 @@ static int read_states(struct member_filter *filter, struct error *err)
         if (size < sizeof name)
             memcpy(name, text, size);
         if (member_state_parse(name, &state) < 0)
-            return error_set(err, "query_wrong_value", "query parameter \"state\" must be " STATE_NAMES ", or some of them with commas, not \"%.60s\"",
+            return error_set(err, "query_wrong_value",
+                             "query parameter \"state\" must be " STATE_NAMES
+                             ", or some of them with commas, not \"%.60s\"",
                              request_query(filter->r, "state"));
         filter->states |= 1u << state;
         text = text[size] == ',' ? text + size + 1 : NULL;
@@ -56,17 +58,19 @@ static int read_range(struct condition *condition, const char *name, const json_
 {
     const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
 
-    if (json_array_size(value) != 2 || (!json_is_number(low) && !json_is_null(low)) || (!json_is_number(high) && !json_is_null(high)))
+    if (json_array_size(value) != 2 || (!json_is_number(low) && !json_is_null(low)) ||
+        (!json_is_number(high) && !json_is_null(high)))
         return error_set(err, "query_wrong_value",
-                         "query parameter \"where\": the range of \"%.64s\" must be [low, high], each a number or null", name);
+                         "query parameter \"where\": the range of \"%.64s\" must be [low, high], each a number or null",
+                         name);
     condition->low = json_is_null(low) ? -INFINITY : json_number_value(low);
     condition->high = json_is_null(high) ? INFINITY : json_number_value(high);
     condition->value = NULL;
     return 0;
 }
 
-static int read_condition(struct member_filter *filter, const struct params *params, const char *name, const json_t *value,
-                          struct error *err)
+static int read_condition(struct member_filter *filter, const struct params *params, const char *name,
+                          const json_t *value, struct error *err)
 {
     struct condition *condition = &filter->conditions[filter->n];
 
@@ -74,22 +78,25 @@ static int read_condition(struct member_filter *filter, const struct params *par
         if (strcmp(params_name(params, condition->parameter), name) == 0)
             break;
     if (condition->parameter == params_size(params))
-        return error_set(err, "query_wrong_value", "query parameter \"where\": members have no parameter \"%.64s\"", name);
+        return error_set(err, "query_wrong_value", "query parameter \"where\": members have no parameter \"%.64s\"",
+                         name);
     filter->n++;
     if (json_is_array(value))
         return read_range(condition, name, value, err);
-    if (json_is_number(value)) { /* 1 and 1.0 are the same */
+    if (json_is_number(value)) { /* a range, so that 1 equals 1.0 */
         condition->low = condition->high = json_number_value(value);
         return 0;
     }
     if (json_is_object(value) || json_is_null(value))
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"where\": \"%.64s\" must be a number, a text, a boolean or a range [low, high]", name);
+        return error_set(
+            err, "query_wrong_value",
+            "query parameter \"where\": \"%.64s\" must be a number, a text, a boolean or a range [low, high]", name);
     condition->value = value;
     return 0;
 }
 
-/* The spec, good for this turn of the loop: a live ensemble's is the engine's, which may free it before the next. */
+/* Returns the spec, valid in this turn of the loop: that of a live ensemble is the engine's, which may free it
+ * later. */
 static const struct spec *spec_of(struct member_filter *filter, struct error *err)
 {
     return engine_spec_again(request_config(filter->r)->engine, filter->ensemble, &filter->owned, err);
@@ -105,7 +112,8 @@ static int read_where(struct member_filter *filter, struct error *err)
         return 0;
     filter->where = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(filter->where))
-        return error_set(err, "query_wrong_value", "query parameter \"where\" must be a JSON object, such as {\"t0\": [100, 200]}");
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"where\" must be a JSON object, such as {\"t0\": [100, 200]}");
     spec = spec_of(filter, err);
     if (spec == NULL)
         return -1;
@@ -161,7 +169,8 @@ bool member_filter_is_searching(const struct member_filter *filter)
 
 bool member_filter_is_simple(const struct member_filter *filter, enum member_state *state)
 {
-    if (member_filter_is_searching(filter) || request_query(filter->r, "from") != NULL || request_query(filter->r, "to") != NULL)
+    if (member_filter_is_searching(filter) || request_query(filter->r, "from") != NULL ||
+        request_query(filter->r, "to") != NULL)
         return false;
     *state = MEMBER_STATE_COUNT;
     if (filter->states == ALL_STATES)
@@ -204,7 +213,7 @@ static int put_found(void *arg, const int64_t *index)
 typedef int search_fn(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *text,
                    int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
 
-/* Members that the search does not find are taken out. */
+/* Takes out the members that the search does not find. */
 static int keep_found(struct looking *looking, size_t n, search_fn *search, const char *text, struct error *err)
 {
     const struct member_filter *filter = looking->filter;
@@ -212,7 +221,8 @@ static int keep_found(struct looking *looking, size_t n, search_fn *search, cons
     if (text == NULL)
         return 0;
     memset(looking->found, 0, sizeof looking->found);
-    if (search(request_store(filter->r), filter->ensemble, looking->from, looking->from + (int64_t)n, text, put_found, looking, err) < 0)
+    if (search(request_store(filter->r), filter->ensemble, looking->from, looking->from + (int64_t)n, text, put_found,
+               looking, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (!looking->found[i])
@@ -224,10 +234,11 @@ static bool holds(const struct condition *condition, const json_t *value)
 {
     if (condition->value != NULL)
         return json_equal(condition->value, value);
-    return json_is_number(value) && json_number_value(value) >= condition->low && json_number_value(value) <= condition->high;
+    return json_is_number(value) && json_number_value(value) >= condition->low &&
+           json_number_value(value) <= condition->high;
 }
 
-/* Parameters that cannot be read are not what was asked for. */
+/* Returns whether all conditions hold. Parameters that cannot be read hold no condition. */
 static bool all_hold(const struct member_filter *filter, const struct params *params, int64_t index)
 {
     for (size_t i = 0; i < filter->n; i++) {
@@ -257,7 +268,8 @@ static int keep_where(struct looking *looking, size_t n, struct error *err)
     return 0;
 }
 
-int member_filter_look(struct member_filter *filter, int64_t from, int64_t end, unsigned char *states, struct error *err)
+int member_filter_look(struct member_filter *filter, int64_t from, int64_t end, unsigned char *states,
+                       struct error *err)
 {
     struct looking looking = {.filter = filter, .from = from, .states = states};
     size_t n = (size_t)(end - from);

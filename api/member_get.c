@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define CHECKPOINTS_MAX 1000 /* that a spec may keep */
+#define CHECKPOINTS_MAX 1000 /* the most checkpoints that a spec may keep */
 
 struct list {
     const struct request *r;
@@ -57,7 +57,8 @@ static json_t *member_json(const struct member_row *row, const struct spec *spec
     json_t *json = json_object();
     char seed[24];
 
-    snprintf(seed, sizeof seed, "%" PRIu64, params_seed(spec->params, row->index)); /* beyond what JSON readers keep */
+    /* too large for some JSON readers */
+    snprintf(seed, sizeof seed, "%" PRIu64, params_seed(spec->params, row->index));
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "index", json_integer(row->index));
     json_object_set_new(json, "state", value_text(member_state_name(row->state)));
@@ -91,8 +92,9 @@ void member_get(struct request *r)
     attempts.items = json_array();
     checkpoints.items = json_array();
     if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, &attempts, &err) == 0 &&
-        store_member_checkpoint_each(request_store(r), &from, engine_checkpoint_home_of(request_config(r)->engine, ensemble.id),
-                                     row.index, CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
+        store_member_checkpoint_each(request_store(r), &from,
+                                     engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,
+                                     CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
         request_reply_json(r, 200, member_json(&row, spec, attempts.items, checkpoints.items));
     } else {
         json_decref(attempts.items);

@@ -59,8 +59,10 @@ static void reply(struct request *r, const char *name)
         return;
     }
     if (search.released) {
-        request_reply_error(r, "output_released", "the output of member %" PRId64 ".%" PRId64 " attempt %" PRId64
-                            " was let go, as the daemon's settings have it (keep_output)", ensemble.id, member.index, attempt);
+        request_reply_error(r, "output_released",
+                            "the output of member %" PRId64 ".%" PRId64 " attempt %" PRId64
+                            " was removed, as the daemon's setting keep_output says",
+                            ensemble.id, member.index, attempt);
         return;
     }
     dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);

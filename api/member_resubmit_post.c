@@ -14,12 +14,12 @@ int resubmission_from(const json_t *json, bool *afresh, struct error *err)
         return -1;
     *afresh = strcmp(from, "start") == 0;
     if (!*afresh && strcmp(from, "checkpoint") != 0)
-        return error_at(err, "spec_impossible_value", "/from", "members go again from \"checkpoint\" or \"start\", not \"%.40s\"",
-                        from);
+        return error_at(err, "spec_impossible_value", "/from",
+                        "members go again from \"checkpoint\" or \"start\", not \"%.40s\"", from);
     return 0;
 }
 
-/* The body is optional. 0, or -1 after having answered. */
+/* Reads the body, which is optional. Returns 0, or -1 after having answered. */
 static int read_body(struct request *r, bool *afresh)
 {
     static const char *const known[] = {"from", NULL};
@@ -36,7 +36,8 @@ static int read_body(struct request *r, bool *afresh)
     if (json == NULL)
         return -1;
     if (!json_is_object(json))
-        rc = error_at(&err, "spec_wrong_type", "", "how to resubmit is an object, not %s", jsonx_type_name(json));
+        rc = error_at(&err, "spec_wrong_type", "", "the body must be an object that says how to resubmit, not %s",
+                      jsonx_type_name(json));
     else if (jsonx_only(json, "", known, &err) < 0 || resubmission_from(json, afresh, &err) < 0)
         rc = -1;
     json_decref(json);

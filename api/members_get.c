@@ -1,4 +1,5 @@
-/* Members by index, all or those that a filter lets through. Where each has to be looked at for that, some are in each turn of the loop. */
+/* Lists members by index, all or those that a filter lets through. If it has to look at each member, it looks at some
+ * in each turn of the loop. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/member_filter.h"
@@ -13,23 +14,23 @@
 
 #define NAMED_MAX 500
 
-/* By index; the cursor is the index at which the next page begins. */
+/* Lists by index. The cursor is the index at which the next page begins. */
 struct listing {
-    struct paced_waiter waiter; /* first */
+    struct paced_waiter waiter; /* must be first */
     struct request *r;
     struct store *store;
     struct ensemble_row ensemble;
     struct member_filter *filter;
-    const struct spec *spec; /* for this turn */
+    const struct spec *spec; /* valid in this turn */
     struct spec *owned;
     json_t *items;
-    int64_t limit, at, end; /* the next index to look at; one past the last */
-    int64_t next; /* -1: no more */
-    bool failed;  /* with *err */
+    int64_t limit, at, end; /* at: the next index to look at; end: one past the last */
+    int64_t next; /* -1 if there are no more */
+    bool failed;  /* *err says why */
     struct error *err;
 };
 
-/* The latest attempt of a member; null where it had none. */
+/* Returns the latest attempt of a member, or null where it had none. */
 static json_t *last_attempt(struct listing *l, const struct member_row *row)
 {
     struct attempt_row attempt;
@@ -40,8 +41,8 @@ static json_t *last_attempt(struct listing *l, const struct member_row *row)
     case 1:
         return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "host", value_text_or_null(attempt.host), "submitted",
                          value_time(attempt.submitted_ms), "started", value_time(attempt.started_ms), "ended",
-                         value_time(attempt.ended_ms), "cpu_seconds", value_seconds(attempt.cpu_ms, attempt.measured), "memory_peak",
-                         attempt.measured ? json_integer(attempt.memory_peak) : json_null());
+                         value_time(attempt.ended_ms), "cpu_seconds", value_seconds(attempt.cpu_ms, attempt.measured),
+                         "memory_peak", attempt.measured ? json_integer(attempt.memory_peak) : json_null());
     case 0:
         return json_null();
     default:
@@ -50,7 +51,7 @@ static json_t *last_attempt(struct listing *l, const struct member_row *row)
     }
 }
 
-/* Non-zero where the page is full. */
+/* Returns non-zero when the page is full. */
 static int add(void *arg, const struct member_row *row)
 {
     struct listing *l = arg;
@@ -69,7 +70,7 @@ static int add(void *arg, const struct member_row *row)
     return l->failed;
 }
 
-/* After those with a row come those without one; none in a follow-up. */
+/* Adds members without a row, which come after those with one. A follow-up has none. */
 static void add_rowless(struct listing *l, const struct ensemble_row *ensemble, int64_t from)
 {
     struct member_row row = {.ensemble = ensemble->id, .state = find_rowless_state(ensemble)};
@@ -95,12 +96,13 @@ static void finish(struct listing *l, const struct error *err)
     free(l);
 }
 
-/* The store's index of states finds the members: nobody has to look at each of them. */
+/* Finds the members by the store's index of states, without looking at each of them. */
 static int list_simply(struct listing *l, enum member_state state, struct error *err)
 {
     if (store_member_each(l->store, l->ensemble.id, state, l->at, (int)l->limit + 1, add, l, err) < 0 || l->failed)
         return -1;
-    if (l->next < 0 && l->ensemble.root == 0 && (state == MEMBER_STATE_COUNT || state == find_rowless_state(&l->ensemble)))
+    if (l->next < 0 && l->ensemble.root == 0 &&
+        (state == MEMBER_STATE_COUNT || state == find_rowless_state(&l->ensemble)))
         add_rowless(l, &l->ensemble, l->at);
     return l->failed ? -1 : 0;
 }
@@ -111,13 +113,14 @@ static int add_member(struct listing *l, int64_t index, struct error *err)
     int rc = store_member_get(l->store, l->ensemble.id, index, &row, err);
 
     if (rc == 0)
-        row = (struct member_row){.ensemble = l->ensemble.id, .index = index, .state = find_rowless_state(&l->ensemble)};
+        row =
+            (struct member_row){.ensemble = l->ensemble.id, .index = index, .state = find_rowless_state(&l->ensemble)};
     if (rc >= 0 && (rc == 1 || l->ensemble.root == 0))
         add(l, &row);
     return rc < 0 || l->failed ? -1 : 0;
 }
 
-/* Looks at the next members. */
+/* Looks at the next members, as many as one turn allows. */
 static int search_piece(struct listing *l, struct error *err)
 {
     int64_t from = l->at, end = l->end - from < MEMBER_FILTER_PIECE ? l->end : from + MEMBER_FILTER_PIECE;
@@ -151,7 +154,7 @@ static void on_turn(struct paced_waiter *waiter, bool ending)
         paced_wait(request_config(l->r)->paced, waiter);
 }
 
-/* Just these members, in the order in which they are named. */
+/* Lists the members of the query in the order in which it names them. */
 static int list_named(struct listing *l, const char *text, struct error *err)
 {
     int64_t places = find_places(l->r, &l->ensemble, err);
@@ -163,8 +166,9 @@ static int list_named(struct listing *l, const char *text, struct error *err)
         long long index = strtoll(text, &rest, 10);
 
         if (*text < '0' || *text > '9' || (*rest != ',' && *rest != '\0') || index >= places || n == NAMED_MAX)
-            return error_set(err, "query_wrong_value", "query parameter \"index\" must be up to %d indices below %" PRId64 " with commas", NAMED_MAX,
-                             places);
+            return error_set(err, "query_wrong_value",
+                             "query parameter \"index\" must be up to %d indices below %" PRId64 " with commas",
+                             NAMED_MAX, places);
         if (add_member(l, index, err) < 0)
             return -1;
         if (*rest == '\0')
@@ -177,7 +181,8 @@ static int read_query(struct listing *l, struct error *err)
 {
     int64_t first;
 
-    if (request_query_int(l->r, "limit", 1, 1000, &l->limit, err) < 0 || request_query_int(l->r, "cursor", 0, INT64_MAX, &l->at, err) < 0)
+    if (request_query_int(l->r, "limit", 1, 1000, &l->limit, err) < 0 ||
+        request_query_int(l->r, "cursor", 0, INT64_MAX, &l->at, err) < 0)
         return -1;
     l->filter = member_filter_create(l->r, &l->ensemble, err);
     if (l->filter == NULL)
@@ -200,8 +205,14 @@ void members_get(struct request *r)
     if (find_ensemble(r, &ensemble) < 0)
         return;
     l = xcalloc(1, sizeof *l);
-    *l = (struct listing){.waiter.piece = on_turn, .r = r, .store = request_store(r), .ensemble = ensemble, .items = json_array(), .limit = 100,
-                          .next = -1, .err = &err};
+    *l = (struct listing){.waiter.piece = on_turn,
+                          .r = r,
+                          .store = request_store(r),
+                          .ensemble = ensemble,
+                          .items = json_array(),
+                          .limit = 100,
+                          .next = -1,
+                          .err = &err};
     rc = read_query(l, &err);
     if (rc == 0 && named != NULL) {
         l->limit = NAMED_MAX;

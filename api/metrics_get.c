@@ -74,7 +74,8 @@ static void write_text(FILE *out, const struct census *c, bool troubled)
     for (int i = 0; i < MEMBER_STATE_COUNT; i++)
         fprintf(out, "stretto_members{state=\"%s\"} %" PRId64 "\n", member_state_name((enum member_state)i),
                 c->members[i]);
-    head(out, "stretto_families_unfinished", "Families of ensembles with unfinished members that no follow-up has taken over.");
+    head(out, "stretto_families_unfinished",
+         "Families of ensembles with unfinished members that no follow-up has taken over.");
     fprintf(out, "stretto_families_unfinished %" PRId64 "\n", c->unfinished);
     head_of(out, "stretto_follow_ups_total", "counter", "Follow-ups that were made.");
     fprintf(out, "stretto_follow_ups_total %" PRIu64 "\n", c->follow_ups);

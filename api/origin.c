@@ -14,30 +14,30 @@ struct seen {
     int rc;
 };
 
-/* Origin and Referer must name the host that the Host header names. */
+/* Checks that Origin or Referer names the host that the Host header names. */
 static bool own_origin(const struct seen *seen, const char *value)
 {
     return seen->host != NULL && origin_is_same(value, seen->host, seen->tls);
 }
 
-/* A URL bar or a bookmark sends "none". */
+/* Checks Sec-Fetch-Site. Browsers send "none" for an address that was typed, or a bookmark. */
 static bool own_site(const struct seen *seen, const char *value)
 {
     return strcmp(value, "same-origin") == 0 || strcmp(value, "none") == 0;
 }
 
-/* The headers that tell a browser's request. Any other Sec-Fetch header tells it, too. */
+/* The headers that a browser's request has. Any other Sec-Fetch header marks one, too. */
 static const struct rule {
     const char *name;
     bool (*fits)(const struct seen *seen, const char *value);
-    const char *of_no_page; /* the value that says that it was no page */
+    const char *of_no_page; /* the value of requests that come from no page */
 } rules[] = {
     {"Origin", own_origin, ""},
     {"Referer", own_origin, ""},
     {PREFIX "Site", own_site, "none"},
 };
 
-/* "host[:port]" with its length; the port that goes without saying is left out. */
+/* Returns the size of "host[:port]" without the port if it is the default one. */
 static size_t authority_size(const char *authority, size_t size, const char *port)
 {
     size_t n = strlen(port);

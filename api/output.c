@@ -19,17 +19,17 @@ struct opening {
     uv_loop_t *loop;
     struct request *r;
     char *path;
-    char *range; /* the header, or NULL */
+    char *range; /* the Range header, or NULL */
     int fd;
     int64_t size, first, end;
     enum range_answer answer;
-    char *head; /* the first piece of what is asked for */
+    char *head; /* the first piece of the range */
     size_t head_size;
     bool failed;
     struct error err;
 };
 
-/* Runs on a worker thread. The file belongs to the member: it may have been replaced by anything. */
+/* Runs on a worker thread. The file belongs to the member, which may have replaced it by anything. */
 static int open_file(struct opening *o)
 {
     struct stat st;
@@ -104,7 +104,7 @@ void output_reply(struct request *r, char *dir, const char *name)
     struct opening *o = xcalloc(1, sizeof *o);
     const char *range = request_header(r, "Range");
 
-    /* replies carry no validator, so one that a range depends on never matches */
+    /* replies carry no validator, so that If-Range never matches */
     if (range != NULL && request_header(r, "If-Range") == NULL)
         o->range = xstrdup(range);
     o->work.data = o;

@@ -1,9 +1,9 @@
-/* Captured output as a reply. */
+/* Sends captured output. */
 #ifndef API_OUTPUT_H
 #define API_OUTPUT_H
 #include "api/request.h"
 
-/* Answer with the file DIR/NAME as text, or the range of it that was asked for; "output_not_found" where it is not
- * there (yet). `dir` is taken over (freed); the answer comes later. */
+/* Answers with the file DIR/NAME as text, or with the range of it that the client asked for; with "output_not_found"
+ * while it does not exist. `dir` is taken over (freed). The answer comes later. */
 void output_reply(struct request *r, char *dir, const char *name);
 #endif

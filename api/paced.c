@@ -16,7 +16,7 @@ static void on_turn(uv_idle_t *idle)
     struct paced *paced = idle->data;
     struct paced_waiter *first = paced->waiting;
 
-    /* without a reader of its own, a reply would show what may yet be rolled back */
+    /* without a reader connection, a reply would show changes that may yet be rolled back */
     if (paced->config->reader == NULL && store_dirty(paced->config->store))
         return;
     DL_DELETE(paced->waiting, first);

@@ -6,9 +6,9 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#define AT_ONCE 2 /* libuv has four workers */
+#define AT_ONCE 2 /* files that are read at once, which leaves workers for other files */
 
-static int under_way; /* loop thread only */
+static int under_way; /* used on the loop's thread only */
 static atomic_bool stop;
 
 struct parameter_file {
@@ -86,7 +86,7 @@ static void after_remove(uv_work_t *work, int status)
     free_file(work->data);
 }
 
-/* A large file takes its time to go: not on the loop. */
+/* Removes the file on a worker, since removing a large file may take long. */
 void parameter_file_drop(struct parameter_file *file)
 {
     uv_queue_work(file->loop, &file->work, remove_on_worker, after_remove);

@@ -13,22 +13,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define EVENTS_MAX 512 /* of a piece: about 100 kB, which a socket takes at once */
-#define WINDOW 10000  /* ids looked through at once for those of a kind */
+#define EVENTS_MAX 512 /* events of a piece: about 100 kB, which a socket takes at once */
+#define WINDOW 10000  /* ids that are looked at in one go for events of a kind */
 
 struct piece {
     unsigned refs;
     int64_t after, upto, ensemble;
-    char *kind; /* NULL: any */
+    char *kind; /* NULL for any */
     int64_t end;
     int found;
     struct text text;
-    int file;      /* the same text, where many want it; else -1 */
-    unsigned sent; /* so often, without a file */
+    int file;      /* a file in memory with the same text, if many want it; else -1 */
+    unsigned sent; /* how often it was sent without a file */
 };
 
-/* From a file in memory, the kernel sends pages as they are: one copy less for each of many streams. Those who are
- * behind may hold as many pieces as there are streams, and each file takes a descriptor. */
+/* Text that many streams want is put into a file in memory, from which the kernel sends pages as they are, without a
+ * copy for each stream. There is a limit, since slow clients may hold as many pieces as there are streams, and each
+ * file takes a descriptor. */
 #define SENT_WITHOUT 8
 #define FILES_MAX 32
 static unsigned files;
@@ -65,13 +66,14 @@ static int add(void *arg, const struct event_row *row)
     return 0;
 }
 
-/* What lies between is not to be had, or never was: say so, and go on behind it. */
+/* Writes an event "gap" in the place of events that are no longer kept, or never existed, and goes on behind them. */
 static void tell_gap(struct piece *piece, int64_t now_ms, int64_t oldest)
 {
     char time[TIMEFMT_SIZE];
 
     text_add(&piece->text,
-             "id: %" PRId64 "\nevent: gap\ndata: {\"id\":%" PRId64 ",\"time\":\"%s\",\"kind\":\"gap\",\"ensemble\":null,"
+             "id: %" PRId64 "\nevent: gap\ndata: {\"id\":%" PRId64
+             ",\"time\":\"%s\",\"kind\":\"gap\",\"ensemble\":null,"
              "\"detail\":{\"after\":%" PRId64 ",\"oldest\":%" PRId64 "}}\n\n",
              oldest - 1, oldest - 1, timefmt_iso(time, now_ms), piece->after, oldest);
     piece->end = oldest - 1;
@@ -84,7 +86,7 @@ static int read_events(struct piece *piece, struct store *store, int64_t now_ms,
 
     if (store_event_bounds(store, &oldest, &made, err) < 0)
         return -1;
-    if (oldest > piece->upto + 1) /* what is not on disk yet is not there */
+    if (oldest > piece->upto + 1) /* events that are not on disk yet do not count */
         oldest = piece->upto + 1;
     if (piece->after < oldest - 1)
         tell_gap(piece, now_ms, oldest);

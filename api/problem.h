@@ -1,4 +1,4 @@
-/* problem+json (RFC 9457) from a struct error. */
+/* Makes problem+json (RFC 9457) of a struct error. */
 #ifndef API_PROBLEM_H
 #define API_PROBLEM_H
 #include "common/error.h"
@@ -13,9 +13,9 @@ struct problem {
 
 extern const struct problem problem_table[]; /* ended by a NULL code */
 
-/* The status of a code; 500 for one that the table lacks. */
+/* Returns the status of a code; 500 for a code that the table lacks. */
 int problem_status(const char *code);
 
-/* A new object: type, title, status, code, detail, and pointer where there is one or where the input was refused. */
+/* Returns a new object: type, title, status, code, detail, and pointer if there is one or the input was refused. */
 json_t *problem_json(const struct error *err);
 #endif

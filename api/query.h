@@ -1,4 +1,4 @@
-/* The query parameters of a request: only those that the route knows, each at most once. */
+/* The query parameters of a request. Only those that the route knows are allowed, each at most once. */
 #ifndef API_QUERY_H
 #define API_QUERY_H
 #include "common/error.h"
@@ -15,12 +15,13 @@ struct query {
     size_t n;
 };
 
-/* `known`: names separated by blanks. Codes "query_unknown_parameter", "query_wrong_value". */
+/* Reads the query. `known` has names separated by blanks. Fails with "query_unknown_parameter" or
+ * "query_wrong_value". */
 int query_read(struct query *query, struct MHD_Connection *connection, const char *known, struct error *err);
 
-const char *query_get(const struct query *query, const char *name); /* NULL where it was not given */
+const char *query_get(const struct query *query, const char *name); /* NULL if it was not given */
 
-/* A number in a range; *value stays where it was not given. */
+/* Reads a number in a range. *value is left alone if the parameter was not given. */
 int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value,
               struct error *err);
 #endif

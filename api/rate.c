@@ -1,16 +1,16 @@
 #include "api/rate.h"
 
-/* The rate is taken over two waves of a full width, so that members which begin and end together do not make it jump, but over
- * no less than LEAST members, and over a second at least: so short a time says little, and its beginning and end are rounded. */
+/* The rate is measured over two waves of a full width, so that members which begin and end together do not make it
+ * jump, but over LEAST members and a second at least, since a shorter time says little, and its ends are rounded. */
 #define LEAST 20
 #define MOST 1000
 #define SECOND_MS 1000
-#define STALE_TIMES 3 /* as long as members take, without a success; */
-#define STALE_MS 60000 /* at least */
-#define LOOKED_AT_MOST 16000 /* members: each of them costs the look-up time */
+#define STALE_TIMES 3 /* a rate is stale after this many times as long as members take, without a success, */
+#define STALE_MS 60000 /* but not before this time */
+#define LOOKED_AT_MOST 16000 /* members, since each of them costs time to look up */
 
-int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, void *arg, double *rate,
-            struct error *err)
+int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, void *arg,
+            double *rate, struct error *err)
 {
     int64_t n = 2 * width < LEAST ? LEAST : 2 * width > MOST ? MOST : 2 * width, since;
 

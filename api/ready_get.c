@@ -3,7 +3,7 @@
 
 #include "daemon/turn.h"
 
-/* Ready is who can store changes, and accept new work. */
+/* The daemon is ready if it can store changes and accept new work. */
 void ready_get(struct request *r)
 {
     static const char text[] = "{\"status\":\"ready\"}\n";

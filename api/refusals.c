@@ -12,7 +12,7 @@ static struct in6_addr key_of(const struct sockaddr *peer)
         key.s6_addr[10] = key.s6_addr[11] = 0xff;
         memcpy(key.s6_addr + 12, &((const struct sockaddr_in *)peer)->sin_addr, 4);
     } else if (peer != NULL && peer->sa_family == AF_INET6) {
-        /* one host has all of a /64 */
+        /* one host usually has a whole /64 */
         memcpy(key.s6_addr, &((const struct sockaddr_in6 *)peer)->sin6_addr, 8);
     }
     return key;
@@ -23,7 +23,7 @@ static bool is_over(const struct refusals_peer *slot, int64_t now_ms)
     return slot->since_ms == 0 || now_ms - slot->since_ms >= WINDOW_MS;
 }
 
-/* The address' own slot, else one whose minute is over, else the common one. */
+/* Returns the slot of the address, else one whose minute is over, else the common one. */
 static struct refusals_peer *slot_of(struct refusals *refusals, const struct in6_addr *key, int64_t now_ms)
 {
     struct refusals_peer *room = NULL;

@@ -17,7 +17,8 @@ const struct api_config *request_config(const struct request *r)
     return r->host->config;
 }
 
-/* It changes nothing, so it is answered from what is on the disk; it need not wait for what others change meanwhile. */
+/* Returns whether the request changes nothing. It is then answered from what is on the disk, without waiting for
+ * changes of others. */
 static bool only_reads(const struct request *r)
 {
     return r->host->config->reader != NULL && (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0);
@@ -64,7 +65,7 @@ const char *request_place(const struct request *r)
     return r->place;
 }
 
-/* A proxy may take TLS off, which the page's origin tells. */
+/* Returns whether the client uses TLS. A proxy may have ended it, which the origin of the page shows. */
 bool request_is_secure(const struct request *r)
 {
     const char *origin = request_header(r, "Origin");
@@ -150,13 +151,13 @@ static void committed(void *arg, const struct error *err)
     unref(r);
 }
 
-/* Whether an answer may rest on what is not on the disk yet: what it has changed, or has found changed by another. */
+/* Returns whether an answer may depend on changes that are not on the disk yet, whoever has made them. */
 static bool rests_on_air(const struct request *r)
 {
     return !only_reads(r) && (store_dirty(request_store(r)) || store_owes_flush(request_store(r)));
 }
 
-/* The answer is there: let it go, or wait for the disk. */
+/* Sends the answer, or waits for the disk first. */
 static void settle(struct request *r)
 {
     if (r->connection != NULL && rests_on_air(r)) {
@@ -211,7 +212,7 @@ bool request_is_orphan(const struct request *r)
 {
     struct pollfd poll_fd = {.fd = fd_of(r), .events = POLLRDHUP};
 
-    /* over TCP, who has gone cannot be told from who only says no more: both are taken to be gone */
+    /* over TCP a client that has gone looks like one that only sends no more, so that both count as gone */
     return poll_fd.fd < 0 || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
 }
 
@@ -229,7 +230,7 @@ void request_revokes(struct request *r)
 void request_answered(struct request *r)
 {
     if (!r->held)
-        return; /* request_end() goes on */
+        return; /* the handler has answered at once, and request_end() goes on */
     r->held = false;
     settle(r);
     unref(r);
@@ -238,7 +239,7 @@ void request_answered(struct request *r)
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
                                const char *method)
 {
-    static uint64_t requests; /* over all listeners */
+    static uint64_t requests; /* counts those of all listeners */
     struct request *r = xcalloc(1, sizeof *r);
 
     r->number = ++requests;
@@ -280,7 +281,7 @@ enum MHD_Result request_end(struct request *r)
     if (!r->started) {
         r->started = true;
         clients_answer(r->host->clients, r->client, true);
-        /* what was refused before depends on nothing that is not on disk yet */
+        /* a refusal depends on no change, so that it need not wait for the disk */
         if (r->response == NULL && request_body_is_fit(r)) {
             r->route->handler(r);
             if (!r->held && r->response == NULL)

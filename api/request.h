@@ -1,9 +1,9 @@
 /* One request, from its headers to the last byte of its reply.
  *
- * A handler is called once, on the loop thread, when the whole request is there. It answers once: at once, or after
- * request_hold() from a later callback on the loop thread. Replies leave only when everything the turn has changed so
- * far, and what was changed before, is on disk; if that fails the reply becomes the problem. Handlers need not care. Those of GET
- * read what is on disk, by a connection of its own, and wait for nothing. */
+ * A handler is called once, on the loop's thread, when the whole request is there. It answers once: at once, or after
+ * request_hold() from a later callback on the loop's thread. Replies leave only when everything that the turn has
+ * changed so far, and all earlier changes, are on disk; if that fails, the reply becomes the problem. Handlers need not
+ * care. Handlers of GET read what is on disk, by a connection of its own, and their replies wait for nothing. */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
 #include "api/access.h"
@@ -15,108 +15,110 @@
 
 struct request;
 
-/* For handlers: what was asked. */
+/* Functions by which handlers read the request */
 
 const struct api_config *request_config(const struct request *r);
-struct store *request_store(const struct request *r); /* for GET and HEAD one that only reads */
+struct store *request_store(const struct request *r); /* for GET and HEAD a connection that only reads */
 int64_t request_now_ms(const struct request *r);
 
-/* The n-th number of the path. */
+/* Returns the n-th number of the path. */
 int64_t request_id(const struct request *r, int n);
 
-/* The name at the end of the path, cut where it is too long for one of ours. */
+/* Returns the name at the end of the path, cut if it is longer than any of ours. */
 const char *request_file(const struct request *r);
-/* The client wants HTML rather than JSON: it shows a page to somebody. */
+/* Returns whether the client prefers HTML to JSON, because it shows a page to somebody. */
 bool request_wants_page(const struct request *r);
 
-/* A query parameter of the route, NULL where it was not given. */
+/* Returns a query parameter of the route, or NULL if it was not given. */
 const char *request_query(const struct request *r, const char *name);
-/* A number; *value stays where the parameter was not given. Code "query_wrong_value". */
+/* Reads a number. *value is left alone if the parameter was not given. Fails with code "query_wrong_value". */
 int request_query_int(const struct request *r, const char *name, int64_t min, int64_t max, int64_t *value,
                       struct error *err);
 
-const char *request_header(const struct request *r, const char *name); /* NULL where it was not sent */
+const char *request_header(const struct request *r, const char *name); /* NULL if it was not sent */
 
-/* The body as it came. */
+/* Returns the body as it came. */
 const void *request_body(const struct request *r, size_t *size);
-/* The body as JSON, a new reference; NULL after having answered "json_malformed" with line and column. */
+/* Returns the body as JSON, a new reference; NULL after having answered "json_malformed" with line and column. */
 json_t *request_json(struct request *r);
 
-/* For handlers: the answer. */
+/* Functions by which handlers answer */
 
-/* Set before the answer; `name` is a literal, `value` is copied. At most eight. */
+/* Adds a header to the answer that comes next. `name` is a literal, `value` is copied. There may be eight. */
 void request_add_header(struct request *r, const char *name, const char *value);
 
 void request_reply_json(struct request *r, int status, json_t *json); /* takes json over */
-/* A whole body; `text` is from malloc and taken over. */
+/* Answers with a whole body; `text` is from malloc and taken over. */
 void request_reply_text(struct request *r, int status, const char *content_type, char *text);
-/* A body that lives as long as the program. */
+/* Answers with a body that lives as long as the program. */
 void request_reply_static(struct request *r, int status, const char *content_type, const char *data, size_t size);
-/* Any body; `response` is taken over. */
+/* Answers with any body; `response` is taken over. */
 void request_reply_response(struct request *r, int status, const char *content_type, struct MHD_Response *response);
-/* problem+json with the status of err->code. */
+/* Answers with problem+json and the status of err->code. */
 void request_reply_problem(struct request *r, const struct error *err);
 void request_reply_error(struct request *r, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The answer comes later. The request stays valid until request_reply_*() has been called, whatever happens to its
+/* Postpones the answer. The request stays valid until request_reply_*() has been called, whatever happens to its
  * connection meanwhile. */
 void request_hold(struct request *r);
-/* Nobody waits for the answer any more: the client has gone, or the daemon ends (and request_config() with it). */
+/* Returns whether nobody waits for the answer any more: the client has gone, or the daemon (and request_config())
+ * ends. */
 bool request_is_abandoned(const struct request *r);
 
-/* While a reply is sent: the next piece is not there yet. request_pause() keeps the request and stops sending until
- * request_go_on(), which gives it back. */
+/* Both are used while a reply is sent. request_pause() keeps the request and stops sending, because the next piece is
+ * not there yet; request_go_on() sends on and gives the request back. */
 void request_pause(struct request *r);
 void request_go_on(struct request *r);
-/* The client has closed its connection: MHD itself does not look while a request is paused. */
+/* Returns whether the client has closed its connection, for which MHD itself does not look while a request is
+ * paused. */
 bool request_is_orphan(const struct request *r);
 
-/* The id of the caller's token; 0 on the Unix socket. */
+/* Returns the id of the caller's token; 0 on the Unix socket. */
 int64_t request_token(const struct request *r);
 const struct caller *request_caller(const struct request *r);
 
-/* For logins, whoever sends them: who the bearer of the token in the Authorization header is, 0 or -1 with err; that a
- * secret was wrong, which is answered; the place that the path names, or ""; and whether what the browser sends is
- * encrypted on its way. */
+/* These are for logins, which anybody may send. request_bearer() finds the bearer of the token in the Authorization
+ * header, 0 or -1 with err. request_refuse() answers that a secret was wrong. The others return the place in the path,
+ * or "", and whether what the browser sends is encrypted on its way. */
 int request_bearer(struct request *r, struct caller *bearer, struct error *err);
 void request_refuse(struct request *r, struct error *err);
 const char *request_place(const struct request *r);
 bool request_is_secure(const struct request *r);
 
-/* The socket, to send more of the body on while the request is paused; -1 where it has gone or speaks TLS. */
+/* Returns the socket, for sending more of the body while the request is paused; -1 if it is closed or uses TLS. */
 int request_socket(const struct request *r);
 
-/* The caller's token has been neither revoked nor has it expired since: asked by replies that take their time. */
+/* Returns whether the caller's token has neither been revoked nor expired since. Long replies must ask. */
 bool request_is_allowed(struct request *r);
-/* The handler revokes a token or ends sessions: replies to its bearers end, once that is on disk. */
+/* Called by handlers that revoke a token or end sessions: replies to their bearers end once that is on disk. */
 void request_revokes(struct request *r);
 
-/* For the server. */
+/* Functions for the server */
 
-/* What requests of one listener share. */
+/* State that the requests of one listener share. */
 struct request_host {
     const struct api_config *config;
     struct access *access;
     const struct listener *listener;
     struct clients *clients;
-    void (*kick)(struct request_host *host); /* a connection was resumed: run the daemon soon */
-    size_t body_bytes;                       /* in memory now, over all requests */
+    void (*kick)(struct request_host *host); /* called when a connection was resumed: the server must run soon */
+    size_t body_bytes;                       /* bytes of all request bodies in memory */
     struct request *first;
 };
 
-/* The headers are there. NULL: no memory. */
+/* Begins a request when its headers are there. Returns NULL if there is no memory. */
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
                                const char *method);
-/* True where the answer is known from the headers alone and the body need not be waited for: request_end() now. */
+/* Returns whether the headers alone decide the answer, so that request_end() is called without waiting for the body. */
 bool request_refused(const struct request *r);
-/* A piece of the body. -1: too much even to throw away, close the connection. */
+/* Takes a piece of the body. Returns -1 if there is too much even to throw away; the connection is then closed. */
 int request_take(struct request *r, const char *data, size_t size);
-/* All is there, or the connection was resumed: handle, wait, or queue the reply. */
+/* Called when everything is there, and when the connection was resumed: handles, waits, or queues the reply. */
 enum MHD_Result request_end(struct request *r);
-/* MHD is through with it. Frees it, unless something still holds it. */
+/* Called when MHD is done with the request. Frees it, unless something still holds it. */
 void request_completed(struct request *r);
-/* Resume everything that waits, without an answer: before MHD_stop_daemon(). */
+/* Resumes all requests that wait, without an answer, as must be done before MHD_stop_daemon(). */
 void request_host_abandon(struct request_host *host);
 
 #endif

@@ -8,21 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* They are told what to send, and nothing of what there is. */
+/* Refuses a caller. The answer tells what to send, and nothing about what there is. */
 static void refuse_access(struct request *r, const struct error *err)
 {
     r->route = NULL;
     request_reply_problem(r, err);
 }
 
-/* Entity tags of this API are weak, and If-Match wants strong ones: it never holds, but for "*", which is any. */
+/* Checks If-Match, which wants strong entity tags. Those of this API are weak, so that it never holds, except for
+ * "*". */
 static int check_precondition(const struct request *r, struct error *err)
 {
     const char *match = request_header(r, "If-Match");
 
     if (match == NULL || strcmp(match, "*") == 0)
         return 0;
-    return error_set(err, "precondition_failed", "If-Match cannot hold here, since all entity tags are weak; only \"*\" is possible");
+    return error_set(err, "precondition_failed",
+                     "If-Match cannot hold here, since all entity tags are weak; only \"*\" is possible");
 }
 
 void request_judge(struct request *r, const char *whole)
@@ -50,7 +52,7 @@ void request_judge(struct request *r, const char *whole)
         request_add_header(r, "Retry-After", "10");
         request_add_header(r, "Connection", "close");
         error_set(&err, "busy", "too many clients are connected; try again later");
-        access_log(r->host->access, r->connection, err.text); /* not as an error of ours, each time */
+        access_log(r->host->access, r->connection, err.text); /* with its limit, since it is no error of the daemon */
         request_reply_json(r, problem_status(err.code), problem_json(&err));
         return;
     }
@@ -90,14 +92,15 @@ json_t *request_json(struct request *r)
     return NULL;
 }
 
-/* A call that takes no body may get an empty object, but nothing that it would have to ignore. */
+/* Checks that a call that takes no body gets none, or an empty object: nothing that it would have to ignore. */
 bool request_body_is_fit(struct request *r)
 {
     struct error err;
     json_t *json;
     bool fit;
 
-    if ((r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)) || r->body.size == 0 || strcmp(r->route->method, "GET") == 0)
+    if ((r->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)) || r->body.size == 0 ||
+        strcmp(r->route->method, "GET") == 0)
         return true;
     json = request_json(r);
     if (json == NULL)

@@ -1,4 +1,5 @@
-/* A request from the inside: shared by request.c (its life), request_admit.c (whether it is let in) and request_reply.c. */
+/* The inside of a request, which request.c (its life), request_admit.c (whether it is let in) and request_reply.c
+ * share. */
 #ifndef API_REQUEST_PRIVATE_H
 #define API_REQUEST_PRIVATE_H
 #include "api/body.h"
@@ -20,42 +21,44 @@ struct header {
 };
 
 struct request {
-    uint64_t number; /* since the daemon started: in its log, and in X-Request-Id where something went wrong here */
-    unsigned refs; /* MHD's one, and one for each thing that will call back */
+    /* counted since the start; X-Request-Id has it after a failure of the daemon, and so has its log */
+    uint64_t number;
+    unsigned refs; /* one of MHD, and one for each callback to come */
     struct request_host *host;
     struct request *next, **prev;
-    struct MHD_Connection *connection; /* NULL once MHD is through with it */
-    struct client *client;             /* whose connection it is, as long */
+    struct MHD_Connection *connection; /* NULL when MHD is done with the request */
+    struct client *client;             /* the client of the connection, valid as long as that */
     char method[16];
     const struct route *route;
     int64_t ids[ROUTE_IDS];
     char file[ROUTE_FILE];
-    char place[SESSION_PLACE_SIZE]; /* of a session, "" where the path names none */
+    char place[SESSION_PLACE_SIZE]; /* the place of a session, "" if the path has none */
     struct caller caller;
     struct query query;
     struct body body;
 
-    bool started;   /* the handler has been called, or need not be */
-    bool suspended; /* MHD waits for us */
-    bool held;      /* the answer comes later */
+    bool started;   /* the handler has been called, or need not be called */
+    bool suspended; /* MHD waits until it is resumed */
+    bool held;      /* the handler answers later */
     struct header headers[HEADERS_MAX];
     size_t n_headers;
     int status;
-    struct MHD_Response *response; /* the answer; NULL: none yet */
+    struct MHD_Response *response; /* the answer; NULL until there is one */
 };
 
-/* The answer is `response`, which is taken; an earlier one goes. NULL: there is none, the connection is closed. */
+/* Sets the answer to `response`, which is taken over, in place of an earlier one. With NULL the connection is
+ * closed. */
 void request_set_response(struct request *r, int status, const char *content_type, struct MHD_Response *response);
 
-/* The same with a document, which is taken. */
+/* Like request_set_response(), with a document, which is taken over. */
 void request_set_json(struct request *r, int status, json_t *json);
 
-/* After a handler's answer: the one that was waited for frees the hold. */
+/* Called after a handler's answer: if the request was held, it goes on, and the hold is released. */
 void request_answered(struct request *r);
 
-/* Look at method, path, caller and headers: sets the route, or answers with why not. */
+/* Judges method, path, caller and headers: sets the route, or answers why there is none. */
 void request_judge(struct request *r, const char *path);
 
-/* Whether the body is one that the call takes; if not, that is the answer. */
+/* Returns whether the call takes such a body. If it does not, that has been answered. */
 bool request_body_is_fit(struct request *r);
 #endif

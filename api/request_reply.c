@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A reply such as the output of a member may be shown in a window of its own: it is text, and does nothing there. */
+/* Adds headers for browsers: a reply such as the output of a member may be shown in a window, as text that can do
+ * nothing. */
 static void add_for_browser(struct MHD_Response *response)
 {
     MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");

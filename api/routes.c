@@ -15,7 +15,7 @@ const struct route route_table[] = {
     {NULL, NULL, NULL, NULL, 0},
 };
 
-/* A number without sign or leading zeros, so that a thing has one name. */
+/* Reads a number without sign or leading zeros, so that each thing has only one path. */
 static bool parse_id(const char *text, size_t size, int64_t *id)
 {
     char digits[20];

@@ -1,4 +1,4 @@
-/* Which handler a request goes to. */
+/* Finds the handler of a request. */
 #ifndef API_ROUTES_H
 #define API_ROUTES_H
 #include <stddef.h>
@@ -7,14 +7,14 @@
 struct request;
 
 enum {
-    ROUTE_BODY = 1, /* wants a JSON body; POSTs without it take an empty one, or {} */
-    ROUTE_ADMIN = 2, /* only for the role admin, whatever the method */
+    ROUTE_BODY = 1, /* needs a JSON body; a POST without this flag takes an empty body, or {} */
+    ROUTE_ADMIN = 2, /* only for the role admin, whatever the method is */
     ROUTE_BODY_OPTIONAL = 4, /* takes a JSON body, or none */
-    ROUTE_READER = 8, /* for the role reader, whatever the method */
-    ROUTE_OPEN = 16, /* for everybody: it tells nothing, or looks itself at who asks */
-    ROUTE_PAGE = 32, /* likewise, where HTML is asked for */
-    ROUTE_FILE = 40, /* bytes of a name, with the NUL */
-    ROUTE_IDS = 2,  /* at most this many ids in a pattern */
+    ROUTE_READER = 8, /* for the role reader, too, whatever the method is */
+    ROUTE_OPEN = 16, /* for everybody: it tells nothing, or checks the caller itself */
+    ROUTE_PAGE = 32, /* for everybody if the client asks for HTML */
+    ROUTE_FILE = 40, /* bytes of a file's name, with the NUL */
+    ROUTE_IDS = 2,  /* the most ids that a pattern may have */
 };
 
 struct route {
@@ -29,8 +29,8 @@ extern const struct route route_table[]; /* ended by a NULL method */
 
 enum routes_answer { ROUTES_FOUND, ROUTES_NO_PATH, ROUTES_NO_METHOD };
 
-/* Look a path up. `allow` gets the methods of a known path ("GET, HEAD, OPTIONS"); HEAD finds GET. A path whose ids
- * are no numbers is ROUTES_NO_PATH. */
+/* Looks a path up. `allow` gets the methods of a known path ("GET, HEAD, OPTIONS"); HEAD finds GET. A path whose ids
+ * are not numbers is ROUTES_NO_PATH. */
 enum routes_answer routes_find(const char *method, const char *path, const struct route **route,
                                int64_t ids[ROUTE_IDS], char *allow, size_t allow_size);
 #endif

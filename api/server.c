@@ -15,25 +15,26 @@
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct server {
-    struct request_host host; /* first, so that kick() finds the server */
+    struct request_host host; /* must be first, so that kick() finds the server */
     struct MHD_Daemon *daemon;
     struct listener listener;
-    uv_poll_t poll;   /* MHD's epoll descriptor */
-    uv_timer_t timer; /* MHD's next time-out */
-    uv_idle_t again;  /* it has more to do at once: after the others' turn */
-    unsigned urgent;  /* turns in a row in which it said so */
+    uv_poll_t poll;   /* watches MHD's epoll descriptor */
+    uv_timer_t timer; /* rings at MHD's next time-out */
+    uv_idle_t again;  /* runs MHD again in the next turn, after others had theirs */
+    unsigned urgent;  /* turns in a row in which MHD had more to do at once */
     int open_handles;
-    bool secure;    /* speaks TLS */
-    char said[256]; /* by libmicrohttpd, last */
+    bool secure;    /* uses TLS */
+    char said[256]; /* libmicrohttpd's last message */
 };
 
-/* A client can send what MHD neither understands nor refuses, and wants to look at again and again. */
+/* A client can send bytes that MHD neither understands nor refuses, and for which it wants to run again and again.
+ * After so many turns it has to wait for a timer. */
 #define URGENT_MAX 200
 
 static void on_timer(uv_timer_t *timer);
 static void on_again(uv_idle_t *idle);
 
-/* Let MHD do what there is to do, and ask when it wants to be called again. */
+/* Lets MHD do what there is to do, and asks when it wants to be called again. */
 static void run(struct server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms;
@@ -46,7 +47,7 @@ static void run(struct server *server)
         server->urgent = 0;
         uv_timer_start(&server->timer, on_timer, ms, 0);
     } else if (++server->urgent < URGENT_MAX) {
-        /* not by a timer of 0 ms: one that is started again by its own callback keeps libuv (before 1.45) for ever */
+        /* no timer of 0 ms, since libuv before 1.45 never leaves one that its own callback starts again */
         uv_idle_start(&server->again, on_again);
     } else {
         uv_timer_start(&server->timer, on_timer, 1, 0);
@@ -96,8 +97,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     return request_end(r);
 }
 
-/* libmicrohttpd (0.9.75) never answers a request whose query has more parameters than its memory of one connection holds. They are
- * cut off before it reads them: what is left has an unknown parameter, or one twice, and is refused for that. */
+/* Cuts off query parameters beyond a limit before libmicrohttpd (0.9.75) reads them: it would never answer a request
+ * with more than fit into its memory of one connection. The rest has an unknown parameter, or one twice, and is refused
+ * for that. */
 static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
 {
     char *at = uri != NULL ? strchr(uri, '?') : NULL;
@@ -106,7 +108,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connectio
         at = strchr(at + 1, '&');
     if (at != NULL)
         *at = '\0';
-    return NULL; /* the context that on_request() begins with */
+    return NULL; /* the value that *context has when on_request() is first called */
 }
 
 static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
@@ -131,13 +133,14 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     }
 }
 
-/* An escaped NUL would end what we read, but not what was written: such a text is left as it is, and names nothing. */
+/* Unescapes a text. One with an escaped NUL is left as it is, and then names nothing: a NUL would end what is read, but
+ * not what was written. */
 static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
 {
     return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
 }
 
-/* What libmicrohttpd refuses by itself: request lines, headers and lengths that are none, or too long. */
+/* Logs what libmicrohttpd refuses by itself: request lines, headers and lengths that are malformed or too long. */
 static void log_refused(struct server *server, const char *text)
 {
     static const char refused[] = "Error processing request (HTTP response code is ";
@@ -212,13 +215,14 @@ int server_create(struct server **out, struct access *access, const struct tls *
     server->host.listener = &server->listener;
     server->host.kick = kick;
     server->host.clients = clients_create(config->loop, max, config->clients);
-    /* MHD wants the logger first */
+    /* MHD requires that the logger comes first */
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (server->secure ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, server,
-        MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, server, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, LIMIT_IDLE_SECONDS,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT, max, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (server->secure ? MHD_USE_TLS : 0), 0, NULL,
+        NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, server, MHD_OPTION_LISTEN_SOCKET,
+        server->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
+        LIMIT_IDLE_SECONDS, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT, max,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_HEADERS, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, server->secure ? secure : secure + 2, MHD_OPTION_END);
     if (server->daemon == NULL) {
         listener_remove(&server->listener);

@@ -1,4 +1,4 @@
-/* One listener: libmicrohttpd, without threads, inside the uv loop. */
+/* One listener: libmicrohttpd without threads, inside the uv loop. */
 #ifndef API_SERVER_H
 #define API_SERVER_H
 #include "api/access.h"
@@ -7,16 +7,17 @@
 
 struct server;
 
-/* Listen as listener_open() does. Where `tls` holds a certificate, TCP listeners speak TLS and nothing else. All is
- * borrowed but `listen`. */
+/* Listens as listener_open() does. If `tls` has a certificate, TCP listeners use TLS only. Everything but `listen` is
+ * borrowed for as long as the server lives. */
 int server_create(struct server **out, struct access *access, const struct tls *tls, const char *listen,
                   struct error *err);
 
-/* The listener as "listen" would say it, with its real address and port, and the URL for clients; to be freed. */
+/* Return the listener in the form of the setting "listen", with its real address and port, and its URL for clients,
+ * which is to be freed. */
 const char *server_name(const struct server *server);
 char *server_url(const struct server *server);
 
-/* Stop: what is ready is sent as far as it goes without waiting, the rest is dropped. Memory goes with the loop's next
- * round. */
+/* Stops the server: what is ready is sent as far as possible without waiting, and the rest is dropped. The loop's next
+ * round frees the memory. */
 void server_destroy(struct server *server);
 #endif

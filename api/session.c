@@ -42,8 +42,8 @@ const char *session_path(const char *path, char place[SESSION_PLACE_SIZE])
     return at + SESSION_PLACE_SIZE - 1;
 }
 
-/* The first is ours where there are several: browsers send those of longer paths first, and another server cannot set
- * one for a path that it does not know. */
+/* Finds the first cookie of our name. If there are several, the first is ours: browsers send those with longer paths
+ * first, and another server cannot set one for a path that it does not know. */
 bool session_secret(const char *cookies, char secret[TOKEN_SECRET_SIZE])
 {
     const char *at = cookies;

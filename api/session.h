@@ -1,14 +1,14 @@
-/* Sessions of web browsers. A session has two secrets, and both must come along: the cookie, which the page cannot
- * read, and the place, a part of the path of every request, "/s/PLACE/v1/…", which only the page knows. Browsers send a
- * cookie to all ports of a host, and so to other users' servers on it; they send ours with requests below that path
- * alone, and so to nobody who does not know it. */
+/* Sessions of web browsers. A session has two secrets, and each request must have both: the cookie, which the page
+ * cannot read, and the place, a part of the path of every request ("/s/PLACE/v1/…"), which only the page knows.
+ * Browsers send a cookie to all ports of a host, and so to servers of other users on it; they send ours only with
+ * requests below that path, and so to nobody who does not know it. */
 #ifndef API_SESSION_H
 #define API_SESSION_H
 #include "api/token.h"
 #include "daemon/store/session.h"
 
-#define SESSION_PLACE_SIZE 23   /* with the NUL */
-#define SESSION_COOKIE_SIZE 320 /* of a Set-Cookie header */
+#define SESSION_PLACE_SIZE 23   /* bytes, with the NUL */
+#define SESSION_COOKIE_SIZE 320 /* bytes of a Set-Cookie header */
 
 struct session_key {
     char place[SESSION_PLACE_SIZE], secret[TOKEN_SECRET_SIZE];
@@ -17,15 +17,15 @@ struct session_key {
 void session_key_make(struct session_key *key);
 void session_hash(const struct session_key *key, char hash[65]);
 
-/* The path behind "/s/PLACE", with the place; or the path itself, with the place "". */
+/* Returns the path behind "/s/PLACE", and the place; or the path itself with the place "". */
 const char *session_path(const char *path, char place[SESSION_PLACE_SIZE]);
 
-/* The secret in a Cookie header; false where there is none. */
+/* Finds the secret in a Cookie header. Returns false if there is none. */
 bool session_secret(const char *cookies, char secret[TOKEN_SECRET_SIZE]);
 
-/* A Set-Cookie header for `row`; the secret "": the one that has the browser forget it. */
+/* Writes a Set-Cookie header for `row`. With the secret "" it makes the browser forget the cookie. */
 void session_cookie(char cookie[SESSION_COOKIE_SIZE], const struct session_row *row, const struct session_key *key,
                     bool secure);
 
-json_t *session_json(const struct session_row *row); /* as the API shows it */
+json_t *session_json(const struct session_row *row); /* returns the object of the API */
 #endif

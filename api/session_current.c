@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* False after having answered. */
+/* Finds the caller's session. Returns false after having answered. */
 static bool find(struct request *r, struct session_row *row)
 {
     int64_t id = request_caller(r)->session;
@@ -28,7 +28,7 @@ void session_current_get(struct request *r)
         request_reply_json(r, 200, session_json(&row));
 }
 
-/* The browser is told to forget its cookie, which is of no use any more. */
+/* The reply tells the browser to forget its cookie, which is useless now. */
 void session_current_delete(struct request *r)
 {
     struct session_key key = {0};

@@ -1,4 +1,4 @@
-/* How a session is asked for: {"role": …, "expires": …}. */
+/* Reads a request for a session: {"role": …, "expires": …}. */
 #ifndef API_SESSION_WISH_H
 #define API_SESSION_WISH_H
 #include "api/access.h"
@@ -10,8 +10,8 @@ struct session_wish {
     int64_t until_ms; /* when the session ends */
 };
 
-/* `caller` asks for it, and it gets no more than the caller has. Other keys are left to be judged. 0, or -1 with a code
- * of a spec, or "role_insufficient". */
+/* Reads the request of `caller`, who gets no higher role than its own. Other keys are not judged. Returns 0, or -1 with
+ * a code of specs or "role_insufficient". */
 int session_wish_read(const json_t *json, const struct caller *caller, int64_t now_ms, struct session_wish *wish,
                       struct error *err);
 #endif

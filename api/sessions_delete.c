@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* Links that were printed and not used are of no use from then on, either. */
+/* Ends all sessions. Links that were printed but not used are useless from then on, too. */
 void sessions_delete(struct request *r)
 {
     struct error err;

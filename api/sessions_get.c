@@ -15,6 +15,7 @@ void sessions_get(struct request *r)
     int rc = listing_begin(&list, r);
 
     if (rc == 0)
-        rc = store_session_each(request_store(r), list.before, (int)list.limit + 1, request_now_ms(r), add, &list, &list.err);
+        rc = store_session_each(request_store(r), list.before, (int)list.limit + 1, request_now_ms(r), add, &list,
+                                &list.err);
     listing_reply(&list, "sessions", rc);
 }

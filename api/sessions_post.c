@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a proxy serves the daemon below a path of its own, the browser knows that path, and the daemon does not. */
+/* Reads the path under which the browser sees the daemon. Behind a proxy that serves it below a path, only the browser
+ * knows it. */
 static int read_path(const json_t *json, struct session_row *row, struct error *err)
 {
     const char *path = "/";
@@ -28,7 +29,7 @@ static int read_path(const json_t *json, struct session_row *row, struct error *
     return 0;
 }
 
-/* -1 with "login_invalid", which the caller is to count. */
+/* Takes the login. Returns -1 with "login_invalid", which the caller must count as a failed try. */
 static int take_login(struct request *r, const char *login, struct session_row *row, struct error *err)
 {
     struct login_row found;
@@ -80,11 +81,12 @@ static int insert(struct request *r, struct session_row *row, const struct sessi
     if (store_session_insert(request_store(r), row, err) < 0)
         return -1;
     if (store_changes(request_store(r)) > 0)
-        request_revokes(r); /* the oldest had to go */
+        request_revokes(r); /* the oldest session has ended */
     return 0;
 }
 
-/* The only reply that ever holds the two secrets: one for the page, and one that the page cannot read. */
+/* Begins the session. This reply is the only one that ever holds its two secrets: one for the page, and one that the
+ * page cannot read. */
 static void begin(struct request *r, struct session_row *row)
 {
     struct session_key key;

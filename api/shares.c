@@ -39,10 +39,12 @@ static int check_tcp(const struct shares *shares, int64_t token, struct error *e
     unsigned of_token = shares->max / 4, of_tcp = shares->max - shares->max / 4;
 
     if (share != NULL && share->taken >= of_token)
-        return error_set(err, "token_busy", "token %" PRId64 " has %u %s open already, as many as one token may have; close some", token,
+        return error_set(err, "token_busy",
+                         "token %" PRId64 " has %u %s open already, as many as one token may have; close some", token,
                          share->taken, shares->what);
     if (shares->by_tcp >= of_tcp)
-        return error_set(err, "tcp_busy", "%u %s are open over TCP already, as many as there may be; close some, or try again later",
+        return error_set(err, "tcp_busy",
+                         "%u %s are open over TCP already, as many as there may be; close some, or try again later",
                          shares->by_tcp, shares->what);
     return 0;
 }
@@ -52,8 +54,8 @@ int shares_take(struct shares *shares, int64_t token, struct error *err)
     if (token != 0 && check_tcp(shares, token, err) < 0)
         return -1;
     if (shares->taken >= shares->max)
-        return error_set(err, "busy", "%u %s are open already, as many as there may be; close some, or try again later", shares->taken,
-                         shares->what);
+        return error_set(err, "busy", "%u %s are open already, as many as there may be; close some, or try again later",
+                         shares->taken, shares->what);
     if (token != 0)
         count_token(shares, token);
     shares->taken++;

@@ -1,6 +1,6 @@
-/* Long replies that are limited in number, and who may have how many of them: a token has a quarter of them at most, all clients on
- * TCP three quarters together, and whoever is on the Unix socket what is left. So one client takes nothing from the others, and the
- * owner always gets one. */
+/* Divides a limited number of long replies among clients: a token has at most a quarter of them, all clients on TCP
+ * three quarters together, and the Unix socket what is left. So one client takes nothing from the others, and the owner
+ * of the daemon always gets one. */
 #ifndef API_SHARES_H
 #define API_SHARES_H
 #include "common/error.h"
@@ -9,16 +9,16 @@
 
 struct share;
 
-/* Begins as {.max = …, .what = …}; nothing needs to be freed once all has been given back. */
+/* It begins as {.max = …, .what = …}. Nothing needs to be freed once all places have been given back. */
 struct shares {
-    unsigned max;     /* of all; at least 4 */
-    const char *what; /* "event streams" */
+    unsigned max;     /* places in all; at least 4 */
+    const char *what; /* for messages, such as "event streams" */
     unsigned taken, by_tcp;
-    struct share *tokens; /* those that have any */
+    struct share *tokens; /* the tokens that have any */
 };
 
-/* Take one for the bearer of a token, 0: for the Unix socket. -1 where there is none: "token_busy" where the token has its share,
- * "tcp_busy" where the clients on TCP have theirs, "busy" where all are taken. */
+/* Takes a place for the bearer of a token, or 0 for the Unix socket. Fails with "token_busy" if the token has its
+ * share, "tcp_busy" if the clients on TCP have theirs, "busy" if all are taken. */
 int shares_take(struct shares *shares, int64_t token, struct error *err);
 
 void shares_give_back(struct shares *shares, int64_t token);

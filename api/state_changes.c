@@ -8,18 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EVENTS_MAX 4096  /* looked at for one reply */
-#define MEMBERS_MAX 8192 /* told in one reply; beyond, the states themselves are smaller */
+#define EVENTS_MAX 4096  /* events that are looked at for one reply */
+#define MEMBERS_MAX 8192 /* members of one reply; beyond that the states themselves are smaller */
 
-/* Events are gone through in order. Those about one member have its index; a change of many at once has one event for each slice, which
- * says what they became and between which indices they lie. Members are told as they are now: those that have changed again have a
- * later event, too. */
+/* Events are read in order. An event about one member has its index; a change of many members has one event for each
+ * slice, which says what they became and between which indices they are. Members are reported in their present state,
+ * since those that have changed again have a later event, too. */
 struct changes {
     struct store *store;
     const struct ensemble_row *ensemble;
-    json_t *members; /* index → state */
+    json_t *members; /* states by index */
     int64_t looked_at, upto;
-    bool more; /* events are left for another reply */
+    bool more; /* there are events for another reply */
     bool too_many, failed;
     struct error *err;
 };
@@ -52,13 +52,13 @@ static int put_member(struct changes *c, int64_t index)
     return rc < 0 ? -1 : 0;
 }
 
-/* The members between two indices, inclusive, that are in a state. */
+/* Adds the members between two indices, inclusive, that are in a state. */
 static int put_slice(struct changes *c, int64_t from, int64_t to, enum member_state state)
 {
     return store_member_each_between(c->store, c->ensemble->id, state, from, to, put_row, c, c->err);
 }
 
-/* All members that were never tried change together with the ensemble. */
+/* Adds all members that were never tried. They change together with the ensemble. */
 static void put_untried(struct changes *c)
 {
     if (c->ensemble->root != 0)
@@ -79,7 +79,8 @@ static int put_many(struct changes *c, const struct event_row *event)
     enum member_state state;
     int rc = 0;
 
-    if (json_unpack(detail, "{s:I, s:I, s:s}", "from", &from, "to", &to, "state", &name) == 0 && member_state_parse(name, &state) == 0)
+    if (json_unpack(detail, "{s:I, s:I, s:s}", "from", &from, "to", &to, "state", &name) == 0 &&
+        member_state_parse(name, &state) == 0)
         rc = put_slice(c, from, to, state);
     json_decref(detail);
     return rc;
@@ -87,10 +88,11 @@ static int put_many(struct changes *c, const struct event_row *event)
 
 static bool is_end(const char *kind)
 {
-    return strcmp(kind, "ensemble.cancelled") == 0 || strcmp(kind, "ensemble.ending") == 0 || strcmp(kind, "ensemble.failed") == 0;
+    return strcmp(kind, "ensemble.cancelled") == 0 || strcmp(kind, "ensemble.ending") == 0 ||
+           strcmp(kind, "ensemble.failed") == 0;
 }
 
-/* Non-zero where the reply is full. */
+/* Returns non-zero when the reply is full. */
 static int add(void *arg, const struct event_row *event)
 {
     struct changes *c = arg;
@@ -119,9 +121,11 @@ static int check_since(struct request *r, int64_t since, int64_t *newest, struct
     if (store_event_bounds(request_store(r), &oldest, newest, err) < 0)
         return -1;
     if (since > *newest)
-        return error_set(err, "changes_not_kept", "there was no event %" PRId64 " yet: the newest is %" PRId64, since, *newest);
+        return error_set(err, "changes_not_kept", "there was no event %" PRId64 " yet: the newest is %" PRId64, since,
+                         *newest);
     if (since < oldest - 1)
-        return error_set(err, "changes_not_kept", "the oldest event that is kept is %" PRId64 ": get the states themselves", oldest);
+        return error_set(err, "changes_not_kept",
+                         "the oldest event that is kept is %" PRId64 ": get the states themselves", oldest);
     return 0;
 }
 
@@ -135,7 +139,8 @@ int state_changes_reply(struct request *r, const struct ensemble_row *ensemble, 
     if (rc == 0)
         rc = store_event_each(c.store, since, newest, &filter, EVENTS_MAX + 1, add, &c, err);
     if (rc == 0 && c.too_many)
-        rc = error_set(err, "changes_not_kept", "more than %d members have changed at once: get the states themselves", MEMBERS_MAX);
+        rc = error_set(err, "changes_not_kept", "more than %d members have changed at once: get the states themselves",
+                       MEMBERS_MAX);
     if (rc < 0 || c.failed) {
         json_decref(c.members);
         return -1;

@@ -23,7 +23,8 @@ int states_read(const json_t *obj, const char *verb, enum member_state states[ME
         snprintf(pointer, sizeof pointer, "/states/%zu", i);
         if (member_state_parse(json_string_value(name), &state) < 0 ||
             (state != MEMBER_FAILED && state != MEMBER_UNFINISHED))
-            return error_at(err, "spec_impossible_value", pointer, "members that are failed or unfinished can %s", verb);
+            return error_at(err, "spec_impossible_value", pointer, "members that are failed or unfinished can %s",
+                            verb);
         wanted[state] = true;
     }
     *n = 0;

@@ -1,4 +1,4 @@
-/* Member states that a body chooses among. */
+/* Reads the member states that a body names. */
 #ifndef API_STATES_H
 #define API_STATES_H
 #include "common/error.h"
@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* "states" of obj, some of those that are failed or unfinished, each once: `verb` is what can be done with such members.
- * Where the key is missing, *states and *n stay. */
+/* Reads "states" of obj, which may have "failed" and "unfinished", each once. `verb` says for messages what can be done
+ * with such members. *states and *n are left alone where the key is missing. */
 int states_read(const json_t *obj, const char *verb, enum member_state states[MEMBER_STATE_COUNT], size_t *n,
                 struct error *err);
 #endif

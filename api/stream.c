@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct stream {
-    unsigned refs; /* the response's, and that of a read under way */
+    unsigned refs; /* one of the response, and one of a read under way */
     struct request *r;
     uv_loop_t *loop;
     uv_work_t work;
@@ -16,8 +16,8 @@ struct stream {
     int64_t size;      /* bytes in all */
     int64_t at;        /* place in the file of the next byte to read */
     int64_t left;      /* bytes still to be read */
-    char *chunk;       /* what is read and not yet sent */
-    size_t used, have; /* of the chunk */
+    char *chunk;       /* bytes that are read and not sent yet */
+    size_t used, have; /* bytes of the chunk that are sent, and that there are */
     bool failed;
 };
 

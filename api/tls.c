@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #define PEM_MAX (1u << 20)
-#define CHAIN_MAX 16 /* certificates */
+#define CHAIN_MAX 16 /* certificates of a chain */
 
-/* Others who can replace the file could pretend to be this daemon. */
+/* Checks that nobody else can replace the file, since they could then pretend to be this daemon. */
 static int check_place(const char *path, const char *setting, struct error *err)
 {
     struct error why;
@@ -38,8 +38,8 @@ static int check_key_file(const char *path, struct error *err)
     return check_place(path, "tls_key", err);
 }
 
-/* One certificate chain and its key. Handshakes under way may use a pair that has been replaced, so that each is kept
- * until the end: renewals are rare. */
+/* One certificate chain and its key. A pair that has been replaced is kept until the end, because handshakes under way
+ * may use it, and renewals are rare. */
 struct tls_pair {
     struct tls_pair *former;
     gnutls_pcert_st *chain;

@@ -5,17 +5,17 @@
 
 struct tls {
     const char *certificate_file, *key_file;
-    struct tls_pair *current; /* NULL: no TLS */
+    struct tls_pair *current; /* NULL for no TLS */
 };
 
-/* Read both files (paths borrowed; NULL both: no TLS). The key must belong to this user or root, be closed to everyone
- * else, and be the certificate's. Code "tls_unusable". */
+/* Reads both files (paths are borrowed; both are NULL for no TLS). The key must belong to this user or root, be closed
+ * to everybody else, and fit the certificate. Fails with code "tls_unusable". */
 int tls_load(struct tls *tls, const char *certificate_file, const char *key_file, struct error *err);
-/* Read them again; on failure what there was goes on. */
+/* Reads them again. After a failure the former ones stay in use. */
 int tls_reload(struct tls *tls, struct error *err);
-void tls_fini(struct tls *tls); /* leaves no key behind in memory */
+void tls_fini(struct tls *tls); /* leaves no key in memory */
 
-/* The value for MHD_OPTION_HTTPS_CERT_CALLBACK, which takes a function without an argument of ours: it serves the one
- * `tls` that was loaded last. (GnuTLS' own types stay in tls.c: its header has a `params` of its own.) */
+/* Returns the value for MHD_OPTION_HTTPS_CERT_CALLBACK. That function has no argument of ours, so that it serves the
+ * one `tls` that was loaded last. (GnuTLS' own types stay in tls.c, because its header has a `params`, too.) */
 void *tls_retriever(void);
 #endif

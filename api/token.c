@@ -21,7 +21,7 @@ void token_secret(char secret[TOKEN_SECRET_SIZE])
     sodium_memzero(random, sizeof random);
 }
 
-/* A fast hash is right here: nobody tries 2^256 secrets. */
+/* A fast hash is enough, since nobody can try 2^256 secrets. */
 void token_hash(const char *secret, char hash[65])
 {
     unsigned char digest[32];

@@ -37,8 +37,8 @@ static int read_wish(const json_t *wish, int64_t now_ms, struct token_row *row, 
     return 0;
 }
 
-/* What a repeated call with the same Idempotency-Key gets: the token is made once and shown once, and to keep the reply
- * would be to keep the token. */
+/* Stores the reply for a repeated call with the same Idempotency-Key. It cannot be the token, which is shown only once:
+ * storing that reply would be storing the token. */
 static int remember(struct request *r, const struct idempotency *key, int64_t id, struct error *err)
 {
     struct error shown;
@@ -49,8 +49,9 @@ static int remember(struct request *r, const struct idempotency *key, int64_t id
     if (key->key == NULL)
         return 0;
     error_set(&shown, "token_shown",
-              "token %" PRId64 " was made by this Idempotency-Key, and shown then: if that reply was lost, revoke it and "
-              "make another", id);
+              "token %" PRId64
+              " was made by this Idempotency-Key, and shown then: if that reply was lost, revoke it and make another",
+              id);
     problem = problem_json(&shown);
     text = value_dump(problem);
     rc = text != NULL ? store_idempotency_put(request_store(r), key->key, key->digest, problem_status(shown.code), text,
@@ -61,7 +62,7 @@ static int remember(struct request *r, const struct idempotency *key, int64_t id
     return rc;
 }
 
-/* The only reply that ever holds the token. */
+/* Makes a token. This reply is the only one that ever holds it. */
 static void make(struct request *r, const json_t *wish, const struct idempotency *key)
 {
     struct token_row row = {0};

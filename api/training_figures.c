@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RANKS_TOLD 4096 /* of all trainings together */
+#define RANKS_TOLD 4096 /* ranks of all trainings together that are reported */
 
 static const struct {
     const char *name, *type, *key, *help;
@@ -23,7 +23,7 @@ struct figures {
     char *text;
     struct training_row *rows;
     size_t n;
-    int64_t ranks, untold; /* of whom something is told; of the others, since there are so many */
+    int64_t ranks, untold; /* ranks that are reported, and ranks that are left out because there are too many */
 };
 
 static int keep(void *arg, const struct training_row *row)
@@ -48,7 +48,7 @@ static void write_value(FILE *out, const json_t *value)
         fprintf(out, "%.17g\n", json_real_value(value));
 }
 
-/* The files are a program's, and may hold anything. */
+/* Returns whether a value can be reported. The files are written by a program, and may hold anything. */
 static bool can_be_told(const json_t *value)
 {
     return json_is_number(value) && json_number_value(value) >= 0;
@@ -111,7 +111,7 @@ static void reply(struct figures *f, json_t **files)
     free(f);
 }
 
-/* What cannot be read is left out: the rest is worth telling. */
+/* Called when the files are read. Files that cannot be read are left out, since the others are worth reporting. */
 static void on_read(void *arg, json_t **json, const struct error *failed)
 {
     reply(arg, failed == NULL ? json : NULL);

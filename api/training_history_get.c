@@ -1,4 +1,5 @@
-/* The history of a training: counters of all its ranks together, over time, thinned to about as many moments as the client asks for. */
+/* Sends the history of a training: counters of all its ranks together over time, thinned to about as many moments as
+ * the client asks for. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
@@ -6,28 +7,29 @@
 
 struct history {
     json_t *moments;
-    int64_t wanted, first_ms, last_ms; /* of all */
-    struct moment_row told;            /* the one that was told last */
+    int64_t wanted, first_ms, last_ms; /* number of moments that the client wants; times of the first and last moment */
+    struct moment_row told;            /* the moment that was added last */
 };
 
 static json_t *moment_json(const struct moment_row *row)
 {
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "time", value_time(row->time_ms), "generation",
-                     (json_int_t)row->generation, "ranks", (json_int_t)row->ranks, "received", (json_int_t)row->received, "unique",
-                     (json_int_t)row->unique, "drawn", (json_int_t)row->drawn, "repeats", (json_int_t)row->repeats, "batches",
-                     (json_int_t)row->batches, "population", (json_int_t)row->population, "unseen", (json_int_t)row->unseen, "capacity",
-                     (json_int_t)row->capacity, "room_wait_seconds", value_real(row->room_wait), "sample_wait_seconds",
-                     value_real(row->sample_wait));
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "time",
+                     value_time(row->time_ms), "generation", (json_int_t)row->generation, "ranks",
+                     (json_int_t)row->ranks, "received", (json_int_t)row->received, "unique", (json_int_t)row->unique,
+                     "drawn", (json_int_t)row->drawn, "repeats", (json_int_t)row->repeats, "batches",
+                     (json_int_t)row->batches, "population", (json_int_t)row->population, "unseen",
+                     (json_int_t)row->unseen, "capacity", (json_int_t)row->capacity, "room_wait_seconds",
+                     value_real(row->room_wait), "sample_wait_seconds", value_real(row->sample_wait));
 }
 
-/* The last one of all is told, and the first of each generation. */
+/* Adds a moment, or leaves it out. The very last one and the first of each generation are always added. */
 static int add(void *arg, const struct moment_row *row)
 {
     struct history *history = arg;
     int64_t apart = (history->last_ms - history->first_ms) / history->wanted;
 
-    if (json_array_size(history->moments) > 0 && row->time_ms < history->told.time_ms + apart && row->time_ms < history->last_ms &&
-        row->generation == history->told.generation)
+    if (json_array_size(history->moments) > 0 && row->time_ms < history->told.time_ms + apart &&
+        row->time_ms < history->last_ms && row->generation == history->told.generation)
         return 0;
     history->told = *row;
     json_array_append_new(history->moments, moment_json(row));
@@ -65,5 +67,6 @@ void training_history_get(struct request *r)
         request_reply_problem(r, &err);
         return;
     }
-    request_reply_json(r, 200, json_pack("{s:I, s:o}", "training", (json_int_t)training.id, "moments", history.moments));
+    request_reply_json(r, 200,
+                       json_pack("{s:I, s:o}", "training", (json_int_t)training.id, "moments", history.moments));
 }

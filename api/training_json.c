@@ -6,11 +6,11 @@
 
 static int add_last(void *arg, const char *name, double value)
 {
-    json_object_set_new(arg, name, value_real(value)); /* a name that is no UTF-8 cannot be a key */
+    json_object_set_new(arg, name, value_real(value)); /* fails for a name that is not UTF-8, which cannot be a key */
     return 0;
 }
 
-/* Who waits for whom. */
+/* Returns how long members and training wait for each other. */
 static json_t *waits_json(const struct request *r, int64_t ensemble)
 {
     double for_samples, for_room;

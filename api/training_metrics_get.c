@@ -1,5 +1,5 @@
-/* Metric series of a training by buckets of steps. Every point is looked at, so that no spike and no NaN is lost; since there may be
- * millions, they are read some in each turn of the loop. */
+/* Sends metrics of a training by buckets of steps. Every point is looked at, so that no spike and no NaN is lost; since
+ * there may be millions, some are read in each turn of the loop. */
 #include "api/buckets.h"
 #include "api/find.h"
 #include "api/handlers.h"
@@ -11,18 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE 2000     /* points read in one turn of the loop */
-#define READ_MAX 20000 /* points for one reply, but for those of its last series */
+#define PIECE 2000     /* points that are read in one turn of the loop */
+#define READ_MAX 20000 /* points that are read for one reply, except those of its last series */
 
-/* By name; the cursor is the name of the series with which the next page begins. */
+/* Reads series by name. The cursor is the name of the series with which the next page begins. */
 struct reading {
-    struct paced_waiter waiter; /* first */
+    struct paced_waiter waiter; /* must be first */
     struct request *r;
-    int64_t training, from, to, n_buckets, limit, series, points; /* the last two: told so far */
-    bool only;        /* one series is asked for, by its name */
-    char *name;       /* the series that is being read, or the next one; NULL: no more */
-    bool inside;      /* it is being read */
-    int64_t last_step, step, rank; /* of the series; of the last point that was read */
+    int64_t training, from, to, n_buckets, limit;
+    int64_t series, points; /* that the reply has so far */
+    bool only;        /* the client asks for one series by its name */
+    char *name;       /* the series that is being read, or the next one; NULL if there are no more */
+    bool inside;      /* that series is being read */
+    int64_t last_step;  /* of the series */
+    int64_t step, rank; /* of the last point that was read */
     int64_t in_piece;
     struct buckets buckets;
     struct text text;
@@ -54,7 +56,7 @@ static int take_name(void *arg, const char *name)
     return 1;
 }
 
-/* The first series from this name on is the next. */
+/* Finds the first series that is not before this name; it is read next. */
 static int find_series(struct reading *reading, const char *from, struct error *err)
 {
     free(reading->name);
@@ -65,8 +67,8 @@ static int find_series(struct reading *reading, const char *from, struct error *
 static int begin_series(struct reading *reading, struct error *err)
 {
     int64_t first = 0, last = 0;
-    int rc = store_metric_bounds(request_store(reading->r), reading->training, reading->name, reading->from, reading->to, &first, &last,
-                                 err);
+    int rc = store_metric_bounds(request_store(reading->r), reading->training, reading->name, reading->from,
+                                 reading->to, &first, &last, err);
 
     if (rc < 0)
         return -1;
@@ -96,7 +98,7 @@ static int add_point(void *arg, const struct metric_point *point)
     return 0;
 }
 
-/* After the last point of a series: the next one. */
+/* Ends a series after its last point, and finds the next one. */
 static int end_series(struct reading *reading, struct error *err)
 {
     char *next;
@@ -110,7 +112,7 @@ static int end_series(struct reading *reading, struct error *err)
         reading->name = NULL;
         return 0;
     }
-    next = xasprintf("%s\x01", reading->name); /* no name lies between */
+    next = xasprintf("%s\x01", reading->name); /* no other name is between the two */
     rc = find_series(reading, next, err);
     free(next);
     return rc;
@@ -157,7 +159,8 @@ static int read_query(struct request *r, struct reading *reading, struct error *
     const char *only = request_query(r, "name"), *cursor = request_query(r, "cursor");
 
     if (only != NULL && cursor != NULL)
-        return error_set(err, "query_wrong_value", "query parameter \"cursor\" goes not with \"name\": that is one series");
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"cursor\" cannot be used with \"name\", which asks for one series");
     if (request_query_int(r, "from", 0, INT64_MAX, &reading->from, err) < 0 ||
         request_query_int(r, "to", 0, INT64_MAX, &reading->to, err) < 0 ||
         request_query_int(r, "buckets", 1, 10000, &reading->n_buckets, err) < 0 ||
@@ -184,8 +187,13 @@ void training_metrics_get(struct request *r)
     if (find_training(r, &training) < 0)
         return;
     reading = xcalloc(1, sizeof *reading);
-    *reading = (struct reading){.waiter.piece = on_turn, .r = r, .training = training.id, .from = INT64_MIN, .to = INT64_MAX,
-                                .n_buckets = 500, .limit = 100};
+    *reading = (struct reading){.waiter.piece = on_turn,
+                                .r = r,
+                                .training = training.id,
+                                .from = INT64_MIN,
+                                .to = INT64_MAX,
+                                .n_buckets = 500,
+                                .limit = 100};
     request_hold(r);
     if (read_query(r, reading, &err) < 0) {
         finish(reading, &err);

@@ -1,4 +1,4 @@
-/* The points of a metric series one by one, as they were reported: for exports. Curves are better drawn from buckets. */
+/* Sends the points of a metric one by one, as they were reported, for exports. Curves are better drawn from buckets. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* By step and rank; the cursor is the step and the rank of the last point of the page. */
+/* Lists by step and rank. The cursor has those of the last point of the page. */
 struct page {
     json_t *points;
     int64_t step, rank;
@@ -20,8 +20,10 @@ static int add(void *arg, const struct metric_point *point)
 
     page->step = point->step;
     page->rank = point->rank;
-    return json_array_append_new(page->points, json_pack("{s:I, s:I, s:o, s:o}", "step", (json_int_t)point->step, "rank", (json_int_t)point->rank,
-                                                         "time", value_time(point->time_ms), "value", value_real(point->value)));
+    return json_array_append_new(page->points,
+                                 json_pack("{s:I, s:I, s:o, s:o}", "step", (json_int_t)point->step, "rank",
+                                           (json_int_t)point->rank, "time", value_time(point->time_ms), "value",
+                                           value_real(point->value)));
 }
 
 static int take_name(void *arg, const char *name)
@@ -30,7 +32,8 @@ static int take_name(void *arg, const char *name)
     return 1;
 }
 
-/* The name of the series that the client asks for, or of the first, to be freed. NULL with err where the store cannot be read. */
+/* Returns the name of the metric that the client asks for, or of the first one, to be freed. NULL with err where the
+ * store cannot be read. */
 static char *name_of(struct request *r, const struct training_row *training, struct error *err)
 {
     char *name = request_query(r, "name") != NULL ? xstrdup(request_query(r, "name")) : NULL;
@@ -46,7 +49,8 @@ static int read_query(struct request *r, struct page *page, int64_t *limit, stru
     char rest;
 
     if (cursor != NULL && sscanf(cursor, "%18" SCNd64 ".%18" SCNd64 "%c", &page->step, &page->rank, &rest) != 2)
-        return error_set(err, "query_wrong_value", "query parameter \"cursor\" must be the \"next\" of a page, not \"%.60s\"", cursor);
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"cursor\" must be the \"next\" of a page, not \"%.60s\"", cursor);
     return request_query_int(r, "limit", 1, 10000, limit, err);
 }
 
@@ -63,13 +67,16 @@ void training_points_get(struct request *r)
         return;
     }
     if (read_query(r, &page, &limit, &err) < 0 || (name = name_of(r, &training, &err)) == NULL ||
-        store_metric_each(request_store(r), training.id, name, page.step, page.rank, INT64_MAX, limit, add, &page, &err) < 0) {
+        store_metric_each(request_store(r), training.id, name, page.step, page.rank, INT64_MAX, limit, add, &page,
+                          &err) < 0) {
         json_decref(page.points);
         request_reply_problem(r, &err);
     } else {
         snprintf(next, sizeof next, "%" PRId64 ".%" PRId64, page.step, page.rank);
-        request_reply_json(r, 200, json_pack("{s:I, s:s, s:o, s:s?}", "training", (json_int_t)training.id, "name", name, "points",
-                                             page.points, "next", (int64_t)json_array_size(page.points) == limit ? next : NULL));
+        request_reply_json(r, 200,
+                           json_pack("{s:I, s:s, s:o, s:s?}", "training", (json_int_t)training.id, "name", name,
+                                     "points", page.points, "next",
+                                     (int64_t)json_array_size(page.points) == limit ? next : NULL));
     }
     free(name);
 }

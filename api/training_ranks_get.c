@@ -1,6 +1,6 @@
-/* What the ranks of a training tell of themselves, in their own files (docs/run-directory.md): read when it is asked for, so
- * that nothing of it burdens the books. The files are a program's, and may hold anything: only what is known, and of the type
- * that it should be, is passed on. */
+/* Sends what the ranks of a training report in their own files (docs/run-directory.md). The files are read only when a
+ * client asks, so that the database need not store them. They are written by a program and may hold anything: only
+ * known keys with values of the right type are passed on. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
@@ -16,8 +16,9 @@ struct asking {
 };
 
 static const char *const states[] = {"waiting", "receiving", "draining", "done"};
-static const char *const counts[] = {"received", "unique",  "duplicates", "rejected",   "drawn",    "repeats",
-                                     "batches",  "bytes",   "memory_bytes", "population", "unseen", "capacity", "finalized"};
+static const char *const counts[] = {"received", "unique",   "duplicates", "rejected",     "drawn",
+                                     "repeats",  "batches",  "bytes",      "memory_bytes", "population",
+                                     "unseen",   "capacity", "finalized"};
 static const char *const reals[] = {"samples_per_second", "room_wait_seconds", "sample_wait_seconds"};
 
 static bool is_count(const json_t *value)
@@ -42,7 +43,7 @@ static json_t *time_of(const json_t *status)
     return value_time(time > 0 && time < 1e11 ? (int64_t)(1000 * time) : 0);
 }
 
-/* How often samples were drawn, a count for each bin; and frames refused, a count for each fault. */
+/* Returns how often samples were drawn, a count for each bin, or the refused frames, a count for each fault. */
 static json_t *bins_of(const json_t *status)
 {
     const json_t *draws = json_object_get(status, "draws"), *n;
@@ -72,7 +73,8 @@ static json_t *rank_json(int64_t rank, json_t **files)
 
     json_object_set_new(json, "rank", json_integer(rank));
     json_object_set_new(json, "ready", json_boolean(files[RANK_FILE_ENDPOINT] != NULL));
-    json_object_set_new(json, "host", value_text_or_null(json_string_value(json_object_get(files[RANK_FILE_ENDPOINT], "host"))));
+    json_object_set_new(json, "host",
+                        value_text_or_null(json_string_value(json_object_get(files[RANK_FILE_ENDPOINT], "host"))));
     json_object_set_new(json, "state", state_of(status));
     json_object_set_new(json, "time", time_of(status));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at s (RFC 3629), 0 where there is none. */
+/* Returns the length of the well-formed UTF-8 sequence at s (RFC 3629), 0 where there is none. */
 static size_t utf8_sequence(const unsigned char *s)
 {
     unsigned char low = 0x80, high = 0xBF;
@@ -121,8 +121,8 @@ void value_put_time(struct text *text, int64_t ms)
         text_add(text, "null");
 }
 
-/* The shortest digits that read back as the same number: 0.1 rather than 0.10000000000000001. `token` is a real of
- * `size` characters; returns the new size, never more. */
+/* Replaces a real by the shortest digits that read back as the same number: 0.1 rather than 0.10000000000000001.
+ * `token` has `size` characters; returns the new size, which is never larger. */
 static size_t shorten(char *token, size_t size)
 {
     double x = strtod(token, NULL);
@@ -139,7 +139,7 @@ static size_t shorten(char *token, size_t size)
     return size;
 }
 
-/* Shorten every long real of a JSON text, in place. */
+/* Shortens all long reals of a JSON text in place. */
 static void shorten_reals(char *text)
 {
     char *in = text, *out = text;

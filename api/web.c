@@ -18,8 +18,8 @@ static const struct {
     {".svg", "image/svg+xml"},
 };
 
-/* Nothing but the daemon's own files runs or is asked for, no text can become a script, and nobody can put the page into
- * a frame of theirs or get hold of its window. */
+/* Headers of the page: only the daemon's own files may run or be asked for, no text can become a script, and nobody can
+ * put the page into a frame of theirs or get hold of its window. */
 static const struct {
     const char *name, *value;
 } headers[] = {
@@ -32,7 +32,7 @@ static const struct {
     {"Cross-Origin-Opener-Policy", "same-origin"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
-    {"Cache-Control", "no-cache"}, /* to be kept, and asked about each time: the daemon may be another by then */
+    {"Cache-Control", "no-cache"}, /* kept, but checked each time, since the daemon may be another version by then */
     {"Vary", "Accept, Accept-Encoding"},
 };
 

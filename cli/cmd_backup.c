@@ -99,9 +99,8 @@ static int check_free(const char *file, bool force, struct error *err)
 static char *backup_path(const char *file)
 {
     const char *slash = strrchr(file, '/');
-    char *folder = slash == NULL   ? xstrdup(".")
-                   : slash == file ? xstrdup("/")
-                                   : xasprintf("%.*s", (int)(slash - file), file);
+    char *folder = slash == NULL ? xstrdup(".") :
+                   slash == file ? xstrdup("/") : xasprintf("%.*s", (int)(slash - file), file);
     char *whole = realpath(folder, NULL);
     char *path = whole != NULL
                      ? xasprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, slash != NULL ? slash + 1 : file)

@@ -193,9 +193,8 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
     json_object_foreach((json_t *)metrics, name, value) {
         if (!is_wanted(m, name) || rc < 0)
             continue;
-        rc = m->csv    ? write_points(cli, m, name, err)
-             : m->plot ? draw(cli, m, name, err)
-                       : add_row(cli, m, name, table, err);
+        rc = m->csv ? write_points(cli, m, name, err) :
+             m->plot ? draw(cli, m, name, err) : add_row(cli, m, name, table, err);
     }
     if (!m->csv && !m->plot)
         table_print(table, stdout);

@@ -1,5 +1,5 @@
-/* Every error code that a reply can carry, its status and title. Held against openapi.yaml and against the sources by
- * tests. No guard: included with PROBLEM defined. */
+/* All error codes that a reply can carry, with status and title. Tests compare them with openapi.yaml and with the
+ * sources. There is no include guard: define PROBLEM before including it. */
 PROBLEM("json_malformed", 400, "Malformed JSON")
 PROBLEM("query_unknown_parameter", 400, "Unknown query parameter")
 PROBLEM("query_wrong_value", 400, "Wrong query parameter")

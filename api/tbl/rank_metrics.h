@@ -1,10 +1,14 @@
-/* What /metrics tells of each rank of a training that is under way: name, type, the key in the rank's status
- * (docs/run-directory.md), help. No guard: included with RANK_METRIC defined. */
-RANK_METRIC("stretto_training_samples_received_total", "counter", "received", "Samples taken in whole, duplicates included.")
+/* The metrics that /metrics has for each rank of a training that is under way: name, type, the key in the rank's status
+ * (docs/run-directory.md), help. There is no include guard: define RANK_METRIC before including it. */
+RANK_METRIC("stretto_training_samples_received_total", "counter", "received",
+            "Samples taken in whole, duplicates included.")
 RANK_METRIC("stretto_training_samples_unique_total", "counter", "unique", "Samples received that were not duplicates.")
-RANK_METRIC("stretto_training_samples_duplicate_total", "counter", "duplicates", "Samples received that were there already.")
-RANK_METRIC("stretto_training_samples_drawn_total", "counter", "drawn", "Unique samples drawn into a batch at least once.")
-RANK_METRIC("stretto_training_repeated_draws_total", "counter", "repeats", "Draws of samples that had been drawn before.")
+RANK_METRIC("stretto_training_samples_duplicate_total", "counter", "duplicates",
+            "Samples received that were there already.")
+RANK_METRIC("stretto_training_samples_drawn_total", "counter", "drawn",
+            "Unique samples drawn into a batch at least once.")
+RANK_METRIC("stretto_training_repeated_draws_total", "counter", "repeats",
+            "Draws of samples that had been drawn before.")
 RANK_METRIC("stretto_training_batches_total", "counter", "batches", "Batches drawn.")
 RANK_METRIC("stretto_training_received_bytes_total", "counter", "bytes", "Bytes of the fields of received samples.")
 RANK_METRIC("stretto_training_shared_memory_bytes_total", "counter", "memory_bytes",

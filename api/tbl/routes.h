@@ -1,5 +1,5 @@
-/* Every route: method, pattern, handler, query parameters, what it does with a body. Held against openapi.yaml by a
- * unit test. No guard: included with ROUTE defined. */
+/* All routes: method, pattern, handler, query parameters, what it does with a body. A unit test compares them with
+ * openapi.yaml. There is no include guard: define ROUTE before including it. */
 ROUTE(GET, "/", root_get, "", ROUTE_PAGE)
 ROUTE(GET, "/web/{file}", web_get, "", ROUTE_OPEN)
 ROUTE(GET, "/healthz", health_get, "", 0)
