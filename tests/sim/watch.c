@@ -237,13 +237,14 @@ void watch_end(struct sim *sim)
           "SELECT count(*) FROM member m JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number = "
           "m.attempts WHERE m.state NOT IN ('unfinished', 'cancelled') AND a.outcome IN ('timeout', 'lost', "
           "'cancelled') AND got_further(m.ensemble || '.' || m.idx || '.' || m.attempts)");
-    /* only members that have run, because the scheduler may have told of an end of a member that had not */
+    /* Only members that have run are looked at: the scheduler may have told of a start, or an end, of a member that had
+     * not, and nobody has looked at its checkpoints then. */
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = "
           "m.ensemble AND a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL "
           "AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND ifnull(a.reason, '') NOT LIKE "
-          "'%before it started%' AND NOT (ifnull(a.reason, '') LIKE 'stopped:%' AND ifnull(a.host, '') = '') AND "
-          "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
+          "'%before it started%' AND NOT (ifnull(a.host, '') = '' AND (ifnull(a.reason, '') LIKE 'stopped:%' OR "
+          "ifnull(a.reason, '') = 'cancelled')) AND newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
           "m.since_in ELSE e.id END, m.since) <> (SELECT coalesce(max(k.number), 0) FROM member_checkpoint k WHERE "
           "k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
