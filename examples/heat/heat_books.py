@@ -1,4 +1,4 @@
-"""Which samples a training has drawn: a count of its own, beside the one that the receiver keeps."""
+"""The samples that a training has drawn: a count of its own, beside the one that the receiver keeps."""
 
 import json
 import os
@@ -8,11 +8,11 @@ import numpy
 
 class Books:
     def __init__(self):
-        self.drawn = numpy.zeros((0, 0), dtype=bool)  # by member and step
+        self.drawn = numpy.zeros((0, 0), dtype=bool)  # the number of draws, by member and step
         self.batches = self.samples = self.unique = 0
 
     def enter(self, member, step):
-        """One batch: its samples' members and steps, as integer arrays."""
+        """Count one batch, given its samples' members and steps as integer arrays."""
         if len(member) == 0:
             return
         if min(member.min(), step.min()) < 0:

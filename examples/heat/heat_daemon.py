@@ -1,4 +1,4 @@
-"""A strettod of one's own for an experiment: started in a directory that is given, and asked over its Unix socket."""
+"""A separate strettod for an experiment: started in a given directory, and called over its Unix socket."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 class Daemon:
-    """strettod from PATH, with so many CPU slots; a context manager, which ends it and what it runs."""
+    """A strettod from PATH with so many CPU slots. A context manager, which ends it and all that it runs."""
 
     def __init__(self, directory, slots):
         self.state = os.path.join(directory, "state")
@@ -45,7 +45,7 @@ class Daemon:
         return True
 
     def wait(self, condition, seconds, what, every=0.02):
-        """Until the condition, looked at again and again, holds; its value."""
+        """Wait until the condition holds, looking again and again, and return its value."""
         until = time.monotonic() + seconds
         while True:
             value = condition()
@@ -56,7 +56,7 @@ class Daemon:
             time.sleep(every)
 
     def call(self, method, path, body=None):
-        """The answer to a request; RuntimeError with the daemon's reason where it refuses."""
+        """Return the answer to a request. Raises RuntimeError with the daemon's reason where it refuses."""
         connection = _Connection(os.path.join(self.state, "stretto.sock"))
         try:
             headers = {} if body is None else {"Content-Type": "application/json"}
@@ -67,7 +67,8 @@ class Daemon:
             connection.close()
         answer = json.loads(data) if data.startswith(b"{") else {}
         if reply.status >= 400:
-            raise RuntimeError(f"{method} {path}: {reply.status} {answer.get('pointer', '')} {answer.get('detail', '')}")
+            raise RuntimeError(f"{method} {path}: {reply.status} {answer.get('pointer', '')} "
+                               f"{answer.get('detail', '')}")
         return answer
 
     def submit(self, spec):
@@ -76,7 +77,7 @@ class Daemon:
         return number
 
     def status(self, number):
-        """The ensemble; RuntimeError where it, its training or one of its members has failed."""
+        """Return the ensemble. Raises RuntimeError where it, its training or one of its members has failed."""
         ensemble = self.call("GET", f"/v1/ensembles/{number}")
         training = (ensemble["training"] or {}).get("state")
         if ensemble["state"] in ("cancelled", "failed") or training == "failed" or ensemble["members"]["failed"] > 0:
@@ -86,14 +87,14 @@ class Daemon:
         return ensemble
 
     def _why(self, number, ensemble):
-        """The reasons that are known, in the daemon's words."""
+        """Return the known reasons of the failure, in the daemon's words."""
         reasons = [ensemble.get("reason"), (ensemble["training"] or {}).get("reason")]
         failed = self.call("GET", f"/v1/ensembles/{number}/members?state=failed&limit=3")["members"]
         reasons += [f"member {member['index']}: {member.get('reason')}" for member in failed]
         return "; ".join(reason for reason in reasons if reason) or "no reason is known"
 
     def complete(self, number, seconds):
-        """Wait for the end of an ensemble; the ensemble."""
+        """Wait for the end of an ensemble, and return the ensemble."""
         def over():
             ensemble = self.status(number)
             return ensemble if ensemble["state"] == "complete" else None

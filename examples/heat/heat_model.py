@@ -7,7 +7,7 @@ import torch
 
 
 class Scale:
-    """Temperatures between `low` and `high` kelvin, and time steps from 0 to `steps`, to and from [-1, 1]."""
+    """Scales temperatures between `low` and `high` kelvin, and time steps from 0 to `steps`, to and from [-1, 1]."""
 
     def __init__(self, low, high, steps):
         if not low < high or steps < 1:
@@ -16,7 +16,7 @@ class Scale:
         self.middle, self.half = (self.low + self.high) / 2, (self.high - self.low) / 2
 
     def inputs(self, params, step):
-        """params (B, P) in kelvin and step (B,) as one float32 tensor (B, P + 1)."""
+        """Return params (B, P) in kelvin and step (B,), scaled, as one float32 tensor (B, P + 1)."""
         temperatures = (params - self.middle) / self.half
         time = step.unsqueeze(1).to(temperatures.dtype) * (2 / self.steps) - 1
         return torch.cat([temperatures, time], dim=1).float()
@@ -29,7 +29,7 @@ class Scale:
 
     @property
     def squared_kelvin(self):
-        """What a mean squared error of scaled fields is multiplied with to be one in K²."""
+        """The factor that turns a mean squared error of scaled fields into one in K²."""
         return self.half**2
 
 
@@ -49,7 +49,7 @@ def make_model(parameters, hidden, shape):
 
 
 def learning_rate(initial, progress, halvings):
-    """`initial`, halved `halvings` times at equal distances as `progress` goes from 0 to 1.
+    """Return `initial`, halved `halvings` times at equal distances as `progress` goes from 0 to 1.
 
     Progress is the part of the ensemble that has been drawn. A count of batches would be no measure: how many there
     are depends on how often the Reservoir repeats a sample, and so on the speed of the machine.

@@ -2,10 +2,10 @@
 
     python3 -m stretto.examples.heat_offline --data DIR --steps 100
 
-The baseline that training on the stream is compared with. DIR holds a file INDEX.npy for each member, as heat2d --output
-writes it, and members.json: {"names": [...], "rows": [[...], ...]}, the members' parameters. In the
-working directory, rank0/series.json then holds what a training on the stream would have reported as metrics: for each
-series its points, each as step, time and value.
+Training on the stream is compared with this baseline. DIR holds a file INDEX.npy for each member, as heat2d --output
+writes it, and members.json: {"names": [...], "rows": [[...], ...]}, the members' parameters. In the working directory,
+rank0/series.json then holds what a training on the stream would have reported as metrics: for each series its points,
+each as step, time and value.
 """
 
 import collections
@@ -40,7 +40,7 @@ class Files:
         self.fields = {heat_surrogate.FIELD: Field(first.dtype, first.shape[1:])}
 
     def batches(self, size, seed):
-        """One epoch of this rank's share, in an order that is drawn from the seed: as a stream's DataLoader gives them."""
+        """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""
         order = numpy.random.default_rng(seed).permutation(self.count * self._steps)[self.rank::self.ranks]
         for at in range(0, len(order), size):
             member, place = numpy.divmod(order[at : at + size], self._steps)
@@ -69,7 +69,7 @@ def parse(argv):
 
 
 def train_as(rank, options):
-    """In a directory of its own; the ranks meet in a file of the one above, as those of a training do."""
+    """Train one rank, in a directory of its own. The ranks meet in a file of the directory above, as in a training."""
     os.environ["STRETTO_TRAINING_DIR"] = os.getcwd()
     os.mkdir(f"rank{rank}")
     os.chdir(f"rank{rank}")

@@ -23,17 +23,18 @@ def read(path):
 
 
 class Run:
-    """One run's figures. Times are in seconds from the submission of the first wave, or offline from the first batches."""
+    """One run's figures. Times are in seconds since the submission of the first wave, or offline since the first
+    batches."""
 
     def __init__(self, run):
         self.policy, self.ranks, self.seed = run["policy"], run["ranks"], run["seed"]
         self.load, self.repeats = run["load"], run["samples"] / run["unique"]
-        self.seconds = run["seconds"] + run.get("writing", 0)  # of the files that an offline training reads
+        self.seconds = run["seconds"] + run.get("writing", 0)  # writing: of the files that an offline training reads
         self.start = run["waves"][0][0] if run["waves"] else run["train"][0][1]
         if len(run["train"]) < 2:
             raise ValueError(f"{self.policy}, {self.ranks} ranks, seed {self.seed}: too few batches for a rate")
         points = numpy.array([[when - self.start, step * BATCH * self.ranks] for step, when, _ in run["train"]])
-        self.when, self.learnt = points[:, 0], points[:, 1]  # samples learnt by then, by all ranks
+        self.when, self.learnt = points[:, 0], points[:, 1]  # samples that all ranks have learnt by then
         self.validation = [(step, when - self.start, value) for step, when, value in run["validation"]]
         self.loss, self.least = run["validation"][-1][2], min(value for _, _, value in run["validation"])
         self.rate = self.learnt_within(self.when[0], self.when[-1]) / (self.when[-1] - self.when[0])
@@ -44,7 +45,7 @@ class Run:
         return float(numpy.interp(end, self.when, self.learnt) - numpy.interp(begin, self.when, self.learnt))
 
     def stood_still(self):
-        """Seconds by which ten batches came late, of those that took more than five times as long as the median."""
+        """Return the seconds lost where ten batches took more than five times as long as the median."""
         waits = numpy.diff(self.when)
         typical = numpy.median(waits)
         return float((waits[waits > 5 * typical] - typical).sum())
@@ -53,7 +54,7 @@ class Run:
         return float(numpy.diff(self.when).max())
 
     def rate_over_time(self, width=1.0):
-        """Middles of bins of so many seconds, and samples a second in each."""
+        """Return the middles of bins of so many seconds, and the samples a second in each."""
         edges = numpy.arange(0, self.when[-1] + width, width)
         learnt = numpy.interp(edges, self.when, self.learnt)
         return (edges[1:] + edges[:-1]) / 2, numpy.diff(learnt) / width
@@ -74,8 +75,9 @@ def _head(titles, left):
 
 
 def table(runs):
-    """Means over the seeds, by ranks and buffer."""
-    text = _head(["buffer", "ranks", "validation MSE, K²", "least on the way", "samples/s", "of offline's", "stood still, s",
+    """Return the means over the seeds, by ranks and buffer."""
+    text = _head(["buffer", "ranks", "validation MSE, K²", "least on the way", "samples/s", "of offline's",
+                  "stood still, s",
                   "longest wait, s", "times a sample was learnt", "s in all"], 1)
     keys = sorted({(run.ranks, list(NAMES).index(run.policy)) for run in runs})
     for ranks, place in keys:
@@ -98,7 +100,8 @@ def run_by_run(runs):
                   "waves", "load before", "s in all"], 1)
     for run in sorted(runs, key=lambda run: (run.ranks, list(NAMES).index(run.policy), run.seed)):
         text += _line([NAMES[run.policy], run.ranks, run.seed, f"{run.loss:.1f}", f"{run.rate:.0f}",
-                       f"{run.stood_still():.1f}", f"{run.longest_wait():.1f}", ", ".join(str(wave[2]) for wave in run.waves),
+                       f"{run.stood_still():.1f}", f"{run.longest_wait():.1f}",
+                       ", ".join(str(wave[2]) for wave in run.waves),
                        f"{run.load:.1f}",
                        f"{run.seconds:.0f}"])
     return text
@@ -108,9 +111,10 @@ def _plot_rates(axes, runs, seed):
     for run in runs:
         if run.seed == seed and run.policy != "offline":
             axes.plot(*run.rate_over_time(), color=COLOURS[run.policy], label=NAMES[run.policy])
-            for k, (begin, end) in enumerate(run.gaps):  # under the curves, one strip for each buffer
+            for k, (begin, end) in enumerate(run.gaps):  # below the curves is one strip for each buffer
                 strip = list(COLOURS).index(run.policy)
-                axes.axvspan(begin, end, 0.02 * strip, 0.02 * (strip + 1), color=COLOURS[run.policy], alpha=0.6, linewidth=0,
+                axes.axvspan(begin, end, 0.02 * strip, 0.02 * (strip + 1), color=COLOURS[run.policy], alpha=0.6,
+                             linewidth=0,
                              label="between waves" if (k, strip) == (0, 0) else None)
     offline = [run.rate for run in runs if run.seed == seed and run.policy == "offline"]
     if offline:

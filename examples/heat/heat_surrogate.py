@@ -36,7 +36,7 @@ def positive(text):
 
 
 def parser(prog, description):
-    """The options of a training, wherever its samples come from."""
+    """The options of a training, which are the same wherever its samples come from."""
     p = argparse.ArgumentParser(prog=prog, description=description)
     p.add_argument("--hidden", type=positive, default=256, help="width of the two hidden layers (%(default)s)")
     p.add_argument("--lr", type=float, default=1e-3, help="Adam's learning rate at the start (%(default)s)")
@@ -57,7 +57,7 @@ def parser(prog, description):
 
 
 class Trainer:
-    """The network and its optimiser, fed batch by batch; what it knows of the stream is the shape of a sample."""
+    """The network and its optimiser, fed batch by batch. Of the stream it knows only the shape of a sample."""
 
     def __init__(self, options, parameters, shape, device, ranks):
         torch.manual_seed(options.seed)
@@ -79,7 +79,7 @@ class Trainer:
             group["lr"] = learning_rate(self.options.lr, progress, self.options.halvings)
 
     def learn(self, batch):
-        """One step; the batch's loss in K², left on the device."""
+        """Make one step. Returns the batch's loss in K², which stays on the device."""
         inputs = self.scale.inputs(batch["params"], batch["step"]).to(self.device, non_blocking=True)
         wanted = self.scale.fields(batch[FIELD].to(self.device, non_blocking=True))
         loss = torch.nn.functional.mse_loss(self.shared(inputs), wanted)
@@ -89,7 +89,7 @@ class Trainer:
         return loss.detach() * self.scale.squared_kelvin
 
     def save(self, path):
-        """The weights and what is needed to use them, whole or not at all."""
+        """Write the weights and all that is needed to use them, as a whole file or not at all."""
         torch.save(
             {"model": self.model.state_dict(), "hidden": self.options.hidden, "low": self.scale.low,
              "high": self.scale.high, "steps": self.scale.steps},
@@ -99,7 +99,7 @@ class Trainer:
 
 
 def check(rx):
-    """What of the ensemble this training can make use of; the grid."""
+    """Return the grid. Verifies that this training can use the ensemble's fields."""
     if FIELD not in rx.fields:
         raise RuntimeError(f'the ensemble streams no field "{FIELD}", but {", ".join(rx.fields)}')
     unknown = [name for name in rx.parameters if name not in SOLVER_OPTIONS]
@@ -112,14 +112,14 @@ def check(rx):
 
 
 class Log:
-    """What is told on the way, by rank 0 for all: metric points and lines of text."""
+    """Reports on the way, which rank 0 makes for all: metric points and lines of text."""
 
     def __init__(self, rx, books, total):
         self.rx, self.books, self.total = rx, books, total
         self.started, self.losses = time.monotonic(), []
 
     def trained(self, every):
-        """The mean loss since the last point, once there are `every` batches of it."""
+        """Report the mean loss since the last point, once there are `every` batches of it."""
         if len(self.losses) < every:
             return
         if self.rx.rank == 0:
@@ -133,13 +133,13 @@ class Log:
 
 
 def stream_batches(rx, device):
-    """Until reception is over and everything has been drawn."""
+    """Train until reception is over and everything has been drawn."""
     dataset = stretto.torch.StreamDataset(rx, pin_memory=device.type == "cuda")
     return torch.utils.data.DataLoader(dataset, batch_size=None)
 
 
 def learn_all(batches, share, trainer, validate, options, log):
-    """From all of a rank's batches, which in the end hold `share` different samples."""
+    """Train on all of a rank's batches, which in the end hold `share` different samples."""
     books = log.books
     with trainer.together():
         for batch in batches:
@@ -154,7 +154,7 @@ def learn_all(batches, share, trainer, validate, options, log):
 
 
 def held_out_of(rx, options, scale, grid):
-    """Rank 0's members to validate with; nothing on the others."""
+    """Return the members with which rank 0 validates; an empty context on other ranks."""
     if rx.rank != 0:
         return contextlib.nullcontext()
     return HeldOut(rx.parameters, options.validation_members, scale, grid, options.dt, options.substeps,
@@ -162,10 +162,10 @@ def held_out_of(rx, options, scale, grid):
 
 
 def train(rx, options, batches=stream_batches):
-    """`rx` is a rank's end of the stream, or what stands for one with batches from elsewhere."""
+    """Train one rank. `rx` is its end of the stream, or an object that gives batches from elsewhere in its place."""
     shape = check(rx)
     device = torch.device("cpu")
-    if torch.cuda.is_available():  # one rank has one of them, unless stretto gave it more
+    if torch.cuda.is_available():  # stretto mostly gives a rank one GPU
         device = torch.device("cuda", rx.rank % torch.cuda.device_count())
         torch.cuda.set_device(device)
     with stretto.distributed.process_group(rx, device):

@@ -2,10 +2,11 @@
 
     python3 -m stretto.examples.heat_table --out DIR
 
-Repeats at small scale the experiment of "High Throughput Training of Deep Surrogates from Large Ensemble Runs" (SC'23). Members
-come in waves: an ensemble is paused once a wave has been submitted, and resumed `--gap` seconds after the wave's last member has
-ended. All runs are ensembles of a strettod of the experiment's own. Each run's result is appended to DIR/runs.jsonl as it
-ends (runs that are in there already are not repeated); then heat_report makes the table and the plots of them.
+Repeats at small scale the experiment of "High Throughput Training of Deep Surrogates from Large Ensemble Runs" (SC'23).
+Members come in waves: an ensemble is paused once a wave has been submitted, and resumed `--gap` seconds after the
+wave's last member has ended. All runs are ensembles of a separate strettod. Each run's result is appended to
+DIR/runs.jsonl as it ends (runs that are in there already are not repeated); then heat_report makes the table and the
+plots of them.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from stretto.examples.heat_parameters import SOLVER_OPTIONS
 
 POLICIES = ("fifo", "firo", "reservoir", "offline")
 SPACE = {name: [100, 500] for name in SOLVER_OPTIONS}
-LIMIT = 1800  # seconds that one run may take
+LIMIT = 1800  # one run may take so many seconds
 
 
 def numbers(text):
@@ -56,7 +57,7 @@ def parse(argv):
 
 
 def halves():
-    """CPUs for the members and for the training, as taskset takes them; the same where there is only one."""
+    """Return the CPUs for the members and for the training, as taskset takes them. A single CPU is shared."""
     cpus = sorted(os.sched_getaffinity(0))
     middle = max(len(cpus) // 2, 1)
     return ",".join(map(str, cpus[:middle])), ",".join(map(str, cpus[middle:] or cpus))
@@ -66,7 +67,7 @@ class Experiment:
     def __init__(self, options, daemon, directory):
         self.options, self.daemon, self.directory = options, daemon, directory
         self.member_cpus, self.training_cpus = halves()
-        self.data = None  # (seed, directory) of the files that the offline training reads
+        self.data = None  # (seed, directory) of the files for the offline training
 
     def members(self, seed, more=()):
         o = self.options
@@ -80,12 +81,12 @@ class Experiment:
     def training(self, module, seed):
         o = self.options
         return ["taskset", "-c", self.training_cpus, sys.executable, "-m", module, "--steps", str(o.steps),
-                "--substeps", str(o.substeps), "--hidden", str(o.hidden), "--lr", "1e-3", "--halvings", "2", "--threads", "1", "--seed", str(seed),
-                "--report-every", str(o.report_every),
+                "--substeps", str(o.substeps), "--hidden", str(o.hidden), "--lr", "1e-3", "--halvings", "2",
+                "--threads", "1", "--seed", str(seed), "--report-every", str(o.report_every),
                 "--validate-every", str(o.validate_every), "--validation-members", str(o.validation_members)]
 
     def stream(self, policy, ranks, seed):
-        """One ensemble that streams into a training; its result."""
+        """Run one ensemble that streams into a training, and return its result."""
         o, daemon = self.options, self.daemon
         number = daemon.submit({
             "name": f"{policy}, {ranks} ranks, seed {seed}",
@@ -96,10 +97,11 @@ class Experiment:
                 "ranks": ranks,
                 "resources": {"walltime": "30m"},
                 "fields": {"temperature": {"dtype": "float32", "shape": [o.grid, o.grid]}},
-                "buffer": {"policy": policy, "capacity": o.capacity, "threshold": o.threshold, "batch": 10, "seed": seed},
+                "buffer": {"policy": policy, "capacity": o.capacity, "threshold": o.threshold, "batch": 10,
+                           "seed": seed},
             },
         })
-        # before the training is ready for the first member
+        # the ensemble is paused before its training is ready for the first member
         daemon.wait(lambda: daemon.status(number)["training"]["state"] != "pending", 60, "the training to be submitted")
         daemon.call("POST", f"/v1/ensembles/{number}/pause")
         daemon.wait(lambda: daemon.status(number)["training"]["state"] == "running", 120, "the training to run")
@@ -107,13 +109,14 @@ class Experiment:
         ensemble = daemon.complete(number, LIMIT)
         training = ensemble["training"]
         metrics = daemon.call("GET", f"/v1/trainings/{training['id']}/metrics?buckets=10000")["series"]
-        metrics = {name: {"points": [[b["step"], b["time"], b["last"]] for b in one["buckets"]]} for name, one in metrics.items()}
+        metrics = {name: {"points": [[b["step"], b["time"], b["last"]] for b in one["buckets"]]}
+                   for name, one in metrics.items()}
         result = self.result(metrics, lambda text: datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp())
         return dict(result, waves=waves, unique=training["unique"], drawn=training["drawn"],
                     duplicates=training["duplicates"], samples=self.samples(number, ranks))
 
     def waves(self, number):
-        """Submit wave after wave; [first submission, last end, members] of each, as they were and not as they were meant."""
+        """Submit wave after wave. Returns [first submission, last end, members] of each, as it really was."""
         daemon, gone, waves = self.daemon, 0, []
 
         def gone_now():
@@ -139,7 +142,7 @@ class Experiment:
         return waves
 
     def samples(self, number, ranks):
-        """What all ranks learnt from, repeated samples included, by their own count."""
+        """Return what all ranks learnt from, repeated samples included, by their own count."""
         total = 0
         for rank in range(ranks):
             with open(f"{self.daemon.state}/run/e{number}/training/g1/rank{rank}/books.json", encoding="utf-8") as file:
@@ -147,14 +150,14 @@ class Experiment:
         return total
 
     def result(self, metrics, to_time):
-        """The series, with times in seconds since the Epoch."""
+        """Return the series, with times in seconds since the Epoch."""
         def series(name):
             return [[step, to_time(when), value] for step, when, value in metrics[name]["points"]]
 
         return {"train": series("train_loss"), "validation": series("validation_loss")}
 
     def write_files(self, seed):
-        """The same members once more, which write what they compute; where to, and how long that took."""
+        """Run the same members again and let them write their fields. Returns the directory, and how long it took."""
         if self.data is None or self.data[0] != seed:
             began, directory = time.time(), os.path.join(self.directory, f"data-{seed}")
             os.mkdir(directory)
@@ -171,7 +174,7 @@ class Experiment:
         return self.data[1:]
 
     def offline(self, ranks, seed):
-        """The training as the only member of an ensemble that streams nothing."""
+        """Run the training as the only member of an ensemble that streams nothing."""
         data, writing = self.write_files(seed)
         out = os.path.join(self.directory, f"offline-{ranks}-{seed}")
         os.mkdir(out)
@@ -202,7 +205,8 @@ class Experiment:
         result = self.offline(ranks, seed) if policy == "offline" else self.stream(policy, ranks, seed)
         expected = sum(self.options.waves) * self.options.steps
         if result["unique"] != expected or result["drawn"] != expected:
-            raise RuntimeError(f"{policy}: {result['unique']} samples received and {result['drawn']} drawn of {expected}")
+            raise RuntimeError(f"{policy}: {result['unique']} samples received and {result['drawn']} drawn of "
+                               f"{expected}")
         return dict(result, policy=policy, ranks=ranks, seed=seed, load=load, seconds=time.time() - began)
 
 

@@ -1,4 +1,4 @@
-"""Members that no training has seen: computed by heat2d itself when the training starts."""
+"""Members that no training has seen. heat2d itself computes them when the training starts."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from stretto.examples.heat_parameters import SOLVER_OPTIONS
 
 
 def draw(names, members, low, high, seed):
-    """Parameter sets, uniform between low and high kelvin: (members, parameters) float64."""
+    """Return parameter sets, uniform between low and high kelvin: (members, parameters) float64."""
     return numpy.random.default_rng(seed).uniform(low, high, (members, len(names)))
 
 
@@ -28,9 +28,9 @@ def solver_command(solver, names, row, grid, steps, dt, substeps, output):
 
 
 def solver_environment(environment):
-    """Without what makes heat2d a member of an ensemble, or a process of the MPI job that we may be in ourselves.
+    """Return the environment without variables that make heat2d a member of an ensemble or a process of our MPI job.
 
-    The job's mark stays: it is how the whole process tree is found when the job must end.
+    The mark of our job stays, since by it the whole process tree is found when the job must end.
     """
     return {
         name: value
@@ -40,7 +40,7 @@ def solver_environment(environment):
 
 
 class HeldOut:
-    """Fields of members never trained on, on disk; a context manager, which removes them."""
+    """The fields of members that are never trained on, on disk. A context manager, which removes them."""
 
     def __init__(self, names, members, scale, grid, dt, substeps, seed, solver="heat2d"):
         self.scale = scale
@@ -72,7 +72,7 @@ class HeldOut:
         return numpy.load(path, mmap_mode="r")
 
     def loss(self, model, device):
-        """Mean squared error in K² over all points, steps and members."""
+        """Return the mean squared error in K² over all points, steps and members."""
         model.eval()
         total = 0.0
         with torch.no_grad():

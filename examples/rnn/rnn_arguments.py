@@ -1,4 +1,4 @@
-"""The arguments of the trainings, one line each, made beforehand: what the spec's "parameters": {"file": …} reads.
+"""Writes the arguments of the trainings, one line each, to the file that the spec names as "parameters": {"file": …}.
 
     python3 -m stretto.examples.rnn_arguments --out arguments.jsonl
 
@@ -18,7 +18,7 @@ BATCHES = (32, 64)
 
 
 def combinations():
-    """100 of them."""
+    """Return 100 combinations."""
     for cell, hidden, lr, batch in itertools.product(CELLS, WIDTHS, RATES, BATCHES):
         yield {"cell": cell, "hidden": hidden, "lr": lr, "batch": batch}
 

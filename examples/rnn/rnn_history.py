@@ -1,4 +1,4 @@
-"""The history of a training: one record an epoch, kept within the checkpoint, so that the two can never disagree."""
+"""The history of a training: one record for each epoch. It is kept in the checkpoint, so that the two always agree."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ import os
 
 
 class History:
-    """Epochs from 1, without gap or repeat. `attempt` is the one that computed it, with its ensemble: "9.1"."""
+    """Add an epoch; they come from 1, without gap or repeat. `attempt`, such as "9.1", names ensemble and attempt."""
 
     FIELDS = ("epoch", "train_loss", "validation_loss", "seconds", "attempt")
 
@@ -26,17 +26,19 @@ class History:
         self.records.append(record)
 
     def longest(self):
-        """Seconds that the longest epoch took; 0 before the first."""
+        """Return the seconds that the longest epoch took; 0 before the first."""
         return max((record["seconds"] for record in self.records), default=0.0)
 
     def area(self):
-        """Under the curve of held-out losses over the epochs, by the trapezoidal rule: small for one that falls soon and
-        stays low. NaN where a loss is."""
+        """Return the area under the curve of held-out losses over the epochs, by the trapezoidal rule.
+
+        It is small for a curve that falls soon and stays low, and NaN where a loss is.
+        """
         losses = [record["validation_loss"] for record in self.records]
         return sum((a + b) / 2 for a, b in zip(losses, losses[1:]))
 
     def text(self):
-        """As CSV."""
+        """Return the history as CSV."""
         out = io.StringIO()
         writer = csv.DictWriter(out, self.FIELDS, lineterminator="\n")
         writer.writeheader()
@@ -45,7 +47,7 @@ class History:
 
 
 def write_whole(path, data):
-    """Bytes into a file that is there whole, or not at all."""
+    """Write bytes into a file that is there as a whole, or not at all."""
     with open(path + ".part", "wb") as file:
         file.write(data)
         file.flush()

@@ -6,7 +6,7 @@ CELLS = {"gru": torch.nn.GRU, "lstm": torch.nn.LSTM, "rnn": torch.nn.RNN}
 
 
 class Predictor(torch.nn.Module):
-    """A recurrent layer, and a linear one on its last state: windows (B, length, 1) to the next value (B, 1)."""
+    """A recurrent layer, and a linear one on its last state. Maps windows (B, length, 1) to the next values (B, 1)."""
 
     def __init__(self, cell, hidden):
         super().__init__()
@@ -19,8 +19,10 @@ class Predictor(torch.nn.Module):
 
 
 class Training:
-    """A network with its optimiser, its data and the order in which it sees them: all that an epoch depends on. What
-    state() gives brings another one, made with the same arguments, to the same point: it goes on as this one would."""
+    """A network with its optimiser, its data and the order in which it sees them: all that an epoch depends on.
+
+    restore() with the result of state() brings another one, made with the same arguments, to the same point.
+    """
 
     def __init__(self, cell, hidden, lr, batch, seed, inputs, wanted, held_out=0.2):
         torch.manual_seed(seed)
@@ -28,13 +30,13 @@ class Training:
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=lr)
         self.order = torch.Generator().manual_seed(seed)
         self.batch = batch
-        # the series' end is held out: what lies between training windows would be known to them already
+        # the end of the series is held out: windows between training windows would share values with those
         split = max(1, int(len(inputs) * (1 - held_out)))
         self.inputs, self.wanted = torch.from_numpy(inputs[:split]), torch.from_numpy(wanted[:split])
         self.unseen, self.unseen_wanted = torch.from_numpy(inputs[split:]), torch.from_numpy(wanted[split:])
 
     def epoch(self):
-        """Through all training windows once; the mean squared errors (training, held out)."""
+        """Train on all training windows once. Returns the mean squared errors (training, held out)."""
         self.model.train()
         total = 0.0
         for chosen in torch.randperm(len(self.inputs), generator=self.order).split(self.batch):
@@ -49,7 +51,8 @@ class Training:
         return total / len(self.inputs), validation
 
     def state(self):
-        return {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "order": self.order.get_state()}
+        return {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(),
+                "order": self.order.get_state()}
 
     def restore(self, state):
         self.model.load_state_dict(state["model"])

@@ -2,9 +2,9 @@
 
     python3 -m stretto.examples.rnn_report RUN_DIR/e7
 
-The directory is that of the first ensemble: its members' checkpoint directories are those of the follow-ups, too. Ranked by
-the area under the curve of held-out losses, which prefers what learns soon, and by the last loss. Losses that are not numbers
-are told apart.
+RUN_DIR/e7 is the directory of the first ensemble: its members' checkpoint directories are those of the follow-ups, too.
+Trainings are ranked by the area under the curve of held-out losses, which prefers those that learn soon, and by the
+last loss. Trainings whose losses are not numbers are listed separately.
 """
 
 import argparse
@@ -37,15 +37,16 @@ def read_result(directory):
 
 
 def results(ensemble):
-    """Of all members that have ended their training, in the order of their numbers."""
+    """Return the results of all members that have ended their training, in the order of their numbers."""
     paths = glob.glob(os.path.join(glob.escape(ensemble), "members", "*", "*", "checkpoint", "history.csv"))
     return sorted((read_result(os.path.dirname(path)) for path in paths), key=lambda result: result.member)
 
 
 def ranked(found):
-    """(those with numbers, least area first; those without)."""
+    """Return (the trainings whose losses are numbers, least area first; the others)."""
     good = [result for result in found if math.isfinite(result.area) and math.isfinite(result.loss)]
-    return sorted(good, key=lambda result: (result.area, result.loss)), [result for result in found if result not in good]
+    by_area = sorted(good, key=lambda result: (result.area, result.loss))
+    return by_area, [result for result in found if result not in good]
 
 
 def table(good, best):

@@ -1,8 +1,9 @@
 """The data of the recurrent-network ensemble: a chaotic series, the same for every training.
 
-The Mackey–Glass equation, dx/dt = 0.2 x(t - tau) / (1 + x(t - tau)^10) - 0.1 x(t), with tau = 17, at which it is chaotic: a
-common benchmark for networks that predict series. Integrated by the classical Runge–Kutta method with a step of 0.1 and
-sampled once a time unit, after the first 500, in which it finds its way to the attractor.
+It is the solution of the Mackey–Glass equation, dx/dt = 0.2 x(t - tau) / (1 + x(t - tau)^10) - 0.1 x(t), with
+tau = 17, where it is chaotic: a common benchmark for networks that predict series. It is integrated by the classical
+Runge–Kutta method with a step of 0.1 and sampled once in a time unit, after the first 500, in which it reaches the
+attractor.
 """
 
 import numpy
@@ -14,7 +15,7 @@ SAMPLES = 2000
 
 
 def mackey_glass(samples, tau=17.0, start=1.2):
-    """`samples` values, one a time unit: float64 (samples,), between about 0.2 and 1.4."""
+    """Return `samples` values, one for each time unit: float64 (samples,), between about 0.2 and 1.4."""
     delay = round(tau / STEP)
     total = (SETTLE + samples) * STEPS_A_SAMPLE
     x = numpy.full(delay + total + 1, start)
@@ -35,7 +36,7 @@ def mackey_glass(samples, tau=17.0, start=1.2):
 
 
 def windows(series, length):
-    """Inputs (N, length, 1) and the value that follows each (N, 1), float32, of a series that was brought to mean 0 and
+    """Return inputs (N, length, 1) and the value that follows each (N, 1), float32, of the series scaled to mean 0 and
     variance 1."""
     if len(series) <= length:
         raise ValueError(f"a series of {len(series)} values has no window of {length} with a value after it")

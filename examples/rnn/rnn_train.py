@@ -2,13 +2,14 @@
 
     python3 -m stretto.examples.rnn_train --cell gru --hidden 32 --lr 0.005
 
-Run by stretto as a member of an ensemble: see rnn.json. After each epoch a checkpoint is left, with the weights, the optimiser,
-the order in which the data comes, and the history; a training that goes on from one does what it would have done anyway, to the last
-bit where the machine and the number of threads are the same. It stops by itself, with exit status 0, when its next epoch does not fit
-into the time that its job has left. When all epochs are done it leaves result.json in its working directory, which is what
-"success" in the spec asks for, and history.csv, weights.pt and arguments.json in its checkpoint directory.
+stretto runs it as a member of an ensemble: see rnn.json. After each epoch it leaves a checkpoint with the weights, the
+optimiser, the order in which the data comes, and the history. A training that goes on from a checkpoint continues as it
+would have done anyway, to the last bit where the machine and the number of threads are the same. It stops by itself,
+with exit status 0, when its next epoch does not fit into the time that its job has left. When all epochs are done it
+leaves result.json in its working directory, which "success" in the spec asks for, and history.csv, weights.pt and
+arguments.json in its checkpoint directory.
 
-It runs by itself, too: --checkpoints then says where they go.
+Without stretto it runs as well; --checkpoints then names the directory for checkpoints.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from stretto.examples.rnn_history import History, write_whole
 from stretto.examples.rnn_model import CELLS, Training
 from stretto.examples.rnn_series import SAMPLES, mackey_glass, windows
 
-# How much longer than the longest so far the next epoch may take, its checkpoint included.
+# The next epoch with its checkpoint may take so many times as long as the longest one so far.
 MARGIN = 1.5
 
 
@@ -71,7 +72,8 @@ class Run:
     def restart(self, path):
         saved = torch.load(path)
         if saved["arguments"] != self.arguments:
-            raise ValueError(f"{path} belongs to a training with other arguments: {saved['arguments']}, not {self.arguments}")
+            raise ValueError(f"{path} belongs to a training with other arguments: {saved['arguments']}, not "
+                             f"{self.arguments}")
         self.history = History(saved["history"])
         self.training.restore(saved["state"])
 
@@ -96,8 +98,10 @@ class Run:
         write_whole(os.path.join(self.directory, "arguments.json"), json.dumps(self.arguments).encode())
         write_whole(os.path.join(self.directory, "history.csv"), self.history.text().encode())
         loss = self.history.records[-1]["validation_loss"]
-        write_whole("result.json", json.dumps({"epochs": len(self.history), "validation_loss": loss if math.isfinite(loss) else None,
-                                               "area": self.history.area() if math.isfinite(self.history.area()) else None}).encode())
+        write_whole("result.json", json.dumps({"epochs": len(self.history),
+                                               "validation_loss": loss if math.isfinite(loss) else None,
+                                               "area": self.history.area()
+                                               if math.isfinite(self.history.area()) else None}).encode())
 
 
 def train(options, member):

@@ -1,4 +1,4 @@
-"""Stands for a training: looks at every batch, and reports a figure of it."""
+"""Takes the place of a training: looks at every batch, and reports a figure of it."""
 
 import stretto.train
 

@@ -10,11 +10,11 @@
 
 Leaving the block waits until the training holds everything that was sent; leaving it by an exception does not, and the
 training then does not take the member for finished. A program that is not run under stretto still runs: the stream is
-then idle, nothing is sent, and that is said once on stderr.
+then idle and sends nothing, and a line on stderr says so once.
 
-An array travels with one copy, made in C with the interpreter lock released; float64 is narrowed in it where the spec
-wants float32. An array that is not C-contiguous, or not of this machine's byte order, is made so first: a second copy.
-With Field.lend() there is none.
+An array is copied once, in C with the interpreter lock released; that copy narrows float64 where the spec wants
+float32. An array that is not C-contiguous, or not of this machine's byte order, is copied once more before. With
+Field.lend() there is no copy.
 """
 
 import collections
@@ -29,15 +29,15 @@ import numpy
 
 from stretto import _library
 
-# enum stretto_dtype of stretto.h
+# the codes of enum stretto_dtype of stretto.h
 _CODES = {"float32": 1, "float64": 2, "int32": 3, "int64": 4, "uint8": 5}
 _NAMES = {code: name for name, code in _CODES.items()}
 _NDIM_MAX = 4
 _AGAIN = -2
-# So often Python gets to look at its signals while a call waits.
+# A call that waits lets Python look at its signals this often.
 _PATIENCE_MS = 100
 
-#: What the spec says of a field: numpy.dtype and tuple.
+#: The description of a field in the spec: its numpy.dtype, and its shape, a tuple.
 Description = collections.namedtuple("Description", "dtype shape")
 
 
@@ -48,7 +48,8 @@ class StreamError(RuntimeError):
 def _dtype_code(name, dtype):
     code = _CODES.get(dtype.newbyteorder("=").name)
     if code is None:
-        raise TypeError("field \"%s\": %s arrays cannot be sent: convert to one of %s" % (name, dtype, ", ".join(_CODES)))
+        raise TypeError("field \"%s\": %s arrays cannot be sent: convert to one of %s"
+                        % (name, dtype, ", ".join(_CODES)))
     return code
 
 
@@ -65,7 +66,7 @@ class Field:
         self._number = number
         self._varies = shape[:1] == (-1,)
         self._lent = None
-        #: As declared: str, tuple, numpy.dtype.
+        #: The name (str), shape (tuple) and dtype (numpy.dtype) with which it was declared.
         self.name = name
         self.shape = shape
         self.dtype = dtype
@@ -78,31 +79,34 @@ class Field:
             if numpy.can_cast(data.dtype, self.dtype, "same_kind"):
                 data = data.astype(self.dtype)
         if data.dtype.newbyteorder("=") != self.dtype:
-            raise TypeError("field \"%s\" was declared as %s, but this array is %s" % (self.name, self.dtype, data.dtype))
+            raise TypeError("field \"%s\" was declared as %s, but this array is %s"
+                            % (self.name, self.dtype, data.dtype))
         if data.shape != self.shape and not (self._varies and data.ndim == len(self.shape)
                                              and data.shape[1:] == self.shape[1:]):
-            raise ValueError("field \"%s\" was declared as %s, but this array is %s" % (self.name, self.shape, data.shape))
+            raise ValueError("field \"%s\" was declared as %s, but this array is %s"
+                             % (self.name, self.shape, data.shape))
         return numpy.asarray(data, self.dtype, order="C")
 
     def send(self, step, data):
-        """Send one time step of the field: an array of the declared dtype and shape, to be reused at once.
+        """Send one time step of the field: an array of the declared dtype and shape, which may be reused at once.
 
-        Of a field whose first extent was declared as -1, that extent is the array's.
-        Waits while the training's buffers are full, interpreter lock released. A step that is sent twice counts once.
+        Where the first extent was declared as -1, the array may have any first extent.
+        The call waits while the training's buffers are full, with the interpreter lock released. A step that is sent
+        twice counts once.
         """
         data = self._fitting(data)
         self._member._send("send_extent", self._number, operator.index(step), data.shape[0] if data.ndim else 1,
                            data.ctypes.data)
 
     def lend(self, extent=None):
-        """The field's next send buffer as an array to write into; what it holds is undefined.
+        """Return the field's next send buffer as an array to write into. Its contents are undefined.
 
-        Of a field whose first extent was declared as -1, that is `extent`. Asked for with another one before it is sent,
-        it is another array, and the one before is taken back.
+        Where the first extent was declared as -1, the array's first extent is `extent`.
 
         Where the declared dtype is the spec's, nothing is copied on the way to the network. The array is yours until
         send_lent() or the end of the stream: after that it is read-only, and views of it that you have made must not
-        be touched. Asked for again before, it is the same.
+        be touched. Until then another call returns the same array; a call with another `extent` takes it back and
+        returns another one.
         """
         if self._varies == (extent is None):
             raise TypeError("field \"%s\": the extent is told where it was declared as -1, and only there" % self.name)
@@ -116,7 +120,7 @@ class Field:
         return self._lent
 
     def send_lent(self, step):
-        """Send what was written into the array of lend(), otherwise as send()."""
+        """Send one time step of the field, as send() does, from the array that lend() returned."""
         if self._lent is None:
             raise StreamError("nothing is lent for field \"%s\"" % self.name)
         self._member._send("send_lent", self._number, operator.index(step))
@@ -135,7 +139,7 @@ class Member:
         self._calls = _library.load_member()
         self._handle = ctypes.c_void_p()
         self._lock = threading.Lock()
-        # also when nobody closes, and when a signal's handler raises while this waits
+        # the stream also ends when nobody closes it, or when a signal's handler raises while this waits
         self._finalizer = weakref.finalize(self, self._calls.abort, self._handle)
         self._fields = {}
         try:
@@ -145,19 +149,19 @@ class Member:
             raise
         #: False where the stream is idle: the program was not started by stretto, or its ensemble has no training.
         self.active = bool(self._calls.active(self._handle))
-        #: Who this is, and the seed that is its own; None where the program was not started by stretto.
+        #: The member's ensemble, index, attempt and own seed; None where the program was not started by stretto.
         self.ensemble = _environment_number("STRETTO_ENSEMBLE")
         self.index = _environment_number("STRETTO_MEMBER")
         self.attempt = _environment_number("STRETTO_ATTEMPT")
         self.seed = _environment_number("STRETTO_SEED")
-        #: Where checkpoints go, the same in every attempt; and the one to go on from. None where there is none.
+        #: The directory for checkpoints, the same in every attempt, and the checkpoint to go on from; or None.
         self.checkpoint_dir = os.environ.get("STRETTO_CHECKPOINT_DIR") or None
         self.resume = os.environ.get("STRETTO_RESUME") or None
         #: The member's parameters by name.
         self.params = json.loads(os.environ.get("STRETTO_PARAMS") or "{}")
 
     def _patiently(self, call, *arguments):
-        """Call until it has done what it does; what a signal's handler raises meanwhile comes through."""
+        """Repeat the call until it is done. Exceptions of a signal's handler come through meanwhile."""
         while True:
             result = call(*arguments)
             if result >= 0:
@@ -171,7 +175,7 @@ class Member:
         return self._handle
 
     def describe(self, name):
-        """What the spec says of a field: a Description, or None where the stream is idle."""
+        """Return the Description of a field in the spec, or None where the stream is idle."""
         dtype, ndim = ctypes.c_int(), ctypes.c_int()
         shape = (ctypes.c_int64 * _NDIM_MAX)()
         with self._lock:
@@ -199,7 +203,8 @@ class Member:
     def send(self, step, **arrays):
         """Send fields of one time step by name: member.send(step, temperature=u, flux=f).
 
-        A field that was not declared before is, from its array; a list or a number becomes what the spec wants.
+        A field that was not declared before is declared with its array's dtype and shape. A list or a number is
+        converted to the spec's.
         """
         for name, data in arrays.items():
             field = self._fields.get(name) or self._declare(name, data)
@@ -209,7 +214,7 @@ class Member:
         array = numpy.asarray(data)
         known, shape = self.describe(name), array.shape
         fits = known and not isinstance(data, numpy.ndarray) and numpy.can_cast(array.dtype, known.dtype, "same_kind")
-        if shape and (known is None or known.shape[:1] == (-1,)):  # an idle stream takes all that some spec could
+        if shape and (known is None or known.shape[:1] == (-1,)):  # an idle stream accepts what any spec could
             shape = (-1,) + shape[1:]
         return self.field(name, shape, known.dtype if fits else array.dtype)
 
@@ -224,22 +229,23 @@ class Member:
         return address.value
 
     def time_left(self):
-        """Seconds until the member's walltime ends; infinity where there is no limit."""
+        """Return the seconds until the member's walltime ends; infinity where there is no limit."""
         return self._calls.time_left(self._open_handle())
 
     def checkpoint_due(self, seconds=0.0):
-        """Whether it is time to leave a checkpoint and stop.
+        """Tell whether it is time to leave a checkpoint and stop.
 
-        That is where less time is left than the seconds that the next step and a checkpoint after it need, or than the spec's
-        checkpoint.before. Never where there is no limit.
+        It is when less time is left than `seconds`, which the next step and a checkpoint after it need, or than the
+        spec's checkpoint.before. Where there is no limit it never is.
         """
         return bool(self._calls.checkpoint_due(self._open_handle(), seconds))
 
     def checkpointed(self, path, step):
         """Tell that the file is a whole checkpoint, closed and in checkpoint_dir, that will not be written to again.
 
-        From then on another attempt may go on from it, whose `resume` is its path. Older ones may be removed then. Send the steps
-        that it covers before: this waits until the training holds everything that was sent.
+        From then on another attempt may go on from it: its `resume` is the path of the file. Older checkpoints may be
+        removed. Send the steps that the checkpoint covers before the call, which waits until the training holds
+        everything that was sent.
         """
         with self._lock:
             self._patiently(self._calls.checkpointed, self._open_handle(), os.fsencode(path), operator.index(step))
@@ -247,7 +253,7 @@ class Member:
     def close(self):
         """Wait until the training holds everything that was sent, and tell it that this member has finished.
 
-        StreamError where that cannot be had: a member must not report success then.
+        Raises StreamError where that fails; the member must then not report success.
         """
         if not self._finalizer.alive:
             return
@@ -274,5 +280,5 @@ class Member:
 
 
 def open():  # pylint: disable=redefined-builtin
-    """Open the stream that the environment tells; waits for the training to be there."""
+    """Open the stream that the environment names. Waits until the training is there."""
     return Member()

@@ -6,7 +6,7 @@ import os
 
 
 class Stats(ctypes.Structure):
-    """struct st_train_stats of stretto-train.h."""
+    """The counters: struct st_train_stats of stretto-train.h."""
 
     COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
                 "finalized", "bytes", "memory_bytes")
@@ -38,7 +38,8 @@ _SIGNATURES = {
     "field_max": (_INT64, _POINTER, _INT),
     "parameters": (_INT, _POINTER),
     "parameter_name": (_TEXT, _POINTER, _INT),
-    "batch_ragged": (_INT, _POINTER, ctypes.POINTER(_POINTER), ctypes.POINTER(_POINTER), _POINTER, _POINTER, _POINTER, _INT),
+    "batch_ragged": (_INT, _POINTER, ctypes.POINTER(_POINTER), ctypes.POINTER(_POINTER), _POINTER, _POINTER, _POINTER,
+                     _INT),
     "interrupt": (None, _POINTER),
     "metric": (_INT, _POINTER, _TEXT, _INT64, ctypes.c_double),
     "fault_name": (_TEXT, _INT),
@@ -67,7 +68,7 @@ _MEMBER_SIGNATURES = {
 def _candidates(variable, constant, name):
     yield os.environ.get(variable)
     try:
-        from stretto import _config  # written when stretto was built
+        from stretto import _config  # this module is written when stretto is built
         yield getattr(_config, constant)
     except ImportError:
         pass
@@ -95,11 +96,11 @@ def _load(candidates, name, prefix, signatures):
 
 
 def load():
-    """libstretto-train, with the argument types of all calls declared as attributes without their prefix."""
+    """Load libstretto-train. Its calls are attributes, without their prefix, with the types of their arguments."""
     return _load(_candidates("STRETTO_TRAIN_LIBRARY", "LIBRARY", "stretto-train"), "stretto-train", "st_train_",
                  _SIGNATURES)
 
 
 def load_member():
-    """libstretto, likewise."""
+    """Load libstretto, in the same form."""
     return _load(_candidates("STRETTO_LIBRARY", "MEMBER_LIBRARY", "stretto"), "stretto", "stretto_", _MEMBER_SIGNATURES)

@@ -7,8 +7,8 @@
         rx.done()
 
 No launcher, address or port has to be given: the ranks meet in a file of their training's directory, which only its
-owner can read. How many ranks have really met is checked before anything is trained: with a launcher or an MPI that does not
-fit, each process is easily a world of its own, and every one of them ends with exit status 0.
+owner can read. The number of ranks that have really met is checked before anything is trained: with a launcher or an
+MPI that does not fit, each process would easily be a world of its own, and train alone with exit status 0.
 """
 
 import contextlib
@@ -22,17 +22,18 @@ import torch.distributed
 
 
 def _name():
-    """This process, as told to who looks for it."""
+    """Return the name of this process for messages: its host and its number."""
     return {"host": socket.gethostname(), "pid": os.getpid()}
 
 
 def _meet(store, rx):
-    """Each rank's name, once all are here; RuntimeError where a rank is missing, or is there twice."""
+    """Wait for all ranks and return their names. Raises RuntimeError where one is missing or comes twice."""
     mine = _name()
     if store.add("claims-%d" % rx.rank, 1) != 1:
         other = json.loads(store.get("rank-%d" % rx.rank))
-        raise RuntimeError("two processes are rank %d: %s on %s, and %s on %s. A training's command is started once for "
-                           "each rank by stretto itself, so it must not start processes by mpiexec, srun or torchrun"
+        raise RuntimeError("two processes are rank %d: %s on %s, and %s on %s. A training's command is started once "
+                           "for each rank by stretto itself, so it must not start processes by mpiexec, srun or "
+                           "torchrun"
                            % (rx.rank, other["pid"], other["host"], mine["pid"], mine["host"]))
     store.set("rank-%d" % rx.rank, json.dumps(mine))
     names = []
@@ -45,7 +46,7 @@ def _meet(store, rx):
 
 
 def _count(device):
-    """How many processes take part in a sum over the group."""
+    """Return how many processes take part in a sum over the group."""
     ones = torch.ones(1, device=device)
     torch.distributed.all_reduce(ones)
     return int(ones.item())
@@ -54,11 +55,12 @@ def _count(device):
 @contextlib.contextmanager
 def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
                   timeout=datetime.timedelta(minutes=30)):
-    """PyTorch's default process group over the ranks of the training that `rx` is an end of; with one rank, none.
+    """Make PyTorch's default process group of all ranks of the training whose receiver is `rx`; with one rank, none.
 
-    `device` is the torch.device that gradients lie on: NCCL is used for CUDA, gloo otherwise. RuntimeError where not all
-    ranks come within `meet_within` (timedelta), where one is there twice, or where the group is of another size. `timeout`
-    (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it validates.
+    `device` is the torch.device of the gradients: NCCL is used for CUDA, gloo otherwise. Raises RuntimeError where not
+    all ranks come within `meet_within` (timedelta), where one comes twice, or where the group has another size.
+    `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it
+    validates.
     """
     if rx.ranks == 1:
         yield
@@ -66,11 +68,12 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
     device = torch.device(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
     path = os.path.join(os.environ["STRETTO_TRAINING_DIR"], "ranks-of-%s" % os.environ.get("STRETTO_JOB", "job"))
-    store = torch.distributed.FileStore(path, -1)  # not counted: it is removed with the run directory
+    # -1: users are not counted, so the file stays until the run directory is removed
+    store = torch.distributed.FileStore(path, -1)
     store.set_timeout(meet_within)
     names = _meet(store, rx)
     if all(name["host"] == names[0]["host"] for name in names):
-        # one machine needs no network, and its name need not lead to an address
+        # on one machine the ranks need no network, and its name may have no address
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     torch.distributed.init_process_group(backend, store=torch.distributed.PrefixStore("group", store), rank=rx.rank,
                                          world_size=rx.ranks, timeout=timeout)

@@ -14,7 +14,7 @@ import torch.utils.data
 
 from stretto import train
 
-# Batches whose memory is kept: the one that the loop works on, the one it gets next, and one that it holds on to.
+# The number of batches whose memory is kept: the loop's present batch, its next one, and one that it holds on to.
 _KEPT = 3
 
 
@@ -25,10 +25,10 @@ def _tensor(field):
 
 
 class _Batches:
-    """Batches whose fields lie in memory that is used again: new pages for each would cost more than the copy.
+    """Batches whose fields are in memory that is used again, since new pages for each would cost more than the copy.
 
-    A field is handed out as an array of its own over kept memory. Whatever is made of it, tensors, their slices and
-    views, holds that array; so when the array is gone, nobody sees the memory any more.
+    A field is handed out as a new array over kept memory. Tensors that are made of it, their slices and views, hold
+    that array. When the array is gone, nobody sees the memory any more.
     """
 
     def __init__(self, rx):
@@ -57,12 +57,13 @@ class _Batches:
 
 
 class StreamDataset(torch.utils.data.IterableDataset):
-    """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64). A field
-    whose first extent varies is a stretto.train.Ragged of tensors.
+    """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64).
 
-    The receiver is in this process and has its own thread, so a DataLoader takes batch_size=None and no workers. Memory
-    of tensors that are gone is used again. With pin_memory, batches are written straight into page-locked memory, for a
-    copy to the GPU that does not block.
+    A field whose first extent varies is a stretto.train.Ragged of tensors.
+
+    The receiver is in this process and has its own thread, so a DataLoader needs batch_size=None and no workers. Memory
+    of tensors that are gone is used again. With pin_memory, batches are written straight into page-locked memory, which
+    can be copied to the GPU without blocking.
     """
 
     def __init__(self, rx, pin_memory=False):
@@ -71,7 +72,7 @@ class StreamDataset(torch.utils.data.IterableDataset):
         if clash:
             raise ValueError("fields of these names cannot be told from the batch's own: %s" % ", ".join(sorted(clash)))
         self._rx = rx
-        # PyTorch reuses pinned memory itself, and knows of the copies from it that are still going on
+        # PyTorch reuses pinned memory itself, and knows which copies from it have not ended
         self._allocate = self._allocate_pinned if pin_memory else _Batches(rx).get
 
     def _allocate_pinned(self):
@@ -96,4 +97,4 @@ class StreamDataset(torch.utils.data.IterableDataset):
             tensors["member"] = torch.from_numpy(batch.member)
             tensors["step"] = torch.from_numpy(batch.step)
             yield tensors
-            del tensors, batch  # so that the next one may go where this one was
+            del tensors, batch  # so that the next batch may use their memory

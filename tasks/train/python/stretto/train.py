@@ -20,16 +20,16 @@ import numpy
 
 from stretto import _library
 
-# enum stretto_dtype of stretto.h
+# the codes of enum stretto_dtype of stretto.h
 _DTYPES = {1: numpy.float32, 2: numpy.float64, 3: numpy.int32, 4: numpy.int64, 5: numpy.uint8}
 _STATES = ("waiting", "receiving", "draining", "done")
-# So often Python gets to look at its signals while it waits for samples.
+# Python looks at its signals this often while it waits for samples.
 _WAIT_MS = 100
 
-#: dtype (numpy.dtype) and shape (tuple) of a field; of one whose first extent varies, that is -1, and at most `max`.
+#: A field's dtype (numpy.dtype) and shape (tuple). A first extent that varies is -1 in it, and at most `max`.
 Field = collections.namedtuple("Field", "dtype shape max", defaults=(None,))
 
-#: fields: dict of name to array (B, *shape), or to Ragged; params: float64 (B, P); member, step: int64 (B,).
+#: A batch. fields: dict of name to array (B, *shape), or to Ragged; params: float64 (B, P); member, step: int64 (B,).
 Batch = collections.namedtuple("Batch", "fields params member step")
 
 
@@ -56,7 +56,7 @@ class Ragged:
         return (self[i] for i in range(len(self)))
 
     def _first(self, count):
-        """What a batch of so many samples has filled."""
+        """Return the part that the first `count` samples fill."""
         return Ragged(self.data[:self.offsets[count]], self.offsets[:count + 1])
 
 
@@ -79,9 +79,10 @@ class Receiver:
                                    "whose spec names it as training.command" % reason)
             raise RuntimeError(reason)
         calls, handle = self._calls, self._handle
-        # also when nobody closes: its thread and its socket must not outlive the interpreter
+        # closes it when nobody does, since its thread and its socket must not outlive the interpreter
         self._finalizer = weakref.finalize(self, calls.close, handle)
-        #: This process's number, from 0, of `ranks`; the ensemble, its members, and the size of a batch.
+        #: This rank's number, from 0, and the number of ranks; the ensemble, the training's generation, the number of
+        #: members, and the number of samples in a batch.
         self.rank = calls.rank(handle)
         self.ranks = calls.ranks(handle)
         self.ensemble = calls.ensemble(handle)
@@ -90,7 +91,7 @@ class Receiver:
         self.batch_size = calls.batch_size(handle)
         #: Names of the numeric parameters: the columns of Batch.params.
         self.parameters = [calls.parameter_name(handle, i).decode() for i in range(calls.parameters(handle))]
-        #: Field by name.
+        #: The fields by name.
         self.fields = {}
         for i in range(calls.fields(handle)):
             shape = tuple(calls.field_extent(handle, i, d) for d in range(calls.field_ndim(handle, i)))
@@ -106,18 +107,18 @@ class Receiver:
         raise RuntimeError(self._calls.error(self._handle).decode(errors="replace"))
 
     def allocate(self):
-        """A batch's arrays, uninitialised, as batches(into=) takes them."""
+        """Return a Batch of uninitialised arrays for batches(into=)."""
         return self.allocate_rest({name: numpy.empty(self.shape_of(field), field.dtype)
                                    for name, field in self.fields.items()})
 
     def shape_of(self, field):
-        """Of the array that takes a batch of this Field; with room for the largest samples, where they vary."""
+        """Return the shape of an array for a batch of this Field, with room for the largest samples where they vary."""
         if field.max is None:
             return (self.batch_size,) + field.shape
         return (self.batch_size * field.max,) + field.shape[1:]
 
     def allocate_rest(self, fields):
-        """The same with the fields' arrays given."""
+        """Return a Batch of these arrays for the fields, and uninitialised arrays for the rest."""
         size = self.batch_size
         fields = {name: array if self.fields[name].max is None else Ragged(array, numpy.empty(size + 1, numpy.int64))
                   for name, array in fields.items()}
@@ -125,10 +126,10 @@ class Receiver:
                      numpy.empty(size, numpy.int64))
 
     def next_batch(self, into=None):
-        """The next batch, or None once reception is over and everything has been drawn.
+        """Return the next batch, or None once reception is over and everything has been drawn.
 
-        Waits for samples, interpreter lock released. `into` is a Batch whose arrays (C-contiguous, of a full batch) are
-        overwritten and returned, as views where the last batch is shorter; without it, new ones are made.
+        Waits for samples with the interpreter lock released. `into` is a Batch whose arrays (C-contiguous, of a full
+        batch) are overwritten and returned, as views where the last batch is shorter. Without it, new arrays are made.
         """
         batch = self._check(into) if into is not None else self.allocate()
         arrays = [batch.fields[name] for name in self.fields]
@@ -159,8 +160,8 @@ class Receiver:
         for name, field in self.fields.items():
             array = batch.fields[name]
             if isinstance(array, Ragged) != (field.max is not None):
-                raise ValueError("a batch needs what allocate() makes: an array for a field of fixed shape, a Ragged for "
-                                 "one that varies; \"%s\" is a %s" % (name, type(array).__name__))
+                raise ValueError("a batch needs what allocate() makes: an array for a field of fixed shape, a Ragged "
+                                 "for one that varies; \"%s\" is a %s" % (name, type(array).__name__))
             if isinstance(array, Ragged):
                 wanted.append((array.offsets, numpy.int64, (size + 1,)))
                 array = array.data
@@ -188,7 +189,7 @@ class Receiver:
             self._failed()
 
     def stats(self):
-        """The counters of docs/run-directory.md as a dict."""
+        """Return the counters of docs/run-directory.md as a dict."""
         stats = _library.Stats()
         self._calls.stats(self._open_handle(), ctypes.byref(stats))
         result = {name: getattr(stats, name) for name in stats.COUNTERS}
@@ -199,7 +200,7 @@ class Receiver:
         return result
 
     def interrupt(self):
-        """End a wait for samples, from any thread, and reception with it: members that still send hear nothing more."""
+        """End a wait for samples, from any thread, and reception with it: members that still send get no answer."""
         self._calls.interrupt(self._open_handle())
 
     def done(self):
@@ -220,5 +221,6 @@ class Receiver:
 
 
 def open():  # pylint: disable=redefined-builtin
-    """Start receiving as the rank that the environment tells; RuntimeError where stretto did not start this program."""
+    """Start to receive, as the rank that the environment names. Raises RuntimeError where stretto did not start this
+    program."""
     return Receiver()
