@@ -44,7 +44,7 @@ in_session() {
 
 status_is 0 "stretto dashboard" stretto dashboard
 like "$(cat out)" "ssh -L 8787:$SOCKET [^ ]*@$(hostname)"$'\n' "names the way to the socket"
-like "$(cat out)" "\($(hostname) is what this machine calls itself\. If that does not lead here" "and what to do where it is another name outside"
+like "$(cat out)" "\($(hostname) is what this machine calls itself\. If your machine cannot reach it, replace it" "and what to do where it is another name outside"
 like "$(cat out)" 'http://localhost:8787/#login=[A-Za-z0-9_-]{43}'$'\n' "and the link"
 like "$(cat out)" "$URL/#login=[A-Za-z0-9_-]{43}"$'\n' "and where the daemon listens besides"
 is "$(sed -n 's/.*#login=//p' out | sort -u | wc -l)" 1 "which is the same link"
