@@ -277,8 +277,14 @@ static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
         note(sim, &accepted[i], rc == 0 || is_refusal(&err));
     }
     for (int64_t id = 1; id <= last && sim_engine(sim) != NULL; id++)
-        if (!is_accepted(accepted, n, id))
-            engine_resume(sim_engine(sim), id, &err);
+        if (!is_accepted(accepted, n, id) && engine_resume(sim_engine(sim), id, &err) == 0)
+            sim_turn(sim);
+}
+
+/* The commit of a resumption may have failed: it is tried again. */
+static bool has_paused(struct sim *sim)
+{
+    return sim_number(sim, "SELECT count(*) FROM ensemble WHERE state = 'paused'") > 0;
 }
 
 static struct sim_faults random_faults(uint64_t seed)
@@ -384,7 +390,7 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             break;
         } else if (!sim_step(sim) && submitted == submissions && verbs == 0 && !sim_is_over(sim)) {
             resume_all(sim, accepted, n); /* it may have been waiting for that alone */
-            if (sim_engine(sim) != NULL && !sim_step(sim) && !sim_is_over(sim))
+            if (sim_engine(sim) != NULL && !sim_step(sim) && !sim_is_over(sim) && !has_paused(sim))
                 sim_violate(sim, "nothing will happen any more, and it is not over");
         }
         if (sim_engine(sim) != NULL && step % 16 == 0)
