@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATE_NAMES "pending, submitted, running, succeeded, failed, unfinished or cancelled"
 #define ALL_STATES ((1u << MEMBER_STATE_COUNT) - 1)
 
 /* A condition on a parameter: a value, or a range of numbers. */
@@ -33,25 +32,12 @@ struct member_filter {
 
 static int read_states(struct member_filter *filter, struct error *err)
 {
-    const char *text = request_query(filter->r, "state");
+    const char *names[MEMBER_STATE_COUNT];
 
-    filter->states = text == NULL ? ALL_STATES : 0;
-    while (text != NULL) {
-        size_t size = strcspn(text, ",");
-        enum member_state state;
-        char name[16] = "";
-
-        if (size < sizeof name)
-            memcpy(name, text, size);
-        if (member_state_parse(name, &state) < 0)
-            return error_set(err, "query_wrong_value",
-                             "query parameter \"state\" must be " STATE_NAMES
-                             ", or some of them with commas, not \"%.60s\"",
-                             request_query(filter->r, "state"));
-        filter->states |= 1u << state;
-        text = text[size] == ',' ? text + size + 1 : NULL;
-    }
-    return 0;
+    for (int i = 0; i < MEMBER_STATE_COUNT; i++)
+        names[i] = member_state_name((enum member_state)i);
+    filter->states = ALL_STATES;
+    return request_query_words(filter->r, "state", names, MEMBER_STATE_COUNT, &filter->states, err);
 }
 
 static int read_range(struct condition *condition, const char *name, const json_t *value, struct error *err)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,5 +82,39 @@ int query_int(const struct query *query, const char *name, int64_t min, int64_t 
         return error_set(err, "query_wrong_value", "query parameter \"%s\" must be a number from %lld to %lld, not "
                          "\"%.60s\"", name, (long long)min, (long long)max, text);
     *value = n;
+    return 0;
+}
+
+/* "a, b or c" */
+static void list_words(const char *const words[], size_t n, char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
+}
+
+int query_words(const struct query *query, const char *name, const char *const words[], size_t n, unsigned *bits,
+                struct error *err)
+{
+    const char *text = query_get(query, name);
+    unsigned found = 0;
+    char list[160];
+
+    for (const char *at = text; at != NULL;) {
+        size_t size = strcspn(at, ","), i;
+
+        for (i = 0; i < n && (strlen(words[i]) != size || strncmp(words[i], at, size) != 0); i++)
+            ;
+        if (i == n) {
+            list_words(words, n, list, sizeof list);
+            return error_set(err, "query_wrong_value",
+                             "query parameter \"%s\" must be %s, or some of them with commas, not \"%.60s\"", name, list, text);
+        }
+        found |= 1u << i;
+        at = at[size] == ',' ? at + size + 1 : NULL;
+    }
+    if (text != NULL)
+        *bits = found;
     return 0;
 }

@@ -19,7 +19,8 @@
 #define LIST_EVERY_MS 2000
 
 struct status {
-    int64_t id; /* 0 for all */
+    int64_t id;        /* 0 for all */
+    const char *state; /* NULL for any */
     bool watch, all;
 };
 
@@ -30,14 +31,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'w': status->watch = true; return 0;
     case 'a': status->all = true; return 0;
+    case 's': status->state = arg; return 0;
     case ARGP_KEY_ARG:
         if (status->id)
             argp_error(state, "one ID at a time, please");
         status->id = arg_ensemble(state, arg);
         return 0;
     case ARGP_KEY_END:
-        if (status->all && status->id)
-            argp_error(state, "--all is for the list");
+        if (status->id && (status->all || status->state != NULL))
+            argp_error(state, "%s is for the list", status->all ? "--all" : "--state");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -47,6 +49,8 @@ static const struct argp_option options[] = {
     {"watch", 'w', NULL, 0, "go on showing it until Ctrl-C or the end", 0},
     {"all", 'a', NULL, 0,
      "in the list, follow-ups by themselves, and not as one with the ensemble that they go on with", 0},
+    {"state", 's', "STATE[,STATE...]", 0,
+     "in the list, only those that are running, paused, complete, cancelled or failed; follow-ups by themselves", 0},
     {0}};
 static const struct argp argp = {
     options, parse, "[ID]",
@@ -120,26 +124,37 @@ static void print_page(void *arg, const json_t *items)
     table_print(list->table, stdout);
 }
 
-static int show_list(struct cli *cli, bool all, struct error *err)
+static char *list_path(const char *state)
+{
+    char *escaped = client_escape(state != NULL ? state : "");
+    char *path = xasprintf("/v1/ensembles?limit=200%s%s", state != NULL ? "&state=" : "", escaped);
+
+    free(escaped);
+    return path;
+}
+
+static int show_list(struct cli *cli, const struct status *status, struct error *err)
 {
     const char *headers[] = {">id", "name", "state", ">members", ">running",
                              ">failed", "training", ">eta", "created", NULL};
-    struct listing list = {cli, table_create(headers), all, json_object()};
-    int rc = pages_each(cli, "/v1/ensembles?limit=200", "ensembles", print_page, &list, err);
+    struct listing list = {cli, table_create(headers), status->all || status->state != NULL, json_object()};
+    char *path = list_path(status->state);
+    int rc = pages_each(cli, path, "ensembles", print_page, &list, err);
 
+    free(path);
     table_destroy(list.table);
     json_decref(list.shown);
     return rc;
 }
 
-static int watch_list(struct cli *cli, bool all)
+static int watch_list(struct cli *cli, const struct status *status)
 {
     struct error err;
 
     watch_begin(cli);
     do {
         fputs("\033[H\033[2J", stdout);
-        if (show_list(cli, all, &err) < 0)
+        if (show_list(cli, status, &err) < 0)
             return cli_fail(&err);
         fflush(stdout);
     } while (!watch_sleep(LIST_EVERY_MS));
@@ -246,8 +261,8 @@ int cmd_status(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if (status.watch)
-        return status.id ? watch_one(cli, status.id, terminal) : watch_list(cli, status.all);
+        return status.id ? watch_one(cli, status.id, terminal) : watch_list(cli, &status);
     if (status.id)
         return show_one(cli, status.id);
-    return show_list(cli, status.all, &err) < 0 ? cli_fail(&err) : CLI_HOLDS;
+    return show_list(cli, &status, &err) < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

@@ -18,6 +18,7 @@
 #define EVERY_MS 1000
 #define COLUMNS 80 /* width where the output is no terminal */
 #define LINES 24
+#define ROWS_MOST 1000
 #define PLOT_LEAST 4 /* lines; a lower curve is not worth drawing */
 #define PLOT_MOST 12
 
@@ -28,8 +29,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
     NULL, parse, "[ID]",
-    "How ensemble ID is doing, or those of the newest 200 ensembles that are not over, refreshed in place until q or "
-    "Ctrl-C.",
+    "How ensemble ID is doing, or all that are not over, refreshed in place until q or Ctrl-C.\v"
+    "Where there are more ensembles than lines, the newest are shown; `stretto status --state running,paused` lists "
+    "all.",
     0, 0, 0};
 
 static int columns(void)
@@ -150,18 +152,21 @@ static int put_one(struct cli *cli, int64_t id, FILE *out, char **text, struct e
 static int put_all(struct cli *cli, FILE *out, struct error *err)
 {
     const char *headers[] = {">id", "name", "state", ">members", ">running", ">failed", ">eta", "waiting", NULL};
+    int rows = terminal_height() > 0 ? terminal_height() - 2 : ROWS_MOST;
+    char *path = xasprintf("/v1/ensembles?state=running,paused&limit=%d",
+                           rows < 1 ? 1 : rows < ROWS_MOST ? rows : ROWS_MOST);
     struct table *table;
     json_t *reply = NULL, *ensemble;
     size_t i;
+    int rc = client_get(cli->client, path, &reply, NULL, err);
 
-    if (client_get(cli->client, "/v1/ensembles?limit=200", &reply, NULL, err) < 0)
+    free(path);
+    if (rc < 0)
         return -1;
     table = table_create(headers);
     json_array_foreach(json_object_get(reply, "ensembles"), i, ensemble) {
         char text[RENDER_SIZE];
 
-        if (ensemble_ended(ensemble))
-            continue;
         table_cellf(table, "%lld", (long long)get_int(ensemble, "id"));
         table_cell(table, get_string(ensemble, "name"));
         table_state(table, get_string(ensemble, "state"));
@@ -172,6 +177,8 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
         table_cell(table, ensemble_notice(ensemble));
     }
     table_print(table, out);
+    if (json_is_string(json_object_get(reply, "next")))
+        fputs("and older ones: `stretto status --state running,paused` lists them all\n", out);
     table_destroy(table);
     json_decref(reply);
     return 0;

@@ -24,6 +24,7 @@ static const struct {
     const char *command, *option;
     const char *const values[8];
 } choices[] = {
+    {"status", "state", {"running", "paused", "complete", "cancelled", "failed"}},
     {"members", "state", {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"}},
     {"jobs", "state", {"intent", "submitted", "running", "ended"}},
     {"resubmit", "state", {"failed", "unfinished"}},

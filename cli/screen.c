@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 static struct termios before;
-static bool has_keys;
-static volatile sig_atomic_t ending, stopping;
+static bool has_keys, is_entered;
+static volatile sig_atomic_t ending, stopping, continued;
+static sigset_t ours;    /* signals that are taken only while screen_wait() waits */
+static sigset_t waiting; /* those that are blocked meanwhile, as before screen_begin() */
 
 static void on_end(int sig)
 {
@@ -24,16 +26,29 @@ static void on_stop(int sig)
     stopping = 1;
 }
 
+static void on_continue(int sig)
+{
+    continued = 1;
+}
+
 static void on_resize(int sig)
 {
-    /* nothing to do, since the signal interrupts poll() */
+    /* nothing to do, since the signal interrupts ppoll() */
+}
+
+/* Notes the terminal's modes as the shell left them. In the background this stops the program until it has the
+ * terminal. */
+static void note_modes(void)
+{
+    while (!ending && tcdrain(STDIN_FILENO) < 0 && errno == EINTR)
+        ;
+    has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &before) == 0;
 }
 
 static void enter(void)
 {
     struct termios raw;
 
-    has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &before) == 0;
     if (has_keys) {
         raw = before;
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
@@ -41,10 +56,14 @@ static void enter(void)
     }
     fputs("\033[?1049h\033[?25l", stdout);
     fflush(stdout);
+    is_entered = true;
 }
 
 static void leave(void)
 {
+    if (!is_entered)
+        return;
+    is_entered = false;
     fputs("\033[?25h\033[?1049l", stdout);
     fflush(stdout);
     if (has_keys)
@@ -59,12 +78,39 @@ static void handle(int sig, void (*handler)(int sig))
     sigaction(sig, &action, NULL);
 }
 
+/* Ctrl-Z stops the program, after the shell has got its terminal as it was. Where no shell could continue the program,
+ * the kernel does not stop it. */
+static void stop(void)
+{
+    leave();
+    handle(SIGTSTP, SIG_DFL);
+    raise(SIGTSTP);
+    sigprocmask(SIG_SETMASK, &waiting, NULL); /* here it stops */
+    if (!ending) {
+        note_modes();
+        enter();
+    }
+    sigprocmask(SIG_BLOCK, &ours, NULL);
+    handle(SIGTSTP, on_stop);
+    stopping = continued = 0;
+}
+
 void screen_begin(void)
 {
-    handle(SIGTERM, on_end);
-    handle(SIGHUP, on_end);
-    handle(SIGTSTP, on_stop);
-    handle(SIGWINCH, on_resize);
+    static const struct {
+        int sig;
+        void (*handler)(int sig);
+    } taken[] = {
+        {SIGTERM, on_end}, {SIGHUP, on_end}, {SIGTSTP, on_stop}, {SIGCONT, on_continue}, {SIGWINCH, on_resize},
+    };
+
+    note_modes();
+    sigemptyset(&ours);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        sigaddset(&ours, taken[i].sig);
+    sigprocmask(SIG_BLOCK, &ours, &waiting);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        handle(taken[i].sig, taken[i].handler);
     enter();
 }
 
@@ -75,6 +121,7 @@ void screen_end(void)
         handle(ending, SIG_DFL);
         raise(ending);
     }
+    sigprocmask(SIG_SETMASK, &waiting, NULL);
 }
 
 void screen_draw(const char *text)
@@ -95,13 +142,14 @@ void screen_draw(const char *text)
 bool screen_wait(int64_t ms)
 {
     struct pollfd keys = {.fd = has_keys ? STDIN_FILENO : -1, .events = POLLIN};
+    struct timespec limit = {ms / 1000, ms % 1000 * 1000000};
     char key = 0;
-    int n = ending || stopping ? 0 : poll(&keys, 1, (int)ms);
+    int n = ppoll(&keys, 1, &limit, &waiting);
 
-    if (stopping) { /* on Ctrl-Z the shell gets its terminal as it was before */
-        stopping = 0;
-        leave();
-        raise(SIGSTOP);
+    if (stopping) {
+        stop();
+    } else if (continued) { /* who stopped us did not ask, and a shell may have had the terminal meanwhile */
+        continued = 0;
         enter();
     }
     if (n > 0 && read(STDIN_FILENO, &key, 1) <= 0)

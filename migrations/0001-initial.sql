@@ -31,7 +31,7 @@ CREATE TABLE ensemble (
     sweep_next INTEGER NOT NULL DEFAULT 0,                          -- a sweep that is under way goes on with this member
     CHECK ((ended IS NULL) = (state IN ('running', 'paused')))
 ) STRICT;
-CREATE INDEX ensemble_open ON ensemble (id) WHERE ended IS NULL;
+CREATE INDEX ensemble_by_state ON ensemble (state, id);
 CREATE INDEX ensemble_over ON ensemble (swept, ended) WHERE ended IS NOT NULL;
 CREATE INDEX ensemble_family ON ensemble (root, id) WHERE root IS NOT NULL;
 -- No ensemble has two follow-ups: a family is a chain.

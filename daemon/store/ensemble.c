@@ -105,24 +105,48 @@ static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *,
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
 
-int store_ensemble_each(struct store *store, int64_t before, int limit,
-                        int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err)
+/* Returns the name of the state if the filter has it, else NULL, which is no ensemble's state. */
+static const char *asked(const struct ensemble_filter *filter, enum ensemble_state state)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
-                                "ii", before > 0 ? before : INT64_MAX, (int64_t)limit),
-                    each, arg, err);
+    return filter->states == 0 || filter->states >> state & 1 ? names[state] : NULL;
 }
 
-int store_family_each(struct store *store, int64_t root, int64_t before, int limit,
-                      int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err)
+/* The index has the ensembles of each state in the order of their ids; SQLite merges them and stops at the limit. */
+static sqlite3_stmt *query_states(struct store *store, const struct ensemble_filter *filter, int64_t before, int64_t limit,
+                                  struct error *err)
 {
+#define OF_STATE(parameter) \
+    "SELECT " COLUMNS " FROM ensemble INDEXED BY ensemble_by_state WHERE state = " parameter " AND id < ?1"
+    return store_query(store, err,
+                       OF_STATE("?3") " UNION ALL " OF_STATE("?4") " UNION ALL " OF_STATE("?5") " UNION ALL " OF_STATE("?6")
+                       " UNION ALL " OF_STATE("?7") " ORDER BY id DESC LIMIT ?2",
+                       "iittttt", before, limit, asked(filter, ENSEMBLE_RUNNING), asked(filter, ENSEMBLE_PAUSED),
+                       asked(filter, ENSEMBLE_COMPLETE), asked(filter, ENSEMBLE_CANCELLED), asked(filter, ENSEMBLE_FAILED));
+}
+
+static sqlite3_stmt *query_family(struct store *store, const struct ensemble_filter *filter, int64_t before, int64_t limit,
+                                  struct error *err)
+{
+    return store_query(store, err,
+                       "SELECT " COLUMNS " FROM ensemble WHERE (id = ?3 OR root = ?3) AND id < ?1 AND "
+                       "state IN (?4, ?5, ?6, ?7, ?8) ORDER BY id DESC LIMIT ?2",
+                       "iiittttt", before, limit, filter->root, asked(filter, ENSEMBLE_RUNNING),
+                       asked(filter, ENSEMBLE_PAUSED), asked(filter, ENSEMBLE_COMPLETE),
+                       asked(filter, ENSEMBLE_CANCELLED), asked(filter, ENSEMBLE_FAILED));
+}
+
+int store_ensemble_each(struct store *store, int64_t before, const struct ensemble_filter *filter, int limit,
+                        int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err)
+{
+    if (before == 0)
+        before = INT64_MAX;
+    if (filter->root != 0)
+        return each_row(store, query_family(store, filter, before, limit, err), each, arg, err);
+    if (filter->states != 0)
+        return each_row(store, query_states(store, filter, before, limit, err), each, arg, err);
     return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS
-                                " FROM ensemble WHERE (id = ?1 OR root = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3",
-                                "iii", root, before > 0 ? before : INT64_MAX, (int64_t)limit),
+                    store_query(store, err, "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 ORDER BY id DESC LIMIT ?2", "ii",
+                                before, (int64_t)limit),
                     each, arg, err);
 }
 
@@ -207,8 +231,8 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
     return store_read_tally(
         store,
         store_query(store, err,
-                    "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_open CROSS JOIN tally t ON "
-                    "t.ensemble = e.id WHERE e.ended IS NULL GROUP BY t.state",
+                    "SELECT t.state, sum(t.n) FROM ensemble e INDEXED BY ensemble_by_state CROSS JOIN tally t ON "
+                    "t.ensemble = e.id WHERE e.state IN ('running', 'paused') GROUP BY t.state",
                     ""),
         members, err);
 }

@@ -59,13 +59,16 @@ int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row
 /* Returns the text of the spec, to be freed; NULL where there is no such ensemble or on error. */
 char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
 
-/* Reads at most `limit` ensembles with an id below `before` (0 for all), newest first, until `each` returns
- * non-zero. */
-int store_ensemble_each(struct store *store, int64_t before, int limit,
+struct ensemble_filter {
+    unsigned states; /* a bit each; 0: any */
+    int64_t root;    /* of the family; 0: any */
+};
+
+/* Reads at most `limit` ensembles with an id below `before` (0 for all) that pass the filter, newest first, until
+ * `each` returns non-zero. The time depends on how many are found, or on the size of the family, and not on how many
+ * other ensembles there are. */
+int store_ensemble_each(struct store *store, int64_t before, const struct ensemble_filter *filter, int limit,
                         int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
-/* Like store_ensemble_each(), for the ensembles of one family. */
-int store_family_each(struct store *store, int64_t root, int64_t before, int limit,
-                      int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
 /* Reads the ensembles that still have something to do (running, paused, or with live jobs or chores), oldest first. */
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);

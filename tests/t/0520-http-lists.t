@@ -70,6 +70,26 @@ is "$(tr '\n' ' ' <"$T/sizes")" "3 3 1 " "in pages"
 is "$(walk '/v1/ensembles?limit=7' ensembles | wc -l) $(cat "$T/sizes")" "7 7" "a page that is just full is the last"
 for i in 2 3 4 5 6 7; do wait_ensemble "$i" 60; done
 
+# Ensembles by state: 1 is cancelled, 2 to 7 are complete, 8 has failed, 9 and 10 are paused, 11 runs
+api POST /v1/ensembles "$(jq -c '.members.command = ["false"]' <<<"$short")" >"$T/out"
+wait_ensemble 8 60
+for _ in 9 10 11; do api POST /v1/ensembles "$(jq -c '.members.command = ["sleep", "600"]' <<<"$short")" >"$T/out"; done
+for i in 9 10; do api POST "/v1/ensembles/$i/pause" '{}' >"$T/out"; done
+of_state() { walk "/v1/ensembles?limit=${2:-100}&state=$1${3:-}" ensembles | jq .id | xargs; }
+is "$(of_state failed)" "8" "ensembles in a state"
+is "$(of_state running,paused)" "11 10 9" "in one of two"
+is "$(of_state running,paused,complete 4) in $(xargs <"$T/sizes")" "11 10 9 7 6 5 4 3 2 in 4 4 1" "in one of three, in pages"
+is "$(of_state failed,cancelled,complete,paused,running 6)" "$(walk /v1/ensembles?limit=1000 ensembles | jq .id | xargs)" "in any"
+is "$(of_state cancelled,cancelled 1) in $(xargs <"$T/sizes")" "1 in 1" "said twice"
+is "$(of_state paused 100 '&family=9')|$(of_state running,failed 100 '&family=9')" "9|" "of a family"
+for wrong in lazy running, ,paused running,pending Running run "running%20,paused"; do
+	is "$(api_status GET "/v1/ensembles?state=$wrong") $(jq -r .code "$T/api.body")" "400 query_wrong_value" "not state=$wrong"
+done
+like "$(jq -r .detail "$T/api.body")" '^query parameter "state" must be running, paused, complete, cancelled or failed, or some of them with commas, not "running ,paused"$' \
+	"the reason names the parameter, and what it may be"
+for i in 9 10 11; do api POST "/v1/ensembles/$i/cancel" '{}' >"$T/out" && wait_ensemble "$i" 60; done
+is "$(of_state running,paused)|$(of_state cancelled)" "|11 10 9 1" "what ends is in the list of its new state"
+
 # Members that all have a row, in pages smaller than that
 id=$(api POST /v1/ensembles "$(jq -c '.members.parameters.grid.x = [range(20)] | .width = 20' <<<"$short")" | jq -r .id)
 wait_ensemble "$id" 60

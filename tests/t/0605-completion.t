@@ -68,6 +68,9 @@ knows $'1\tone: two: complete' "with what they are" stretto __complete status 1
 for state in $(offers members --state ''); do
 	status_is 0 "members --state $state" stretto members 1 --state "$state"
 done
+for state in $(offers status --state ''); do
+	status_is 0 "status --state $state" stretto status --state "$state"
+done
 for state in $(offers jobs --state ''); do
 	status_is 0 "jobs --state $state" stretto jobs --state "$state"
 done

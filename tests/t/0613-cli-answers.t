@@ -57,6 +57,7 @@ submit
 submit a b
 status 1 2
 status 7.1
+status 7 --state running
 status --watch
 status 7 --watch --json
 token

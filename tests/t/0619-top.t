@@ -55,6 +55,65 @@ top 80 40 "$ID" <<-END
 	signal SIGTERM
 END
 is "$(tail -n 1 said)" "exit -15 wrapped 0 modes kept" "who ends it leaves the terminal as it was"
+top 80 40 "$ID" <<-END
+	until 2 running
+	size 30 20
+	until [$(printf 'p%.0s' {1..14})$(printf 'r%.0s' {1..14})]
+	size 100 12
+	until [$(printf 'p%.0s' {1..49})$(printf 'r%.0s' {1..49})]
+	gone never drawn
+	size 100 40
+	until never drawn
+	key ^Z
+	signal SIGTSTP
+	size 60 30
+	until [$(printf 'p%.0s' {1..29})$(printf 'r%.0s' {1..29})]
+	key q
+END
+is "$(tail -n 1 said)" "exit 0 wrapped 0 modes kept" "it is as large as the terminal is, and is not stopped where nobody could continue it"
+
+# A shell with job control: the terminal is the shell's as it was while top is stopped, also if it goes on in the background.
+cat >in-shell <<-X
+	PS1='\$ '
+	told() { stty -a | grep -o -E -- '-?(icanon|echo)\b' | xargs echo \$1; }
+X
+"$T/bin/python3" "$srcdir/tests/t/pty_session.py" 80 30 bash --rcfile in-shell --noediting -i >bytes 2>said <<-END
+	type told first
+	until first icanon echo
+	type stretto top $ID
+	until 2 running
+	until train_loss
+	key ^Z
+	until Stopped
+	gone train_loss
+	type told stopped
+	until stopped icanon echo
+	type fg
+	until train_loss
+	gone told stopped
+	size 60 20
+	until [$(printf 'p%.0s' {1..29})$(printf 'r%.0s' {1..29})]
+	key ^Z
+	until Stopped
+	type bg
+	type told background
+	until background icanon echo
+	type fg
+	until 2 running
+	key q
+	gone 2 running
+	type told ended
+	until ended icanon echo
+	type stretto top &
+	type wait -n; fg
+	until waiting
+	key ^Z
+	until Stopped
+	type kill %1; wait %1; told killed
+	until killed icanon echo
+	type exit 7
+END
+is "$(grep -v '^ok$' said)" "exit 7 wrapped 0 modes kept" "Ctrl-Z stops it, the shell's terminal is as it was, and fg draws it again"
 rm said
 top 80 40 "$ID" <<-END &
 	until 2 running
@@ -67,4 +126,24 @@ wait_for 60 'grep -q ok said' # it shows them running
 wait $session
 is "$(tail -n 1 said)" "exit 0 wrapped 0 modes kept" "it shows what happens meanwhile"
 ok "it ends" wait_ensemble "$ID" 60
+
+# --- more ensembles than lines, those that are over aside
+is "$(stretto top | wc -l)" 1 "none is left"
+ids=
+jq '{name: "held", members: {command: ["sleep", "600"], parameters: {grid: {x: [1]}}}, width: 1}' -n >held.json
+for _ in {1..9}; do ids+=" $(submit held.json)"; done
+stretto pause 5 >out
+api POST /v1/ensembles/3/cancel '{}' >out
+wait_ensemble 3 60
+is "$(stretto status --state running,paused | awk 'NR > 1 { print $1 }' | xargs)" "10 9 8 7 6 5 4 2" "status --state lists those in a state"
+is "$(stretto top | awk 'NR > 1 { print $1 }' | xargs)" "10 9 8 7 6 5 4 2" "top has all that are not over, where it is no terminal"
+top 80 6 <<-END
+	until and older ones
+	size 80 20
+	gone and older ones
+	until 2  held
+	key q
+END
+is "$(tail -n 1 said)" "exit 0 wrapped 0 modes kept" "as many as there are lines for, and that there are more"
+for id in $ids; do api POST "/v1/ensembles/$id/cancel" '{}' >out && wait_ensemble "$id" 60; done
 done_testing

@@ -6,7 +6,8 @@ The terminal's bytes go to standard output as they come. On standard input stand
     until TEXT    wait until the screen, as it is now, has this text
     gone TEXT     wait until it has not
     key TEXT      type it; ^C and ^Z are the control characters
-    size C L      the terminal has another size now
+    type TEXT     the same, and the Enter key
+    size C L      the terminal has another size now, as the kernel tells who is in its foreground
     signal NAME   send it that signal
 
 Each is answered by "ok" or, when nothing more will come, "not ok" and the screen, on standard error. At the end of the orders
@@ -86,11 +87,12 @@ class Session:
             return self.wait(lambda text: rest not in text)
         if word == "key":
             os.write(self.fd, rest.replace("^C", "\x03").replace("^Z", "\x1a").encode())
+        elif word == "type":
+            os.write(self.fd, f"{rest}\n".encode())
         elif word == "size":
             columns, lines = (int(n) for n in rest.split())
             resize(self.fd, columns, lines)
             self.screen = Screen(columns, lines)
-            self.child.send_signal(signal.SIGWINCH)
         elif word == "signal":
             self.child.send_signal(getattr(signal, rest))
         else:

@@ -280,7 +280,8 @@ static void read_all(struct life *life, int step)
     int status, rc;
 
     sqlite3_db_release_memory(s->db);
-    LIST("ensembles", made, made + unsure, store_ensemble_each(s, 0, 100, count_ensemble, &c, &err));
+    LIST("ensembles", made, made + unsure,
+         store_ensemble_each(s, 0, &(struct ensemble_filter){0}, 100, count_ensemble, &c, &err));
     LIST("tokens", noted, noted + count_said(life->noted, STEPS + 1, UNSURE), store_token_each(s, 0, 100, count_token, &c, &err));
     LIST("live jobs", 0, made + unsure, store_job_each_live(s, count_job, &c, &err));
     if (life->made[step] != KEPT)

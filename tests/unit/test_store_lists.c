@@ -2,6 +2,7 @@
 #include "daemon/store/cause.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
+#include "daemon/store/internal.h"
 #include "daemon/store/member_checkpoint.h"
 #include "daemon/store/training.h"
 #include "tests/unit/open_store.h"
@@ -227,8 +228,86 @@ static void ensembles_that_have_something_to_do_are_loaded(void **state)
     must(store_training_update(store, &training, &err));
     must(store_ensemble_each_live(store, note_ensemble, NULL, &err));
     is_listed("1 2 5 ");
-    must(store_ensemble_each(store, 4, 2, note_ensemble, NULL, &err));
+    must(store_ensemble_each(store, 4, &(struct ensemble_filter){0}, 2, note_ensemble, NULL, &err));
     is_listed("3 2 ");
+}
+
+static void list_ensembles(unsigned states, int64_t root, int64_t before, int limit)
+{
+    struct ensemble_filter filter = {.states = states, .root = root};
+
+    must(store_ensemble_each(store, before, &filter, limit, note_ensemble, NULL, &err));
+}
+
+static void end_ensemble(int64_t id, enum ensemble_state state)
+{
+    struct ensemble_row row;
+
+    must(store_ensemble_get(store, id, &row, &err));
+    row.state = state;
+    row.ended_ms = state == ENSEMBLE_PAUSED ? 0 : 9;
+    must(store_ensemble_update(store, &row, &err));
+}
+
+/* Ensembles 1 to 10 are in the five states, in turns; 11 and 12 are the follow-ups of 2. */
+static void ensembles_are_listed_by_what_is_asked_for(void **state)
+{
+    enum { RUNNING = 1 << ENSEMBLE_RUNNING, PAUSED = 1 << ENSEMBLE_PAUSED };
+    enum { COMPLETE = 1 << ENSEMBLE_COMPLETE, FAILED = 1 << ENSEMBLE_FAILED };
+
+    for (int64_t id = 1; id <= 10; id++) {
+        add_ensemble(9);
+        if ((id - 1) % 5 != ENSEMBLE_RUNNING)
+            end_ensemble(id, (enum ensemble_state)((id - 1) % 5));
+    }
+    must(store_exec(store, &err,
+                    "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, root, parent) VALUES "
+                    "('e', 'running', 'local', '{}', '', 9, 1, 1, 2, 2), ('e', 'running', 'local', '{}', '', 9, 1, 1, 2, 11)", ""));
+    end_ensemble(11, ENSEMBLE_FAILED);
+    list_ensembles(PAUSED, 0, 0, 100);
+    is_listed("7 2 ");
+    list_ensembles(RUNNING | PAUSED, 0, 0, 100);
+    is_listed("12 7 6 2 1 ");
+    list_ensembles(RUNNING | PAUSED, 0, 12, 3);
+    is_listed("7 6 2 ");
+    list_ensembles(COMPLETE | FAILED, 0, 10, 3);
+    is_listed("8 5 3 ");
+    list_ensembles((1 << ENSEMBLE_STATE_COUNT) - 1, 0, 0, 4);
+    is_listed("12 11 10 9 ");
+    list_ensembles(0, 2, 0, 100);
+    is_listed("12 11 2 ");
+    list_ensembles(RUNNING | PAUSED, 2, 0, 100);
+    is_listed("12 2 ");
+    list_ensembles(FAILED, 2, 0, 100);
+    is_listed("11 ");
+    list_ensembles(RUNNING | FAILED, 2, 12, 100);
+    is_listed("11 ");
+    list_ensembles(COMPLETE, 2, 0, 100);
+    is_listed("");
+}
+
+static int steps;
+
+static int count_step(void *arg)
+{
+    steps++;
+    return 0;
+}
+
+/* Whatever the number of ensembles: those that a list does not show are not looked at. */
+static void a_list_by_state_looks_at_no_others(void **state)
+{
+    must(store_exec(store, &err, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+                    "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, ended) "
+                    "SELECT 'e', iif(i = 5, 'running', iif(i % 2, 'complete', 'failed')), 'local', '{}', '', 9, 1, 1, "
+                    "iif(i = 5, NULL, 9) FROM n", ""));
+    sqlite3_progress_handler(store->db, 1, count_step, NULL);
+    list_ensembles(1 << ENSEMBLE_RUNNING | 1 << ENSEMBLE_PAUSED, 0, 0, 100);
+    is_listed("5 ");
+    list_ensembles(1 << ENSEMBLE_COMPLETE | 1 << ENSEMBLE_FAILED, 0, 0, 2);
+    is_listed("20000 19999 ");
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    assert_in_range(steps, 1, 2000);
 }
 
 /* The rate and the estimate are made of these. */
@@ -324,6 +403,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(causes_are_counted_by_members_and_attempts, open_store, close_store),
         cmocka_unit_test_setup_teardown(causes_beyond_a_number_are_one, open_store, close_store),
         cmocka_unit_test_setup_teardown(ensembles_that_have_something_to_do_are_loaded, open_store, close_store),
+        cmocka_unit_test_setup_teardown(ensembles_are_listed_by_what_is_asked_for, open_store, close_store),
+        cmocka_unit_test_setup_teardown(a_list_by_state_looks_at_no_others, open_store, close_store),
         cmocka_unit_test_setup_teardown(who_has_enough_stops, open_store, close_store),
         cmocka_unit_test_setup_teardown(events_have_their_own_details, open_store, close_store),
         cmocka_unit_test_setup_teardown(successes_are_found_from_the_latest_on, open_store, close_store),
