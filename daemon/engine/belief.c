@@ -8,11 +8,11 @@
 #define E BELIEF_ENDED
 #define F BELIEF_FORGOTTEN
 #define X BELIEF_RETURNED
-#define _ BELIEF_COUNT /* cannot be */
+#define _ BELIEF_COUNT /* the event is impossible in this belief */
 
-/* A job is submitted only while it is absent. One that is unasked or in doubt stays so until its scheduler, or the whole
- * journal of its pilot, has told what there is of it. While a submission is under way, a late answer may tell of an
- * earlier one. */
+/* A job is submitted only while it is absent. A job that is unasked or in doubt stays so until its scheduler, or the
+ * whole journal of its pilot, has told what it has of the job. While a submission is under way, a late answer may be
+ * about an earlier one. */
 static const enum job_belief next[EVENT_COUNT][BELIEF_COUNT] = {
     /*                         U  D  A  Q  R  E  F  X */
     [EVENT_WAITED]         = { U, U, A, Q, R, E, F, X },

@@ -1,4 +1,5 @@
-/* The engine's memory: a cache of what is under way, rebuilt from the store at any time. Shared by its files only. */
+/* The engine's memory is a cache of what is under way, which can be rebuilt from the store at any time. Only the
+ * engine's own files include this header. */
 #ifndef DAEMON_ENGINE_INTERNAL_H
 #define DAEMON_ENGINE_INTERNAL_H
 #include "daemon/engine/alarm.h"
@@ -13,138 +14,138 @@
 
 #define POLL_MS 5000           /* between polls of an adapter that does not poke */
 #define POLL_BACKOFF_MAX 60000 /* between polls of an adapter that does not answer */
-#define LINGER_MS 3600000      /* a scheduler is asked on after its last job, since it may come back with an older state: */
-#define LINGER_POLL_MAX 300000 /* … at least so often; */
-#define SILENCE_MAX 86400000   /* and, while it does not answer, no longer than that */
+#define LINGER_MS 3600000      /* polls go on after the last job, since a scheduler may return to an older state */
+#define LINGER_POLL_MAX 300000 /* the longest pause between such polls */
+#define SILENCE_MAX 86400000   /* how long such polls go on at most while the scheduler does not answer */
 #define TRAINING_POLL_MS 1000  /* between looks at the ranks' files where no message says there is news */
 #define FILE_RETRY_MS 5000     /* after a failed write to the run directory */
 #define COLLECT_FIRST_MS 200   /* before the second look for a missing exit record */
-#define SUBMISSIONS_MAX 5      /* of one job, in one life of ours, that its scheduler keeps forgetting before it starts */
-#define LOSSES_MAX 10          /* attempts in a row that were lost, or ended by somebody else, before the member is given up */
-#define LOSSES_FREE 3          /* of those, lost while they ran: each further one in a row costs a retry */
+#define SUBMISSIONS_MAX 5      /* of a job that its scheduler keeps forgetting before it starts */
+#define LOSSES_MAX 10          /* attempts in a row that were lost or ended from outside before a member is given up */
+#define LOSSES_FREE 3          /* attempts in a row lost while they ran; each further one costs a retry */
 #define BACKOFF_FIRST_MS 1000  /* before the first retry, then doubled */
 #define BACKOFF_MAX_MS 300000
-#define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
+#define REST_FIRST_MS 250      /* between a failed commit and the next try, then doubled */
 #define REST_MAX_MS 10000
-#define DOUBTS_TOLD 5            /* of submissions in a row that were not answered, one by one; */
-#define DOUBTS_EVERY_MS 60000    /* … and then all together */
-#define PUT_OFF_EVERY_MS 600000  /* between lines of the log about jobs that a scheduler does not accept for now */
-#define WITHDRAWALS_MAX 16 /* of surplus jobs, under way at once: the rest after the next poll */
-#define DISPATCH_MAX 256 /* attempts made, or jobs cancelled, between two ticks, so that a loop turn stays short */
-#define SLICE_MAX 512 /* members, or jobs, changed by one call or taken over by a follow-up, likewise */
-#define TICK_MAX 1024    /* alarms that ring in one tick, likewise */
-#define QUEUED_MS 5000 /* after which a job that waits where nobody says why is told of */
-#define TRAINING_SILENT_MS 60000 /* without a word of ranks, which write every few seconds: they are stopped, or hang */
-#define ROOM_MS 1000   /* between looks for room on the disk, while there is none for new jobs */
-#define POLL_JOBS_PER_MS 16 /* asked about because of pokes, so that a poll of many jobs is not made for each of them */
+#define DOUBTS_TOLD 5                /* unanswered submissions in a row that the log tells one by one */
+#define DOUBTS_EVERY_MS 60000        /* between lines of the log about the number of all further ones */
+#define PUT_OFF_EVERY_MS 600000      /* between lines of the log about jobs that a scheduler does not accept for now */
+#define WITHDRAWALS_MAX 16           /* of surplus jobs, under way at once; the others wait for the next poll */
+#define DISPATCH_MAX 256             /* attempts made or jobs cancelled between two ticks, to keep a loop turn short */
+#define SLICE_MAX 512                /* members or jobs changed in one turn, to keep it short */
+#define TICK_MAX 1024                /* alarms that ring in one tick, to keep it short */
+#define QUEUED_MS 5000               /* after which a waiting job is reported although nobody says why it waits */
+#define TRAINING_SILENT_MS 60000     /* ranks report every few seconds: after this silence they are stopped, or hang */
+#define ROOM_MS 1000                 /* between checks for space on the disk, while there is none for new jobs */
+#define POLL_JOBS_PER_MS 16          /* limits polls that pokes cause: one of many jobs is not made for each of them */
 
 struct allocation;
 
 struct known_adapter {
     const struct adapter_ops *ops;
     struct adapter *adapter;
-    int64_t max_jobs; /* of members, in flight at once; 0: no limit */
-    int64_t poll_ms;  /* between polls where there is no news */
+    int64_t max_jobs; /* jobs of members in flight at once; 0 for no limit */
+    int64_t poll_ms;  /* between polls if there is no news */
 
     bool polling, poked;
     struct alarm poll;
-    int64_t asked_ms; /* the last time */
-    int failures;     /* polls in a row without an answer */
-    int64_t answered_at, failing_since; /* 0: never, or not now */
+    int64_t asked_ms;                   /* when it was last polled */
+    int failures;                       /* polls in a row without an answer */
+    int64_t answered_at, failing_since; /* 0 if it never answered, and if it does not fail now */
     char failing_for[256];
-    int64_t looked_at; /* for what it needs on this machine; 0: never */
-    char missing[256]; /* of that, in a sentence; "": nothing */
-    struct alarm look; /* while somebody waits for it */
-    int64_t doubts, doubts_told_ms; /* submissions in a row that were not answered; when that was last told */
-    int64_t put_off, put_off_told_ms; /* submissions that it did not accept for now, since that was last told, 0: never */
-    int64_t cancels_refused, cancels_told_ms; /* orders to cancel in a row that it did not take; when that was last told */
-    struct live_job *unasked, *polled; /* to look up by name; to poll */
+    int64_t looked_at; /* when it was last checked that this machine has what the adapter needs; 0 for never */
+    char missing[256]; /* a sentence about what this machine lacks for it; "" if nothing */
+    struct alarm look; /* set while an ensemble waits for what is missing */
+    int64_t doubts, doubts_told_ms;   /* unanswered submissions in a row; when the log last told of them */
+    int64_t put_off, put_off_told_ms; /* submissions put off since the log last told of them; 0 for never told */
+    int64_t cancels_refused, cancels_told_ms; /* cancel orders in a row that failed; when that was last logged */
+    struct live_job *unasked, *polled;        /* jobs to look up by name; jobs to poll */
     size_t n_unasked, n_polled;
     int64_t answers;
-    struct surplus *surplus; /* told of, until the answer comes */
+    struct surplus *surplus; /* possible duplicates that were reported, until the answer comes */
     int withdrawn;           /* jobs taken out of its queue since its last answer */
-    int needless;            /* of which the last answer told, and of which nothing can come */
-    int64_t lingers_until;   /* it is asked on when there is nothing to ask about; 0: it has had no job */
-    int idle;                /* such polls in a row */
+    int needless;            /* queued duplicates in the last answer that can never start */
+    int64_t lingers_until;   /* it is polled until then even without jobs; 0 if it has had no job */
+    int idle;                /* polls in a row without jobs */
 
-    /* deal.c: what is in use, and who would have more */
-    struct adapter_resources trainings; /* of trainings under way, all together */
-    int64_t cpus, jobs;                 /* of jobs in flight; member jobs in flight */
-    int64_t run_ms;                     /* how long jobs ran of late; 0: none has ended yet */
-    struct heap hungry;                 /* ensembles, those with the least first */
-    struct heap to_train;               /* ensembles whose training waits, in the order in which they came */
+    /* deal.c: the slots in use, and the ensembles that want more */
+    struct adapter_resources trainings; /* the sum of all trainings under way */
+    int64_t cpus, jobs;                 /* slots of jobs in flight; jobs of members in flight */
+    int64_t run_ms;                     /* how long recent jobs ran; 0 if none has ended yet */
+    struct heap hungry;                 /* ensembles that want slots, those with the least first */
+    struct heap to_train;               /* ensembles whose training waits, in order of arrival */
     bool dirty;
     UT_hash_handle hh; /* by ops->name */
 };
 
-/* What its files are asked for. */
+/* How the files of a training's ranks are being read. */
 enum training_reading {
     READING_NONE,
-    READING_ONCE,  /* the ranks' files are being read, */
-    READING_TWICE, /* and there is news: they are read once more */
-    READING_STEPS, /* the steps that it lacks are being counted (missing.c) */
+    READING_ONCE,  /* the ranks' files are being read */
+    READING_TWICE, /* they are being read, and will be read once more, since there is news */
+    READING_STEPS, /* the training's missing steps are being counted (missing.c) */
 };
 
-/* How far a generation of its ranks is. */
+/* How far a generation of a training's ranks is. */
 enum training_stage {
-    STAGE_OPEN,     /* its job is to come, or under way */
+    STAGE_OPEN,     /* its job does not exist yet, or is under way */
     STAGE_JOB_OVER, /* its job has ended, and what the ranks wrote is to be read a last time */
-    STAGE_ALL_READ, /* all is known: the job ends, and with it the training, or the next generation begins */
+    STAGE_ALL_READ, /* all is known: the job ends, and the training ends or the next generation begins */
 };
 
-/* Whether its ranks were told that no more members come. */
+/* Whether a training's ranks were told that no more members come. */
 enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD };
 
 struct training {
     struct training_row row;
     struct live_ensemble *ensemble;
-    struct known_adapter *adapter; /* NULL: it is over, and its adapter is not here */
-    struct live_job *job;  /* NULL when none is under way */
-    int64_t made_for_it;   /* jobs of members with a higher id are for the current generation; INT64_MAX: none is yet */
+    struct known_adapter *adapter; /* NULL if the training is over and its adapter is not here */
+    struct live_job *job;          /* NULL if none is under way */
+    int64_t made_for_it;   /* jobs of members above this id are for the current generation; INT64_MAX if none is yet */
     enum training_reading reading;
     enum training_stage stage;
     enum training_reception reception;
-    bool ranks_succeeded;  /* every rank's exit record says so */
-    enum attempt_outcome failed_as; /* of the rank that failed first; ATTEMPT_OPEN: none, as far as is known */
-    char failure[512];     /* why not: of the rank that failed first, */
-    int64_t failed_ms;     /* at this time; those that were ended for it come after it */
+    bool ranks_succeeded;           /* every rank's exit record says so */
+    enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none is known */
+    char failure[512];              /* the reason of the rank that failed first */
+    int64_t failed_ms;              /* when it failed; ranks that were ended because of it come after it */
     struct alarm look;
     struct waits waits;
-    double status_time;    /* of its ranks, the sum of the times at which they told of themselves; */
-    int64_t heard_ms;      /* when that last changed; 0: they have told nothing yet */
-    int64_t not_before_ms; /* that it is submitted again */
+    double status_time;    /* the sum of the times at which the ranks last reported their status */
+    int64_t heard_ms;      /* when that sum last changed; 0 if the ranks have not reported yet */
+    int64_t not_before_ms; /* when it may be submitted again at the earliest */
     struct alarm reception_retry;
 };
 
-/* guard.c */
+/* guard.c: counts members of an ensemble that all fail in the same way */
 struct guard {
-    bool over;     /* an attempt has ended in another way: it watches no more */
-    int64_t n;     /* members that have failed, */
-    char as[160];  /* like this, */
-    int64_t members[SPEC_SAME_FAILURES_MAX]; /* and the first of them */
+    bool over;    /* an attempt has ended in another way: failures are not counted any more */
+    int64_t n;    /* members that have failed in this way */
+    char as[160]; /* how they failed */
+    int64_t members[SPEC_SAME_FAILURES_MAX]; /* the first members that failed */
 };
 
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
-    struct known_adapter *adapter; /* of its members */
-    struct training *training; /* NULL where the spec has none */
-    struct allocation *allocation; /* NULL likewise: pilot.h */
-    struct live_job *jobs;     /* oldest first */
-    struct live_job *to_cancel; /* the first of those that are still to be cancelled, with all after it */
-    int64_t in_flight;         /* open attempts */
-    int64_t cpus;              /* of its member jobs */
-    bool cancellations;        /* members of it were cancelled alone: cancel_member.h */
-    bool begun;                /* a member of it runs, or has run, as far as is known */
-    int64_t due;               /* when the first pending row may go: never later than the store says */
+    struct known_adapter *adapter;  /* the adapter of its members */
+    struct training *training;      /* NULL if the spec has none */
+    struct allocation *allocation;  /* NULL if the spec has none (pilot.h) */
+    struct live_job *jobs;          /* oldest first */
+    struct live_job *to_cancel;     /* this job and all after it are still to be cancelled */
+    int64_t in_flight;              /* open attempts */
+    int64_t cpus;                   /* slots of its jobs of members */
+    bool cancellations;             /* members of it were cancelled one by one (cancel_member.h) */
+    bool begun;                     /* a member of it is known to run, or to have run */
+    int64_t due;                    /* when the first pending member may start, never later than in the store */
     struct alarm due_alarm;
-    struct alarm take_over;    /* of a follow-up: more members of those before it */
+    struct alarm take_over;         /* for a follow-up: takes over more members of its predecessors */
     struct guard guard;
-    bool chores;               /* something in it is still to be changed, slice by slice */
+    bool chores;                    /* a bulk operation still has members to change */
     struct alarm chore_alarm;
-    struct heap_node hungry, to_train; /* in the heaps of its adapter; of its training's */
-    bool dirty;              /* on the engine's list, likewise `unsaved` */
-    bool unsaved;            /* its row, since members were taken */
+    struct heap_node hungry, to_train; /* in the heaps of its adapter, and of its training's adapter */
+    bool dirty;                        /* it is on the engine's list of ensembles to look at */
+    bool unsaved;                      /* it is on the list of ensembles whose row is to be written */
     struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
     UT_hash_handle hh; /* by row.id */
 };
@@ -153,27 +154,27 @@ struct engine {
     struct engine_ports ports;
     struct store *store;
     struct turn *turn;
-    uint64_t epoch; /* grows with every load: answers to questions of an earlier one are ignored */
+    uint64_t epoch; /* grows with every load: answers to questions from before it are ignored */
     struct known_adapter *adapters;
     struct live_ensemble *ensembles;
     struct live_job *jobs;
     struct live_ensemble *dirty, *unsaved;
-    struct live_job *unsaved_jobs; /* the first to be saved first */
+    struct live_job *unsaved_jobs; /* in the order in which they are to be saved */
     struct heap alarms;
-    struct alarm save; /* of the first of them */
+    struct alarm save; /* when the first unsaved job is to be saved */
     int64_t wake_at;
-    int64_t budget; /* attempts that may still be made before the next tick */
-    bool again;     /* that was not enough: the adapters are dealt again then */
-    int64_t dealt;  /* jobs, ever */
-    uint64_t follow_ups; /* made and committed, ever */
-    int withdrawals, withdrawals_failed; /* of surplus jobs: under way; in a row */
-    int slice;       /* members, or jobs, changed in one turn where there may be many */
-    bool waits_for_room; /* new jobs do */
-    bool resting; /* memory is to be loaded again */
+    int64_t budget;      /* attempts that may still be made before the next tick */
+    bool again;          /* the budget was too small: slots are dealt again in the next tick */
+    int64_t dealt;       /* jobs made since the engine was created */
+    uint64_t follow_ups; /* follow-ups made and committed since the engine was created */
+    int withdrawals, withdrawals_failed; /* withdrawals of surplus jobs: under way; failed in a row */
+    int slice;           /* how many members or jobs one turn of a bulk operation changes */
+    bool waits_for_room; /* new jobs wait for space on the disk */
+    bool resting;        /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
 
-/* What an asynchronous question remembers; never a pointer into the engine's memory. */
+/* A ticket is what an asynchronous question remembers. It has no pointer into the engine's memory, which may go. */
 struct ticket {
     struct engine *engine;
     uint64_t epoch;
@@ -182,132 +183,146 @@ struct ticket {
 
 /* engine.c */
 struct ticket *ticket_new(struct engine *engine, int64_t id);
-/* The engine, or NULL where its memory has been rebuilt since; frees the ticket, *id is what it was made for. */
+/* Frees the ticket; *id is what it was made for. Returns the engine, or NULL if its memory was rebuilt since. */
 struct engine *ticket_redeem(void *ticket, int64_t *id);
 int64_t engine_now(const struct engine *engine);
-void engine_touch(struct engine *engine, struct live_ensemble *ens); /* look at it before this entry returns */
-void engine_settle(struct engine *engine);                           /* look at all that were touched */
-void engine_save_later(struct engine *engine, struct live_ensemble *ens); /* its row, when all are settled */
+/* Has engine_settle() look at the ensemble, before this entry into the engine returns. */
+void engine_touch(struct engine *engine, struct live_ensemble *ens);
+void engine_settle(struct engine *engine); /* looks at all ensembles that were touched */
+/* Has the ensemble's row written when all ensembles are settled. */
+void engine_save_later(struct engine *engine, struct live_ensemble *ens);
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
-/* Members were changed for which nobody tells one by one: "members.changed" says between which indices they lie (nothing where there are
- * none), and what they are now. */
-void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct member_span *span, enum member_state state);
-/* The same for the events that there are most of: `rest` is what the detail holds beside the attempt, ready to follow it. */
+/* Reports members that changed without an event for each: "members.changed" has the span of their indices and their new
+ * state. Reports nothing if the span is empty. */
+void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct member_span *span,
+                          enum member_state state);
+/* Like engine_event(), but fast, for the most frequent events: `rest` is JSON text, with all that the detail holds
+ * after the attempt. */
 void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
                              const char *rest);
-int64_t engine_parse_job_name(struct engine *engine, const char *name); /* its id, -1 where it is none of ours */
+/* Returns the id of the job of this name, or -1 if it is not a job of this daemon. */
+int64_t engine_parse_job_name(struct engine *engine, const char *name);
 struct known_adapter *engine_known_adapter(struct engine *engine, const struct adapter *adapter);
 struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
-/* The ensemble that a call from outside is to change: 0, or -1 with "ensemble_not_found" or "ensemble_over". */
+/* Finds the ensemble that a call from outside wants to change. Returns 0, or -1 with "ensemble_not_found" or
+ * "ensemble_over". */
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err);
-/* Its row, whether it is live or not: 0, or -1 with "ensemble_not_found". */
+/* Reads the row of an ensemble, whether it is live or not. Returns 0, or -1 with "ensemble_not_found". */
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
-/* The member that a call from outside names: 1 with its row, 0 it has none yet, or -1 with "member_not_found" or
- * "member_in_follow_up". */
+/* Finds the member that a call from outside names. Returns 1 with its row, 0 if it has no row yet, or -1 with
+ * "member_not_found" or "member_in_follow_up". */
 int engine_named_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
                         struct error *err);
-/* Whether its adapter is here, and that of a training that is not over: 0, or -1 with "adapter_not_here". An ensemble of a
- * plugin that is not loaded is left alone until it is. */
+/* Checks that the ensemble's adapter is here, and that of its training unless that is over. Returns 0, or -1 with
+ * "adapter_not_here". An ensemble of a plugin that is not loaded is left alone until it is. */
 int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
-/* Ends it before its members have: it has failed for the reason, or is cancelled where that is "". */
+/* Ends the ensemble before its members have ended: it has failed for the reason, or is cancelled if that is "". */
 void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);
 
-/* Is there room on the disk for new jobs, and what trainings tell? Where not, all ensembles are touched once there is. */
+/* Returns whether the disk has space for new jobs and for what trainings report. If not, all ensembles are touched once
+ * it has. */
 bool engine_has_room(struct engine *engine);
 
-/* Load memory if the engine rests: nobody may change what is not there. */
+/* Loads the memory if the engine rests, since nothing can be changed that is not in memory. */
 int engine_wake_up(struct engine *engine, struct error *err);
 
 /* paths.c */
-/* The ensemble in whose part of the run directory the checkpoints of its members lie. */
+/* Returns the ensemble in whose part of the run directory the checkpoints of this ensemble's members are. */
 int64_t engine_checkpoint_home(const struct live_ensemble *ens);
 char *engine_job_dir(const struct engine *engine, const struct live_job *job);
-char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index); /* to be freed */
+/* Returns the directory of a member's checkpoints, to be freed. */
+char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index);
 
-/* rows.c: copies of parameter files; *rows is NULL where the ensemble has none */
+/* rows.c stores and opens copies of parameter files. *rows is NULL if the ensemble has none. */
 int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
 int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
 
 /* submit.c */
-/* Could it run here? Code and pointer into the spec where not. */
+/* Checks that the spec could run here. Fails with a code and a pointer into the spec. */
 int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err);
 void engine_draw_stream_key(struct engine *engine, struct ensemble_row *row);
 
 /* follow_up.c */
 void follow_up_take_over(struct engine *engine, struct alarm *alarm);
-/* It is complete: the follow-up that its spec asks for. */
+/* Makes the follow-up that the spec of a complete ensemble asks for. */
 void follow_up_auto(struct engine *engine, struct live_ensemble *ens);
-/* May members of the ensemble's family be resubmitted now? 0, or -1 with "member_in_follow_up". */
+/* Checks that members of the ensemble's family may be resubmitted now. Returns 0, or -1 with "member_in_follow_up". */
 int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row, struct error *err);
 
 /* chores.c */
-/* Do a piece of it, and the rest later: 0 or -1. */
-int chore_change_members(struct engine *engine, struct chore *chore, int limit, struct error *err); /* store_chore_piece(), told */
+/* Calls store_chore_piece(), and reports the members that it changed. */
+int chore_change_members(struct engine *engine, struct chore *chore, int limit, struct error *err);
+/* Does a piece of the bulk operation now, and the rest later. Returns 0 or -1. */
 int chore_begin(struct engine *engine, struct live_ensemble *ens, struct chore *chore, struct error *err);
-int chore_resume(struct engine *engine, struct live_ensemble *ens, struct error *err); /* go on with those that are left, if any */
+/* Goes on with the bulk operations of the ensemble that are not finished, if any. */
+int chore_resume(struct engine *engine, struct live_ensemble *ens, struct error *err);
 void chore_work(struct engine *engine, struct alarm *alarm);
 
-/* resize.c: stop the youngest jobs, `limit` of them at most: 1 there are more to stop, 0. */
+/* resize.c: stops the youngest jobs, at most `limit` of them. Returns 1 if there are more to stop, else 0. */
 int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit);
 
 /* load.c */
-void engine_forget(struct engine *engine); /* free all of its memory */
+void engine_forget(struct engine *engine); /* frees all of its memory */
 struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec);
 
 /* dispatch.c */
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens);
 bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
-/* Make a job of pending members that may go now, at most `pack` and within the width; to run on that node (NULL: a job of its
- * own). How many, -1 on failure (the turn
- * is then rolled back). */
+/* Makes a job of pending members that may start now, at most `pack` of them and within the width. It is to run on that
+ * node, or as a job of its own if node is NULL. Returns how many members it has, or -1 on failure (the turn is then
+ * rolled back). */
 int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, struct pilot_node *node, int64_t now);
-bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it take a place now? */
-bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens); /* to be submitted, as far as it is concerned */
+bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it use a slot now? */
+/* Returns whether the ensemble's training should be submitted now, if it gets the slots. */
+bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens);
 
-/* deal.c: the places of an adapter, and who gets them */
-int64_t deal_node_slots(const struct known_adapter *adapter); /* of each node, where a job has nodes to itself; else 0 */
-void deal_account(struct live_job *job, int sign); /* a job of it begins (1) or ends (-1) */
+/* deal.c: deals the slots of an adapter to ensembles */
+/* Returns the slots of each node if a job has nodes to itself, else 0. */
+int64_t deal_node_slots(const struct known_adapter *adapter);
+void deal_account(struct live_job *job, int sign); /* counts a job that begins (1) or ends (-1) */
 void deal_note_run(int64_t *run_ms, const struct job_row *row);
-void deal_enter(struct engine *engine, struct live_ensemble *ens); /* it may want places, or no longer */
-void deal_leave(struct engine *engine, struct live_ensemble *ens); /* it is over */
+void deal_enter(struct engine *engine, struct live_ensemble *ens); /* when it may want slots, or may not any longer */
+void deal_leave(struct engine *engine, struct live_ensemble *ens); /* when it is over */
 void deal_adapters(struct engine *engine);
 bool deal_may_train(struct engine *engine, struct live_ensemble *ens);
-/* Is there room for its jobs of members, or its pilots, beside the trainings, and the one that waits for its turn? */
+/* Returns whether the ensemble's jobs of members, or its pilots, fit beside the trainings that run and the one that is
+ * next to start. */
 bool deal_fits_beside_trainings(const struct live_ensemble *ens);
-/* Could jobs of these two run at once? */
+/* Returns whether jobs with these resources could run at the same time. */
 bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
                        const struct adapter_resources *b);
-/* Whose training is the next to start there; NULL: none waits. */
+/* Returns the ensemble whose training is the next to start on the adapter, or NULL if none waits. */
 struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter);
-int64_t deal_cpus_of(const struct live_job *job); /* slots that it takes of its adapter, or waits for there */
-void deal_touch_all(struct engine *engine, const struct known_adapter *adapter); /* a training of it has begun or ended */
+int64_t deal_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
+/* Touches all ensembles of the adapter, because a training on it has begun or ended. */
+void deal_touch_all(struct engine *engine, const struct known_adapter *adapter);
 
-/* takers.c: "ensemble 3 takes 6 slots, ensemble 5 takes 2": the places of an adapter, but for those of one ensemble. False: nobody takes
- * any. */
+/* takers.c: writes who has the slots of an adapter, all but one ensemble, like "ensemble 3 takes 6 slots, ensemble 5
+ * takes 2". Returns false if nobody has any. */
 enum takers_of { TAKERS_OF_SLOTS, TAKERS_OF_JOBS, TAKERS_OF_TRAININGS };
-bool takers_tell(const struct engine *engine, const struct known_adapter *adapter, const struct live_ensemble *except, enum takers_of what,
-                 char *out, size_t size);
+bool takers_tell(const struct engine *engine, const struct known_adapter *adapter, const struct live_ensemble *except,
+                 enum takers_of what, char *out, size_t size);
 
-/* plan.c: what is written to disk before a job is submitted */
+/* plan.c: the files that are written before a job is submitted */
 struct job_plan {
     char **dirs;
     size_t n_dirs;
     struct rundir_file *files;
     size_t n_files;
-    char *descriptor; /* where the adapter hands it over: no file of it is written */
-    bool failed; /* a member's parameters cannot be read: to be dropped */
+    char *descriptor; /* if the adapter hands it over: it is then not written as a file */
+    bool failed;      /* the parameters of a member cannot be read: the plan is to be dropped */
     struct plan_refusal {
         size_t slot;
         char reason[200];
-    } *refused; /* tasks that can never be started; where there are any, to be dropped and made again without them */
+    } *refused; /* tasks that can never start: the plan is to be dropped, and made again without them */
     size_t n_refused;
 };
 void plan_drop(struct job_plan *plan);
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan);
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out);
 
-/* save.c: what was put off (job_save_later()) and is due by then */
+/* save.c: writes the rows that job_save_later() put off and that are due */
 void save_all(struct engine *engine, int64_t due_ms);
 void save_due(struct engine *engine, struct alarm *alarm);
 
@@ -315,58 +330,64 @@ void save_due(struct engine *engine, struct alarm *alarm);
 void adapter_state_init(struct known_adapter *adapter);
 enum engine_adapter_state adapter_state(struct engine *engine, struct known_adapter *adapter);
 void adapter_describe(struct engine *engine, struct known_adapter *adapter, char *out, size_t size);
-/* May jobs be made for it? Where it is not set up, who asked is looked at again once it is. */
+/* Returns whether jobs may be made for the adapter. If something that it needs is missing, waiting ensembles are looked
+ * at again once it is there. */
 bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter);
-void adapter_check(struct engine *engine, struct known_adapter *adapter); /* a submission came to nothing: is something missing now? */
+/* Checks again whether something that the adapter needs is missing, because a submission failed. */
+void adapter_check(struct engine *engine, struct known_adapter *adapter);
 void adapter_note_answer(struct engine *engine, struct known_adapter *adapter);
 void adapter_note_failure(struct engine *engine, struct known_adapter *adapter, const char *why);
 
 /* surplus.c */
-/* What was told of before the answer that has just been applied; `answered` false: there was none. */
-void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered); /* sets `needless` */
+/* Handles the possible duplicates that were reported before the answer that has just been applied, and sets `needless`.
+ * `answered` is false if there was no answer. */
+void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered);
 
 /* poll.c */
-void poll_init(struct known_adapter *adapter); /* its `poll_ms`, too */
-void poll_soon(struct engine *engine, struct known_adapter *adapter); /* as soon as its last poll is long enough ago */
+void poll_init(struct known_adapter *adapter); /* sets `poll_ms`, too */
+/* Polls as soon as the last poll is long enough ago. */
+void poll_soon(struct engine *engine, struct known_adapter *adapter);
 void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms);
-void poll_resume(struct engine *engine, struct known_adapter *adapter); /* after a restart: look all up by name */
-/* It has had a job. Schedulers that may come back with one that is over are asked for a while longer. */
+void poll_resume(struct engine *engine, struct known_adapter *adapter); /* after a restart: looks up all jobs by name */
+/* Notes that the adapter has had a job: a scheduler that may come back with an ended one is polled a while longer. */
 void poll_linger(struct engine *engine, struct known_adapter *adapter);
 
 /* outcome.c */
-struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open one */
+struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open slot */
 struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot);
-int64_t engine_backoff(int64_t failures); /* ms to wait after so many in a row */
+int64_t engine_backoff(int64_t failures); /* ms to wait after so many failures in a row */
 struct outcome {
     enum attempt_outcome outcome;
     int exit_code, signal;
     char reason[512], host[64];
     int64_t started_ms, ended_ms;
-    bool measured; /* what follows is known */
+    bool measured; /* cpu_ms and memory_peak are known */
     int64_t cpu_ms, memory_peak;
-    bool final; /* no retry: it can never run */
-    bool late; /* ATTEMPT_TIMEOUT, and it was started when less than its walltime was left */
-    bool recorded; /* by its runner, which says what it went on from: */
-    const json_t *resumed;     /* NULL: it began afresh */
-    const json_t *checkpoints; /* those of the member that are whole, the newest first; NULL: it is not known */
-    bool unstarted; /* it costs nothing, and goes back at once */
+    bool final;                /* the member is not retried, since it can never run */
+    bool late;                 /* ATTEMPT_TIMEOUT: it was started when less than its walltime was left */
+    bool recorded;             /* its runner wrote a record, so that `resumed` is known */
+    const json_t *resumed;     /* the checkpoint that it started from; NULL if it began afresh */
+    const json_t *checkpoints; /* the member's complete checkpoints, newest first; NULL if they are not known */
+    bool unstarted;            /* it did not start: the member is not charged, and is pending again at once */
 };
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
 
 /* guard.c */
-/* An attempt of a member of it has ended, and that is in the store. May pause the ensemble. */
-void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const struct outcome *out);
-int guard_init(struct engine *engine, struct live_ensemble *ens, struct error *err); /* of one that comes into memory */
+/* Notes that an attempt of a member has ended, and that this is in the store. May pause the ensemble. */
+void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member,
+                const struct outcome *out);
+/* Reads the guard of an ensemble that is being loaded into memory. */
+int guard_init(struct engine *engine, struct live_ensemble *ens, struct error *err);
 
-/* pause.c: as engine_pause() does, for a reason that people are told */
+/* pause.c: pauses the ensemble as engine_pause() does, for a reason that users are told */
 void pause_for(struct engine *engine, struct live_ensemble *ens, const char *reason);
 
 /* progress.c */
 struct progress {
-    bool made;        /* the newest is the attempt's own, and further than what it began with */
-    char newest[208]; /* its path, "" where there is none */
+    bool made;        /* the newest checkpoint is the attempt's own, and further than the one that it began with */
+    char newest[208]; /* the path of the newest; "" if there is none */
 };
-/* The checkpoints that an attempt left, into the store. */
+/* Stores the checkpoints that an attempt left. */
 int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
                   struct progress *progress, struct error *err);
 
@@ -376,18 +397,22 @@ void training_free(struct engine *engine, struct training *training);
 void training_start(struct engine *engine, struct live_ensemble *ens);
 void training_look(struct engine *engine, struct live_ensemble *ens);
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
-/* Its job is over: has all been read that its ranks wrote, if they ran? If not yet, job_end() is called again. So the job is under
- * way until the turn that concludes its training: a daemon that dies before finds it, and how its ranks ended, once more. */
+/* Returns whether everything is read that the training's ranks wrote, if they ran at all. If not, it is read, and
+ * job_end() called again. So the job stays open until the turn that concludes its training, and a daemon that dies
+ * before finds the job, and how its ranks ended, once more. */
 bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran);
-/* All is read that its ranks wrote, and if the spec says how many steps there are, those that it lacks have been counted. */
+/* Notes that everything is read that the ranks wrote, and that the missing steps are counted if the spec says how many
+ * there are. */
 void training_all_read(struct engine *engine, struct live_ensemble *ens);
-/* … and now the job has ended. */
+/* Ends the training or begins its next generation, once its job has ended and training_all_read() was called. */
 void training_conclude(struct engine *engine, struct live_ensemble *ens);
 /* missing.c */
-bool missing_is_known(const struct live_ensemble *ens); /* or need not be, */
-void missing_find(struct engine *engine, struct live_ensemble *ens); /* and will be, followed by training_all_read() */
-int64_t missing_steps(const struct training_row *row, json_t **detail); /* how many; *detail, a new reference or NULL, tells whose */
-void missing_tell(const json_t *detail, char *out, size_t size); /* as a sentence */
+bool missing_is_known(const struct live_ensemble *ens); /* true also if the missing steps need not be counted */
+/* Counts the missing steps, and calls training_all_read() then. */
+void missing_find(struct engine *engine, struct live_ensemble *ens);
+/* Returns how many steps are missing. *detail is a new reference or NULL, and says whose steps they are. */
+int64_t missing_steps(const struct training_row *row, json_t **detail);
+void missing_tell(const json_t *detail, char *out, size_t size); /* writes it as a sentence */
 
 void training_members_over(struct engine *engine, struct live_ensemble *ens);
 

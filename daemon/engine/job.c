@@ -1,4 +1,4 @@
-/* The life of a job: intent (committed) → files on disk → submitted → running → ended. */
+/* The life of a job: its intent is committed, its files are written, it is submitted, runs and ends. */
 #include "daemon/engine/pilot.h"
 
 #include "common/check.h"
@@ -75,7 +75,7 @@ void job_file(struct engine *engine, struct live_job *job)
         ;
     else if (job->belief == BELIEF_UNASKED)
         list = JOB_LIST_UNASKED;
-    else if (job->belief >= BELIEF_QUEUED) /* also what is gone: it may come back, until it is given up */
+    else if (job->belief >= BELIEF_QUEUED) /* also jobs that are gone: they may come back until they are given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;
@@ -153,7 +153,8 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         text_copy(job->row.reason, sizeof job->row.reason, reason);
     job->over = true;
     if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job) ||
-        (job->row.kind == JOB_TRAINING && !training_is_read(engine, ens, job->sent != SENT_NEVER && job->proof != PROOF_SEALED)))
+        (job->row.kind == JOB_TRAINING &&
+         !training_is_read(engine, ens, job->sent != SENT_NEVER && job->proof != PROOF_SEALED)))
         return;
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
@@ -165,7 +166,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_conclude(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
-    if (job->row.kind != JOB_PILOT && job->proof != PROOF_SEALED) /* one that is sealed has not run, whatever its scheduler said */
+    if (job->row.kind != JOB_PILOT && job->proof != PROOF_SEALED) /* a sealed job has never run */
         deal_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->run_ms, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
@@ -178,7 +179,7 @@ void job_note_submitted(struct engine *engine, struct live_job *job, const char 
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
         text_copy(job->row.scheduler_id, sizeof job->row.scheduler_id, scheduler_id);
-    if (job->adapter->ops->exact || job_is_inside(job)) /* it will find the job by its name, where others may have lost sight of it */
+    if (job->adapter->ops->exact || job_is_inside(job)) /* it can be found by name; other schedulers may lose it */
         job_save_later(engine, job);
     else
         job_save(engine, job);
@@ -197,14 +198,15 @@ struct live_job *job_answered(void *ticket, struct engine **engine)
     return job;
 }
 
-/* The submission was refused for sure: what is left are those before it. */
+/* Notes that this submission was refused for sure. An earlier one may still have been accepted. */
 static void note_not_taken(struct live_job *job)
 {
     if (job->sent == SENT_NOW)
         job->sent = SENT_NEVER;
 }
 
-/* Its scheduler has said why not, and that nothing was accepted: the job is looked up only where an earlier submission may have been. */
+/* The scheduler did not accept the job for now and said why. The job is looked up only if an earlier submission may
+ * have been accepted. */
 static void put_off(struct engine *engine, struct live_job *job, const char *why)
 {
     struct known_adapter *adapter = job->adapter;
@@ -213,7 +215,8 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
     adapter_check(engine, adapter);
     adapter->put_off++;
     if (adapter->put_off_told_ms == 0 || now - adapter->put_off_told_ms >= PUT_OFF_EVERY_MS) {
-        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: %lld submissions were not accepted for now, and are tried again: %s",
+        log_warn_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s: %lld submissions were not accepted for now, and are tried again: %s",
                     adapter->ops->name, (long long)adapter->put_off, why);
         adapter->put_off = 0;
         adapter->put_off_told_ms = now;
@@ -225,18 +228,19 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
     job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
 }
 
-/* A few are told of one by one: where Slurm is down, or has a limit on jobs, there may be thousands. */
+/* Logs the first few doubts one by one and counts the others: if Slurm is down, there may be thousands. */
 static void tell_doubt(struct engine *engine, const struct live_job *job, const char *why)
 {
     struct known_adapter *adapter = job->adapter;
     int64_t now = engine_now(engine);
 
     if (++adapter->doubts <= DOUBTS_TOLD) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it is not known whether it was submitted: %s", job->row.name,
-                    why);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it is not known whether it was submitted: %s",
+                    job->row.name, why);
         adapter->doubts_told_ms = now;
     } else if (now - adapter->doubts_told_ms >= DOUBTS_EVERY_MS) {
-        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: it was not known %lld times in a row whether a job was submitted: %s",
+        log_warn_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s: it was not known %lld times in a row whether a job was submitted: %s",
                     adapter->ops->name, (long long)adapter->doubts, why);
         adapter->doubts_told_ms = now;
     }
@@ -251,7 +255,8 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
 
     if (job == NULL)
         return;
-    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->failures == 0) /* else its polls tell */
+    /* While polls fail, their next answer decides whether the adapter works again. */
+    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->failures == 0)
         adapter_note_answer(engine, job->adapter);
     switch (answer) {
     case ADAPTER_OK:
@@ -267,7 +272,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     case ADAPTER_LATER:
         put_off(engine, job, why->text);
         break;
-    case ADAPTER_UNSURE: /* it may have been accepted: look it up by name before trying again */
+    case ADAPTER_UNSURE: /* it may have been accepted, and is looked up by name before it is sent again */
         tell_doubt(engine, job, why->text);
         snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
         job_note_waits_for(job, words);
@@ -316,11 +321,12 @@ static void written(void *arg, const struct error *failed)
     engine_settle(engine);
 }
 
-/* Members, or a whole training, whose arguments no program can be given: they fail for good. */
+/* Fails the members, or the whole training, whose arguments cannot be given to any program: retries cannot help. */
 static void fail_refused(struct engine *engine, struct live_job *job, const struct job_plan *plan)
 {
     for (size_t i = 0; i < plan->n_refused; i++) {
-        struct outcome out = {.outcome = ATTEMPT_FAILED, .exit_code = -1, .ended_ms = engine_now(engine), .final = true};
+        struct outcome out = {
+            .outcome = ATTEMPT_FAILED, .exit_code = -1, .ended_ms = engine_now(engine), .final = true};
 
         text_copy(out.reason, sizeof out.reason, plan->refused[i].reason);
         outcome_apply(engine, job, &job->slots[plan->refused[i].slot], &out);
@@ -337,7 +343,7 @@ void job_start(struct engine *engine, struct live_job *job)
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
         return;
     }
-    if (job->open == 0) { /* all that was in it has ended */
+    if (job->open == 0) { /* all its attempts have ended */
         job_end(engine, job, "");
         return;
     }
@@ -360,7 +366,7 @@ void job_start(struct engine *engine, struct live_job *job)
     if (plan.n_refused > 0) {
         fail_refused(engine, job, &plan);
         plan_drop(&plan);
-        job_start(engine, job); /* of those that are left none is refused */
+        job_start(engine, job); /* the slots that are left are not refused */
         return;
     }
     if (job->written || plan.n_files == 0) {
@@ -368,7 +374,7 @@ void job_start(struct engine *engine, struct live_job *job)
         plan_drop(&plan);
         return;
     }
-    free(plan.descriptor); /* made again when it is needed: only a training has files besides */
+    free(plan.descriptor); /* made again when needed: only trainings have a descriptor and files */
     job->pending = PENDING_WRITE;
     engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
                                     ticket_new(engine, job->row.id));
@@ -406,12 +412,11 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     if (job->row.kind == JOB_MEMBERS && !job->ensemble->begun) {
         job->ensemble->begun = true;
         if (job->ensemble->training != NULL)
-            engine_touch(engine, job->ensemble); /* which may have waited for that */
+            engine_touch(engine, job->ensemble); /* its training may have waited for a member to run */
     }
     job_save_later(engine, job);
 }
 
-/* Do what the job needs next, unless something is under way. May end and free the job. */
 void job_advance(struct engine *engine, struct live_job *job)
 {
     if (job->pending != PENDING_NONE)
@@ -420,7 +425,7 @@ void job_advance(struct engine *engine, struct live_job *job)
         job_end(engine, job, "");
         return;
     }
-    if (!job_is_asked(job)) /* after a restart or a lost answer: first the scheduler must say whether it knows the job */
+    if (!job_is_asked(job)) /* after a restart or a lost answer the scheduler must first say whether it has the job */
         return;
     if (job->belief == BELIEF_RETURNED) {
         job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, job->gone_reason);

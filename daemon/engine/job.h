@@ -1,4 +1,4 @@
-/* Jobs under way, and the steps of their lives: what internal.h is for the engine as a whole. Shared by its files only. */
+/* Jobs under way, and the steps of their lives. Only the engine's own files include this header. */
 #ifndef DAEMON_ENGINE_JOB_H
 #define DAEMON_ENGINE_JOB_H
 #include "daemon/engine/alarm.h"
@@ -15,45 +15,45 @@ struct live_ensemble;
 struct pilot;
 struct pilot_node;
 
-/* An attempt of a member, or a rank (index: the rank, number: the generation). While it is open, the member's row is as it
- * says. */
+/* An attempt of a member. In the job of a training it is a rank: index is the rank, and number the generation. The
+ * counters are those of the member's row, and stay valid while the attempt is open. */
 struct slot {
     int64_t index, number;
     int64_t failures, losses, stalls, since, since_in;
     bool open;
-    bool cancelled; /* alone, by somebody */
-    bool untold; /* that it runs is known, and neither stored nor told yet */
+    bool cancelled; /* somebody cancelled this member alone */
+    bool untold;    /* it is known to run, but the row and the event of that are not written yet */
 };
 
-/* Whether the scheduler may have heard of a job: what was sent may start, whatever is believed. */
+/* Whether the scheduler may have received a job. A job that was sent may start, whatever is believed of it. */
 enum job_sent {
     SENT_NEVER,
-    SENT_NOW,    /* the submission that is under way, or was the last one, is the first */
-    SENT_BEFORE, /* an earlier one was forgotten, or not answered, or is from before a restart */
+    SENT_NOW,    /* one submission was sent: it is under way, or was the last one */
+    SENT_BEFORE, /* an earlier submission was forgotten, or not answered, or is from before a restart */
 };
-/* A job is given up because its scheduler will not run it. */
+/* Why a job is given up that its scheduler will never run. */
 enum job_refusal {
     REFUSAL_NONE,
     REFUSAL_SUBMISSION, /* the scheduler has refused its submission */
     REFUSAL_QUEUED,     /* the scheduler has it queued, and says that it can never run */
 };
-/* What is under way for a job. Nothing else is begun meanwhile. */
+/* The operation that is under way for a job. No other one begins before it is over. */
 enum job_pending {
     PENDING_NONE,
-    PENDING_COMMIT,      /* the intent to submit it is on its way to the disk */
-    PENDING_WRITE,       /* its files are being written */
+    PENDING_COMMIT, /* the intent to submit it is being committed */
+    PENDING_WRITE,  /* its files are being written */
     PENDING_SUBMIT,
-    PENDING_COLLECT,     /* its claim and records are being read */
-    PENDING_CLAIM,       /* it is being sealed, or its records fenced */
+    PENDING_COLLECT,     /* its claim and its exit records are being read */
+    PENDING_CLAIM,       /* the daemon is sealing the job, or fencing its exit records */
     PENDING_CHECKPOINTS, /* checkpoints of its members are being looked for */
-    PENDING_SWEEP,       /* it is over, and whatever else bears its name is being cancelled */
+    PENDING_SWEEP,       /* the job is over, and all others of its name are being cancelled */
 };
-/* What the run directory proves of a job. The first claim counts, and nobody takes it back. */
+/* What the run directory proves of a job. The first claim counts, and is never taken back. */
 enum job_proof {
     PROOF_NONE,
-    PROOF_CLAIMED, /* a runner has claimed it: nothing can come of one that still waits */
-    PROOF_FENCED,  /* likewise, and what its runner may still write of the open attempts does not count */
-    PROOF_SEALED,  /* the daemon has claimed it: no runner can start any more */
+    PROOF_CLAIMED, /* a runner has claimed the job: another one that is still queued can do nothing */
+    PROOF_FENCED,  /* a runner has claimed it, but its later records of the open attempts do not count any more */
+    PROOF_SEALED,  /* the daemon has claimed the job: no runner can start it any more */
 };
 
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
@@ -68,45 +68,45 @@ struct live_job {
     bool written; /* its files are on disk */
     struct alarm retry;
 
-    /* What its scheduler tells. */
+    /* These fields hold what its scheduler reports. */
     enum job_belief belief;
     enum job_sent sent;
-    int64_t gone_ms; /* when it was last said that it ended, or is not known */
+    int64_t gone_ms; /* when the scheduler last said that the job ended, or that it does not know it */
     char gone_reason[256];
-    char *waits_for;       /* NULL: its scheduler did not say for what, or it does not wait. Not in the row */
-    int64_t told_in;       /* the last answer of its adapter that was about it */
-    unsigned told_waiting; /* answers that it waits, of those after which nothing was looked for */
-    int looks_left;        /* at its claim, one at each answer that it waits, since it was said to be gone */
-    int doubts;            /* submissions of it in a row that were not answered */
-    int forgotten; /* times, before it started; not in the row: a queue that is memory goes with a daemon */
+    char *waits_for;       /* the reason why it waits, which is not in the row; NULL if none is known */
+    int64_t told_in;       /* the number of its adapter's last answer that was about it */
+    unsigned told_waiting; /* answers that it is queued, without those that made the engine look for its claim */
+    int looks_left;        /* looks for its claim, one at each answer that it is queued, left since it came back */
+    int doubts;            /* its submissions in a row that were put off or not answered */
+    int forgotten;         /* how often the scheduler forgot it before it started, since this daemon started */
 
-    /* What its files tell. */
+    /* These fields hold what its files tell. */
     enum job_proof proof;
-    bool started; /* its tasks are marked as running, */
-    char host[64]; /* on this host */
-    bool look;  /* its files may tell something new */
-    bool brief; /* the collection under way leaves claim and ended out */
-    bool whole; /* a brief one did not find every exit record */
-    int64_t missing_ms; /* since when a record is missing, 0: none is */
+    bool started;       /* it is known to have started: its row and its members are running */
+    char host[64];      /* where it runs */
+    bool look;          /* its files may have news */
+    bool brief;         /* the collection under way does not read the claim and ended.json */
+    bool whole;         /* a brief collection lacked an exit record: the next ones read all files */
+    int64_t missing_ms; /* since when an exit record is missing; 0 if none is */
 
-    /* Its end. */
-    int cancels; /* orders to cancel it that were given, since somebody last asked for that */
-    int64_t cancel_again_ms; /* when the next order is due, where the scheduler still has it; INT64_MAX: one is on its way */
+    /* These fields are about its end. */
+    int cancels;             /* orders to cancel it that were given, since somebody last asked for that */
+    int64_t cancel_again_ms; /* when the next order is due if the scheduler still has it; INT64_MAX while one is sent */
     enum job_refusal refusal;
-    enum attempt_outcome abandon_as; /* once it is sealed, and why; ATTEMPT_OPEN: not decided */
+    enum attempt_outcome abandon_as; /* the outcome of its attempts once it is given up; ATTEMPT_OPEN if undecided */
     char abandon_reason[400];
-    bool over; /* the end is put off until what its nodes or ranks wrote is read, and it is swept */
-    bool swept;
+    bool over;  /* it has ended, but waits until its nodes' or ranks' files are read and it is swept */
+    bool swept; /* no other job of its name is left */
 
-    struct pilot *pilot;     /* of a job of that kind */
-    struct pilot_node *node; /* on which one runs that is inside such a job; NULL where it is gone */
-    json_t *records;         /* its exit records, as the pilot handed them back */
+    struct pilot *pilot;     /* for a job that is a pilot */
+    struct pilot_node *node; /* for a job inside a pilot: the node on which it runs, NULL once that is gone */
+    json_t *records;         /* its exit records, as its pilot handed them back */
 
-    bool unsaved; /* on the engine's list of those whose rows are written later (save.c), at save_ms */
+    bool unsaved; /* it is on the engine's list of jobs whose rows are written later (save.c), at save_ms */
     int64_t save_ms;
     struct live_job *prev_unsaved, *next_unsaved;
-    enum job_list list; /* of its adapter, on which it is */
-    struct live_job *prev, *next;         /* there */
+    enum job_list list;                   /* the list of its adapter that it is on */
+    struct live_job *prev, *next;         /* in that list */
     struct live_job *ens_prev, *ens_next; /* in its ensemble */
     UT_hash_handle hh;                    /* by row.id */
 };
@@ -114,17 +114,18 @@ struct live_job {
 struct live_job *engine_find_job(struct engine *engine, int64_t id);
 
 /* job.c, collect.c */
-/* Does it run inside another one, a pilot? Its own adapter then knows nothing of it. */
+/* Returns whether the job runs inside a pilot. Its own adapter then knows nothing of it. */
 static inline bool job_is_inside(const struct live_job *job)
 {
     return job->row.pilot != 0;
 }
-/* Its scheduler has said what it has, or an earlier submission was refused: it need not be looked up. */
+/* Returns whether the job need not be looked up by name: its scheduler has said what it has of it, or refused every
+ * submission so far. */
 static inline bool job_is_asked(const struct live_job *job)
 {
     return job->belief > BELIEF_DOUBT;
 }
-/* Its scheduler says that it ended, or does not know it any more. */
+/* Returns whether the scheduler says that the job ended, or does not know it any more. */
 static inline bool job_is_gone(const struct live_job *job)
 {
     return job->belief == BELIEF_ENDED || job->belief == BELIEF_FORGOTTEN;
@@ -132,67 +133,79 @@ static inline bool job_is_gone(const struct live_job *job)
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row,
                          enum job_belief belief);
 void job_destroy(struct engine *engine, struct live_job *job);
-/* Something has happened that changes what the scheduler is believed to have of the job. The job goes onto the list of
- * its adapter where it belongs. */
+/* Changes what the scheduler is believed to have of the job, by an event. Puts the job onto the list of its adapter
+ * where it then belongs. */
 void job_believe(struct engine *engine, struct live_job *job, enum job_event event);
-void job_file(struct engine *engine, struct live_job *job); /* onto that list, at first */
+void job_file(struct engine *engine, struct live_job *job); /* puts a new job onto the list where it belongs */
 void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);
-void job_start_committed(struct engine *engine, struct live_job *job); /* once this turn, its intent in it, is on disk */
+void job_start_committed(struct engine *engine, struct live_job *job); /* starts it once this turn is committed */
 void job_start(struct engine *engine, struct live_job *job);
-/* The job that the pending operation was about, which is over; NULL where it is not there any more. Frees the ticket. */
+/* Ends the pending operation of a job. Returns the job, or NULL if it is not there any more. Frees the ticket. */
 struct live_job *job_answered(void *ticket, struct engine **engine);
+/* Does what the job needs next, unless an operation is pending. May end and free the job. */
 void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
 void job_end(struct engine *engine, struct live_job *job, const char *reason);
 void job_collect(struct engine *engine, struct live_job *job);
-char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot); /* to be freed */
-/* `checkpoints`: of each open slot, those that were found; NULL: nobody has looked. */
+/* Returns the path of the slot's exit record, to be freed. */
+char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot);
+/* Ends all open attempts of the job. `checkpoints` has, for each open slot, those that were found; it is NULL if nobody
+ * has looked for them. */
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
                    json_t *const *checkpoints);
 
 void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
 
-/* save.c: the row of a job, and that its members run, a little later than they are known */
+/* save.c writes rows of jobs, and that their members run, a little later than these are known. */
 void job_save_later(struct engine *engine, struct live_job *job);
 void job_save(struct engine *engine, struct live_job *job);
-void job_saved(struct engine *engine, struct live_job *job); /* its row was written, or goes */
-void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot); /* the event, where it is untold */
+/* Takes the job off the list of unsaved ones, because its row was written, or the job is being freed. */
+void job_saved(struct engine *engine, struct live_job *job);
+/* Writes that the slot runs, and the event of that, if it is still untold. */
+void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot);
 
 /* cancel.c */
-/* The job is to end, and its scheduler is told as soon as that is on disk; at once where it was told before. May free the job. */
+/* Cancels the job. Its scheduler is told as soon as that is committed; a job that was cancelled before is cancelled
+ * once more at once. May free the job. */
 void job_cancel(struct engine *engine, struct live_job *job);
 void job_send_cancel(struct engine *engine, struct live_job *job);
-bool job_cancel_is_due(const struct engine *engine, const struct live_job *job); /* the first order, or another one */
-void cancel_tell_repeated(struct known_adapter *adapter, int n); /* in the log: after one answer of the scheduler's */
+/* Returns whether an order to cancel the job is due, be it the first or a repeated one. */
+bool job_cancel_is_due(const struct engine *engine, const struct live_job *job);
+/* Logs how many jobs of one answer of the scheduler are cancelled again. */
+void cancel_tell_repeated(struct known_adapter *adapter, int n);
 
 /* waiting.c */
-void job_note_waits_for(struct live_job *job, const char *words); /* "": nothing */
-const char *job_words(const struct live_job *job); /* what it waits for, or why it is not submitted; "": nothing was told */
-/* Returns the first job of members, or the first allocation, whose scheduler says why it waits, or else the first that is submitted; NULL
- * where one of them runs. */
+void job_note_waits_for(struct live_job *job, const char *words); /* "" if it waits for nothing */
+/* Returns what the job waits for, or why it is not submitted; "" if that is not known. */
+const char *job_words(const struct live_job *job);
+/* Returns the first job of members, or the first allocation, whose scheduler says why it waits, or else the first that
+ * is submitted; NULL if one of them runs. */
 const struct live_job *waiting_job(const struct live_ensemble *ens);
 
 /* abandon.c */
 bool job_is_unwanted(const struct live_job *job);
 /* Takes the reason from a fence, which the daemon has put in the place of an exit record. Returns true. */
 bool job_read_fence(struct live_job *job, const json_t *fence);
-/* All open attempts of the job are fenced, and therefore lost. May free the job. */
+/* Ends a job whose open attempts are all fenced, and therefore lost. May free the job. */
 void job_abandon_fenced(struct engine *engine, struct live_job *job);
-/* No record where there should be one. `ended`: the runner says itself that it is through. May end and free the job. */
+/* Decides what to do where an exit record is missing. `ended` says that the runner itself has written that it is
+ * through. May end and free the job. */
 void job_missing(struct engine *engine, struct live_job *job, bool ended);
-/* End the job and its open attempts, once nothing can start it any more. May free it now. */
+/* Ends the job and its open attempts, once nothing can start it any more. May free the job at once. */
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
-/* Its claim is our own, from before a restart, or a turn that was taken back: what was decided then, and its end. */
+/* Reads a claim that the daemon itself made before a restart, or in a turn that was rolled back: the decision to give
+ * the job up is in it. job_abandon_sealed() carries that out. */
 void job_read_seal(struct live_job *job, const json_t *claim);
 void job_abandon_sealed(struct engine *engine, struct live_job *job);
-/* The same of one that its scheduler will never run, in its words; if no job of the ensemble has begun, that ends it, too:
- * they all ask for the same. */
+/* Gives up a job that its scheduler will never run, for the reason that it gives. If no job of the ensemble has begun,
+ * that ends the ensemble, too, since all its jobs ask for the same. */
 void job_refuse(struct engine *engine, struct live_job *job, const char *why);
 
 /* surplus.c */
-/* The scheduler says that it waits: where a runner has claimed it, it is a second one, or the same once more. */
+/* Notes that the scheduler has the job queued. If it is claimed already, the queued one is a duplicate and is taken
+ * out of the queue. */
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
-/* Of a job that was submitted more than once, and is over: is nothing left that bears its name? If not yet, it is seen to, and
- * job_end() called again. */
+/* Returns whether no other job of this name is left, for a job that is over. If one may be left, all jobs of the name
+ * are cancelled, and job_end() is called again after that. */
 bool surplus_is_swept(struct engine *engine, struct live_job *job);
 #endif
