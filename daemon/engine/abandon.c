@@ -1,13 +1,17 @@
-/* Giving a job up of which no record tells the end: carefully, since schedulers forget, are late, and say for a while what
- * is not so.
+/* Gives up jobs whose end no record tells. This takes care, since schedulers forget jobs, are late, and say for a while
+ * what is not so.
  *
- * A job that a runner claimed is lost once the scheduler still says, after a while, that it is gone, and no record has come.
- * One that nobody claimed may still be started by a scheduler that had only lost sight of it; so before it is given up the
- * daemon claims it itself, exclusively, as a runner does: a late one finds the job taken, and touches nothing.
+ * A job that a runner claimed is lost if its scheduler still says after a while that it is gone, and no record has
+ * come. A job that nobody claimed may still be started by a scheduler that had only lost sight of it. Before it is
+ * given up the daemon therefore seals it: it claims the job itself, exclusively, as a runner does. A late runner then
+ * finds the job claimed, and touches nothing.
  *
- * A runner whose node is lost to the scheduler may go on all the same, and end well a moment later. So before its attempts are lost the
- * daemon writes something in the place of their exit records, exclusively, as a runner writes them: either the record is there first,
- * and counts, or the runner finds the place taken, and what it did does not count. */
+ * A runner on a node that the scheduler has lost may still run, and end well a moment later. Before its attempts are
+ * lost the daemon therefore fences them: it writes a file in the place of each exit record, exclusively, as a runner
+ * writes the record. Either the record is there first, and counts, or the runner finds the place taken, and what it did
+ * does not count. */
+#include "daemon/engine/job.h"
+
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
@@ -19,10 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDS_MS 4500  /* shared file systems show files late */
-#define UNKNOWN_MS 60000 /* a claimed job that the scheduler no longer knows may only be out of its sight */
+#define RECORDS_MS 4500  /* how long to wait for a record, since shared file systems show files late */
+#define UNKNOWN_MS 60000 /* the same if the scheduler does not know a claimed job, which may come back */
 
-/* Has any job of the ensemble begun, as far as is known? */
+/* Returns whether any job of the ensemble is known to have begun. */
 static bool has_begun(struct engine *engine, const struct live_job *job)
 {
     int64_t n[MEMBER_STATE_COUNT];
@@ -38,8 +42,9 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
            n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] > 0;
 }
 
-/* A scheduler's word that a job runs is no proof of it: one that came back with an older state gives the job's id to another one,
- * and takes that one's processes, and its end, for the job's. Only a claim proves that a runner has begun. */
+/* Returns whether the job has run for sure. That its scheduler says so proves nothing: a scheduler that came back with
+ * an older state gives the job's id to another one, and takes the processes and the end of that one for the job's. Only
+ * a claim proves that a runner has begun. */
 static bool has_run(const struct live_job *job)
 {
     return job->proof == PROOF_CLAIMED || job->proof == PROOF_FENCED || (job->started && job->adapter->ops->exact);
@@ -53,7 +58,8 @@ static void conclude(struct engine *engine, struct live_job *job, json_t *const 
     memcpy(reason, job->abandon_reason, sizeof reason);
     job_fail_open(engine, job, job->abandon_as, reason, checkpoints);
     if (ends_all) {
-        snprintf(whole, sizeof whole, "%s%s", job->refusal == REFUSAL_QUEUED ? "" : "the scheduler refuses its jobs: ", reason);
+        snprintf(whole, sizeof whole, "%s%s",
+                 job->refusal == REFUSAL_QUEUED ? "" : "the scheduler refuses its jobs: ", reason);
         engine_stop_ensemble(engine, job->ensemble, whole);
     }
     job_end(engine, job, reason);
@@ -67,7 +73,8 @@ static void looked(void *arg, json_t **lists, const struct error *failed)
     if (job == NULL)
         return;
     if (failed != NULL) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name, failed->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
+                    failed->text);
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
@@ -76,7 +83,7 @@ static void looked(void *arg, json_t **lists, const struct error *failed)
     engine_settle(engine);
 }
 
-/* No runner has told which checkpoints its members left: their directories do. */
+/* Looks in the members' directories for the checkpoints that they left, since no runner has told which these are. */
 static void look_for_checkpoints(struct engine *engine, struct live_job *job)
 {
     struct ckpt_chain *chains = xcalloc(job->open, sizeof *chains);
@@ -90,7 +97,8 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
         dirs[n++] = engine_checkpoint_dir(engine, job->ensemble, job->slots[i].index);
     }
     job->pending = PENDING_CHECKPOINTS;
-    engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked, ticket_new(engine, job->row.id));
+    engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked,
+                                          ticket_new(engine, job->row.id));
 }
 
 static void fenced(void *arg, bool taken, const struct error *failed)
@@ -100,9 +108,10 @@ static void fenced(void *arg, bool taken, const struct error *failed)
 
     if (job == NULL)
         return;
-    job->look = true; /* at what is there now: what we wrote, or a record that was faster */
+    job->look = true; /* the place of each record now has a fence, or a record that was written before it */
     if (failed != NULL) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name, failed->text);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
+                    failed->text);
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
         job_advance(engine, job);
@@ -121,10 +130,12 @@ static void fence(struct engine *engine, struct live_job *job)
         if (job->slots[i].open)
             paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
     job->pending = PENDING_CLAIM;
-    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced, ticket_new(engine, job->row.id));
+    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced,
+                                    ticket_new(engine, job->row.id));
 }
 
-/* Only where its runner may go on and we cannot see it. A job inside of a pilot ends with that. */
+/* Returns whether the job must be fenced, because its runner may go on unseen. A job inside a pilot ends with its
+ * pilot. */
 static bool needs_fence(const struct live_job *job)
 {
     return job->abandon_as == ATTEMPT_LOST && job->proof != PROOF_FENCED && job->open > 0 && has_run(job) &&
@@ -152,7 +163,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
                     failed->text);
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
-    } else if (taken) { /* by a runner, or by us before a restart: its files tell */
+    } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files tell which */
         job->refusal = REFUSAL_NONE;
         job->abandon_as = ATTEMPT_OPEN;
         job->look = true;
@@ -167,13 +178,15 @@ static void claimed(void *arg, bool taken, const struct error *failed)
     engine_settle(engine);
 }
 
-/* What is decided with it goes into the claim: the daemon may die, or its commit fail, before it can write it down elsewhere. */
+/* Makes the file that the daemon writes as a seal or as a fence. The decision is in it, since the daemon may die, or
+ * its commit fail, before the decision is stored. */
 static json_t *make_seal(const struct engine *engine, const struct live_job *job)
 {
     json_t *reason = json_string(job->abandon_reason);
 
-    return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time", (double)engine_now(engine) / 1000,
-                     "outcome", attempt_outcome_name(job->abandon_as), "reason", reason ? reason : json_null() /* not UTF-8 */,
+    return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time",
+                     (double)engine_now(engine) / 1000, "outcome", attempt_outcome_name(job->abandon_as), "reason",
+                     reason ? reason : json_null() /* if the text is not UTF-8 */,
                      "refused", job->refusal != REFUSAL_NONE, "waits", job->refusal == REFUSAL_QUEUED);
 }
 
@@ -218,7 +231,8 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
     paths = xcalloc(1, sizeof *paths);
     paths[0] = xasprintf("%s/claim.json", dir);
     free(dir);
-    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, 1, make_seal(engine, job), claimed, ticket_new(engine, job->row.id));
+    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, 1, make_seal(engine, job), claimed,
+                                    ticket_new(engine, job->row.id));
 }
 
 void job_abandon_fenced(struct engine *engine, struct live_job *job)
@@ -247,8 +261,8 @@ bool job_is_unwanted(const struct live_job *job)
     return job->row.cancel || ensemble_is_stopped(&job->ensemble->row);
 }
 
-/* The scheduler forgot a job before it started: the same job again. Were it to start after all, only one of the two
- * runners could claim it. */
+/* Submits a job again that the scheduler forgot before it started. If the first one starts after all, only one of the
+ * two runners can claim the job. */
 static void submit_again(struct engine *engine, struct live_job *job)
 {
     struct error err;
@@ -261,18 +275,20 @@ static void submit_again(struct engine *engine, struct live_job *job)
     job_start_committed(engine, job);
 }
 
-/* Of one that was submitted more than once, what is said to have ended may be the one that came too late. */
+/* Returns whether a claimed job may still run although it is said to be gone. If it was submitted more than once, the
+ * ended one may be the duplicate that came too late. */
 static bool is_doubtful(const struct live_job *job, bool ran)
 {
     return ran && !job->adapter->ops->exact && (job->belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
 }
 
-/* Long enough without a record, and is it sure that the job is over? */
+/* Returns whether no record has come for long enough, and the job is over for sure. */
 static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t now)
 {
     if (ended || job->adapter->ops->exact || job_is_inside(job))
         return now - job->missing_ms >= RECORDS_MS;
-    return job->gone_ms - job->missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS); /* it still says so */
+    /* The scheduler has repeated for that long that the job is gone. */
+    return job->gone_ms - job->missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS);
 }
 
 void job_missing(struct engine *engine, struct live_job *job, bool ended)
@@ -289,7 +305,8 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
         job_abandon(engine, job, ATTEMPT_LOST, job->gone_reason);
         return;
     }
-    if (!ran && !job->started && job->belief == BELIEF_FORGOTTEN && job->proof != PROOF_SEALED && ++job->forgotten < SUBMISSIONS_MAX) {
+    if (!ran && !job->started && job->belief == BELIEF_FORGOTTEN && job->proof != PROOF_SEALED &&
+        ++job->forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }
@@ -297,18 +314,19 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
         job->missing_ms = now;
         if (is_doubtful(job, ran) && !ended)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
-                        "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for a minute",
-                        job->row.name, job->belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
+                        "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for "
+                        "a minute", job->row.name,
+                        job->belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
     }
     if (job->proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {
         wait = now - job->missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->missing_ms;
         job->look = true;
-        job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* doubled each time, up to a limit */
+        job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* the wait doubles, up to a limit */
         return;
     }
     if (ran)
-        snprintf(reason, sizeof reason, "the runner was lost: no exit record was left%s%s", job->gone_reason[0] ? "; " : "",
-                 job->gone_reason);
+        snprintf(reason, sizeof reason, "the runner was lost: no exit record was left%s%s",
+                 job->gone_reason[0] ? "; " : "", job->gone_reason);
     else if (job->gone_reason[0])
         snprintf(reason, sizeof reason, "the job ended before it started: %s", job->gone_reason);
     else

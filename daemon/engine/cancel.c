@@ -1,5 +1,8 @@
-/* Orders to end a job. An order is given once it is committed. That a scheduler took it proves nothing: the order is given again, after
- * growing pauses, for as long as the scheduler's answers still have the job, and at once where somebody cancels it once more. */
+/* Orders to end a job. An order is given once the cancellation is committed. That a scheduler accepted it proves
+ * nothing: the order is repeated, after growing pauses, for as long as the scheduler's answers have the job, and at
+ * once if somebody cancels the job again. */
+#include "daemon/engine/job.h"
+
 #include "daemon/engine/pilot.h"
 
 #include "common/backoff.h"
@@ -8,22 +11,23 @@
 
 #include <stdlib.h>
 
-#define CANCEL_AGAIN_MS 60000   /* beyond its grace, that a scheduler may still have a job that it was told to end; then doubled */
-#define CANCEL_REFUSED_MS 15000 /* after an order that was not taken: it may be what the scheduler died of; then doubled */
+#define CANCEL_AGAIN_MS 60000   /* after an order and the grace, if the scheduler still has the job; then doubled */
+#define CANCEL_REFUSED_MS 15000 /* after an order that failed, which may be what broke the scheduler; then doubled */
 #define CANCEL_AGAIN_MAX 3600000
-#define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that are not taken */
+#define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that failed */
 
-/* One line when it begins, one when it is over, and few between: there may be thousands of jobs. */
+/* Logs that orders fail: a line at first, then one in a while, since there may be thousands of jobs. */
 static void tell_refused(struct engine *engine, struct known_adapter *adapter, const char *why)
 {
     int64_t now = engine_now(engine);
 
     if (adapter->cancels_refused++ == 0)
-        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s does not take orders to cancel jobs (%s); they are given again after growing "
-                    "pauses", adapter->ops->name, why);
+        log_warn_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s does not take orders to cancel jobs (%s); they are given again after growing pauses",
+                    adapter->ops->name, why);
     else if (now - adapter->cancels_told_ms >= CANCELS_TOLD_MS)
-        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s has not taken %lld orders to cancel jobs: %s", adapter->ops->name,
-                    (long long)adapter->cancels_refused, why);
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s has not taken %lld orders to cancel jobs: %s",
+                    adapter->ops->name, (long long)adapter->cancels_refused, why);
     else
         return;
     adapter->cancels_told_ms = now;
@@ -32,7 +36,8 @@ static void tell_refused(struct engine *engine, struct known_adapter *adapter, c
 static void tell_taken(struct known_adapter *adapter)
 {
     if (adapter->cancels_refused > 0)
-        log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s takes orders to cancel jobs again, after %lld that it did not take",
+        log_info_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s takes orders to cancel jobs again, after %lld that it did not take",
                     adapter->ops->name, (long long)adapter->cancels_refused);
     adapter->cancels_refused = 0;
 }
@@ -49,7 +54,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct error *
     if (answer == ADAPTER_OK) {
         plan_adapter_job(job, NULL, &ajob);
         tell_taken(job->adapter);
-        job->cancel_again_ms = engine_now(engine) + ajob.grace_ms + backoff_ms(CANCEL_AGAIN_MS, job->cancels, CANCEL_AGAIN_MAX);
+        job->cancel_again_ms =
+            engine_now(engine) + ajob.grace_ms + backoff_ms(CANCEL_AGAIN_MS, job->cancels, CANCEL_AGAIN_MAX);
     } else {
         tell_refused(engine, job->adapter, why->text);
         job->cancel_again_ms = engine_now(engine) + backoff_ms(CANCEL_REFUSED_MS, job->cancels, CANCEL_AGAIN_MAX);
@@ -79,8 +85,9 @@ bool job_cancel_is_due(const struct engine *engine, const struct live_job *job)
 void cancel_tell_repeated(struct known_adapter *adapter, int n)
 {
     if (n > 0)
-        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s still has %d jobs that were cancelled: they are cancelled again",
-                    adapter->ops->name, n);
+        log_warn_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s still has %d jobs that were cancelled: they are cancelled again", adapter->ops->name,
+                    n);
 }
 
 static void committed(void *arg, const struct error *failed)
@@ -100,7 +107,7 @@ void job_cancel(struct engine *engine, struct live_job *job)
     struct error err;
 
     if (job->row.cancel) {
-        if (job->cancels == 0 || job->cancel_again_ms == INT64_MAX) /* the order has not gone yet, or is on its way */
+        if (job->cancels == 0 || job->cancel_again_ms == INT64_MAX) /* an order is still to be sent, or being sent */
             return;
         job->cancels = 0;
         job->cancel_again_ms = 0;

@@ -1,4 +1,6 @@
-/* Learning how the tasks of a job ended, from the records in the run directory alone. */
+/* Learns how the tasks of a job ended, only from their exit records. */
+#include "daemon/engine/job.h"
+
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
@@ -10,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files of one collection, in this order: claim, ended, then one exit record for each open slot. A brief one, of a job
- * whose start and end the scheduler told, leaves out the first two. */
+/* The files of one collection, in this order: claim, ended, then an exit record for each open slot. A brief collection,
+ * for a job whose start and end the scheduler reported, leaves out the first two. */
 enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
 
 static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
@@ -42,12 +44,12 @@ static void task_id(const struct live_job *job, const struct slot *slot, char ou
         snprintf(out, 64, "%lld.pilot", (long long)job->row.ensemble);
         return;
     }
-    out = text_digits(out, job->row.ensemble); /* no format: this is done for every member */
+    out = text_digits(out, job->row.ensemble); /* faster than a format, since this is done for every member */
     text_copy(out, 16, job->row.kind == JOB_TRAINING ? ".training." : ".");
     text_digits(out + strlen(out), slot->index);
 }
 
-/* One whose task is the slot's. */
+/* Applies an exit record to the slot; the record must be of the slot's task. */
 static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct exitrec *rec)
 {
     static const enum attempt_outcome outcomes[] = {
@@ -62,7 +64,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .signal = rec->signal,
         .started_ms = (int64_t)(rec->started * 1000),
         .ended_ms = (int64_t)(rec->ended * 1000),
-        .measured = rec->ended > rec->started, /* it was started */
+        .measured = rec->ended > rec->started, /* otherwise the task was not started */
         .cpu_ms = (int64_t)((rec->user_seconds + rec->system_seconds) * 1000),
         .memory_peak = rec->max_rss,
         .late = rec->late,
@@ -73,7 +75,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 
     text_copy(out.reason, sizeof out.reason, rec->reason);
     text_copy(out.host, sizeof out.host, rec->host);
-    if (job->row.started_ms > out.started_ms) /* what the scheduler said was of a second job of that name, or late */
+    if (job->row.started_ms > out.started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = out.started_ms;
     outcome_apply(engine, job, slot, &out);
 }
@@ -110,7 +112,8 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
         return;
     if (job->proof == PROOF_NONE)
         job->proof = PROOF_CLAIMED;
-    job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))), host ? host : "");
+    job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))),
+                     host ? host : "");
 }
 
 static void collected(void *arg, json_t **json, const struct error *failed)
@@ -122,7 +125,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
 
     if (job == NULL)
         return;
-    if (failed != NULL) { /* the file system does not answer as it should: that says nothing about the job */
+    if (failed != NULL) { /* the file system failed, which says nothing about the job */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
         job->look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
@@ -134,7 +137,8 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         note_claim(engine, job, json[FILE_CLAIM]);
     }
     for (size_t i = 0; i < job->n_slots; i++) {
-        /* slots are closed only here and in job_fail_open(), never while a collection is under way */
+        /* json has the slots that were open when the collection began. None is closed meanwhile, since that happens
+         * only here and in job_fail_open(). */
         if (!job->slots[i].open)
             continue;
         if (json_is_true(json_object_get(json[next], "given_up")))
@@ -155,13 +159,14 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     } else if (ended || job_is_gone(job)) {
         job_missing(engine, job, ended);
     } else {
-        job_advance(engine, job); /* what was put off meanwhile: a cancel, another look */
+        job_advance(engine, job); /* for a cancel or another look that was put off meanwhile */
     }
     engine_settle(engine);
 }
 
-/* The slot whose task is of that id, if it is still open. Records are in the order of the slots as they were when the job was
- * submitted, which is mostly that of now: *next is where the next one is likely to be. */
+/* Returns the slot of the task with this id, or NULL if it is not open any more. Records are in the order that the
+ * slots had when the job was submitted, which is mostly still the same: *next is where the next slot is likely to
+ * be. */
 static struct slot *slot_of(struct live_job *job, const char *task, size_t *next)
 {
     char id[64];
@@ -178,7 +183,7 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
     return NULL;
 }
 
-/* A record tells that the job has begun, too. */
+/* Notes that the job has begun, which its exit record proves, too. */
 static void note_begun(struct engine *engine, struct live_job *job, double started, const char *host)
 {
     job_mark_running(engine, job, (int64_t)(1000 * started), host ? host : "");
@@ -200,7 +205,7 @@ static void take_json(struct engine *engine, struct live_job *job, const json_t 
     }
 }
 
-/* As JSON from the first on that is not plain. */
+/* Takes the records from JSON text. From the first one on that exitrec_scan() cannot read, jansson parses the text. */
 static void take_text(struct engine *engine, struct live_job *job, const char *text)
 {
     const char *p = text;
@@ -219,11 +224,12 @@ static void take_text(struct engine *engine, struct live_job *job, const char *t
     if (p != NULL && *p == ']')
         return;
     records = json_loads(text, 0, NULL);
-    take_json(engine, job, records); /* those that were taken already are not open any more */
+    take_json(engine, job, records); /* skips the slots that were closed above */
     json_decref(records);
 }
 
-/* What its runner handed back, where the adapter has it. True: all is known, and the job has ended. */
+/* Takes the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these ended
+ * the job. */
 static bool take_records(struct engine *engine, struct live_job *job)
 {
     json_t *records = job->records;

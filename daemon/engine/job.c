@@ -1,4 +1,6 @@
 /* The life of a job: its intent is committed, its files are written, it is submitted, runs and ends. */
+#include "daemon/engine/job.h"
+
 #include "daemon/engine/pilot.h"
 
 #include "common/check.h"

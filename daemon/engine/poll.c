@@ -1,4 +1,5 @@
-/* Asking adapters what became of jobs: one question for all of them, and no conclusion from no answer. */
+/* Asks adapters what became of jobs: one question is about all jobs of an adapter, and nothing is concluded if there is
+ * no answer. */
 #include "daemon/engine/internal.h"
 
 #include "common/backoff.h"
@@ -10,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One that waits again may have begun between, and its claim be shown late. But where a scheduler forgot thousands of jobs for a
- * moment, their files are not looked for at every answer for days. */
+/* How often the claim of a job is looked for that is queued again after it was gone. It may have run in between, and
+ * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment: their files are
+ * not looked for at every answer for days. */
 #define LOOKS_WHEN_BACK 24
 
 struct question {
@@ -23,8 +25,9 @@ struct question {
     int64_t ids[];
 };
 
-/* Nothing of it has begun, and nothing is being done with it. That a scheduler once said that it runs proves nothing: it may have
- * taken another's processes for its own; and if a runner has begun, sealing the job finds its claim. */
+/* Returns whether a job may be given up because its scheduler says that it can never run: no claim is known, and
+ * nothing is being done with it. If the scheduler once said that it runs, that proves nothing, since it may have taken
+ * another job's processes for this one's; and if a runner has begun, sealing the job finds its claim. */
 static bool may_be_refused(const struct live_job *job)
 {
     return job->pending == PENDING_NONE && !job->over && job->proof == PROOF_NONE && job->open > 0 &&
@@ -38,9 +41,11 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     job->told_in = job->adapter->answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
-    else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0') /* of two, it may be the other one */
-        memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id); /* stored with the next change */
-    if (status->state != ADAPTER_JOB_UNKNOWN || job->row.state != JOB_INTENT) /* else it keeps what its last submission came to */
+    else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0')
+        /* A job that was submitted twice may now have another id, which is stored with the next change of the row. */
+        memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id);
+    /* A job that is yet to be submitted keeps the reason why its last submission failed. */
+    if (status->state != ADAPTER_JOB_UNKNOWN || job->row.state != JOB_INTENT)
         job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
@@ -48,8 +53,9 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
             job->looks_left = LOOKS_WHEN_BACK;
         job_believe(engine, job, EVENT_TOLD_QUEUED);
         if (job->started && before != BELIEF_QUEUED)
-            log_info_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: the scheduler has put it back into the queue%s%s",
-                        job->row.name, status->reason[0] ? ": " : "", status->reason);
+            log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
+                        "job %s: the scheduler has put it back into the queue%s%s", job->row.name,
+                        status->reason[0] ? ": " : "", status->reason);
         if (status->never && may_be_refused(job)) {
             job->refusal = REFUSAL_QUEUED;
             job_refuse(engine, job, status->reason);
@@ -62,7 +68,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_mark_running(engine, job, status->started_ms, status->host);
         break;
     case ADAPTER_JOB_ENDED:
-        if (status->started_ms != 0 && job->adapter->ops->exact) /* it came and went since the last poll: no claim need be read */
+        if (status->started_ms != 0 && job->adapter->ops->exact) /* it ran since the last poll: no claim need be read */
             job_mark_running(engine, job, status->started_ms, status->host);
         job_believe(engine, job, EVENT_TOLD_ENDED);
         text_copy(job->gone_reason, sizeof job->gone_reason, status->reason);
@@ -75,14 +81,15 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_advance(engine, job);
 }
 
-/* Returns whether this answer makes the engine cancel the job once more. The log tells how many such jobs an answer has. */
-static bool is_cancelled_again(const struct engine *engine, const struct live_job *job, const struct adapter_status *status)
+/* Returns whether this answer makes the engine cancel the job again. The log tells how many such jobs an answer has. */
+static bool is_cancelled_again(const struct engine *engine, const struct live_job *job,
+                               const struct adapter_status *status)
 {
     return job->cancels > 0 && job_cancel_is_due(engine, job) &&
            (status->state == ADAPTER_JOB_QUEUED || status->state == ADAPTER_JOB_RUNNING);
 }
 
-/* Nothing else would tell what has become of jobs of which it was said that it is not known whether they were submitted. */
+/* Logs what became of jobs after the log said that it was not known whether they were submitted. */
 static void tell_doubts_are_over(struct engine *engine, const struct question *q, const struct adapter_status *statuses)
 {
     int doubts = 0, there = 0;
@@ -96,8 +103,8 @@ static void tell_doubts_are_over(struct engine *engine, const struct question *q
         there += statuses[i].state != ADAPTER_JOB_UNKNOWN;
     }
     if (doubts > 0)
-        log_info_of(LOG_ADAPTER(q->adapter), "adapter %s: of the jobs in doubt it has %d; %d are submitted now", q->adapter, there,
-                    doubts - there);
+        log_info_of(LOG_ADAPTER(q->adapter), "adapter %s: of the jobs in doubt it has %d; %d are submitted now",
+                    q->adapter, there, doubts - there);
 }
 
 static bool has_questions(const struct known_adapter *adapter)
@@ -116,8 +123,9 @@ void poll_linger(struct engine *engine, struct known_adapter *adapter)
     adapter->idle = 0;
 }
 
-/* Longer where there was something to see: jobs to take out, or no answer from one that answered before. As long as what is to be
- * taken out gets less, it is asked as usual. */
+/* Decides how long an adapter is polled on without jobs. The time begins anew while there are jobs to take out of its
+ * queue, and while an adapter that answered before does not. Polls become rarer, except after a change: there are jobs
+ * again, the number of those to take out is another one, or an answer came after silence. */
 static void linger_on(struct engine *engine, struct known_adapter *adapter, int needless_before, bool was_silent)
 {
     int64_t now = engine_now(engine);
@@ -135,11 +143,13 @@ static int64_t pause_before_next(const struct known_adapter *adapter)
     int64_t ms = adapter->poll_ms;
 
     if (adapter->failures > 0)
-        return backoff_ms(ms, adapter->failures < 5 ? adapter->failures : 5, ms > POLL_BACKOFF_MAX ? ms : POLL_BACKOFF_MAX);
+        return backoff_ms(ms, adapter->failures < 5 ? adapter->failures : 5,
+                          ms > POLL_BACKOFF_MAX ? ms : POLL_BACKOFF_MAX);
     return has_questions(adapter) ? ms : backoff_ms(ms, adapter->idle, ms > LINGER_POLL_MAX ? ms : LINGER_POLL_MAX);
 }
 
-/* When: at once after news, and after a look-up, which put off a poll; else after a while, longer where it fails. */
+/* Schedules the next poll: at once after news, or after a look-up, which has put off a poll; else after a pause, which
+ * is longer if polls fail. */
 static void ask_again(struct engine *engine, struct known_adapter *adapter, bool found)
 {
     if (!has_questions(adapter) && !lingers(engine, adapter))
@@ -179,7 +189,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
-            /* one that came into doubt since it was asked about is looked up first: of its last submission this knows nothing */
+            /* This answer knows nothing of the last submission of a job that came into doubt after the question: such a
+             * job is looked up first. */
             if (job == NULL || !(q->find || job_is_asked(job)))
                 continue;
             again += is_cancelled_again(engine, job, &statuses[i]);
@@ -201,7 +212,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     engine_settle(engine);
 }
 
-/* Ask about the jobs on one of the adapter's lists. */
+/* Asks about the jobs on one of the adapter's lists: those to look up by name (find), or those to poll. */
 static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
 {
     size_t n = 0, max = find ? adapter->n_unasked : adapter->n_polled;
@@ -233,7 +244,7 @@ static void poll_now(struct engine *engine, struct alarm *alarm)
 
     if (adapter->polling)
         adapter->poked = true;
-    else if (adapter->unasked != NULL) /* what it may not know by id yet comes first */
+    else if (adapter->unasked != NULL) /* jobs that the scheduler may not know by id come first */
         ask(engine, adapter, true);
     else if (adapter->polled != NULL || lingers(engine, adapter))
         ask(engine, adapter, false);
@@ -261,7 +272,7 @@ void poll_soon(struct engine *engine, struct known_adapter *adapter)
         adapter->poked = true;
         return;
     }
-    if (adapter->failures == 0 || !heap_holds(&adapter->poll.node)) /* else it backs off */
+    if (adapter->failures == 0 || !heap_holds(&adapter->poll.node)) /* polls that fail keep their growing pauses */
         poll_by(engine, adapter, from > now ? from : now);
 }
 

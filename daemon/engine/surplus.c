@@ -1,7 +1,10 @@
-/* Jobs that a scheduler has too many: a name may have been submitted twice, since a scheduler that had lost sight of a job, or
- * whose answer was lost, comes back with it. Only one of the two can claim the job, so neither does harm; but the other one
- * waits in the queue in front of others, of which it may be the last that has no room: a training's second job before the
- * members that the first one waits for would wait for ever. So it is taken out. */
+/* Surplus jobs: duplicates in a scheduler's queue. A name may have been submitted twice, if the scheduler lost sight of
+ * the job, or its answer was lost, and the first one comes back. Only one of the two can claim the job, so a duplicate
+ * does no harm when it starts. But in the queue it stands before other jobs, and may never get the resources that it
+ * asks for: the second job of a training would wait for ever before the members that the first one waits for. So it is
+ * taken out. */
+#include "daemon/engine/job.h"
+
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
@@ -12,8 +15,8 @@
 #include <string.h>
 #include <utlist.h>
 
-/* Of the answers that a job waits, one in so many has its claim looked for: it may have run between two answers, and its scheduler
- * have come back with an older state, in which it is held for ever. */
+/* The claim of a queued job is looked for once in so many answers: the job may have run between two answers, and its
+ * scheduler then have come back with an older state, in which the job waits for ever. */
 #define LOOK_EVERY 24
 
 struct surplus {
@@ -22,19 +25,19 @@ struct surplus {
     char name[64], scheduler_id[64];
 };
 
-/* Is it sure that nothing can come of the queued job with this id? */
+/* Returns whether nothing can come of the queued job with this scheduler's id. */
 static bool is_needless(struct engine *engine, const struct known_adapter *adapter, const struct surplus *surplus)
 {
     const struct live_job *job = engine_find_job(engine, surplus->id);
     struct job_row row;
     struct error err;
 
-    if (job == NULL) /* after its end its claim is taken */
+    if (job == NULL) /* its claim is taken if it has ended */
         return store_job_get(engine->store, surplus->id, &row, &err) == 1 && row.state == JOB_ENDED;
-    /* the same answer told of another one that waits or runs; where it was not asked about, this may be the only one, or another adapter for
-     * the same batch system is */
-    return job->adapter == adapter && job->told_in == adapter->answers && !job_is_gone(job) && job->row.scheduler_id[0] != '\0' &&
-           strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
+    /* The same answer must have told of another job of that name that is queued or runs. If it did not ask for it, this
+     * may be the only one, or belong to another adapter of the same batch system. */
+    return job->adapter == adapter && job->told_in == adapter->answers && !job_is_gone(job) &&
+           job->row.scheduler_id[0] != '\0' && strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
 }
 
 static void withdrawn(void *arg, enum adapter_answer answer, const struct error *why)
@@ -45,10 +48,13 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
     if (engine == NULL)
         return;
     engine->withdrawals--;
-    if (answer != ADAPTER_OK && engine->withdrawals_failed++ == 0) /* there may be thousands, and they are tried again with each answer */
-        log_warn("job %lld: a surplus one of its name could not be taken out of the queue: %s", (long long)id, why->text);
+    /* Only the first failure is logged: there may be thousands, and they are tried again with each answer. */
+    if (answer != ADAPTER_OK && engine->withdrawals_failed++ == 0)
+        log_warn("job %lld: a surplus one of its name could not be taken out of the queue: %s", (long long)id,
+                 why->text);
     else if (answer == ADAPTER_OK && engine->withdrawals_failed > 0)
-        log_info("surplus jobs are taken out of the queue again, after %d times that they could not be", engine->withdrawals_failed);
+        log_info("surplus jobs are taken out of the queue again, after %d times that they could not be",
+                 engine->withdrawals_failed);
     engine->withdrawals_failed = answer == ADAPTER_OK ? 0 : engine->withdrawals_failed;
 }
 
@@ -57,9 +63,10 @@ static void withdraw(struct engine *engine, struct known_adapter *adapter, int64
 {
     if (adapter->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
         return;
-    if (adapter->withdrawn++ == 0) /* the others of this answer are counted */
-        log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: job %s has run, or is there twice; %s is taken out of the queue",
-                    adapter->ops->name, name, scheduler_id);
+    if (adapter->withdrawn++ == 0) /* the first of this answer; surplus_settle() logs how many more there were */
+        log_info_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s: job %s has run, or is there twice; %s is taken out of the queue", adapter->ops->name,
+                    name, scheduler_id);
     engine->withdrawals++;
     adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
 }
@@ -93,14 +100,15 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
     }
     adapter->surplus = NULL;
     if (adapter->withdrawn > 1)
-        log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s: %d more jobs are taken out of the queue for the same reason",
-                    adapter->ops->name, adapter->withdrawn - 1);
+        log_info_of(LOG_ADAPTER(adapter->ops->name),
+                    "adapter %s: %d more jobs are taken out of the queue for the same reason", adapter->ops->name,
+                    adapter->withdrawn - 1);
     adapter->withdrawn = 0;
 }
 
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    if (job->proof != PROOF_NONE || job->open == 0) /* by a runner, by us; or its attempts have all ended */
+    if (job->proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
     else if (job->started || job->row.submissions > 1 || job->looks_left > 0 || ++job->told_waiting % LOOK_EVERY == 0)
         job->look = true;
@@ -127,7 +135,8 @@ bool surplus_is_swept(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
     char *dir;
 
-    if (job->swept || job_is_inside(job) || (job->refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
+    if (job->swept || job_is_inside(job) ||
+        (job->refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
         return true;
     if (job->pending == PENDING_SWEEP)
         return false;
