@@ -1,17 +1,21 @@
-/* The places of an adapter, and who gets them.
+/* Deals the slots of an adapter to ensembles.
  *
  * An adapter with a known number of CPU slots is given as many jobs as fill them, and a few more, which wait in its own
- * queue so that one starts the moment another ends; one with max_jobs, no more member jobs than that. Free places go to the
- * ensemble that has the least for its share, up to the width of each: so a late and small one has its fair part as places
- * come free, nothing is stopped for it, and no place stays free that any of them could use.
+ * queue so that one starts the moment another ends. An adapter with max_jobs is given no more jobs of members than
+ * that. Free slots go to the ensemble that has the least for its share, up to the width of each. So a small ensemble
+ * that comes late gets its fair part as slots become free, nothing is stopped for it, and no slot stays free that any
+ * of them could use.
  *
- * Trainings go before members, and never so that all wait for all: while trainings run, their members must have room
- * beside them, wherever these are, and no job may wait at the head of the adapter's queue that has none. */
+ * Trainings go before members, but must not make everything wait for everything: while trainings run, their members
+ * must fit beside them, on whatever adapter these run, and no job may wait at the head of the adapter's queue that does
+ * not fit. */
+#include "daemon/engine/internal.h"
+
 #include "daemon/engine/pilot.h"
 
 #include <string.h>
 
-#define AHEAD_MS 200 /* of work waits in an adapter's own queue: more than it takes to learn of an end and submit */
+#define AHEAD_MS 200 /* how much work waits in an adapter's queue: more than it takes to see an end and submit a job */
 #define SHARE_UNIT 1000000
 
 int64_t deal_node_slots(const struct known_adapter *adapter)
@@ -19,7 +23,7 @@ int64_t deal_node_slots(const struct known_adapter *adapter)
     return adapter->ops->node_slots != NULL ? adapter->ops->node_slots(adapter->adapter) : 0;
 }
 
-/* Of whole nodes all. */
+/* Returns the CPU slots of the resources. Whole nodes count with all their slots. */
 static int64_t cpus(const struct known_adapter *adapter, const struct adapter_resources *r)
 {
     int64_t of_node = deal_node_slots(adapter);
@@ -27,8 +31,9 @@ static int64_t cpus(const struct known_adapter *adapter, const struct adapter_re
     return of_node > 0 ? r->nodes * of_node : (int64_t)r->copies * r->tasks * r->cpus_per_task;
 }
 
-/* Into a sum that one job would ask for that did the work of all. */
-static void add(const struct known_adapter *adapter, struct adapter_resources *sum, const struct adapter_resources *r, int sign)
+/* Adds resources to a sum, in the form of one job that asks for all of them together. */
+static void add(const struct known_adapter *adapter, struct adapter_resources *sum, const struct adapter_resources *r,
+                int sign)
 {
     sum->cpus_per_task = sum->copies = 1;
     sum->nodes = deal_node_slots(adapter) > 0 ? sum->nodes + sign * r->nodes : 1;
@@ -42,7 +47,7 @@ static bool fits(const struct known_adapter *adapter, const struct adapter_resou
     int64_t slots = adapter->ops->slots(adapter->adapter);
     struct error err;
 
-    if (slots == 0 || deal_node_slots(adapter) > 0) /* on nodes of their own jobs take nothing else from each other */
+    if (slots == 0 || deal_node_slots(adapter) > 0) /* jobs on nodes of their own share only the number of nodes */
         return slots == 0 || sum->tasks <= slots;
     return adapter->ops->check(adapter->adapter, sum, &err) == 0;
 }
@@ -69,7 +74,7 @@ static struct adapter_resources resources_of(const struct live_job *job)
     return r;
 }
 
-/* What its adapter is asked for to run members. */
+/* Returns the resources that the adapter is asked for to run members: those of a job, or of a pilot. */
 static struct adapter_resources resources_for_members(const struct live_ensemble *ens)
 {
     return ens->allocation != NULL ? pilot_resources(ens->adapter, ens->spec) : ens->spec->members.resources;
@@ -87,7 +92,7 @@ void deal_account(struct live_job *job, int sign)
     struct adapter_resources r = resources_of(job);
     struct known_adapter *adapter = job->adapter;
 
-    if (job_is_inside(job)) /* its pilot has them */
+    if (job_is_inside(job)) /* its slots are counted with its pilot */
         return;
     adapter->cpus += sign * cpus(adapter, &r);
     if (job->row.kind == JOB_TRAINING) {
@@ -110,7 +115,8 @@ void deal_note_run(int64_t *run_ms, const struct job_row *row)
     *run_ms = *run_ms == 0 ? ms : (7 * *run_ms + ms + 7) / 8;
 }
 
-/* Jobs run for hours, or for milliseconds: a place waits for none of them, and a late ensemble behind few. */
+/* Returns how many slots' worth of jobs may wait in the adapter's queue. Jobs run for hours or for milliseconds: no
+ * slot should stay free between two jobs, but an ensemble that comes late should wait for few. */
 static int64_t places_ahead(const struct known_adapter *adapter, int64_t slots)
 {
     int64_t ahead = adapter->run_ms ? slots * AHEAD_MS / adapter->run_ms : 1, most = 2 * slots + 64;
@@ -122,12 +128,12 @@ static bool has_place(struct engine *engine, struct known_adapter *adapter)
 {
     int64_t slots = adapter->ops->slots(adapter->adapter);
 
-    /* the last job may go over: it waits at the head of the queue, and so is not passed by smaller ones for ever */
+    /* The last job may need more than the free slots: it waits at the head of the queue, where smaller jobs cannot
+     * overtake it for ever. */
     return (slots == 0 || adapter->cpus < slots + places_ahead(adapter, slots)) &&
            (adapter->max_jobs == 0 || adapter->jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
 }
 
-/* In the order in which they came. */
 struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter)
 {
     struct heap_node *first = heap_first(&adapter->to_train);
@@ -135,7 +141,7 @@ struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter)
     return first ? heap_entry(first, struct live_ensemble, to_train) : NULL;
 }
 
-/* Its members, where the training itself runs elsewhere, must have room beside the trainings of others. */
+/* Returns whether members on another adapter than the training fit beside the trainings of others there. */
 static bool members_fit_elsewhere(const struct live_ensemble *ens)
 {
     struct adapter_resources members = resources_for_members(ens);
@@ -148,7 +154,7 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
 {
     const struct known_adapter *adapter = ens->training->adapter;
     struct adapter_resources trainings = adapter->trainings;
-    bool idle = trainings.tasks == 0 && adapter->cpus == 0; /* then there is room for itself and its members */
+    bool idle = trainings.tasks == 0 && adapter->cpus == 0; /* the training and its members fit then */
 
     if (deal_next_to_train(adapter) != ens)
         return false;
@@ -176,7 +182,7 @@ bool deal_fits_beside_trainings(const struct live_ensemble *ens)
     struct adapter_resources trainings = ens->adapter->trainings, members = resources_for_members(ens);
     const struct live_ensemble *next = deal_next_to_train(ens->adapter);
 
-    if (ens->training != NULL) /* was seen to when its training started */
+    if (ens->training != NULL) /* deal_may_train() checked that when its training started */
         return true;
     if (next != NULL)
         add(ens->adapter, &trainings, &next->spec->training.resources, 1);
@@ -195,7 +201,8 @@ static void leave(struct live_ensemble *ens)
     heap_remove(&ens->adapter->hungry, &ens->hungry);
 }
 
-/* An ensemble waits with its training, or no longer: what others may do depends on who is the first of them. */
+/* Notes whether an ensemble waits for its training to start. If that changes which training is the next, all ensembles
+ * are touched, since what they may do depends on it. */
 static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bool waits)
 {
     struct known_adapter *adapter;
@@ -225,10 +232,11 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
     if (ens->training != NULL)
         enter_trainings(engine, ens, dispatch_training_is_due(engine, ens));
     first = deal_next_to_train(ens->adapter);
-    /* it may have waited for the last of these; where it still does, touching it would never end: it may touch this one */
+    /* The training that is next may have waited for the last job of this ensemble. It is touched only if it may start
+     * now: otherwise it could touch this ensemble, and so on without end. */
     if (first != NULL && first != ens && ens->in_flight == 0 && deal_may_train(engine, first))
         engine_touch(engine, first);
-    if (ens->allocation != NULL || !dispatch_wants(ens, engine_now(engine))) { /* pilots have places of their own */
+    if (ens->allocation != NULL || !dispatch_wants(ens, engine_now(engine))) { /* its pilots deal their own slots */
         leave(ens);
         return;
     }
@@ -250,12 +258,12 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
         struct live_ensemble *ens = heap_entry(first, struct live_ensemble, hungry);
         int64_t n;
 
-        if (engine->budget <= 0) { /* the rest after the next tick, which comes at once */
+        if (engine->budget <= 0) { /* the rest is dealt after the next tick, which comes at once */
             engine->again = true;
             engine_wake_by(engine, now);
             return;
         }
-        if (!deal_fits_beside_trainings(ens)) { /* all are looked at again when that changes */
+        if (!deal_fits_beside_trainings(ens)) { /* all ensembles are touched when that changes */
             leave(ens);
             continue;
         }
@@ -269,7 +277,7 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
             continue;
         }
         leave(ens);
-        engine_touch(engine, ens); /* what it had left may be nothing, or wait */
+        engine_touch(engine, ens); /* it may have no members left, or wait until some are due */
     }
 }
 

@@ -1,4 +1,6 @@
-/* What an ensemble does next: start its training, make jobs of pending members up to the width, end. */
+/* Takes the next step of an ensemble: start its training, make jobs of pending members up to the width, end it. */
+#include "daemon/engine/internal.h"
+
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
@@ -23,7 +25,7 @@ static int choose(void *arg, const struct member_row *row)
     return 0;
 }
 
-/* One member into a job: its row, its attempt. */
+/* Puts a member into a job: writes its row and its attempt. */
 static int enlist(struct engine *engine, struct live_job *job, struct member_row *row, int64_t now, struct error *err)
 {
     struct attempt_row attempt = {.ensemble = row->ensemble, .index = row->index, .number = row->attempts + 1,
@@ -36,15 +38,16 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
         return -1;
     snprintf(rest, sizeof rest, ",\"job\":\"%s\"", job->row.name);
     engine_event_of_attempt(engine, "member.submitted", row->ensemble, row->index, row->attempts, rest);
-    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures,
-                                               .losses = row->losses, .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .open = true};
+    job->slots[job->n_slots++] =
+        (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures, .losses = row->losses,
+                      .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .open = true};
     job->open++;
     job->ensemble->in_flight++;
     return 0;
 }
 
-static int make_job(struct engine *engine, struct live_ensemble *ens, struct pilot_node *node, struct member_row *rows, size_t n,
-                    int64_t now)
+static int make_job(struct engine *engine, struct live_ensemble *ens, struct pilot_node *node, struct member_row *rows,
+                    size_t n, int64_t now)
 {
     struct job_row row = {.ensemble = ens->row.id, .kind = JOB_MEMBERS, .size = (int64_t)n, .created_ms = now};
     struct live_job *job;
@@ -68,13 +71,13 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct pil
     return 0;
 }
 
-/* Are there members without a row? Those of a follow-up have one each, written as they are taken over. */
+/* Returns whether some members have no row yet. In a follow-up each member has one, written when it is taken over. */
 static bool has_untried(const struct live_ensemble *ens)
 {
     return ens->row.root == 0 && ens->row.next_index < ens->row.count;
 }
 
-/* Pending members, those that were tried before first: at most `room`. -1 on failure. */
+/* Chooses at most `room` pending members, those that were tried before first. Returns how many, or -1 on failure. */
 static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t room,
                               int64_t now)
 {
@@ -134,7 +137,7 @@ bool dispatch_all_final(const int64_t n[MEMBER_STATE_COUNT])
     return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0;
 }
 
-/* For the reason in its row. `detail` is taken over. */
+/* Fails the ensemble for the reason in its row. `detail` is taken over. */
 static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detail)
 {
     struct error err;
@@ -142,12 +145,13 @@ static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detai
     ens->row.state = ENSEMBLE_FAILED;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
-    log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id, ens->row.reason);
+    log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id,
+                ens->row.reason);
     engine_event(engine, "ensemble.failed", ens->row.id, -1, detail);
     ens->to_cancel = ens->jobs;
 }
 
-/* A training that lacks steps is no success of the ensemble, whatever its members say. */
+/* Fails the ensemble if its training lacks steps, whatever its members say. Returns whether it does. */
 static bool fail_for_missing(struct engine *engine, struct live_ensemble *ens)
 {
     json_t *missing;
@@ -169,8 +173,8 @@ static void complete(struct engine *engine, struct live_ensemble *ens, int64_t f
     struct error err;
 
     if (failed == row->count && !ensemble_is_ending(row))
-        snprintf(row->reason, sizeof row->reason, failed == 1 ? "its only member has failed" : "all %lld members have failed",
-                 (long long)failed);
+        snprintf(row->reason, sizeof row->reason,
+                 failed == 1 ? "its only member has failed" : "all %lld members have failed", (long long)failed);
     if (failed == row->count || ensemble_is_ending(row)) {
         fail(engine, ens, json_pack("{s:s}", "reason", row->reason));
         return;
@@ -182,27 +186,29 @@ static void complete(struct engine *engine, struct live_ensemble *ens, int64_t f
     store_ensemble_update(engine->store, &ens->row, &err);
     engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
-    ens->to_cancel = ens->jobs; /* its pilots are given back */
+    ens->to_cancel = ens->jobs; /* its allocations are given back */
     if (ens->spec->follows_up)
         follow_up_auto(engine, ens);
 }
 
-/* Is every member final? It cannot be while attempts are open or members have not been tried, so the tally is rarely
- * looked at. */
+/* Returns whether every member is final. They cannot be while attempts are open or members have not been tried, so the
+ * tally is rarely read. */
 static bool members_over(struct engine *engine, const struct live_ensemble *ens, int64_t tally[MEMBER_STATE_COUNT])
 {
     struct error err;
 
-    if (ens->in_flight > 0 || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) || ens->chores)
+    if (ens->in_flight > 0 || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) ||
+        ens->chores)
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
-        store_doom(engine->store, &err); /* nothing would make us look again */
+        store_doom(engine->store, &err); /* since nothing else would make the engine look again */
         return false;
     }
     return dispatch_all_final(tally);
 }
 
-/* Where members go first, it is once one of them runs: or all have ended without it, for then nothing else would end it. */
+/* If the spec lets members start first, the training is due once a member runs. It is due also when all members have
+ * ended without it, since nothing else would end the training then. */
 bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;
@@ -215,7 +221,7 @@ bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble 
     return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens, tally);
 }
 
-/* Jobs of a cancelled ensemble, some in each turn: there may be thousands. */
+/* Cancels the jobs of an ensemble that is over. There may be thousands, so each turn cancels some. */
 static void cancel_jobs(struct engine *engine, struct live_ensemble *ens)
 {
     for (int n = 0; ens->to_cancel != NULL && n < DISPATCH_MAX; n++) {
@@ -234,11 +240,11 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
 
     deal_enter(engine, ens);
     if (dispatch_training_is_due(engine, ens) && deal_may_train(engine, ens))
-        training_start(engine, ens); /* which touches it */
+        training_start(engine, ens); /* touches the ensemble */
     if (ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && ens->due > now)
         alarm_set(engine, &ens->due_alarm, ens->due);
     else
-        alarm_set(engine, &ens->due_alarm, INT64_MAX); /* an ending attempt, or a call, brings us back */
+        alarm_set(engine, &ens->due_alarm, INT64_MAX); /* an attempt that ends, or a call, touches the ensemble */
     if (ens->row.state < ENSEMBLE_COMPLETE && members_over(engine, ens, tally)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
             complete(engine, ens, tally[MEMBER_FAILED]);

@@ -1,4 +1,6 @@
-/* How an attempt ended, and what becomes of its member. */
+/* Decides from how an attempt ended what becomes of its member. */
+#include "daemon/engine/internal.h"
+
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
@@ -16,7 +18,8 @@ int64_t engine_backoff(int64_t failures)
     return backoff_ms(BACKOFF_FIRST_MS, failures, BACKOFF_MAX_MS);
 }
 
-/* Ended because we asked for it, in an ensemble that goes on: a resize to a smaller width. */
+/* Returns whether the attempt ended because the engine cancelled its job, although the ensemble goes on: the width was
+ * reduced, or somebody cancelled the member. */
 static bool was_stopped(const struct live_job *job, const struct outcome *out)
 {
     return job->row.cancel && !ensemble_is_stopped(&job->ensemble->row) &&
@@ -29,8 +32,8 @@ static void fail_or_wait(struct member_row *member, bool fails, int64_t count, i
     member->not_before_ms = now + engine_backoff(count);
 }
 
-/* It costs no retry, but is not endless. Whether a runner was killed by somebody else, or by its own member, cannot be told: the first few
- * times in a row are put down to others. */
+/* Handles a lost attempt. It costs no retry, but there is a limit. Nobody can tell whether a runner was killed by
+ * somebody else or by its own member, so only the first few in a row that were lost while they ran are free. */
 static void lose(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out, int64_t now)
 {
     bool ran = out->outcome == ATTEMPT_LOST && out->started_ms != 0;
@@ -40,7 +43,7 @@ static void lose(const struct live_ensemble *ens, struct member_row *member, con
     fail_or_wait(member, member->losses > LOSSES_MAX || member->failures > ens->spec->retries, member->losses, now);
 }
 
-/* It has got further: it can go on from there, in another attempt, or another ensemble. */
+/* Leaves the member unfinished: it has a newer checkpoint, from which another attempt or another ensemble can go on. */
 static void stop_here(struct member_row *member, const struct progress *progress)
 {
     size_t len = strlen(member->reason);
@@ -50,7 +53,8 @@ static void stop_here(struct member_row *member, const struct progress *progress
     snprintf(member->reason + len, sizeof member->reason - len, "; its checkpoint is %s", progress->newest);
 }
 
-/* Out of time where it was before: the next attempt is likely to be, too, and some of them in a row are enough. */
+/* Handles an attempt that ran out of time without a newer checkpoint. The next one is likely to do the same, so only a
+ * few in a row are made. */
 static void stall(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
                   const struct progress *progress, int64_t now)
 {
@@ -58,13 +62,15 @@ static void stall(const struct live_ensemble *ens, struct member_row *member, co
     member->losses = 0;
     fail_or_wait(member, member->stalls >= ens->spec->checkpoint.attempts, member->stalls, now);
     if (member->state == MEMBER_FAILED)
-        snprintf(member->reason, sizeof member->reason, "stalled: %lld attempts in a row left no %scheckpoint%s%s; the last %.200s",
+        snprintf(member->reason, sizeof member->reason,
+                 "stalled: %lld attempts in a row left no %scheckpoint%s%s; the last %.200s",
                  (long long)member->stalls, progress->newest[0] ? "newer " : "", progress->newest[0] ? " than " : "",
                  progress->newest, out->reason);
 }
 
-/* The member's next state by the attempt's outcome (stretto-spec(5), "Out of time"). Losses and stalls cost no retry, but are not
- * endless; a member that ran out of its walltime and leaves no checkpoints would do so again, so that does cost one. */
+/* Sets the member's next state by the attempt's outcome (stretto-spec(5), "Out of time"). Losses and stalls cost no
+ * retry, but each has a limit. A member without checkpoints that ran out of its walltime would do so again, so that
+ * costs a retry. */
 static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
                        const struct progress *progress, bool stopped, int64_t now)
 {
@@ -101,7 +107,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
             member->stalls = 0;
         fail_or_wait(member, out->final || member->failures > ens->spec->retries, member->failures, now);
         break;
-    case ATTEMPT_CANCELLED: /* by us where the ensemble is; else somebody ended the runner: preemption, a drain */
+    case ATTEMPT_CANCELLED: /* the ensemble is cancelled, or somebody else ended the runner: preemption, a drain */
     case ATTEMPT_LOST:
         if (progress->made) {
             stop_here(member, progress);
@@ -132,7 +138,8 @@ struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot
                                .generation = training != NULL ? training->row.generation : 0};
 }
 
-/* Whatever became of the attempt: the ranks to which it sent are gone. */
+/* Makes the next attempt of the member begin from its start, however this one ended, since the ranks to which it sent
+ * are gone. */
 static void go_afresh(struct member_row *member, struct outcome *told)
 {
     member->since = member->attempts + 1;
@@ -146,7 +153,7 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
 {
     char rest[128];
 
-    if (reason[0] != '\0') { /* whose text may need escapes */
+    if (reason[0] != '\0') { /* the text may need escapes, so jansson writes it */
         engine_event(engine, "attempt.ended", job->row.ensemble, slot->index,
                      json_pack("{s:I, s:s, s:s, s:s}", "attempt", (json_int_t)slot->number, "outcome",
                                attempt_outcome_name(outcome), "member", member_state_name(state), "reason", reason));
@@ -157,10 +164,12 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
     engine_event_of_attempt(engine, "attempt.ended", job->row.ensemble, slot->index, slot->number, rest);
 }
 
-/* An end that counts among the causes of failures: not one that we asked for, nor one with a checkpoint to go on from. */
+/* Returns whether the end counts among the causes of failures: not if it was asked for, nor if a checkpoint was
+ * left. */
 static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct member_row *member)
 {
-    return (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) &&
+    return (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_TIMEOUT ||
+            attempt->outcome == ATTEMPT_LOST) &&
            !slot->cancelled && member->state != MEMBER_UNFINISHED;
 }
 
@@ -199,8 +208,9 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (progress_take(engine, job, slot, out, &progress, &err) < 0)
         return; /* the turn is doomed, and memory rebuilt */
     next_state(ens, &member, &told, &progress, stopped || unstarted, engine_now(engine));
-    if (ensemble_is_ending(&ens->row) && member.state == MEMBER_PENDING) /* it would be tried again */
-        member.state = out->outcome == ATTEMPT_FAILED || out->outcome == ATTEMPT_TIMEOUT ? MEMBER_FAILED : MEMBER_CANCELLED;
+    if (ensemble_is_ending(&ens->row) && member.state == MEMBER_PENDING) /* an ending ensemble has no retries */
+        member.state =
+            out->outcome == ATTEMPT_FAILED || out->outcome == ATTEMPT_TIMEOUT ? MEMBER_FAILED : MEMBER_CANCELLED;
     if (slot->cancelled && member.state != MEMBER_SUCCEEDED) {
         member.state = MEMBER_CANCELLED;
         member.not_before_ms = 0;
@@ -208,7 +218,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
         return;
-    if (!stopped && !unstarted && is_failure(slot, &attempt, &member) && store_cause_count(engine->store, &attempt, &err) < 0)
+    if (!stopped && !unstarted && is_failure(slot, &attempt, &member) &&
+        store_cause_count(engine->store, &attempt, &err) < 0)
         return;
     slot_tell_running(engine, job, slot);
     ens->in_flight--;

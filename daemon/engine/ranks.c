@@ -1,4 +1,6 @@
-/* Reading what the ranks of a training say of themselves: endpoints, counters, metric points, the end. */
+/* Reads what the ranks of a training report: endpoints, counters, metric points and their end. */
+#include "daemon/engine/internal.h"
+
 #include "daemon/engine/moments.h"
 #include "daemon/engine/renew.h"
 
@@ -72,8 +74,9 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     training->row.started_ms = engine_now(engine);
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.running", ens->row.id, -1, NULL);
-    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, training->row.id), "training %lld: %lld rank(s) can be reached",
-                (long long)training->row.id, (long long)training->row.ranks);
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, training->row.id),
+                "training %lld: %lld rank(s) can be reached", (long long)training->row.id,
+                (long long)training->row.ranks);
     engine_touch(engine, ens);
 }
 
@@ -89,7 +92,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         return;
     if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
         store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
-        store_doom(engine->store, &err); /* nothing would make us conclude again */
+        store_doom(engine->store, &err); /* since nothing else would make the engine conclude the training again */
         return;
     }
     if (!training->ranks_succeeded)
@@ -102,9 +105,11 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         renew_training(engine, ens, reason);
         return;
     }
-    training->row.state = reason[0] == '\0' ? TRAINING_DONE : ensemble_is_stopped(&ens->row) ? TRAINING_CANCELLED : TRAINING_FAILED;
+    training->row.state = reason[0] == '\0'                ? TRAINING_DONE
+                          : ensemble_is_stopped(&ens->row) ? TRAINING_CANCELLED
+                                                           : TRAINING_FAILED;
     training->row.ended_ms = engine_now(engine);
-    if (reason[0] != '\0') /* it is no news what a training lacks that has failed */
+    if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
         training->row.missing[0] = '\0';
     snprintf(training->row.reason, sizeof training->row.reason, "%.500s", reason);
     store_training_update(engine->store, &training->row, &err);
@@ -119,7 +124,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     engine_touch(engine, ens);
 }
 
-/* One metric line; a damaged one is skipped. */
+/* Stores the point of a metric line. A damaged line is skipped. */
 static void take_point(struct engine *engine, const struct training_row *training, int64_t rank, const char *line,
                        size_t size)
 {
@@ -143,7 +148,6 @@ struct tailing {
 
 static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank);
 
-/* All that the ranks will ever write. */
 void training_all_read(struct engine *engine, struct live_ensemble *ens)
 {
     if (!missing_is_known(ens)) {
@@ -169,21 +173,22 @@ static void tailed(void *arg, const char *text, size_t size, const struct error 
     free(tailing);
     if (ens == NULL)
         return;
-    if (failed != NULL) /* its last points may go with it: no training waits for them for ever */
-        log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s", (long long)ens->training->row.id, failed->text);
+    if (failed != NULL) /* its last points may be lost, but no training waits for them for ever */
+        log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
+                    (long long)ens->training->row.id, failed->text);
     if (size > 0 && get_rank(engine, &ens->training->row, rank, &row) == 0) {
         for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
             take_point(engine, &ens->training->row, rank, line, (size_t)(end - line));
         row.metrics_offset += (int64_t)size;
         store_rank_put(engine->store, &row, &err);
-        tail_rank(engine, ens, rank); /* until there is no more */
+        tail_rank(engine, ens, rank); /* the file may have more */
         return;
     }
     tail_rank(engine, ens, rank + 1);
     engine_settle(engine);
 }
 
-/* Read on in the metric file of a rank, then of the next ones; after the last, the reading is over. */
+/* Reads on in the metric file of a rank, then in those of the next ranks. After the last one the reading is over. */
 static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank)
 {
     struct training *training = ens->training;
@@ -210,7 +215,8 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
                                    row.metrics_offset, tailed, tailing);
 }
 
-/* What the ranks count of their waiting, and that they are alive. Those of which one has told nothing yet are left alone. */
+/* Takes from the ranks how long they have waited, and when they last reported. If a rank has not reported yet, nothing
+ * is taken. */
 static void take_waits(struct engine *engine, struct training *training, json_t **json)
 {
     struct waits_sum sum = {0};
@@ -238,7 +244,7 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
 
     if (ens == NULL)
         return;
-    if (failed != NULL) { /* look again later; the training itself is none the worse */
+    if (failed != NULL) { /* the files are read again later, and the training goes on meanwhile */
         log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
                     (long long)ens->training->row.id, failed->text);
         ens->training->reading = READING_NONE;

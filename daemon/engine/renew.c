@@ -34,7 +34,8 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     struct training_row *row = &training->row;
     struct error err;
 
-    log_change(LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id), "training %lld: generation %lld of its ranks ended: %s; it begins anew",
+    log_change(LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id),
+                "training %lld: generation %lld of its ranks ended: %s; it begins anew",
                 (long long)row->id, (long long)row->generation, reason);
     engine_event(engine, "training.restarted", ens->row.id, -1,
                  json_pack("{s:I, s:s}", "generation", (json_int_t)row->generation + 1, "reason", reason));
@@ -53,12 +54,12 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     training->heard_ms = 0;
     training->reception = RECEPTION_OPEN;
     if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, &err) < 0) {
-        store_doom(engine->store, &err); /* nothing would make us begin anew again */
+        store_doom(engine->store, &err); /* since nothing else would make the training begin anew again */
         return;
     }
     alarm_set(engine, &training->reception_retry, INT64_MAX);
     renew_wait(engine, ens);
-    ens->due = 0; /* those that were tried before go first */
+    ens->due = 0; /* the members are pending again and due at once */
     engine_touch(engine, ens);
 }
 
@@ -79,7 +80,6 @@ bool renew_is_stale(const struct live_job *job)
     return job->row.kind == JOB_MEMBERS && has_former(ens) && job->row.id < ens->training->made_for_it;
 }
 
-/* There may be thousands. */
 void renew_stop_stale(struct engine *engine, struct live_ensemble *ens)
 {
     int n = 0;
@@ -89,7 +89,7 @@ void renew_stop_stale(struct engine *engine, struct live_ensemble *ens)
     for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
         if (job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
             continue;
-        if (!renew_is_stale(job)) /* nor are those after it */
+        if (!renew_is_stale(job)) /* jobs are in the order of their ids, so none after it is stale */
             return;
         if (n++ >= DISPATCH_MAX) {
             alarm_set(engine, &ens->due_alarm, engine_now(engine));

@@ -1,4 +1,4 @@
-/* The life of a training: its job, and how it ends. What its ranks say on the way is read in ranks.c. */
+/* The life of a training: its job, and how it ends. ranks.c reads what its ranks report meanwhile. */
 #include "daemon/engine/internal.h"
 
 #include "common/log.h"
@@ -15,7 +15,7 @@ static void look(struct engine *engine, struct alarm *alarm)
 
     if ((training->job != NULL || training->stage != STAGE_OPEN) && training->row.state < TRAINING_DONE)
         training_look(engine, training->ensemble);
-    else if (training->row.state == TRAINING_PENDING) /* its time has come */
+    else if (training->row.state == TRAINING_PENDING) /* it may be submitted again now */
         engine_touch(engine, training->ensemble);
 }
 
@@ -69,7 +69,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     training->made_for_it = row.id;
     training->ranks_succeeded = true;
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
-    engine_touch(engine, ens); /* another may be the next to start */
+    engine_touch(engine, ens); /* the training of another ensemble may be the next to start */
     engine_event(engine, "training.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
     job_start_committed(engine, job);
 }
@@ -78,7 +78,8 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
 {
     struct training *training = job->ensemble->training;
 
-    log_change(LOG_LEVEL_INFO, LOG_TRAINING(training->row.ensemble, training->row.id), "training %lld rank %lld (job %s) %s%s%s",
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(training->row.ensemble, training->row.id),
+                "training %lld rank %lld (job %s) %s%s%s",
                 (long long)training->row.id, (long long)slot->index, job->row.name,
                 attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)
@@ -104,7 +105,7 @@ bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran
     return training->stage == STAGE_ALL_READ;
 }
 
-/* That no more members come, on its way to one generation of the ranks. */
+/* The message to one generation of the ranks that no more members come, while it is being written. */
 struct telling {
     struct ticket *ticket;
     int64_t generation;
@@ -119,7 +120,7 @@ static struct telling *telling_new(struct engine *engine, const struct live_ense
     return telling;
 }
 
-/* NULL where that generation is gone. Frees it. */
+/* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
 static struct live_ensemble *telling_redeem(struct telling *telling, struct engine **engine)
 {
     int64_t id, generation = telling->generation;
@@ -146,7 +147,7 @@ static void reception_written(void *arg, const struct error *failed)
     alarm_set(engine, &ens->training->reception_retry, engine_now(engine) + FILE_RETRY_MS);
 }
 
-/* That every member is final is on disk: only now may it be told, since a rank cannot be told otherwise later. */
+/* Tells the ranks that all members are final, once that is committed, because it cannot be taken back later. */
 static void members_over_committed(void *arg, const struct error *failed)
 {
     int64_t id, tally[MEMBER_STATE_COUNT];
@@ -169,10 +170,12 @@ static void members_over_committed(void *arg, const struct error *failed)
                            (long long)tally[MEMBER_SUCCEEDED],
                            (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written, telling_new(engine, ens));
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written,
+                                    telling_new(engine, ens));
 }
 
-/* Every member is final: tell the ranks that no more will come. Done again after a restart, which changes nothing. */
+/* Tells the ranks that all members are final and no more will come. It is done again after a restart, which is
+ * harmless. */
 void training_members_over(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
