@@ -59,7 +59,7 @@ top 80 40 "$ID" <<-END
 	until 2 running
 	size 30 20
 	until [$(printf 'p%.0s' {1..14})$(printf 'r%.0s' {1..14})]
-	size 100 12
+	size 100 8
 	until [$(printf 'p%.0s' {1..49})$(printf 'r%.0s' {1..49})]
 	gone never drawn
 	size 100 40

@@ -111,6 +111,12 @@ int request_query_int(const struct request *r, const char *name, int64_t min, in
     return query_int(&r->parsed, name, min, max, value, err);
 }
 
+int request_query_words(const struct request *r, const char *name, const char *const words[], size_t n, unsigned *bits,
+                        struct error *err)
+{
+    return query_words(&r->parsed, name, words, n, bits, err);
+}
+
 const char *request_header(const struct request *r, const char *name)
 {
     for (size_t i = 0; i < 2; i++)
