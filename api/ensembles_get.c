@@ -10,7 +10,7 @@ static int add(void *arg, const struct ensemble_row *row)
     return listing_takes(list) ? listing_put(list, row->id, ensemble_json(list->r, row, &list->err)) : 1;
 }
 
-/* Which are asked for. */
+/* Reads which ensembles are asked for. */
 static int read_filter(struct request *r, struct ensemble_filter *filter, struct error *err)
 {
     const char *names[ENSEMBLE_STATE_COUNT];

@@ -34,7 +34,7 @@ const char *request_query(const struct request *r, const char *name);
 /* Reads a number. *value is left alone if the parameter was not given. Fails with code "query_wrong_value". */
 int request_query_int(const struct request *r, const char *name, int64_t min, int64_t max, int64_t *value,
                       struct error *err);
-/* One of `n` words, or several with commas between them: a bit for each; *bits stays where it was not given. Likewise. */
+/* Reads a query parameter as query_words() does (query.h). */
 int request_query_words(const struct request *r, const char *name, const char *const words[], size_t n, unsigned *bits,
                         struct error *err);
 

@@ -1,4 +1,4 @@
-/* One listener: libmicrohttpd without threads, inside the uv loop. */
+/* A server is one listener: libmicrohttpd without threads, inside the uv loop. */
 #ifndef API_SERVER_H
 #define API_SERVER_H
 #include "api/access.h"

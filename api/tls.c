@@ -38,8 +38,8 @@ static int check_key_file(const char *path, struct error *err)
     return check_place(path, "tls_key", err);
 }
 
-/* One certificate chain and its key. A pair that has been replaced is kept until the end, because handshakes under way
- * may use it, and renewals are rare. */
+/* A pair is a certificate chain and its key. One that has been replaced is kept until the end, because handshakes under
+ * way may use it, and renewals are rare. */
 struct tls_pair {
     struct tls_pair *former;
     gnutls_pcert_st *chain;

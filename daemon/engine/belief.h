@@ -1,4 +1,4 @@
-/* What the scheduler of a job, or its pilot, is believed to have of it. Only events change a belief, and the table in
+/* A belief is what a job's scheduler, or its pilot, seems to have of it. Only events change a belief, and the table in
  * belief.c has all of them. Nearly every belief may follow any other, because schedulers forget jobs, are late, and
  * come back with older states; so no belief proves anything. For what the run directory proves see enum job_proof
  * (job.h). */

@@ -93,7 +93,7 @@ enum training_stage {
     STAGE_ALL_READ, /* all is known: the job ends, and the training ends or the next generation begins */
 };
 
-/* Whether a training's ranks were told that no more members come. */
+/* The ranks of a training are told once that no more members come. */
 enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD };
 
 struct training {

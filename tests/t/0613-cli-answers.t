@@ -300,10 +300,10 @@ import socket, sys, time
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(5); print("up", flush=True)
 c = s.accept(); print("asked", flush=True); time.sleep(1000)' "$T/hang.sock" >hang.out &
 hanging=$!
-wait_for 20 'grep -q up hang.out'
+wait_for 60 'grep -q up hang.out'
 stretto --url "unix:$T/hang.sock" follow-up --all >out 2>&1 &
 first=$!
-wait_for 20 'grep -q asked hang.out'
+wait_for 60 'grep -q asked hang.out'
 status_is 0 "as long as the first one waits for its answer" timeout $((4 * PATIENCE)) stretto --url "unix:$T/hang.sock" follow-up --all
 kill $first $hanging
 wait $first $hanging 2>/dev/null

@@ -100,7 +100,7 @@ like "$(cat out)" 'paused: stopped by many failures' "and says why"
 watched "$running"
 env --default-signal=INT stretto --url "unix:$T/state/../state/stretto.sock" wait 7 >out 2>err & # the shell has it ignored in the background
 waiting=$!
-wait_for 20 'grep -q "1/4 members" err'
+wait_for 60 'grep -q "1/4 members" err'
 kill -INT $waiting
 wait $waiting
 is $? 130 "Ctrl-C"
