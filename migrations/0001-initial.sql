@@ -238,6 +238,12 @@ CREATE TABLE training (
     reason TEXT,
     ranks INTEGER NOT NULL CHECK (ranks > 0),
     generation INTEGER NOT NULL DEFAULT 1 CHECK (generation > 0),
+    failures INTEGER NOT NULL DEFAULT 0,   -- generations that failed, each of which cost a retry
+    not_before INTEGER NOT NULL DEFAULT 0, -- when it may be submitted again at the earliest
+    resumed TEXT,                          -- the checkpoint that this generation goes on from; NULL: it began at the start
+    resumed_step INTEGER NOT NULL DEFAULT 0,
+    resumed_batches INTEGER NOT NULL DEFAULT 0,
+    resumed_drawn INTEGER NOT NULL DEFAULT 0,
     created INTEGER NOT NULL,
     started INTEGER,
     ended INTEGER,

@@ -216,7 +216,7 @@ bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble 
     int64_t tally[MEMBER_STATE_COUNT];
 
     if (ens->row.state != ENSEMBLE_RUNNING || training == NULL || training->row.state != TRAINING_PENDING ||
-        engine_now(engine) < training->not_before_ms)
+        engine_now(engine) < training->row.not_before_ms)
         return false;
     return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens, tally);
 }

@@ -173,6 +173,8 @@ char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t 
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path);
 int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble);
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
+/* The directory of a training's checkpoints, or of the one of this name. */
+char *engine_training_checkpoint_path(const struct engine *engine, int64_t ensemble, const char *name);
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation);
 
 /* Trainings that are under way: submitted or running. Until `each` returns non-zero, which it then does, too. */

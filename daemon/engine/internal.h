@@ -113,7 +113,6 @@ struct training {
     struct waits waits;
     double status_time;    /* the sum of the times at which the ranks last reported their status */
     int64_t heard_ms;      /* when that sum last changed; 0 if the ranks have not reported yet */
-    int64_t not_before_ms; /* when it may be submitted again at the earliest */
     struct alarm reception_retry;
 };
 

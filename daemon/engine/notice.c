@@ -117,8 +117,8 @@ static bool tell_training(struct engine *engine, const struct live_ensemble *ens
 
     if (training == NULL || training->row.state >= TRAINING_RUNNING)
         return false;
-    if (training->row.state == TRAINING_PENDING && training->not_before_ms > engine_now(engine))
-        return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->not_before_ms), training->row.reason);
+    if (training->row.state == TRAINING_PENDING && training->row.not_before_ms > engine_now(engine))
+        return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->row.not_before_ms), training->row.reason);
     if (training->row.state == TRAINING_PENDING && heap_holds(&ens->to_train))
         return tell_turn(engine, ens, out);
     if (words[0] != '\0' && job->row.state == JOB_INTENT)

@@ -82,6 +82,12 @@ char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64
     return xasprintf("%s/e%lld/training/g%lld", engine->ports.run_dir, (long long)ensemble, (long long)generation);
 }
 
+char *engine_training_checkpoint_path(const struct engine *engine, int64_t ensemble, const char *name)
+{
+    return xasprintf("%s/e%lld/training/checkpoints%s%s", engine->ports.run_dir, (long long)ensemble,
+                     name != NULL ? "/" : "", name != NULL ? name : "");
+}
+
 void engine_rank_files(const struct engine *engine, const struct training_row *training, int64_t rank, char **paths)
 {
     char *dir = engine_generation_dir(engine, training->ensemble, training->generation);

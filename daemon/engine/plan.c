@@ -67,6 +67,26 @@ char *plan_training_dir(const struct engine *engine, int64_t ensemble)
     return xasprintf("%s/e%lld/training", engine->ports.run_dir, (long long)ensemble);
 }
 
+/* What the ranks need to know of checkpoints, and the directory for them. */
+static void plan_checkpoints(const struct engine *engine, const struct live_ensemble *ens, json_t *config,
+                             struct job_plan *plan)
+{
+    const struct spec_checkpoint *c = &ens->spec->training_checkpoint;
+    const struct training_resumed *resumed = &ens->training->row.resumed;
+    char *dir = engine_training_checkpoint_path(engine, ens->row.id, NULL);
+    json_t *checkpoint = json_pack("{s:s, s:I}", "dir", dir, "keep", (json_int_t)c->keep);
+
+    if (c->every_ms > 0)
+        json_object_set_new(checkpoint, "every", json_real((double)c->every_ms / 1000));
+    if (c->before_ms > 0)
+        json_object_set_new(checkpoint, "before", json_real((double)c->before_ms / 1000));
+    json_object_set_new(config, "checkpoint", checkpoint);
+    if (resumed->name[0] != '\0')
+        json_object_set_new(config, "resume", json_pack("{s:s, s:I}", "name", resumed->name, "step",
+                                                        (json_int_t)resumed->step));
+    add_dir(plan, dir);
+}
+
 static void plan_training(const struct engine *engine, const struct live_job *job, const char *control_key,
                           struct job_plan *plan)
 {
@@ -93,6 +113,8 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
         json_object_set_new(config, "steps", json_integer(spec->steps));
     if (engine->ports.stream_interface != NULL)
         json_object_set_new(config, "interface", json_string(engine->ports.stream_interface));
+    if (spec->training_checkpoint.any)
+        plan_checkpoints(engine, ens, config, plan);
     add_dir(plan, xstrdup(stream));
     add_dir(plan, xasprintf("%s/g%lld", dir, (long long)training->generation));
     add_json(plan, job, xasprintf("%s/g%lld/training.json", dir, (long long)training->generation), config);
@@ -151,11 +173,12 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .silence_ms = pilot ? PILOT_STOPPED_MS : what->silence_ms,
         .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
     };
-    const struct spec_checkpoint *checkpoint = &job->ensemble->spec->checkpoint;
+    const struct spec_checkpoint *checkpoint =
+        training ? &job->ensemble->spec->training_checkpoint : &job->ensemble->spec->checkpoint;
     struct jobdesc_text text;
 
     *plan = (struct job_plan){0};
-    if (!training && !pilot && checkpoint->any)
+    if (!pilot && checkpoint->any)
         desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .before_ms = checkpoint->before_ms, .signal = checkpoint->signal,
                                                       .glob = checkpoint->glob, .keep = checkpoint->keep};
     control_key_make(engine->store, job->row.name, key);

@@ -250,6 +250,8 @@ static void put_rank(struct planner *p, const struct slot *slot)
     put_env_number(p, "STRETTO_RANKS", p->job->row.size);
     put_env(p, "STRETTO_TRAINING_DIR", "%s/g%lld", dir, (long long)slot->number);
     put_env(p, "STRETTO_STREAM", "%s/stream", dir);
+    if (ens->spec->training_checkpoint.signal != 0)
+        put_env_number(p, "STRETTO_CHECKPOINT_SIGNAL", ens->spec->training_checkpoint.signal);
     jobdesc_task_end(p->out);
     json_decref(values);
     free(dir);

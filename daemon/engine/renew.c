@@ -14,7 +14,7 @@ bool renew_may(const struct live_ensemble *ens, bool reached)
     const struct training *training = ens->training;
     bool ran = reached || has_former(ens);
 
-    return !ensemble_is_stopped(&ens->row) && training->row.generation <= ens->spec->training_retries &&
+    return !ensemble_is_stopped(&ens->row) && training->row.failures < ens->spec->training_retries &&
            (ran || training->failed_as == ATTEMPT_LOST) && training->failed_as != ATTEMPT_TIMEOUT;
 }
 
@@ -44,6 +44,8 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     row->state = TRAINING_PENDING;
     row->started_ms = 0;
     row->ended_ms = engine_now(engine);
+    row->failures++;
+    row->not_before_ms = row->ended_ms + engine_backoff(row->failures);
     training->made_for_it = INT64_MAX;
     training->stage = STAGE_OPEN;
     row->missing[0] = '\0';
@@ -69,8 +71,7 @@ void renew_wait(struct engine *engine, struct live_ensemble *ens)
 
     if (!has_former(ens) || training->row.state != TRAINING_PENDING)
         return;
-    training->not_before_ms = training->row.ended_ms + engine_backoff(training->row.generation - 1);
-    alarm_set(engine, &training->look, training->not_before_ms);
+    alarm_set(engine, &training->look, training->row.not_before_ms);
 }
 
 bool renew_is_stale(const struct live_job *job)

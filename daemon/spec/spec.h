@@ -22,15 +22,16 @@ struct spec_task {
     const char *umask; /* the umask that the program is started with; NULL for 0077 */
 };
 
-/* How members leave checkpoints and go on from them. */
+/* How members, or the ranks of a training, leave checkpoints and go on from them. */
 struct spec_checkpoint {
     bool any;
-    int64_t before_ms;    /* members are warned so long before the end; 0 for no warning */
+    int64_t every_ms;     /* of a training: how often a checkpoint becomes due; 0 for before the end only */
+    int64_t before_ms;    /* they are warned so long before the end; 0 for no warning */
     int signal;           /* the signal that warns them; 0 for none */
     const char *glob;     /* names of files that are checkpoints; NULL if only the library records them */
     const json_t *resume; /* arguments for going on from a checkpoint, or NULL */
-    int64_t keep;         /* number of checkpoints that are kept of each member */
-    int64_t attempts;     /* number of attempts in a row without progress after which a member is given up */
+    int64_t keep;         /* number of checkpoints that are kept of each member, or of the training */
+    int64_t attempts;     /* of members: number of attempts in a row without progress after which a member is given up */
 };
 
 /* Allocations (pilots): large jobs in which the members run, instead of jobs of their own. */
@@ -69,7 +70,8 @@ struct spec {
     struct spec_task training;
     const char *training_adapter; /* the adapter of the members, unless the spec names another one */
     int64_t ranks;
-    int64_t training_retries; /* how often the training may begin anew */
+    struct spec_checkpoint training_checkpoint;
+    int64_t training_retries; /* how often the training may begin anew because it failed */
     int64_t steps;            /* number of steps that each member sends; 0 if the spec does not say */
     const json_t *fields;
     const json_t *buffer; /* with all defaults filled in */

@@ -181,10 +181,9 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         spec_parse_silence(&spec->training, obj, "/training", err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
-        check_balance(spec, json_object_get(obj, "buffer"), err) < 0)
+        check_balance(spec, json_object_get(obj, "buffer"), err) < 0 ||
+        spec_parse_training_checkpoint(spec, obj, err) < 0)
         return -1;
-    if (json_object_get(obj, "checkpoint") != NULL)
-        return error_at(err, "spec_unsupported", "/training/checkpoint", "checkpoints of trainings are not built yet");
     spec->training.resources.copies = (int)spec->ranks;
     spec->training.resources.together = true;
     spec->buffer = json_object_get(obj, "buffer");

@@ -8,7 +8,8 @@
 static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
 
 #define COLUMNS                                                                                                        \
-    "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing FROM training "
+    "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing, failures, "     \
+    "not_before, resumed, resumed_step, resumed_batches, resumed_drawn FROM training "
 
 const char *training_state_name(enum training_state state)
 {
@@ -31,9 +32,12 @@ int store_training_update(struct store *store, const struct training_row *row, s
 {
     return store_exec(store, err,
                       "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
-                      "ended = ?7, missing = ?8 WHERE id = ?1",
-                      "ittiimmt", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
-                      row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL);
+                      "ended = ?7, missing = ?8, failures = ?9, not_before = ?10, resumed = ?11, resumed_step = ?12, "
+                      "resumed_batches = ?13, resumed_drawn = ?14 WHERE id = ?1",
+                      "ittiimmtiitiii", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
+                      row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL,
+                      row->failures, row->not_before_ms, row->resumed.name[0] ? row->resumed.name : NULL,
+                      row->resumed.step, row->resumed.batches, row->resumed.drawn);
 }
 
 static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
@@ -57,6 +61,12 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->ended_ms = sqlite3_column_int64(stmt, 8);
     store_text(stmt, 9, row->adapter, sizeof row->adapter);
     store_text(stmt, 10, row->missing, sizeof row->missing);
+    row->failures = sqlite3_column_int64(stmt, 11);
+    row->not_before_ms = sqlite3_column_int64(stmt, 12);
+    store_text(stmt, 13, row->resumed.name, sizeof row->resumed.name);
+    row->resumed.step = sqlite3_column_int64(stmt, 14);
+    row->resumed.batches = sqlite3_column_int64(stmt, 15);
+    row->resumed.drawn = sqlite3_column_int64(stmt, 16);
     if (row->ranks < 1 || row->ranks > SPEC_RANKS_MAX) {
         store_done(stmt);
         return store_damaged(store, "a training's number of ranks is none", err);

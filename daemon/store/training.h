@@ -12,11 +12,20 @@ enum training_state {
     TRAINING_CANCELLED
 };
 
+/* The checkpoint that the current generation goes on from. */
+struct training_resumed {
+    char name[64]; /* "" if the generation began at the start */
+    int64_t step, batches, drawn;
+};
+
 struct training_row {
     int64_t id, ensemble;
     enum training_state state;
     char adapter[64], reason[512];
     int64_t ranks, generation;
+    int64_t failures;      /* generations that failed, each of which cost a retry */
+    int64_t not_before_ms; /* when it may be submitted again at the earliest */
+    struct training_resumed resumed;
     int64_t created_ms, started_ms;
     int64_t ended_ms; /* for a training that is pending again, the end of its last generation */
     char missing[512]; /* the steps that never came, as daemon/rundir/missing.h has them; "" if they were not counted */

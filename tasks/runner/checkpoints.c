@@ -28,7 +28,7 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
 
     memset(c, 0, sizeof *c);
     c->dir = json_string_value(json_object_get(task->env, "STRETTO_CHECKPOINT_DIR"));
-    if (!job->checkpoint.any || c->dir == NULL || c->dir[0] != '/')
+    if (!job->checkpoint.any || job->kind != JOBDESC_MEMBERS || c->dir == NULL || c->dir[0] != '/')
         return 0;
     c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble,
                                    .since = task->since, .generation = env_number(task, "STRETTO_STREAM_GENERATION")};

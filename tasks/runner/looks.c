@@ -9,7 +9,7 @@ int looks_init(struct looks *looks, const struct job *job, struct task *tasks,
 {
     *looks = (struct looks){.tasks = tasks, .n = job->desc->ntasks, .linger_ms = INT64_MAX, .looked = looked,
                              .arg = arg};
-    if (!job->desc->checkpoint.any)
+    if (!job->desc->checkpoint.any || job->desc->kind != JOBDESC_MEMBERS) /* ranks record their checkpoints themselves */
         return 0;
     looks->looker = looker_create(err);
     if (looks->looker == NULL)

@@ -136,6 +136,14 @@ static void explain(struct task *t, enum stop why)
     add_last_line(t);
 }
 
+/* Tells whether exit status 0 is success. After the warning it proves nothing for a member, since programs that stop
+ * early exit with 0, too; a rank tells by its done record whether it has stopped early. */
+static bool zero_is_success(const struct task *t)
+{
+    return t->why == STOP_NONE && t->silent == SILENT_NOT &&
+           (!t->warned || t->job->desc->kind == JOBDESC_TRAINING);
+}
+
 /* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
  * when its next one does not fit, and may show that only by exit status 0; near the end, any end is attributed to
  * that. */
@@ -209,9 +217,7 @@ void task_conclude(struct task *t)
     }
     /* After a task was told to end, its exit status 0 proves nothing, since programs that stop early exit with 0, too.
      * Only its success_file proves that it succeeded. */
-    if (exited_0 &&
-        (t->desc->success_file ? success_file_there(t)
-                               : t->why == STOP_NONE && !t->warned && t->silent == SILENT_NOT)) {
+    if (exited_0 && (t->desc->success_file ? success_file_there(t) : zero_is_success(t))) {
         rec->outcome = EXITREC_SUCCEEDED;
         return;
     }

@@ -22,6 +22,16 @@ is "$(outcome calm)" "succeeded 0: " "before the warning it is"
 job failed 3599 "trap 'exit 3' USR1; while :; do sleep 0.1; done"
 is "$(outcome failed)" "timeout 3: stopped near the end of its time: exit status 3" "whatever it does after the warning is put down to that"
 
+# A rank tells by its done record whether it has finished, so its exit status 0 is a success. Nobody looks for its checkpoints.
+mkdir -p rank/checkpoints
+jq -n --arg job "st-0404-$$-rank" --arg dir "$T/rank" '{version: 1, job: $job, ensemble: 7, kind: "training", walltime: 3600, grace: 60,
+	checkpoint: {before: 3599, signal: "USR1"}, tasks: [{id: "7.training.0", dir: ($dir + "/7.0"), argv: ["sh", "-c",
+	"trap \"exit 0\" USR1; echo $STRETTO_CHECKPOINT_BEFORE; while :; do sleep 0.1; done"], env: {STRETTO_CHECKPOINT_DIR: ($dir + "/checkpoints")}}]}' \
+	>rank/job.json
+"$builddir/stretto-run" "$T/rank" 2>rank/log
+is "$(outcome rank) $(cat rank/7.0/stdout)" "succeeded 0:  3599" "a rank that ends with exit status 0 after the warning has not failed"
+is "$(ls -A rank/checkpoints) $(jq 'has("checkpoints")' rank/7.0/exit.json)" " false" "its checkpoints are its own business"
+
 job signals 1 'exec grep -E "^Sig(Ign|Blk)" /proc/self/status'
 low() { echo $((0x$(sed -n "s/^$1:.//p" signals/7.0/stdout) & 0x7fffffff)); } # the others are libc's own
 is "$(low SigIgn) $(low SigBlk)" "0 0" "a task ignores and blocks no signals, whatever its runner does"

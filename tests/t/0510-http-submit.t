@@ -28,6 +28,12 @@ refused spec_wrong_type /members/command '.members.command = "echo"'
 refused spec_wrong_type /members/command/1 '.members.command[1] = 7'
 refused spec_unfilled_placeholder /members/command/1 '.members.command[1] = "{y}"'
 refused spec_unknown_adapter /adapter '.adapter = "abacus"'
+training='.training = {command: ["true"], fields: {t: {dtype: "float32", shape: [1]}}}'
+refused spec_unknown_key /training/checkpoint/glob "$training | .training.checkpoint = {glob: \"*\"}"
+refused spec_impossible_value /training/checkpoint/every "$training | .training.checkpoint = {every: \"0s\"}"
+refused spec_missing_key /training/resources/walltime "$training | .training.checkpoint = {before: \"2m\"}"
+refused spec_impossible_value /training/checkpoint/before \
+	"$training | .training.resources = {walltime: \"2m\"} | .training.checkpoint = {before: \"2m\"}"
 refused resources_impossible /members/resources/nodes '.members.resources = {"nodes": 2}'
 is "$(counts)" "$before" "refused specs leave nothing in the database"
 

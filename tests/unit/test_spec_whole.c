@@ -79,6 +79,20 @@ static void what_does_not_fit_together_is_named(void **state)
         {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"599s\", \"signal\": \"USR1\"}", "", NULL, ""},
         {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"signal\": \"USR1\"}", "", "spec_missing_key",
          "/members/checkpoint/before"},
+        {"", TRAINING ", \"checkpoint\": {}}", NULL, ""},
+        {"", TRAINING ", \"checkpoint\": []}", "spec_wrong_type", "/training/checkpoint"},
+        {"", TRAINING ", \"checkpoint\": {\"glob\": \"*\"}}", "spec_unknown_key", "/training/checkpoint/glob"},
+        {"", TRAINING ", \"checkpoint\": {\"every\": \"0s\"}}", "spec_impossible_value", "/training/checkpoint/every"},
+        {"", TRAINING ", \"checkpoint\": {\"keep\": 0}}", "spec_impossible_value", "/training/checkpoint/keep"},
+        {"", TRAINING ", \"checkpoint\": {\"keep\": 1001}}", "spec_impossible_value", "/training/checkpoint/keep"},
+        {"\"resources\": {\"walltime\": \"10m\"}", TRAINING ", \"checkpoint\": {\"before\": \"1m\"}}", "spec_missing_key",
+         "/training/resources/walltime"},
+        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1m\"}}", "spec_impossible_value",
+         "/training/checkpoint/before"},
+        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"signal\": \"USR1\"}}", "spec_missing_key",
+         "/training/checkpoint/before"},
+        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1s\", \"signal\": \"KILL\"}}",
+         "spec_impossible_value", "/training/checkpoint/signal"},
         {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"1m\", \"signal\": \"KILL\"}", "", "spec_impossible_value",
          "/members/checkpoint/signal"},
         {"\"checkpoint\": {\"resume\": [\"--from\", \"{checkpoint}\", \"{a}\"]}", "", NULL, ""},
@@ -327,6 +341,28 @@ static void so_many_failures_alike_pause_an_ensemble(void **state)
     assert_int_equal(same_failures(3, "\"max_same_failures\": 2"), 2);
 }
 
+static void a_training_s_checkpoints_are_completed(void **state)
+{
+    struct spec *spec = read_spec("", TRAINING ", \"checkpoint\": {}}");
+
+    assert_true(spec->training_checkpoint.any && spec->training_checkpoint.keep == 2 && spec->training_checkpoint.signal == 0);
+    assert_true(spec->training_checkpoint.every_ms == 0 && spec->training_checkpoint.before_ms == 0 && !spec->checkpoint.any);
+    assert_int_equal(spec->training.grace_ms, 10000);
+    spec_destroy(spec);
+
+    spec = read_spec("", TRAINING ", \"resources\": {\"walltime\": \"1h\"}, \"checkpoint\": {\"every\": \"5m\", \"before\": \"2m\", "
+                         "\"grace\": \"30s\", \"keep\": 7}}");
+    assert_true(spec->training_checkpoint.every_ms == 300000 && spec->training_checkpoint.before_ms == 120000);
+    assert_true(spec->training_checkpoint.keep == 7 && spec->training_checkpoint.signal == SIGUSR1);
+    assert_true(spec->training.grace_ms == 30000 && spec->members.grace_ms == 10000);
+    spec_destroy(spec);
+
+    spec = read_spec("", TRAINING ", \"resources\": {\"walltime\": \"1h\"}, \"checkpoint\": {\"before\": \"2m\", "
+                         "\"signal\": \"TERM\"}}");
+    assert_int_equal(spec->training_checkpoint.signal, SIGTERM);
+    spec_destroy(spec);
+}
+
 static void a_training_is_completed(void **state)
 {
     struct spec *spec = read_spec("", TRAINING "}");
@@ -505,6 +541,7 @@ int main(void)
         cmocka_unit_test(a_grid_has_so_many_points),
         cmocka_unit_test(what_is_not_said_is_usual),
         cmocka_unit_test(so_many_failures_alike_pause_an_ensemble),
+        cmocka_unit_test(a_training_s_checkpoints_are_completed),
         cmocka_unit_test(a_training_is_completed),
         cmocka_unit_test(an_allocation_is_asked_for_whole),
         cmocka_unit_test(what_no_program_can_be_given_is_refused),
