@@ -4,6 +4,7 @@ import json
 import os
 
 import numpy
+import torch
 
 
 class Books:
@@ -34,6 +35,14 @@ class Books:
         larger = numpy.zeros(shape, dtype=bool)
         larger[:have_members, :have_steps] = self.drawn
         self.drawn = larger
+
+    def state_dict(self):
+        return {"drawn": torch.from_numpy(self.drawn), "batches": self.batches, "samples": self.samples,
+                "unique": self.unique}
+
+    def load_state_dict(self, state):
+        self.drawn = state["drawn"].numpy()
+        self.batches, self.samples, self.unique = state["batches"], state["samples"], state["unique"]
 
     def summary(self):
         return {

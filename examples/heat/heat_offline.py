@@ -38,6 +38,11 @@ class Files:
             raise RuntimeError(f"{directory}/{wrong[0]}.npy has {len(self._files[wrong[0]])} steps, not {steps}")
         first = self._files[0]
         self.fields = {heat_surrogate.FIELD: Field(first.dtype, first.shape[1:])}
+        self.resume = self.resume_step = None
+
+    @staticmethod
+    def checkpoint_due():
+        return False
 
     def batches(self, size, seed):
         """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""

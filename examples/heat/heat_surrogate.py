@@ -5,7 +5,8 @@
 Run by stretto as the training of an ensemble: see heat.json. Losses are mean squared errors in K², as the metric
 series "train_loss" and "validation_loss" over the number of batches. At the end books.json tells which samples were
 drawn, and model.pt holds the network. With several ranks each learns from its own batches, gradients are averaged over
-all, and rank 0 validates and keeps the network.
+all, and rank 0 validates and keeps the network. Where the spec's training has "checkpoint", it saves checkpoints, and
+goes on from the newest after a failure or the end of its time.
 """
 
 import argparse
@@ -138,7 +139,7 @@ def stream_batches(rx, device):
     return torch.utils.data.DataLoader(dataset, batch_size=None)
 
 
-def learn_all(batches, share, trainer, validate, options, log):
+def learn_all(batches, share, trainer, validate, options, log, checkpoints):
     """Train on all of a rank's batches, which in the end hold `share` different samples."""
     books = log.books
     with trainer.together():
@@ -150,6 +151,7 @@ def learn_all(batches, share, trainer, validate, options, log):
             log.trained(options.report_every)
             if books.batches % options.validate_every == 0:
                 validate()
+            checkpoints.step()
     log.trained(1)
 
 
@@ -172,6 +174,8 @@ def train(rx, options, batches=stream_batches):
         trainer = Trainer(options, len(rx.parameters), shape, device, rx.ranks)
         books, total = Books(), rx.count * options.steps
         log = Log(rx, books, total)
+        checkpoints = stretto.torch.Checkpoints(rx, own={"books": books}, model=trainer.model,
+                                                optimiser=trainer.optimiser)
         print(f"grid {shape[0]} x {shape[1]}, {rx.count} members of {options.steps} steps, on {device}, "
               f"rank {rx.rank} of {rx.ranks}", flush=True)
         with held_out_of(rx, options, trainer.scale, shape[0]) as held_out:
@@ -184,7 +188,7 @@ def train(rx, options, batches=stream_batches):
                     validated = books.batches
 
             validate()
-            learn_all(batches(rx, device), total / rx.ranks, trainer, validate, options, log)
+            learn_all(batches(rx, device), total / rx.ranks, trainer, validate, options, log, checkpoints)
             validate()
         books.save("books.json")
         if rx.rank == 0:

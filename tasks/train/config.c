@@ -68,8 +68,35 @@ static int read_buffer(struct train_config *c, struct error *err)
     c->buffer.capacity = (size_t)capacity;
     c->buffer.threshold = (size_t)threshold;
     c->buffer.batch = (size_t)batch;
-    /* each rank draws in its own order */
-    c->buffer.seed = (uint64_t)seed + (uint64_t)c->rank * 0x9e3779b97f4a7c15u;
+    /* each rank draws in its own order, and each generation in another one */
+    c->buffer.seed = (uint64_t)seed + (uint64_t)c->rank * 0x9e3779b97f4a7c15u +
+                     (uint64_t)(c->generation - 1) * 0xd1342543de82ef95u;
+    return 0;
+}
+
+static int read_checkpoint(struct train_config *c, struct error *err)
+{
+    const json_t *given = NULL, *resume = NULL;
+    double every = 0, before = 0;
+
+    c->checkpoint.keep = 1;
+    if (jsonx_object(c->json, "", "checkpoint", JSONX_OPTIONAL, &given, err) < 0)
+        return -1;
+    if (given == NULL)
+        return 0;
+    if (jsonx_string(given, "/checkpoint", "dir", JSONX_REQUIRED, &c->checkpoint.dir, err) < 0 ||
+        jsonx_number(given, "/checkpoint", "every", JSONX_OPTIONAL, &every, err) < 0 ||
+        jsonx_number(given, "/checkpoint", "before", JSONX_OPTIONAL, &before, err) < 0 ||
+        jsonx_int(given, "/checkpoint", "keep", JSONX_OPTIONAL, 1, 1000, &c->checkpoint.keep, err) < 0 ||
+        jsonx_object(c->json, "", "resume", JSONX_OPTIONAL, &resume, err) < 0)
+        return -1;
+    c->checkpoint.every_ms = (int64_t)(every * 1000);
+    c->checkpoint.before_ms = (int64_t)(before * 1000);
+    if (resume == NULL)
+        return 0;
+    if (jsonx_string(resume, "/resume", "name", JSONX_REQUIRED, &c->checkpoint.resume, err) < 0 ||
+        jsonx_int(resume, "/resume", "step", JSONX_REQUIRED, 0, INT64_MAX, &c->checkpoint.resume_step, err) < 0)
+        return -1;
     return 0;
 }
 
@@ -90,12 +117,13 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_string(c->json, "", "job", JSONX_OPTIONAL, &c->job, err) < 0 ||
         jsonx_string(c->json, "", "control", JSONX_OPTIONAL, &c->control, err) < 0 ||
         jsonx_string(c->json, "", "control_key", JSONX_OPTIONAL, &c->control_key, err) < 0 ||
-        jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0 ||
-        read_parameters(c, err) < 0 || read_buffer(c, err) < 0 ||
+        jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0)
+        return -1;
+    c->generation = (uint32_t)generation;
+    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint(c, err) < 0 ||
         field_set_parse(fields, "/fields", &c->fields, err) < 0)
         return -1;
     c->ensemble = (uint64_t)ensemble;
-    c->generation = (uint32_t)generation;
     c->ranks = (int)ranks;
     c->count = (uint64_t)count;
     c->steps = (uint64_t)steps;

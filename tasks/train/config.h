@@ -29,6 +29,13 @@ struct train_config {
     int parameters;
     const char **parameter;
     struct buffer_config buffer;
+    struct {
+        const char *dir; /* of all checkpoints of this training; NULL: the spec asks for none */
+        int64_t every_ms, before_ms; /* 0: not given */
+        int64_t keep;
+        const char *resume; /* the name of the one to go on from, or NULL */
+        int64_t resume_step;
+    } checkpoint;
 };
 
 /* Reads the configuration. On failure nothing is to be freed. A program that was not started by stretto gets the code

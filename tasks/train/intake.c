@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool wants_held(const struct train_config *config)
+{
+    return config->steps > 0 || config->checkpoint.dir != NULL;
+}
+
 struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
                              intake_reply *reply, void *arg)
 {
@@ -22,10 +27,10 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->memory_max = shared_wanted() ? shared_size(&config->fields, config->ranks) : 0;
     in->peers = peers_create();
     in->have = stepset_create();
-    in->finalized = calloc(config->count / 8 + 1, 1);
-    if (config->steps > 0)
+    in->finalized = calloc(cut_whole_bytes(config->count), 1);
+    if (wants_held(config))
         in->held = calloc(config->count + 1, sizeof *in->held);
-    if (in->peers != NULL && in->have != NULL && in->finalized != NULL && (config->steps == 0 || in->held != NULL))
+    if (in->peers != NULL && in->have != NULL && in->finalized != NULL && (!wants_held(config) || in->held != NULL))
         return in;
     intake_destroy(in);
     return NULL;
@@ -39,9 +44,40 @@ void intake_destroy(struct intake *in)
         sample_unref(in->ready[i].sample);
     peers_destroy(in->peers);
     stepset_destroy(in->have);
-    free(in->finalized);
-    free(in->held);
+    free((void *)in->finalized);
+    free((void *)in->held);
     free(in);
+}
+
+int intake_resume(struct intake *in, const struct cut *cut)
+{
+    if (cut->whole == NULL) /* there is none to go on from */
+        return 0;
+    for (size_t i = 0; i < cut->n_runs; i++) {
+        int added = stepset_add_run(in->have, &cut->runs[i]);
+
+        if (added < 0)
+            return -1;
+        in->held[cut->runs[i].key >> 32] += (uint32_t)added;
+    }
+    intake_count(&in->counters.received, (int64_t)cut->drawn);
+    for (uint64_t member = 0; member < cut->members; member++)
+        intake_count(&in->counters.finalized, cut_is_whole(cut, member));
+    for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)
+        in->finalized[i] = cut->whole[i];
+    return 0;
+}
+
+void intake_whole(const struct intake *in, const struct drawn *drawn, uint8_t *whole)
+{
+    /* once a member's end is seen here, all that it has sent is in `held` */
+    for (uint64_t i = 0; i < in->config->count; i++) {
+        uint8_t bit = (uint8_t)(1 << i % 8);
+
+        if ((atomic_load_explicit(&in->finalized[i / 8], memory_order_acquire) & bit) &&
+            intake_held(in, i) == drawn_of(drawn, i))
+            whole[i / 8] |= bit;
+    }
 }
 
 void intake_counters(struct intake *in, struct receiver_counters *counters)
@@ -80,6 +116,12 @@ static void forget(struct intake *in, struct peer *peer)
 {
     intake_flush(in); /* the list of acknowledgements may contain the peer */
     peers_remove(in->peers, peer);
+}
+
+/* What FINALIZED says: how many steps are held, where the spec says how many there are. */
+static int64_t steps_told(const struct intake *in, uint64_t member)
+{
+    return in->config->steps > 0 ? intake_held(in, member) : 0;
 }
 
 static struct params *read_params(struct intake *in, struct origin from, const struct frame *f, const json_t *body)
@@ -219,14 +261,14 @@ static bool answer_gap(struct intake *in, struct origin from, const struct frame
              "%lld step%s from %lld to %lld never came to rank %d: this attempt began behind them, and no earlier one "
              "had sent them",
              (long long)n, n == 1 ? "" : "s", (long long)first, (long long)last, in->config->rank);
-    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, intake_held(in, f->member), text);
+    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), text);
     return true;
 }
 
 static void take_finalize(struct intake *in, struct origin from, const struct frame *f)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
-    uint8_t bit = (uint8_t)(1 << f->member % 8);
+    uint8_t bit = (uint8_t)(1 << f->member % 8), finalized;
 
     intake_flush(in); /* samples that came before it are put into the buffer first */
     if (peer == NULL) {
@@ -239,11 +281,12 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     }
     if (answer_gap(in, from, f, peer))
         return;
-    if (!(in->finalized[f->member / 8] & bit))
+    finalized = atomic_load_explicit(&in->finalized[f->member / 8], memory_order_relaxed);
+    if (!(finalized & bit))
         intake_count(&in->counters.finalized, 1);
-    in->finalized[f->member / 8] |= bit;
+    atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
     forget(in, peer);
-    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, intake_held(in, f->member), NULL);
+    intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);
 }
 
 /* Takes a frame that is valid in itself. false where its sender is refused, with the rest of the message. */

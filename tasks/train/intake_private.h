@@ -27,8 +27,9 @@ struct intake {
     void *arg;
     struct peers *peers;
     struct stepset *have;
-    uint8_t *finalized; /* a bit for each member */
-    /* steps of each member that were put into the pool; NULL where it is not known how many it sends */
+    _Atomic uint8_t *finalized; /* a bit for each member */
+    /* steps of each member that were put into the pool; NULL where nobody asks, since it is not known how many it
+     * sends, and no checkpoints are saved */
     _Atomic uint32_t *held;
     struct ready ready[POOL_PUT_MAX];
     int readies;

@@ -2,8 +2,12 @@
 noinst_LTLIBRARIES += libtrain.la
 libtrain_la_SOURCES = \
 	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
+	tasks/train/saver.c tasks/train/saver.h \
+	tasks/train/saved.c tasks/train/saved.h \
 	tasks/train/config.c tasks/train/config.h \
+	tasks/train/cut.c tasks/train/cut.h \
 	tasks/train/descriptors.c tasks/train/descriptors.h \
+	tasks/train/drawn.c tasks/train/drawn.h \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
 	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/gaps.c tasks/train/gaps.h tasks/train/reservoir.c \
@@ -18,6 +22,7 @@ libtrain_la_SOURCES = \
 	tasks/train/receiver.c tasks/train/receiver.h \
 	tasks/train/report.c tasks/train/report.h \
 	tasks/train/sample.c tasks/train/sample.h \
+	tasks/train/state.c tasks/train/state.h \
 	tasks/train/stepset.c tasks/train/stepset.h \
 	tasks/train/train.c
 libtrain_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
@@ -96,6 +101,9 @@ tests_unit_test_stream_crowd_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_descriptors
 tests_unit_test_descriptors_CFLAGS = $(stream_cflags)
 tests_unit_test_descriptors_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_saver
+tests_unit_test_saver_CFLAGS = $(stream_cflags)
+tests_unit_test_saver_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_report tests/unit/test_stream_held
 tests_unit_test_stream_held_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_held_LDADD = $(stream_libs)

@@ -13,7 +13,9 @@ struct pool {
     size_t batch;
     struct sample **taken; /* drawn for the batch that is being made; kept over a timeout */
     size_t taken_count;
+    struct drawn *drawn; /* NULL where nobody asks which samples were drawn */
     bool stopped;
+    bool finished; /* no more batches are made, though not everything was drawn */
     int64_t room_since, samples_since; /* µs since somebody waits, or 0 */
     struct pool_counters counters;
 };
@@ -39,6 +41,12 @@ struct pool *pool_create(struct buffer *buffer, size_t batch)
     pool->buffer = buffer;
     pool->batch = batch;
     return pool;
+}
+
+void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_counters *counters)
+{
+    pool->drawn = drawn;
+    pool->counters = *counters;
 }
 
 static void let_go(void *item, void *arg)
@@ -71,7 +79,7 @@ void pool_destroy(struct pool *pool)
 
 static bool closed(const struct pool *pool)
 {
-    return pool->stopped || pool->counters.ended;
+    return pool->stopped || pool->finished || pool->counters.ended;
 }
 
 int pool_put(struct pool *pool, struct sample *const *sample, int count)
@@ -113,6 +121,15 @@ void pool_over(struct pool *pool)
     pthread_mutex_lock(&pool->lock);
     buffer_over(pool->buffer);
     pool->counters.over = true;
+    pthread_cond_broadcast(&pool->samples);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_finish(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->finished = true;
+    pthread_cond_broadcast(&pool->room);
     pthread_cond_broadcast(&pool->samples);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -179,8 +196,8 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
         until = moment(timeout_ms);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        if (pool->stopped) {
-            rc = POOL_INTERRUPTED;
+        if (pool->stopped || pool->finished) {
+            rc = pool->stopped ? POOL_INTERRUPTED : POOL_END;
             break;
         }
         draw(pool);
@@ -230,6 +247,9 @@ static void count_draw(struct pool_counters *c, struct sample *sample)
 
 void pool_done(struct pool *pool)
 {
+    for (size_t i = 0; pool->drawn != NULL && i < pool->taken_count; i++)
+        if (pool->taken[i]->draws == 0)
+            drawn_add(pool->drawn, pool->taken[i]->member, pool->taken[i]->step);
     pthread_mutex_lock(&pool->lock);
     pool->counters.batches++;
     for (size_t i = 0; i < pool->taken_count; i++)

@@ -3,6 +3,7 @@
 #ifndef TASKS_TRAIN_POOL_H
 #define TASKS_TRAIN_POOL_H
 #include "tasks/train/buffer.h"
+#include "tasks/train/drawn.h"
 #include "tasks/train/sample.h"
 
 /* Unique samples are counted by how often they were drawn: 1, 2, 3–4, 5–8, … 33–64, more. */
@@ -26,6 +27,14 @@ struct pool;
 
 /* Takes over the buffer. NULL where there is no memory. */
 struct pool *pool_create(struct buffer *buffer, size_t batch);
+
+/* From now on the pool enters in `drawn` which samples are drawn; the pool counts on from these counters, those of the
+ * checkpoint from which the training goes on, or zeros. Called before any other thread is in the pool. */
+void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_counters *counters);
+
+/* Nothing is drawn or put in any more, as if everything had been drawn: the training ends, and goes on in another
+ * generation. Members that still send wait. */
+void pool_finish(struct pool *pool);
 
 /* Releases samples that are still held. No other thread may be in the pool. NULL is allowed. */
 void pool_destroy(struct pool *pool);

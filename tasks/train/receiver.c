@@ -205,11 +205,11 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int start(struct receiver *r)
+static int start(struct receiver *r, const struct cut *from)
 {
     int rc;
 
-    if (r->intake == NULL)
+    if (r->intake == NULL || intake_resume(r->intake, from) < 0)
         return error_set(&r->err, "train_memory", "no memory for the receiver");
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake < 0)
@@ -224,7 +224,7 @@ static int start(struct receiver *r)
 }
 
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                                struct error *err)
+                                const struct cut *from, struct error *err)
 {
     struct receiver *r = calloc(1, sizeof *r);
 
@@ -237,7 +237,7 @@ struct receiver *receiver_start(const struct train_config *config, struct pool *
     r->pool = pool;
     r->intake = intake_create(config, pool, store, reply, r);
     sem_init(&r->started, 0, 0);
-    if (start(r) == 0)
+    if (start(r, from) == 0)
         return r;
     *err = r->err;
     receiver_stop(r);
@@ -274,4 +274,9 @@ void receiver_counters(struct receiver *r, struct receiver_counters *counters)
 void receiver_held_counts(struct receiver *r, uint32_t *counts)
 {
     intake_held_counts(r->intake, counts);
+}
+
+void receiver_whole(const struct receiver *r, const struct drawn *drawn, uint8_t *whole)
+{
+    intake_whole(r->intake, drawn, whole);
 }

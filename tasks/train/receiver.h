@@ -3,6 +3,7 @@
 #ifndef TASKS_TRAIN_RECEIVER_H
 #define TASKS_TRAIN_RECEIVER_H
 #include "tasks/train/config.h"
+#include "tasks/train/cut.h"
 #include "tasks/train/faults.h"
 #include "tasks/train/pool.h"
 
@@ -18,9 +19,10 @@ struct receiver_counters {
 struct receiver;
 
 /* Starts the thread, which binds and publishes the rank's endpoint. The thread and ZeroMQ's threads have descriptors of
- * their own, so that connections take none of the program's. All arguments outlive the receiver. */
+ * their own, so that connections take none of the program's. `from` is the checkpoint to go on from, or empty. All other
+ * arguments outlive the receiver. */
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                                struct error *err);
+                                const struct cut *from, struct error *err);
 
 /* No more members will come: takes in what has been sent so far, and then tells the pool. Callable from any thread. */
 void receiver_over(struct receiver *receiver);
@@ -30,6 +32,7 @@ void receiver_stop(struct receiver *receiver);
 
 void receiver_counters(struct receiver *receiver, struct receiver_counters *counters);
 
-/* See intake_held_counts(). */
+/* See intake_held_counts() and intake_whole(). */
 void receiver_held_counts(struct receiver *receiver, uint32_t *counts);
+void receiver_whole(const struct receiver *receiver, const struct drawn *drawn, uint8_t *whole);
 #endif

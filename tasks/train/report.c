@@ -73,7 +73,7 @@ static json_t *draws_json(const struct st_train_stats *s)
 /* NULL where there is no memory for all of it. */
 static json_t *status_json(struct report *r, const struct st_train_stats *s)
 {
-    static const char *const states[] = {"waiting", "receiving", "draining", "done"};
+    static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};
     const struct {
         const char *name;
         uint64_t value;
@@ -304,7 +304,7 @@ double report_rate(struct report *r)
     return rate;
 }
 
-int report_done(struct report *r, struct error *err)
+int report_done(struct report *r, enum st_train_state state, struct error *err)
 {
     struct st_train_stats s;
     int rc;
@@ -313,7 +313,7 @@ int report_done(struct report *r, struct error *err)
     write_metrics(r);
     r->stats(r->arg, &s);
     measure_rate(r, &s, time_monotonic_ms());
-    s.state = ST_TRAIN_DONE;
+    s.state = (int32_t)state;
     rc = write_file(r, "status", &s, err);
     if (rc == 0)
         rc = write_file(r, "done", &s, err);

@@ -20,6 +20,6 @@ int report_metric(struct report *report, const char *name, int64_t step, double 
 /* Returns the samples per second of the last status. */
 double report_rate(struct report *report);
 
-/* Writes metrics, a last status, and the done record, at once. */
-int report_done(struct report *report, struct error *err);
+/* Writes metrics, a last status, and the done record, at once; `state` is how the training ended. */
+int report_done(struct report *report, enum st_train_state state, struct error *err);
 #endif

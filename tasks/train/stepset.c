@@ -4,13 +4,8 @@
 
 /* A hash table with open addressing and linear probing; an entry without bits is a free place, and nothing is ever
  * removed. */
-struct entry {
-    uint64_t key; /* member << 32 | step / 64 */
-    uint64_t bits;
-};
-
 struct stepset {
-    struct entry *entry;
+    struct stepset_run *entry;
     size_t size; /* a power of two */
     size_t used;
 };
@@ -44,7 +39,7 @@ static uint64_t key_of(uint64_t member, int64_t step)
 }
 
 /* Returns the entry of the key, or the free place where it belongs. */
-static struct entry *find(const struct stepset *set, uint64_t key)
+static struct stepset_run *find(const struct stepset *set, uint64_t key)
 {
     uint64_t hash = key * 0x9e3779b97f4a7c15u;
     size_t at = (hash ^ hash >> 32) & (set->size - 1);
@@ -77,7 +72,7 @@ int stepset_reserve(struct stepset *set)
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
 {
     uint64_t key = key_of(member, step), bit = (uint64_t)1 << (step % 64);
-    struct entry *e = find(set, key);
+    struct stepset_run *e = find(set, key);
 
     if (e->bits & bit)
         return false;
@@ -91,6 +86,36 @@ bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
 bool stepset_has(const struct stepset *set, uint64_t member, int64_t step)
 {
     return (find(set, key_of(member, step))->bits & (uint64_t)1 << (step % 64)) != 0;
+}
+
+size_t stepset_runs(const struct stepset *set)
+{
+    return set->used;
+}
+
+void stepset_copy(const struct stepset *set, struct stepset_run *runs)
+{
+    for (size_t i = 0; i < set->size; i++)
+        if (set->entry[i].bits != 0)
+            *runs++ = set->entry[i];
+}
+
+int stepset_add_run(struct stepset *set, const struct stepset_run *run)
+{
+    struct stepset_run *e;
+    int added;
+
+    if (run->bits == 0)
+        return 0;
+    if (stepset_reserve(set) < 0)
+        return -1;
+    e = find(set, run->key);
+    if (e->bits == 0)
+        set->used++;
+    added = __builtin_popcountll(run->bits & ~e->bits);
+    e->key = run->key;
+    e->bits |= run->bits;
+    return added;
 }
 
 size_t stepset_bytes(const struct stepset *set)

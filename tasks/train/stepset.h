@@ -23,6 +23,18 @@ int stepset_reserve(struct stepset *set);
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step);
 bool stepset_has(const struct stepset *set, uint64_t member, int64_t step);
 
+/* 64 neighbouring steps of a member, the first of which is a multiple of 64: a bit for each that is in a set. */
+struct stepset_run {
+    uint64_t key; /* member << 32 | step / 64 */
+    uint64_t bits;
+};
+
+/* Returns how many runs the set has, and copies all of them, in no order. */
+size_t stepset_runs(const struct stepset *set);
+void stepset_copy(const struct stepset *set, struct stepset_run *runs);
+/* Adds all steps of a run. Returns how many of them were not in the set before; -1 where there is no memory. */
+int stepset_add_run(struct stepset *set, const struct stepset_run *run);
+
 /* Returns the bytes of memory that the set takes. */
 size_t stepset_bytes(const struct stepset *set);
 #endif

@@ -17,7 +17,7 @@ extern "C" {
 
 struct st_train;
 
-enum st_train_state { ST_TRAIN_WAITING, ST_TRAIN_RECEIVING, ST_TRAIN_DRAINING, ST_TRAIN_DONE };
+enum st_train_state { ST_TRAIN_WAITING, ST_TRAIN_RECEIVING, ST_TRAIN_DRAINING, ST_TRAIN_DONE, ST_TRAIN_UNFINISHED };
 
 #define ST_TRAIN_DRAWS 8
 #define ST_TRAIN_FAULTS_MAX 32
@@ -114,10 +114,51 @@ int st_train_metric(struct st_train *t, const char *name, int64_t step, double v
 
 void st_train_stats(struct st_train *t, struct st_train_stats *stats);
 
+/* Checkpoints, where the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program
+ * saves, and which samples were drawn before it. A training that goes on from it never needs these samples again, and
+ * gets all others; so call these between two batches, when the program has learnt from all that it was given. With
+ * several ranks, every rank saves the checkpoint of the same steps: one decides by st_train_checkpoint_due(), and tells
+ * the others.
+ *
+ *     int due = st_train_checkpoint_due(t);
+ *     if (due != 0) {
+ *         const char *path = st_train_checkpoint_begin(t, step);
+ *         if (path == NULL || st_train_checkpoint_end(t, save(path) == 0 ? due : 0) < 0)
+ *             ...st_train_error(t)
+ *     }
+ */
+enum { ST_TRAIN_CHECKPOINT_DUE = 1, ST_TRAIN_CHECKPOINT_LAST = 2 };
+
+/* Returns ST_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun; ST_TRAIN_CHECKPOINT_LAST `before`
+ * the end of the rank's time, or once the runner has warned it by the spec's signal; else 0. The library takes that
+ * signal only where the program has not set what it does. */
+int st_train_checkpoint_due(struct st_train *t);
+
+/* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before. Returns the path that
+ * the program is to write its state to, as a file or a directory, valid until the next checkpoint is begun; NULL on
+ * failure. Ranks other than 0 may write nothing. Waits while the one before is still being written. */
+const char *st_train_checkpoint_begin(struct st_train *t, int64_t step);
+
+/* The state is written: `due` is what st_train_checkpoint_due() returned, or ST_TRAIN_CHECKPOINT_DUE; or it could not be
+ * written: 0, and this one is dropped. The rest is done in the background: flushing, and all that concerns the stream.
+ * A failure there is logged, and the training goes on. After ST_TRAIN_CHECKPOINT_LAST the call waits until that is done,
+ * and fails where it could not be; then st_train_batch() returns ST_TRAIN_END, and st_train_done() reports that the
+ * training is to go on in another job. */
+int st_train_checkpoint_end(struct st_train *t, int due);
+
+/* Returns the path of what this rank had saved, or rank 0 where this one had not, in the checkpoint that this training
+ * goes on from, and its step; NULL and -1 where the training begins at the start. */
+const char *st_train_resume(const struct st_train *t);
+int64_t st_train_resume_step(const struct st_train *t);
+
+/* Returns 1 after the last checkpoint before the end of the rank's time, else 0. */
+int st_train_unfinished(const struct st_train *t);
+
 /* Returns a word for each index of rejected_by; NULL where there is none. */
 const char *st_train_fault_name(int fault);
 
-/* Reports that the training has finished with success: writes the final counters where the daemon looks for them. */
+/* Reports that the training has finished with success: writes the final counters where the daemon looks for them. Waits
+ * until checkpoints that were ended are written. Where st_train_unfinished(), it reports that instead. */
 int st_train_done(struct st_train *t);
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
+#include "tasks/train/saver.h"
 #include "tasks/train/config.h"
 #include "tasks/train/pool.h"
 #include "tasks/train/reception.h"
@@ -29,6 +30,10 @@ struct st_train {
     struct receiver *receiver;
     struct reception *reception;
     struct report *report;
+    struct saver *saver; /* this and `drawn` are NULL where no checkpoints are saved */
+    struct drawn *drawn;
+    char *resume; /* the program's state in the checkpoint that it goes on from, or NULL */
+    bool unfinished; /* the last checkpoint before the end of the time is saved */
 };
 
 /* Collects the counters in the reverse order of a sample's way, so that it never reports more drawn than received. */
@@ -80,6 +85,38 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+/* Takes over what was drawn before the checkpoint; where there is none, nothing. */
+static int note_drawn(struct st_train *t, const struct cut *from)
+{
+    struct pool_counters counters = {.drawn = from->drawn, .repeats = from->repeats, .batches = from->batches};
+
+    t->drawn = drawn_create(t->config.count);
+    if (t->drawn == NULL)
+        return error_set(&t->err, "train_memory", "no memory for checkpoints");
+    memcpy(counters.draws, from->draws, sizeof counters.draws);
+    for (size_t i = 0; i < from->n_runs; i++)
+        if (drawn_add_run(t->drawn, &from->runs[i]) < 0)
+            return error_set(&t->err, "train_resume", "the checkpoint names samples of a member that there is not, or "
+                             "there is no memory for them");
+    pool_note_drawn(t->pool, t->drawn, &counters);
+    return 0;
+}
+
+/* Starts reception, behind the checkpoint that the training goes on from, if there is one. */
+static int start_receiver(struct st_train *t)
+{
+    struct cut from;
+    int rc;
+
+    if (saver_resume(&t->config, &t->resume, &from, &t->err) < 0)
+        return -1;
+    rc = t->config.checkpoint.dir != NULL ? note_drawn(t, &from) : 0;
+    if (rc == 0)
+        t->receiver = receiver_start(&t->config, t->pool, t->store, &from, &t->err);
+    cut_fini(&from);
+    return t->receiver != NULL ? 0 : -1;
+}
+
 static int start(struct st_train *t)
 {
     struct buffer *buffer;
@@ -94,8 +131,8 @@ static int start(struct st_train *t)
     t->store = sample_store_create(&t->config.fields);
     if (t->pool == NULL || t->store == NULL)
         return error_set(&t->err, "train_memory", "no memory for the training's buffer");
-    t->receiver = receiver_start(&t->config, t->pool, t->store, &t->err);
-    if (t->receiver == NULL)
+    t->saver = saver_create(&t->config, &t->err);
+    if ((t->saver == NULL && t->err.code[0] != '\0') || start_receiver(t) < 0)
         return -1;
     t->reception = reception_watch(&t->config, t->receiver, &t->err);
     if (t->reception == NULL)
@@ -106,14 +143,20 @@ static int start(struct st_train *t)
 
 static void stop(struct st_train *t)
 {
+    saver_destroy(t->saver);
     report_stop(t->report);
     if (t->pool != NULL)
         pool_stop(t->pool);
     reception_stop(t->reception);
     receiver_stop(t->receiver);
     pool_destroy(t->pool);
+    drawn_destroy(t->drawn);
     sample_store_destroy(t->store);
     train_config_fini(&t->config);
+    free(t->resume);
+    t->resume = NULL;
+    t->saver = NULL;
+    t->drawn = NULL;
     t->report = NULL;
     t->reception = NULL;
     t->receiver = NULL;
@@ -349,9 +392,88 @@ static int write_held_counts(struct st_train *t)
     return rc;
 }
 
+int st_train_checkpoint_due(struct st_train *t)
+{
+    alive_sign();
+    return t->saver != NULL && !t->unfinished ? (int)saver_due(t->saver) : 0;
+}
+
+const char *st_train_checkpoint_begin(struct st_train *t, int64_t step)
+{
+    alive_sign();
+    if (t->saver != NULL)
+        return saver_begin(t->saver, step, &t->err);
+    error_set(&t->err, "train_checkpoint", "the spec asks for no checkpoints: it has no training.checkpoint");
+    return NULL;
+}
+
+/* Takes the stream's part of the checkpoint that is being saved. */
+static int take_cut(struct st_train *t, struct cut *cut)
+{
+    const struct stepset *set = drawn_set(t->drawn);
+    struct pool_counters pool;
+
+    pool_counters(t->pool, &pool);
+    *cut = (struct cut){.members = t->config.count,
+                        .drawn = drawn_count(t->drawn),
+                        .batches = pool.batches,
+                        .repeats = pool.repeats,
+                        .n_runs = stepset_runs(set)};
+    memcpy(cut->draws, pool.draws, sizeof cut->draws);
+    cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
+    cut->whole = calloc(cut_whole_bytes(cut->members), 1);
+    if (cut->runs == NULL || cut->whole == NULL) {
+        cut_fini(cut);
+        return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
+    }
+    stepset_copy(set, cut->runs);
+    receiver_whole(t->receiver, t->drawn, cut->whole);
+    return 0;
+}
+
+int st_train_checkpoint_end(struct st_train *t, int due)
+{
+    struct cut cut;
+
+    alive_sign();
+    if (t->saver == NULL)
+        return error_set(&t->err, "train_checkpoint", "no checkpoint was begun");
+    if (due == 0 || take_cut(t, &cut) < 0) {
+        saver_abandon(t->saver);
+        return due == 0 ? 0 : -1;
+    }
+    saver_end(t->saver, &cut);
+    if (due != ST_TRAIN_CHECKPOINT_LAST)
+        return 0;
+    if (saver_wait(t->saver, &t->err) < 0)
+        return -1;
+    t->unfinished = true;
+    pool_finish(t->pool);
+    return 0;
+}
+
+const char *st_train_resume(const struct st_train *t)
+{
+    return t->resume;
+}
+
+int64_t st_train_resume_step(const struct st_train *t)
+{
+    return t->config.checkpoint.resume != NULL ? t->config.checkpoint.resume_step : -1;
+}
+
+int st_train_unfinished(const struct st_train *t)
+{
+    return t->unfinished;
+}
+
 int st_train_done(struct st_train *t)
 {
-    if (write_held_counts(t) < 0)
+    struct error late; /* a checkpoint that nobody needs any more was not saved; the log says so */
+
+    if (t->saver != NULL)
+        saver_wait(t->saver, &late);
+    if (!t->unfinished && write_held_counts(t) < 0)
         return -1;
-    return report_done(t->report, &t->err);
+    return report_done(t->report, t->unfinished ? ST_TRAIN_UNFINISHED : ST_TRAIN_DONE, &t->err);
 }

@@ -44,6 +44,12 @@ _SIGNATURES = {
     "metric": (_INT, _POINTER, _TEXT, _INT64, ctypes.c_double),
     "fault_name": (_TEXT, _INT),
     "stats": (None, _POINTER, ctypes.POINTER(Stats)),
+    "checkpoint_due": (_INT, _POINTER),
+    "checkpoint_begin": (_TEXT, _POINTER, _INT64),
+    "checkpoint_end": (_INT, _POINTER, _INT),
+    "resume": (_TEXT, _POINTER),
+    "resume_step": (_INT64, _POINTER),
+    "unfinished": (_INT, _POINTER),
     "done": (_INT, _POINTER),
 }
 

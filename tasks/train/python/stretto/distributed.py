@@ -16,6 +16,7 @@ import datetime
 import json
 import os
 import socket
+import time
 
 import torch
 import torch.distributed
@@ -52,6 +53,49 @@ def _count(device):
     return int(ones.item())
 
 
+class _Agreement:
+    """Makes rank 0 decide for all ranks when a checkpoint is due.
+
+    Ranks learn in step, so all of them ask equally often. Rank 0 answers only some of their questions, and tells each
+    time which is the next, so that a file is read about twice a second and not with every batch.
+    """
+
+    INTERVAL = 0.5  # seconds between answers
+    MAX = 1000      # questions between answers
+
+    def __init__(self, store, rank):
+        self._store, self._rank = store, rank
+        self._asked = self._answered = self._next = 0
+        self._skip, self._since = 1, None
+
+    def of(self, due):
+        """Return the group's answer to a question that this rank alone would answer by `due`."""
+        number = self._asked
+        self._asked += 1
+        if number < self._next:
+            return 0
+        if self._rank == 0:
+            self._skip = self._pace(number)
+            self._store.set("due-%d" % number, "%d %d" % (due, self._skip))
+        else:
+            due, self._skip = map(int, self._store.get("due-%d" % number).split())
+        self._next = number + self._skip
+        return due
+
+    def _pace(self, number):
+        now, skip = time.monotonic(), 1
+        if self._since is not None:
+            each = (now - self._since) / (number - self._answered)
+            skip = max(1, min(int(self.INTERVAL / max(each, 1e-9)), 2 * self._skip, self.MAX))
+        self._answered, self._since = number, now
+        return skip
+
+    def end(self):
+        """Rank 0 has no more batches: nothing will be due on ranks that still have some."""
+        if self._rank == 0:
+            self._store.set("due-%d" % self._next, "0 %d" % (1 << 60))
+
+
 @contextlib.contextmanager
 def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
                   timeout=datetime.timedelta(minutes=30)):
@@ -77,10 +121,14 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     torch.distributed.init_process_group(backend, store=torch.distributed.PrefixStore("group", store), rank=rx.rank,
                                          world_size=rx.ranks, timeout=timeout)
+    decisions = torch.distributed.FileStore(path + "-checkpoints", -1)
+    decisions.set_timeout(max(meet_within, timeout))
+    rx._agreement = _Agreement(decisions, rx.rank)  # pylint: disable=protected-access
     try:
         met = _count(device)
         if met != rx.ranks or torch.distributed.get_world_size() != rx.ranks:
             raise RuntimeError("the process group has %d of %d ranks" % (met, rx.ranks))
         yield
     finally:
+        rx._agreement = None  # pylint: disable=protected-access
         torch.distributed.destroy_process_group()

@@ -6,6 +6,7 @@
         ...batch["temperature"], batch["params"], batch["member"], batch["step"]
 """
 
+import os
 import weakref
 
 import numpy
@@ -98,3 +99,55 @@ class StreamDataset(torch.utils.data.IterableDataset):
             tensors["step"] = torch.from_numpy(batch.step)
             yield tensors
             del tensors, batch  # so that the next batch may use their memory
+
+
+class Checkpoints:
+    """Saves model, optimiser and whatever else has state_dict() and load_state_dict(), when a checkpoint is due.
+
+        checkpoints = stretto.torch.Checkpoints(rx, model=model, optimizer=optimizer)
+        for batch in loader:
+            ...
+            checkpoints.step()
+
+    Where the training goes on from a checkpoint, making the object loads all of it, and PyTorch's random state. What the
+    keywords name is the same on all ranks, and rank 0 saves it: with DistributedDataParallel give the model that it
+    wraps. What `own` (a dict) names differs from rank to rank, and each rank saves its own. Call step() on all ranks
+    after each batch. `batches` is the number of calls, counted on from the checkpoint.
+    """
+
+    def __init__(self, rx, own=None, **shared):
+        self._rx, self._own, self._shared = rx, own or {}, shared
+        self.batches = rx.resume_step or 0
+        if rx.resume is None:
+            return
+        mine = self._load(rx.resume)
+        first = mine if rx.rank == 0 else self._load(os.path.join(os.path.dirname(rx.resume), "state-rank0"))
+        self._restore(self._shared, first["shared"])
+        self._restore(self._own, mine["own"])
+        torch.set_rng_state(mine["random"])
+
+    @staticmethod
+    def _load(path):
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+    def _restore(self, parts, saved):
+        if set(saved) != set(parts):
+            raise RuntimeError("the checkpoint %s has %s, but the program gives %s"
+                               % (self._rx.resume, ", ".join(sorted(saved)) or "nothing",
+                                  ", ".join(sorted(parts)) or "nothing"))
+        for name, part in parts.items():
+            part.load_state_dict(saved[name])
+
+    def _save(self, path):
+        shared = self._shared if self._rx.rank == 0 else {}
+        torch.save({"shared": {name: part.state_dict() for name, part in shared.items()},
+                    "own": {name: part.state_dict() for name, part in self._own.items()},
+                    "random": torch.get_rng_state()}, path)
+
+    def step(self):
+        """Count a batch, and save a checkpoint if one is due. Returns whether it did."""
+        self.batches += 1
+        if not self._rx.checkpoint_due():
+            return False
+        self._rx.checkpoint(self._save, self.batches)
+        return True

@@ -6,6 +6,8 @@
         for batch in rx.batches():
             step(batch.params, batch.fields["temperature"])
             rx.metric("train_loss", n, loss)
+            if rx.checkpoint_due():
+                rx.checkpoint(save, n)
         rx.done()
 
 Reception runs on a thread of its own in C from open() to close(): nothing needs to be called to keep it alive, and it
@@ -14,6 +16,7 @@ goes on while Python validates, saves or sleeps. Draw batches from one thread at
 
 import collections
 import ctypes
+import os
 import weakref
 
 import numpy
@@ -22,9 +25,12 @@ from stretto import _library
 
 # the codes of enum stretto_dtype of stretto.h
 _DTYPES = {1: numpy.float32, 2: numpy.float64, 3: numpy.int32, 4: numpy.int64, 5: numpy.uint8}
-_STATES = ("waiting", "receiving", "draining", "done")
+_STATES = ("waiting", "receiving", "draining", "done", "unfinished")
 # Python looks at its signals this often while it waits for samples.
 _WAIT_MS = 100
+
+#: What checkpoint_due() returns: nothing is due; a checkpoint is due; it is due, and the last one in this job's time.
+NOT_DUE, DUE, LAST = 0, 1, 2
 
 #: A field's dtype (numpy.dtype) and shape (tuple). A first extent that varies is -1 in it, and at most `max`.
 Field = collections.namedtuple("Field", "dtype shape max", defaults=(None,))
@@ -89,6 +95,14 @@ class Receiver:
         self.generation = calls.generation(handle)
         self.count = calls.count(handle)
         self.batch_size = calls.batch_size(handle)
+        #: What the program saved in the checkpoint that this training goes on from, by the path of its file or directory,
+        #: and its step; None where the training begins at the start.
+        path = calls.resume(handle)
+        self.resume = None if path is None else os.fsdecode(path)
+        self.resume_step = None if path is None else calls.resume_step(handle)
+        self._due = NOT_DUE
+        # with several ranks: an object that makes their decisions the same (stretto.distributed)
+        self._agreement = None
         #: Names of the numeric parameters: the columns of Batch.params.
         self.parameters = [calls.parameter_name(handle, i).decode() for i in range(calls.parameters(handle))]
         #: The fields by name.
@@ -143,6 +157,8 @@ class Receiver:
             if count != _library.AGAIN:
                 break
         if count == _library.END:
+            if self._agreement is not None:
+                self._agreement.end()
             return None
         if count == _library.INTERRUPTED:
             raise RuntimeError("the receiver was interrupted")
@@ -199,12 +215,59 @@ class Receiver:
         result["state"] = _STATES[stats.state]
         return result
 
+    def checkpoint_due(self):
+        """Return whether a checkpoint is due, to be asked after each batch: NOT_DUE (which is false), DUE or LAST.
+
+        Times are those of the spec's training.checkpoint; without it, none is ever due. The ranks of a process group
+        (stretto.distributed) get the same answer, if each asks as often as the others. Other programs with several ranks
+        let one rank ask, tell its answer to all, and give it to checkpoint().
+        """
+        due = self._calls.checkpoint_due(self._open_handle())
+        self._due = due if self._agreement is None else self._agreement.of(due)
+        return self._due
+
+    def checkpoint(self, save, step, due=None):
+        """Save a checkpoint: what `save` writes, together with which samples were drawn before it.
+
+        `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a directory;
+        it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other than 0 may
+        give None for `save`. `step` is the program's own count, which grows. `due` is what checkpoint_due() said; it
+        need not be given where this rank has asked. The rest is written in the background, except for LAST: after that
+        there are no more batches, and done() reports that the training is to go on in another job.
+
+        A training that goes on from the checkpoint never gets the samples again that were drawn before it, and gets all
+        others, so the model must have learnt from every batch that was given out. Raises what `save` raises, after which
+        the same step may be tried again.
+        """
+        handle = self._open_handle()
+        path = self._calls.checkpoint_begin(handle, int(step))
+        if path is None:
+            self._failed()
+        try:
+            if save is not None:
+                save(os.fsdecode(path))
+            if self.rank == 0 and not os.path.lexists(path):
+                raise RuntimeError("rank 0 has saved nothing: %s is not there" % os.fsdecode(path))
+        except BaseException:
+            self._calls.checkpoint_end(handle, NOT_DUE)
+            raise
+        if self._calls.checkpoint_end(handle, (due or self._due or DUE)) != 0:
+            self._failed()
+        self._due = NOT_DUE
+
+    @property
+    def unfinished(self):
+        """Whether the last checkpoint in this job's time is saved, so that the training goes on in another job."""
+        return self._calls.unfinished(self._open_handle()) != 0
+
     def interrupt(self):
         """End a wait for samples, from any thread, and reception with it: members that still send get no answer."""
         self._calls.interrupt(self._open_handle())
 
     def done(self):
-        """Tell the daemon that this training has finished with success. Closing alone does not."""
+        """Tell the daemon that this training has finished with success. Closing alone does not.
+
+        Where it is unfinished, the daemon is told that instead."""
         if self._calls.done(self._open_handle()) != 0:
             self._failed()
 

@@ -1,0 +1,27 @@
+/* The stream's part of a checkpoint, of one rank: which samples it had drawn, and its counters. A training that goes on
+ * from the checkpoint has learnt from these samples, and from no other. */
+#ifndef TASKS_TRAIN_CUT_H
+#define TASKS_TRAIN_CUT_H
+#include "common/error.h"
+#include "tasks/train/pool.h"
+#include "tasks/train/stepset.h"
+
+struct cut {
+    uint64_t members; /* of the ensemble */
+    uint64_t drawn, batches, repeats, draws[POOL_DRAWS];
+    size_t n_runs;
+    struct stepset_run *runs; /* the samples that were drawn */
+    uint8_t *whole; /* a bit for each member of which everything was drawn that it sends to this rank */
+};
+
+/* Writes stream-rankR.bin and whole-rankR.bin into the checkpoint's directory, and flushes them. */
+int cut_write(const struct cut *cut, const char *dir, int rank, struct error *err);
+
+/* Reads them. Fails where they are damaged, or of an ensemble with another number of members. */
+int cut_read(struct cut *cut, const char *dir, int rank, uint64_t members, struct error *err);
+
+void cut_fini(struct cut *cut);
+
+size_t cut_whole_bytes(uint64_t members);
+bool cut_is_whole(const struct cut *cut, uint64_t member);
+#endif

@@ -1,0 +1,25 @@
+/* Which samples a rank has drawn at least once: what its model has learnt from. It is kept only where the training
+ * saves checkpoints. The training's thread alone uses it. */
+#ifndef TASKS_TRAIN_DRAWN_H
+#define TASKS_TRAIN_DRAWN_H
+#include "tasks/train/stepset.h"
+
+struct drawn;
+
+/* For members 0 to count - 1. NULL where there is no memory. */
+struct drawn *drawn_create(uint64_t count);
+void drawn_destroy(struct drawn *drawn); /* NULL is allowed */
+
+/* Notes that a sample was drawn for the first time. Where there is no memory, the sample is left out, as if it had not
+ * been drawn: a training that goes on from the next checkpoint gets it once more. */
+void drawn_add(struct drawn *drawn, uint64_t member, int64_t step);
+
+/* Adds what an earlier generation had drawn. Returns 0; -1 where there is no memory, or the run's member is unknown. */
+int drawn_add_run(struct drawn *drawn, const struct stepset_run *run);
+
+/* Returns how many samples were drawn, and how many of a member. */
+uint64_t drawn_count(const struct drawn *drawn);
+uint32_t drawn_of(const struct drawn *drawn, uint64_t member);
+
+const struct stepset *drawn_set(const struct drawn *drawn);
+#endif

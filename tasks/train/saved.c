@@ -1,0 +1,240 @@
+#include "tasks/train/saved.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, "train_memory", "no memory for the list of checkpoints");
+}
+
+char *saved_path(const struct train_config *config, const char *name, const char *file)
+{
+    return file == NULL ? alloc_printf("%s/%s", config->checkpoint.dir, name)
+                        : alloc_printf("%s/%s/%s", config->checkpoint.dir, name, file);
+}
+
+static char *part_path(const struct train_config *config, const char *name, int rank)
+{
+    char file[32];
+
+    snprintf(file, sizeof file, "rank%d.json", rank);
+    return saved_path(config, name, file);
+}
+
+static int write_json(const char *path, json_t *value, struct error *err)
+{
+    int rc = path != NULL && value != NULL ? file_write_json(path, value, 0600, err) : no_memory(err);
+
+    json_decref(value);
+    return rc;
+}
+
+int saved_part_write(const struct train_config *config, const char *name, const struct saved_part *part,
+                          struct error *err)
+{
+    char *path = part_path(config, name, config->rank);
+    json_t *json = json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank, "step",
+                             (json_int_t)part->step, "batches", (json_int_t)part->batches, "drawn",
+                             (json_int_t)part->drawn, "whole", (json_int_t)part->whole, "state",
+                             part->state ? json_pack("{s:I, s:s}", "size", (json_int_t)part->size, "digest",
+                                                     part->digest) : json_null());
+    int rc = write_json(path, json, err);
+
+    free(path);
+    return rc;
+}
+
+static int64_t integer(const json_t *json, const char *key)
+{
+    return json_integer_value(json_object_get(json, key));
+}
+
+int saved_part_read(const struct train_config *config, const char *name, int rank, struct saved_part *part,
+                         struct error *err)
+{
+    char *path = part_path(config, name, rank);
+    json_t *json = path != NULL ? file_read_json(path, err) : NULL;
+    const json_t *state = json_object_get(json, "state");
+    const char *digest = json_string_value(json_object_get(state, "digest"));
+    int failed = errno;
+
+    free(path);
+    if (path == NULL)
+        return no_memory(err);
+    *part = (struct saved_part){.step = integer(json, "step"),
+                                     .batches = (uint64_t)integer(json, "batches"),
+                                     .drawn = (uint64_t)integer(json, "drawn"),
+                                     .whole = (uint64_t)integer(json, "whole"),
+                                     .state = digest != NULL,
+                                     .size = integer(state, "size")};
+    snprintf(part->digest, sizeof part->digest, "%s", digest != NULL ? digest : "");
+    json_decref(json);
+    errno = failed;
+    return json != NULL ? 0 : -1;
+}
+
+/* Returns the entry of a checkpoint in the list, made of the parts of all ranks; NULL where one is missing (errno
+ * ENOENT), or with err. */
+static json_t *make_entry(const struct train_config *config, const char *name, struct error *err)
+{
+    struct saved_part part, sum = {0};
+    json_t *entry;
+
+    for (int rank = 0; rank < config->ranks; rank++) {
+        if (saved_part_read(config, name, rank, &part, err) < 0)
+            return NULL;
+        if (rank == 0)
+            sum = part;
+        else
+            sum.drawn += part.drawn;
+        if (rank > 0)
+            sum.size += part.size;
+    }
+    entry = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:I, s:s, s:I}", "name", name, "generation",
+                      (json_int_t)config->generation, "step", (json_int_t)sum.step, "batches",
+                      (json_int_t)sum.batches, "ranks", config->ranks, "time", time_now_s(), "size",
+                      (json_int_t)sum.size, "digest", sum.digest, "drawn", (json_int_t)sum.drawn);
+    if (entry == NULL) {
+        no_memory(err);
+        errno = ENOMEM;
+    }
+    return entry;
+}
+
+static char *list_path(const struct train_config *config)
+{
+    return alloc_printf("%s/checkpoints.json", config->checkpoint.dir);
+}
+
+static bool is_named(const json_t *entry, const char *name)
+{
+    const char *its = json_string_value(json_object_get(entry, "name"));
+
+    return its != NULL && strcmp(its, name) == 0;
+}
+
+/* Returns the list's array, a new reference: an empty one where there is no list yet; NULL with err. */
+static json_t *read_list(const struct train_config *config, struct error *err)
+{
+    char *path = list_path(config);
+    json_t *file = path != NULL ? file_read_json(path, err) : NULL, *list;
+
+    if (path == NULL)
+        no_memory(err);
+    else if (file == NULL && errno == ENOENT)
+        file = json_object();
+    free(path);
+    if (file == NULL)
+        return NULL;
+    list = json_incref(json_object_get(file, "checkpoints"));
+    json_decref(file);
+    return json_is_array(list) ? list : json_array();
+}
+
+/* Writes the list; `list` is taken over. */
+static int write_list(const struct train_config *config, json_t *list, struct error *err)
+{
+    char *path = list_path(config);
+    int rc = write_json(path, json_pack("{s:i, s:o}", "version", 1, "checkpoints", list), err);
+
+    free(path);
+    return rc;
+}
+
+/* Removes the entries of this name from the list. */
+static void take_out(json_t *list, const char *name)
+{
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (is_named(json_array_get(list, i), name))
+            json_array_remove(list, i);
+}
+
+/* Tells whether a directory is that of a checkpoint which is older than this one: of this generation or of an earlier
+ * one. */
+static bool is_older(const char *dir, const char *than)
+{
+    uint32_t generation, its;
+    int64_t step, its_step;
+    int end = 0;
+
+    if (sscanf(dir, "g%" SCNu32 "-s%" SCNd64 "%n", &its, &its_step, &end) != 2 || dir[end] != '\0' ||
+        sscanf(than, "g%" SCNu32 "-s%" SCNd64, &generation, &step) != 2)
+        return false;
+    return its < generation || (its == generation && its_step < step);
+}
+
+static bool is_listed(const json_t *list, const char *name)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach ((json_t *)list, i, entry)
+        if (is_named(entry, name))
+            return true;
+    return false;
+}
+
+/* Removes the checkpoints that are older than the newest and not in the list. */
+static void remove_others(const struct train_config *config, const json_t *list, const char *newest)
+{
+    DIR *dir = opendir(config->checkpoint.dir);
+    const struct dirent *entry;
+    char *path;
+
+    if (dir == NULL) {
+        log_warn("old checkpoints are not removed: %s: %s", config->checkpoint.dir, strerror(errno));
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (!is_older(entry->d_name, newest) || is_listed(list, entry->d_name))
+            continue;
+        path = saved_path(config, entry->d_name, NULL);
+        if (path != NULL)
+            state_remove(path);
+        free(path);
+    }
+    closedir(dir);
+}
+
+int saved_add(const struct train_config *config, const char *name, struct error *err)
+{
+    json_t *entry = make_entry(config, name, err), *list;
+    int rc;
+
+    if (entry == NULL)
+        return errno == ENOENT ? 0 : -1;
+    list = read_list(config, err);
+    if (list == NULL) {
+        json_decref(entry);
+        return -1;
+    }
+    take_out(list, name);
+    json_array_insert_new(list, 0, entry);
+    while (json_array_size(list) > (size_t)config->checkpoint.keep)
+        json_array_remove(list, json_array_size(list) - 1);
+    rc = write_list(config, json_incref(list), err);
+    if (rc == 0)
+        remove_others(config, list, name);
+    json_decref(list);
+    return rc < 0 ? -1 : 1;
+}
+
+int saved_drop(const struct train_config *config, const char *name, struct error *err)
+{
+    json_t *list = read_list(config, err);
+
+    if (list == NULL)
+        return -1;
+    take_out(list, name);
+    return write_list(config, list, err);
+}

@@ -1,0 +1,35 @@
+/* The list of a training's whole checkpoints, checkpoints.json, and the parts of which each consists: rankR.json for
+ * each rank, written after all other files of that rank (docs/run-directory.md). Rank 0 alone writes the list. */
+#ifndef TASKS_TRAIN_SAVED_H
+#define TASKS_TRAIN_SAVED_H
+#include "tasks/train/config.h"
+#include "tasks/train/state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One rank's part of a checkpoint. */
+struct saved_part {
+    int64_t step;
+    uint64_t batches, drawn, whole;
+    bool state; /* this rank has saved something */
+    int64_t size;
+    char digest[STATE_DIGEST_SIZE];
+};
+
+/* Returns the path of the checkpoint's directory, or of a file in it; to be freed, NULL where there is no memory. */
+char *saved_path(const struct train_config *config, const char *name, const char *file);
+
+int saved_part_write(const struct train_config *config, const char *name, const struct saved_part *part,
+                          struct error *err);
+/* errno is ENOENT where that rank has written none. */
+int saved_part_read(const struct train_config *config, const char *name, int rank, struct saved_part *part,
+                         struct error *err);
+
+/* Adds the checkpoint to the list, if the parts of all ranks are there, and removes those that fall out of it, with
+ * what earlier generations left unfinished. Returns 1; 0 where parts are missing; -1. */
+int saved_add(const struct train_config *config, const char *name, struct error *err);
+
+/* Takes a damaged checkpoint out of the list. Its files stay. */
+int saved_drop(const struct train_config *config, const char *name, struct error *err);
+#endif

@@ -1,0 +1,380 @@
+#include "tasks/train/saver.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/thread.h"
+#include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "tasks/train/saved.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME_SIZE 40
+#define LOOK_MS 200 /* between looks for the parts of other ranks */
+
+static volatile sig_atomic_t warned; /* the signal came */
+
+struct saver {
+    const struct train_config *config;
+    int64_t deadline_ms;                 /* Unix time of the walltime's end; 0: none */
+    int64_t begun_ms;                    /* monotonic; when the last one was begun, or this generation */
+    int64_t step;                        /* of the last one; -1: none yet */
+    char name[NAME_SIZE];                /* of the one that the program is saving */
+    char *state;                         /* the path for that, NULL while none is saved */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct job {
+        char name[NAME_SIZE];
+        int64_t step;
+        struct cut cut;
+    } job;                  /* to be written by the thread */
+    bool writing;           /* there is one */
+    char pending[NAME_SIZE]; /* rank 0: the newest that lacks parts of other ranks; "" if none */
+    bool stopping, failed;
+    struct error err; /* why the last one could not be written */
+    pthread_t thread;
+    bool running;
+};
+
+static void take_warning(int signal)
+{
+    warned = 1;
+}
+
+/* Takes the signal by which the runner warns this rank, unless the program handles it itself. */
+static void watch_signal(void)
+{
+    const char *text = getenv("STRETTO_CHECKPOINT_SIGNAL");
+    int number = text != NULL ? atoi(text) : 0;
+    struct sigaction now, ours = {.sa_handler = take_warning, .sa_flags = SA_RESTART};
+
+    if (number > 0 && sigaction(number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+        sigaction(number, &ours, NULL);
+}
+
+static int64_t deadline_ms(void)
+{
+    const char *text = getenv("STRETTO_DEADLINE");
+
+    return text != NULL ? strtoll(text, NULL, 10) * 1000 : 0;
+}
+
+struct saver *saver_create(const struct train_config *config, struct error *err)
+{
+    struct saver *c;
+
+    err->code[0] = '\0';
+    if (config->checkpoint.dir == NULL)
+        return NULL;
+    c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        error_set(err, "train_memory", "no memory for checkpoints");
+        return NULL;
+    }
+    c->config = config;
+    c->begun_ms = time_monotonic_ms();
+    c->deadline_ms = deadline_ms();
+    c->step = -1;
+    pthread_mutex_init(&c->lock, NULL);
+    thread_cond_init(&c->changed);
+    watch_signal();
+    return c;
+}
+
+enum saver_due saver_due(struct saver *c)
+{
+    int64_t before = c->config->checkpoint.before_ms, every = c->config->checkpoint.every_ms;
+
+    if (warned || (before > 0 && c->deadline_ms > 0 && c->deadline_ms - time_now_ms() < before))
+        return SAVER_LAST;
+    return every > 0 && time_monotonic_ms() - c->begun_ms >= every ? SAVER_DUE : SAVER_NOT_DUE;
+}
+
+/* Adds the pending checkpoint to the list once all parts are there. One that can never be whole is given up: a rank
+ * has finished without it. */
+static void complete(struct saver *c)
+{
+    struct saved_part part;
+    struct error err;
+    int rc = c->pending[0] != '\0' ? saved_add(c->config, c->pending, &err) : 0;
+
+    for (int rank = 0; rc == 0 && c->pending[0] != '\0' && rank < c->config->ranks; rank++) {
+        char *done = alloc_printf("%s/done-rank%d.json", c->config->dir, rank);
+
+        if (done != NULL && access(done, F_OK) == 0 &&
+            saved_part_read(c->config, c->pending, rank, &part, &err) < 0 && errno == ENOENT)
+            rc = error_set(&err, "train_checkpoint", "rank %d had finished before", rank);
+        free(done);
+    }
+    if (rc == 0)
+        return;
+    if (rc < 0)
+        log_error("checkpoint %s is not whole: %s", c->pending, err.text);
+    pthread_mutex_lock(&c->lock);
+    c->failed = rc < 0;
+    c->err = err;
+    c->pending[0] = '\0';
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Sets what the program has saved, flushed; part->state is false where there is nothing, which only ranks other than 0
+ * may do. */
+static int measure(const char *path, int rank, struct saved_part *part, struct error *err)
+{
+    struct stat st;
+
+    part->state = lstat(path, &st) == 0;
+    if (!part->state && (errno != ENOENT || rank == 0))
+        return error_errno(err, "train_checkpoint", "the program's state, %s", path);
+    return part->state ? state_measure(path, true, &part->size, part->digest, err) : 0;
+}
+
+static uint64_t count_whole(const struct cut *cut)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)
+        n += (uint64_t)__builtin_popcount(cut->whole[i]);
+    return n;
+}
+
+static char *state_path(const struct train_config *config, const char *name, int rank)
+{
+    char file[32];
+
+    snprintf(file, sizeof file, "state-rank%d", rank);
+    return saved_path(config, name, file);
+}
+
+/* Writes this rank's part: first all that it consists of, then the file that says so. */
+static int write_part(const struct saver *c, const struct job *job, struct error *err)
+{
+    struct saved_part part = {.step = job->step, .batches = job->cut.batches, .drawn = job->cut.drawn,
+                                   .whole = count_whole(&job->cut)};
+    char *dir = saved_path(c->config, job->name, NULL), *state = state_path(c->config, job->name, c->config->rank);
+    int rc = -1;
+
+    if (dir == NULL || state == NULL)
+        error_set(err, "train_memory", "no memory for a checkpoint");
+    else if (measure(state, c->config->rank, &part, err) == 0 && cut_write(&job->cut, dir, c->config->rank, err) == 0)
+        rc = saved_part_write(c->config, job->name, &part, err);
+    free(dir);
+    free(state);
+    return rc;
+}
+
+static void write_job(struct saver *c)
+{
+    struct error err;
+    int rc = write_part(c, &c->job, &err);
+
+    if (rc < 0)
+        log_error("checkpoint %s is not saved: %s", c->job.name, err.text);
+    cut_fini(&c->job.cut);
+    pthread_mutex_lock(&c->lock);
+    c->failed = rc < 0;
+    if (rc < 0)
+        c->err = err;
+    else if (c->config->rank == 0)
+        memcpy(c->pending, c->job.name, sizeof c->pending);
+    c->writing = false;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+enum work { WORK_NONE, WORK_WRITE, WORK_LOOK, WORK_STOP };
+
+static enum work work_of(const struct saver *c)
+{
+    if (c->writing)
+        return WORK_WRITE;
+    return c->stopping ? WORK_STOP : c->pending[0] != '\0' ? WORK_LOOK : WORK_NONE;
+}
+
+/* Waits until there is something to do; looks are some time apart. */
+static enum work wait_for_work(struct saver *c)
+{
+    struct timespec until;
+    enum work work;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&c->lock);
+    while ((work = work_of(c)) == WORK_NONE)
+        pthread_cond_wait(&c->changed, &c->lock);
+    if (work == WORK_LOOK && pthread_cond_timedwait(&c->changed, &c->lock, &until) == 0)
+        work = work_of(c);
+    pthread_mutex_unlock(&c->lock);
+    return work;
+}
+
+static void *run(void *arg)
+{
+    struct saver *c = arg;
+
+    for (;;)
+        switch (wait_for_work(c)) {
+        case WORK_NONE: break;
+        case WORK_WRITE: write_job(c); /* fall through */
+        case WORK_LOOK: complete(c); break;
+        case WORK_STOP: return NULL;
+        }
+}
+
+static int start_thread(struct saver *c, struct error *err)
+{
+    int rc = c->running ? 0 : thread_start(&c->thread, run, c);
+
+    if (rc != 0)
+        return error_set(err, "train_thread", "cannot start the thread that writes checkpoints: %s", strerror(rc));
+    c->running = true;
+    return 0;
+}
+
+const char *saver_begin(struct saver *c, int64_t step, struct error *err)
+{
+    char *dir;
+
+    if (step < 0 || step <= c->step || step < c->config->checkpoint.resume_step) {
+        error_set(err, "train_checkpoint", "the step of a checkpoint (%lld) must be above that of the one before (%lld)",
+                  (long long)step, (long long)(c->step >= 0 ? c->step : c->config->checkpoint.resume_step));
+        return NULL;
+    }
+    if (start_thread(c, err) < 0)
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    while (c->writing)
+        pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    c->begun_ms = time_monotonic_ms();
+    snprintf(c->name, sizeof c->name, "g%" PRIu32 "-s%" PRId64, c->config->generation, step);
+    dir = saved_path(c->config, c->name, NULL);
+    free(c->state);
+    c->state = state_path(c->config, c->name, c->config->rank);
+    if (dir == NULL || c->state == NULL)
+        error_set(err, "train_memory", "no memory for a checkpoint");
+    else if (dir_make(dir, err) == 0)
+        c->step = step;
+    free(dir);
+    if (c->step != step)
+        return NULL;
+    state_remove(c->state); /* of a try that failed half-way */
+    return c->state;
+}
+
+void saver_end(struct saver *c, struct cut *cut)
+{
+    pthread_mutex_lock(&c->lock);
+    memcpy(c->job.name, c->name, sizeof c->job.name);
+    c->job.step = c->step;
+    c->job.cut = *cut;
+    c->writing = true;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    *cut = (struct cut){0};
+}
+
+void saver_abandon(struct saver *c)
+{
+    if (c->state != NULL)
+        state_remove(c->state);
+    c->step--; /* the program may try this step again */
+}
+
+int saver_wait(struct saver *c, struct error *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&c->lock);
+    while (c->writing || c->pending[0] != '\0')
+        pthread_cond_wait(&c->changed, &c->lock);
+    if (c->failed) {
+        *err = c->err;
+        rc = -1;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+void saver_destroy(struct saver *c)
+{
+    if (c == NULL)
+        return;
+    if (c->running) {
+        pthread_mutex_lock(&c->lock);
+        c->stopping = true;
+        pthread_cond_broadcast(&c->changed);
+        pthread_mutex_unlock(&c->lock);
+        pthread_join(c->thread, NULL);
+    }
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->lock);
+    free(c->state);
+    free(c);
+}
+
+/* Sets *path to the state from which this rank goes on, which is as it was written. */
+static int find_state(const struct train_config *config, char **path, struct error *err)
+{
+    const char *name = config->checkpoint.resume;
+    struct saved_part part;
+    char digest[STATE_DIGEST_SIZE];
+    int rank = config->rank;
+    int64_t size;
+
+    if (saved_part_read(config, name, rank, &part, err) < 0)
+        return -1;
+    if (!part.state && rank != 0 && saved_part_read(config, name, rank = 0, &part, err) < 0)
+        return -1;
+    if (!part.state)
+        return 0;
+    *path = state_path(config, name, rank);
+    if (*path == NULL)
+        return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
+    if (state_measure(*path, false, &size, digest, err) < 0)
+        return -1;
+    if (size != part.size || strcmp(digest, part.digest) != 0)
+        return error_set(err, "train_resume", "the checkpoint is damaged: %s is not as it was written", *path);
+    return 0;
+}
+
+int saver_resume(const struct train_config *config, char **path, struct cut *cut, struct error *err)
+{
+    const char *name = config->checkpoint.resume;
+    struct error dropped;
+    char *dir;
+    int rc = -1;
+
+    *path = NULL;
+    *cut = (struct cut){0};
+    if (name == NULL)
+        return 0;
+    dir = saved_path(config, name, NULL);
+    if (dir == NULL)
+        error_set(err, "train_memory", "no memory for the checkpoint to go on from");
+    else if (find_state(config, path, err) == 0)
+        rc = cut_read(cut, dir, config->rank, config->count, err);
+    free(dir);
+    if (rc == 0)
+        return 0;
+    free(*path);
+    *path = NULL;
+    if (strcmp(err->code, "train_memory") != 0 && saved_drop(config, name, &dropped) < 0)
+        log_error("the damaged checkpoint stays in the list: %s", dropped.text);
+    return -1;
+}

@@ -1,0 +1,44 @@
+/* The checkpoints that a rank saves, and the one that it goes on from. The program writes its state; a thread of this
+ * module then flushes it, writes the stream's part beside it, and, on rank 0, names the checkpoint in checkpoints.json
+ * once the parts of all ranks are there (docs/run-directory.md). Until then it does not count. */
+#ifndef TASKS_TRAIN_SAVER_H
+#define TASKS_TRAIN_SAVER_H
+#include "tasks/train/config.h"
+#include "tasks/train/cut.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct saver;
+
+/* Starts to watch the time. The configuration outlives it. NULL with err; or with err->code "" where the spec asks for
+ * no checkpoints. */
+struct saver *saver_create(const struct train_config *config, struct error *err);
+
+/* Finishes what is being written. NULL is allowed. */
+void saver_destroy(struct saver *c);
+
+enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
+
+/* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, or it was warned by the signal. */
+enum saver_due saver_due(struct saver *c);
+
+/* Begins a checkpoint: waits until this rank's part of the one before is written, makes the directory, and returns the
+ * path for the program's state, which nothing has; NULL with err. The path is valid until saver_end(). */
+const char *saver_begin(struct saver *c, int64_t step, struct error *err);
+
+/* The program has written its state, or has nothing to save. Takes over the cut; the rest is done by the thread. */
+void saver_end(struct saver *c, struct cut *cut);
+
+/* The program could not write its state: removes what there is of it. */
+void saver_abandon(struct saver *c);
+
+/* Waits until all checkpoints that were ended are written, and on rank 0 until they are whole. Returns -1 with err where
+ * the last one could not be written. */
+int saver_wait(struct saver *c, struct error *err);
+
+/* Finds the state of the checkpoint that the configuration names: this rank's own, or else that of rank 0; *path is to
+ * be freed, NULL where there is none to go on from. Checks its digest, and reads the stream's part of this rank. Where
+ * the checkpoint is damaged, it is taken out of checkpoints.json, and this fails. */
+int saver_resume(const struct train_config *config, char **path, struct cut *cut, struct error *err);
+#endif

@@ -1,0 +1,459 @@
+/* Checkpoints that a rank saves, and a rank that goes on from one: which samples it gets again, and which never. */
+#include "common/files.h"
+#include "tasks/train/cut.h"
+#include "tasks/train/state.h"
+#include "tests/unit/stream_fixture.h"
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STEPS 20
+#define LIMIT_MS (FIXTURE_LIMIT_SECONDS * 1000)
+#define FIFO "{\"policy\": \"fifo\", \"capacity\": 100, \"threshold\": 0, \"batch\": 5, \"seed\": 7}"
+
+static char dir[] = "/tmp/stretto-saver-XXXXXX";
+
+/* Sets a key of training.json. */
+static void configure(const struct fixture *fx, const char *key, json_t *value)
+{
+    struct error err;
+    json_t *json = file_read_json(fixture_path(fx, "training.json"), &err);
+
+    json_object_set_new(json, key, value);
+    assert_int_equal(file_write_json(fixture_path(fx, "training.json"), json, 0600, &err), 0);
+    json_decref(json);
+}
+
+static void set_up(struct fixture *fx, int ranks, int members, int keep, double every)
+{
+    fixture_init_ranks(fx, ranks, 4, 0, members, FIFO);
+    strcpy(dir, "/tmp/stretto-saver-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    configure(fx, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", keep, "every", every));
+    unsetenv("STRETTO_CHECKPOINT_SIGNAL");
+}
+
+static void tear_down(struct fixture *fx)
+{
+    static const char *const more[] = {"g2-rank0.json", "g2-rank1.json", "g3-rank0.json", "done-rank1.json",
+                                       "metrics-rank1.jsonl"};
+
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        unlink(fixture_path(fx, more[i]));
+    fixture_fini(fx);
+    state_remove(dir);
+}
+
+/* Begins another generation of ranks, which goes on from that checkpoint. */
+static void begin_anew(const struct fixture *fx, int generation, const char *name, int step)
+{
+    struct error err;
+    json_t *current = json_pack("{s:i, s:i, s:i}", "version", 1, "generation", generation, "ranks", fx->ranks);
+
+    assert_int_equal(file_write_json(fixture_path(fx, "current.json"), current, 0600, &err), 0);
+    json_decref(current);
+    configure(fx, "generation", json_integer(generation));
+    configure(fx, "resume", json_pack("{s:s, s:i}", "name", name, "step", step));
+    unlink(fixture_path(fx, "done-rank0.json"));
+    unlink(fixture_path(fx, "done-rank1.json"));
+}
+
+static int write_state(const char *path, const char *text)
+{
+    struct error err;
+
+    return file_write_whole(path, text, strlen(text), 0600, &err);
+}
+
+static void save(struct st_train *t, int64_t step, const char *text, int due)
+{
+    const char *path = st_train_checkpoint_begin(t, step);
+
+    if (path == NULL)
+        fail_msg("%s", st_train_error(t));
+    if (text != NULL)
+        assert_int_equal(write_state(path, text), 0);
+    if (st_train_checkpoint_end(t, due) < 0)
+        fail_msg("%s", st_train_error(t));
+}
+
+/* The names in checkpoints.json, each followed by a blank; to be freed. */
+static char *listed(void)
+{
+    char path[80], *names = strdup("");
+    struct error err;
+    const json_t *entry;
+    json_t *json;
+    size_t i;
+
+    snprintf(path, sizeof path, "%s/checkpoints.json", dir);
+    json = file_read_json(path, &err);
+    json_array_foreach (json_object_get(json, "checkpoints"), i, entry) {
+        char *longer = NULL;
+
+        assert_true(asprintf(&longer, "%s%s ", names, json_string_value(json_object_get(entry, "name"))) > 0);
+        free(names);
+        names = longer;
+    }
+    json_decref(json);
+    return names;
+}
+
+static int lists(void *arg)
+{
+    char *names = listed();
+    int same = strcmp(names, arg) == 0;
+
+    free(names);
+    return same;
+}
+
+#define WAIT_FOR_LIST(names) assert_true(fixture_wait(lists, (void *)(uintptr_t)(names), LIMIT_MS))
+
+static void send_steps(const struct fixture *fx, int member, int attempt, int from, int to)
+{
+    struct stretto *s = fixture_member(member, attempt);
+
+    for (int step = from; step < to; step++)
+        assert_int_equal(fixture_send(fx, s, member, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+}
+
+static int has_received(void *arg)
+{
+    struct st_train *t = ((void **)arg)[0];
+
+    return fixture_stats(t).received >= *(uint64_t *)((void **)arg)[1];
+}
+
+static void wait_for_samples(struct st_train *t, uint64_t n)
+{
+    assert_true(fixture_wait(has_received, (void *[]){t, &n}, LIMIT_MS));
+}
+
+static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_does(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct cut cut;
+    struct error err;
+    char from[100];
+    int first[2 * STEPS] = {0}, lost[2 * STEPS] = {0}, second[2 * STEPS] = {0};
+
+    set_up(&fx, 1, 2, 2, 0);
+    t = fixture_rank(0);
+    assert_null(st_train_resume(t));
+    assert_int_equal(st_train_resume_step(t), -1);
+    send_steps(&fx, 0, 1, 0, STEPS);
+    send_steps(&fx, 1, 1, 0, STEPS);
+    for (int batch = 0; batch < 5; batch++) /* all of member 0, and 5 of member 1 */
+        assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, first), 5);
+    save(t, 5, "weights", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s5 ");
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, lost), 5);
+    st_train_close(t);
+
+    snprintf(from, sizeof from, "%s/g1-s5", dir);
+    assert_int_equal(cut_read(&cut, from, 0, 2, &err), 0);
+    assert_int_equal(cut.drawn, 25);
+    assert_true(cut_is_whole(&cut, 0));
+    assert_false(cut_is_whole(&cut, 1));
+    cut_fini(&cut);
+
+    begin_anew(&fx, 2, "g1-s5", 5);
+    t = fixture_rank(0);
+    snprintf(from, sizeof from, "%s/g1-s5/state-rank0", dir);
+    assert_string_equal(st_train_resume(t), from);
+    assert_int_equal(st_train_resume_step(t), 5);
+    assert_int_equal(fixture_stats(t).drawn, 25);
+    assert_int_equal(fixture_stats(t).unique, 25);
+    assert_int_equal(fixture_stats(t).batches, 5);
+    assert_int_equal(fixture_stats(t).finalized, 1);
+    send_steps(&fx, 1, 2, 0, STEPS); /* the member that was not whole, and no other */
+    fixture_over(&fx);
+    fixture_draw_all(&fx, t, STEPS, second);
+    for (int i = 0; i < 2 * STEPS; i++)
+        assert_int_equal(first[i] + second[i], 1);
+    assert_int_equal(fixture_stats(t).unique, 2 * STEPS);
+    assert_int_equal(fixture_stats(t).duplicates, 5);
+    assert_int_equal(fixture_stats(t).drawn, 2 * STEPS);
+    assert_int_equal(fixture_stats(t).batches, 8);
+    assert_int_equal(st_train_done(t), 0);
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void a_member_is_whole_once_its_end_has_come_and_all_of_it_was_drawn(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct cut cut;
+    struct error err;
+    char from[100];
+    int times[3 * STEPS] = {0};
+    struct stretto *s;
+
+    set_up(&fx, 1, 3, 2, 0);
+    t = fixture_rank(0);
+    s = fixture_member(0, 1); /* its end does not come */
+    for (int step = 0; step < 5; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    wait_for_samples(t, 5);
+    send_steps(&fx, 1, 1, 0, 5);
+    send_steps(&fx, 2, 1, 0, 5);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+    save(t, 1, "a", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s1 ");
+    snprintf(from, sizeof from, "%s/g1-s1", dir);
+    assert_int_equal(cut_read(&cut, from, 0, 3, &err), 0);
+    assert_false(cut_is_whole(&cut, 0)); /* it may send more */
+    assert_true(cut_is_whole(&cut, 1));
+    assert_false(cut_is_whole(&cut, 2)); /* its samples are still in the buffer */
+    cut_fini(&cut);
+    stretto_abort(s);
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void only_the_newest_are_kept(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    char path[100];
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    for (int step = 1; step <= 4; step++)
+        save(t, step, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s4 g1-s3 ");
+    st_train_close(t);
+    snprintf(path, sizeof path, "%s/g1-s2", dir);
+    assert_int_equal(access(path, F_OK), -1);
+    snprintf(path, sizeof path, "%s/g1-s3/state-rank0", dir);
+    assert_int_equal(access(path, F_OK), 0);
+    begin_anew(&fx, 2, "g1-s3", 3); /* the newest was no good, say */
+    t = fixture_rank(0);
+    save(t, 3, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g2-s3 g1-s4 ");
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void a_checkpoint_counts_once_the_parts_of_all_ranks_are_there(void **state)
+{
+    struct fixture fx;
+    struct st_train *t0, *t1;
+    char path[100];
+
+    set_up(&fx, 2, 1, 2, 0);
+    t0 = fixture_rank(0);
+    t1 = fixture_rank(1);
+    save(t0, 1, "zero", ST_TRAIN_CHECKPOINT_DUE);
+    save(t0, 2, "zero", ST_TRAIN_CHECKPOINT_DUE); /* so the part of step 1 is written */
+    assert_true(lists(""));
+    save(t1, 2, NULL, ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s2 ");
+    assert_int_equal(st_train_done(t1), 0);
+    save(t0, 3, "zero", ST_TRAIN_CHECKPOINT_DUE); /* rank 1 has finished without it */
+    assert_int_equal(st_train_done(t0), 0);
+    assert_true(lists("g1-s2 "));
+    st_train_close(t0);
+    st_train_close(t1);
+
+    begin_anew(&fx, 2, "g1-s2", 2);
+    t1 = fixture_rank(1);
+    snprintf(path, sizeof path, "%s/g1-s2/state-rank0", dir);
+    assert_string_equal(st_train_resume(t1), path); /* it had saved nothing of its own */
+    st_train_close(t1);
+    tear_down(&fx);
+}
+
+static void damage(const char *name, const char *file)
+{
+    char path[120], byte;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s/%s", dir, name, file);
+    f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fread(&byte, 1, 1, f), 1);
+    byte ^= 1;
+    assert_int_equal(fseek(f, 0, SEEK_SET), 0);
+    assert_int_equal(fwrite(&byte, 1, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_damaged_checkpoint_is_not_taken_and_leaves_the_list(void **state)
+{
+    static const char *const files[] = {"state-rank0", "stream-rank0.bin"};
+    struct fixture fx;
+    struct st_train *t;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        set_up(&fx, 1, 1, 2, 0);
+        t = fixture_rank(0);
+        save(t, 1, "older", ST_TRAIN_CHECKPOINT_DUE);
+        save(t, 2, "newer", ST_TRAIN_CHECKPOINT_DUE);
+        WAIT_FOR_LIST("g1-s2 g1-s1 ");
+        st_train_close(t);
+        damage("g1-s2", files[i]);
+        begin_anew(&fx, 2, "g1-s2", 2);
+        assert_int_equal(st_train_open(&t), -1);
+        assert_non_null(strstr(st_train_error(t), "damaged"));
+        assert_non_null(strstr(st_train_error(t), files[i]));
+        st_train_close(t);
+        assert_true(lists("g1-s1 "));
+        begin_anew(&fx, 3, "g1-s1", 1);
+        t = fixture_rank(0);
+        st_train_close(t);
+        tear_down(&fx);
+    }
+}
+
+static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    char *done;
+    size_t size;
+    int times[STEPS] = {0};
+
+    set_up(&fx, 1, 1, 2, 0);
+    configure(&fx, "checkpoint", json_pack("{s:s, s:f}", "dir", dir, "before", 60.0));
+    setenv("STRETTO_DEADLINE", "1", 1); /* long ago */
+    t = fixture_rank(0);
+    unsetenv("STRETTO_DEADLINE");
+    send_steps(&fx, 0, 1, 0, STEPS);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+    assert_int_equal(st_train_checkpoint_due(t), ST_TRAIN_CHECKPOINT_LAST);
+    save(t, 1, "state", st_train_checkpoint_due(t));
+    assert_true(lists("g1-s1 ")); /* it was waited for */
+    assert_int_equal(st_train_checkpoint_due(t), 0);
+    assert_int_equal(st_train_unfinished(t), 1);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), ST_TRAIN_END);
+    assert_int_equal(st_train_done(t), 0);
+    assert_int_equal(file_read(fixture_path(&fx, "done-rank0.json"), 100000, &done, &size, &err), 0);
+    assert_non_null(strstr(done, "\"state\":\"unfinished\""));
+    free(done);
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void a_last_one_that_cannot_be_written_is_reported(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    const char *path;
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    path = st_train_checkpoint_begin(t, 1);
+    assert_non_null(path);
+    assert_int_equal(symlink("/nowhere", path), 0); /* neither a file nor a directory */
+    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_LAST), -1);
+    assert_non_null(strstr(st_train_error(t), path));
+    assert_int_equal(st_train_unfinished(t), 0);
+    path = st_train_checkpoint_begin(t, 2);
+    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_LAST), -1); /* nothing at all was saved */
+    assert_true(lists(""));
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    char path[100];
+    const char *given;
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    given = st_train_checkpoint_begin(t, 7);
+    assert_non_null(given);
+    snprintf(path, sizeof path, "%s", given);
+    assert_int_equal(write_state(path, "half"), 0);
+    assert_int_equal(st_train_checkpoint_end(t, 0), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    save(t, 7, "whole", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s7 ");
+    assert_null(st_train_checkpoint_begin(t, 7));
+    assert_non_null(strstr(st_train_error(t), "above"));
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static int is_due(void *arg)
+{
+    return st_train_checkpoint_due(arg) == ST_TRAIN_CHECKPOINT_DUE;
+}
+
+static void one_is_due_by_time_and_the_last_by_the_signal(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+
+    set_up(&fx, 1, 1, 2, 0.05);
+    setenv("STRETTO_CHECKPOINT_SIGNAL", "10", 1); /* SIGUSR1 */
+    t = fixture_rank(0);
+    assert_true(fixture_wait(is_due, t, LIMIT_MS));
+    raise(SIGUSR1);
+    assert_int_equal(st_train_checkpoint_due(t), ST_TRAIN_CHECKPOINT_LAST);
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void a_directory_is_a_state_too(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    const char *path;
+    char file[200];
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    path = st_train_checkpoint_begin(t, 1);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int i = 0; i < 3; i++) {
+        snprintf(file, sizeof file, "%s/shard%d", path, i);
+        assert_int_equal(write_state(file, "weights"), 0);
+    }
+    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_DUE), 0);
+    WAIT_FOR_LIST("g1-s1 ");
+    st_train_close(t);
+    begin_anew(&fx, 2, "g1-s1", 1);
+    t = fixture_rank(0);
+    assert_non_null(st_train_resume(t));
+    st_train_close(t);
+    damage("g1-s1", "state-rank0/shard1");
+    begin_anew(&fx, 3, "g1-s1", 1);
+    assert_int_equal(st_train_open(&t), -1);
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_does),
+        cmocka_unit_test(a_member_is_whole_once_its_end_has_come_and_all_of_it_was_drawn),
+        cmocka_unit_test(only_the_newest_are_kept),
+        cmocka_unit_test(a_checkpoint_counts_once_the_parts_of_all_ranks_are_there),
+        cmocka_unit_test(a_damaged_checkpoint_is_not_taken_and_leaves_the_list),
+        cmocka_unit_test(the_last_one_ends_the_batches_and_the_training_is_unfinished),
+        cmocka_unit_test(a_last_one_that_cannot_be_written_is_reported),
+        cmocka_unit_test(a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again),
+        cmocka_unit_test(a_directory_is_a_state_too),
+        cmocka_unit_test(one_is_due_by_time_and_the_last_by_the_signal),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
+}
