@@ -175,7 +175,6 @@ api_tests = \
 	tests/t/0585-large-output.t \
 	tests/t/0586-browser.t \
 	tests/t/0587-shares.t \
-	tests/t/0588-properties.t \
 	tests/t/0589-refusals.t \
 	tests/t/0591-etag.t \
 	tests/t/0592-states.t \

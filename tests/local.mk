@@ -14,15 +14,22 @@ AM_TESTS_ENVIRONMENT = \
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) -Wno-missing-prototypes
 unit_libs = libcommon.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
 
-# The longest tests of all rooms, longest first; with the first of unit_tests they are begun before the others, so that
+# The longest tests of all rooms, those that mostly wait among the first; with the first of unit_tests they are begun before the others, so that
 # none of them is left running alone in the end.
 long_tests = \
 	tests/t/0800-fuzz.t \
+	tests/t/0670-pbs.t \
+	tests/t/0751-runners-killed.t \
+	tests/t/0750-killed-often.t \
+	tests/t/0655-slurmrestd.t \
 	tests/t/0716-all-killed.t \
 	tests/t/0640-plugins.t \
-	tests/t/0590-events.t \
+	tests/t/0722-checkpoints.t \
 	tests/t/0705-ranks.t \
-	tests/t/0750-killed-often.t \
+	tests/t/0220-solvers.t \
+	tests/t/0588-properties.t \
+	tests/t/0340-rnn.t \
+	tests/t/0590-events.t \
 	tests/t/0582-attacks.t \
 	tests/t/0715-members-killed.t
 dist_check_SCRIPTS += $(long_tests)
@@ -54,7 +61,6 @@ e2e_tests = \
 	tests/t/0710-daemon-killed.t \
 	tests/t/0717-ranks-killed.t \
 	tests/t/0720-members.t \
-	tests/t/0722-checkpoints.t \
 	tests/t/0723-checkpoint-languages.t \
 	tests/t/0724-checkpoints-killed.t \
 	tests/t/0725-resources.t \
@@ -65,7 +71,6 @@ e2e_tests = \
 	tests/t/0741-held.t \
 	tests/t/0742-held-killed.t \
 	tests/t/0743-missing-steps.t \
-	tests/t/0751-runners-killed.t \
 	tests/t/0752-two-runners.t \
 	tests/t/0753-cancelled-anyway.t \
 	tests/t/0754-hung.t \

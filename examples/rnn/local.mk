@@ -12,6 +12,6 @@ dist_rnnpython_DATA = $(rnn_python)
 rnnspecdir = $(pkgdatadir)/examples/rnn
 dist_rnnspec_DATA = examples/rnn/rnn.json examples/rnn/rnn-alps.json examples/rnn/rnn-slurm.json examples/rnn/README.md
 
-rnn_tests = tests/t/0340-rnn.t tests/t/0341-rnn-alps.t tests/t/0342-rnn-slurm.t
+rnn_tests = tests/t/0341-rnn-alps.t tests/t/0342-rnn-slurm.t
 dist_check_SCRIPTS += $(rnn_tests) tests/t/rnn.sh
 TESTS += $(rnn_tests)

@@ -8,5 +8,3 @@ dist_solver_DATA = \
 	examples/solver/diffusion_mpi.f90 \
 	examples/solver/train.py
 
-dist_check_SCRIPTS += tests/t/0220-solvers.t
-TESTS += tests/t/0220-solvers.t
