@@ -18,22 +18,40 @@ static int look_up(void *arg, int64_t nth, int64_t *ms, struct error *err)
     return store_ensemble_success(successes->store, successes->ensemble, nth, ms, err);
 }
 
+static int measure_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], double *rate,
+                        struct error *err)
+{
+    struct successes successes = {request_store(r), row->id};
+
+    *rate = 0;
+    if (row->ended_ms != 0 || n[MEMBER_SUCCEEDED] == 0)
+        return 0;
+    return rate_of(request_now_ms(r), row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, rate, err);
+}
+
+int ensemble_rate(const struct request *r, const struct ensemble_row *row, double *rate, struct error *err)
+{
+    int64_t n[MEMBER_STATE_COUNT] = {0};
+
+    return store_tally_get(request_store(r), row->id, n, err) < 0 ? -1 : measure_rate(r, row, n, rate, err);
+}
+
 /* Adds the rate in members a second, and when the last member would be done at that rate. */
 static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
                     struct error *err)
 {
     int64_t now = request_now_ms(r), left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
-    struct successes successes = {request_store(r), row->id};
-    double rate = 0;
+    double rate;
     int64_t last, took;
     json_t *eta = NULL;
 
-    if (row->ended_ms == 0 && n[MEMBER_SUCCEEDED] > 0) {
-        if (rate_of(now, row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, &rate, err) < 0 ||
-            store_ensemble_pace(request_store(r), row->id, &last, &took, err) < 0)
+    if (measure_rate(r, row, n, &rate, err) < 0)
+        return -1;
+    /* an estimate beyond a century means nothing */
+    if (rate > 0 && row->state == ENSEMBLE_RUNNING && left > 0 && (double)left / rate < 3e9) {
+        if (store_ensemble_pace(request_store(r), row->id, &last, &took, err) < 0)
             return -1;
-        /* an estimate beyond a century means nothing */
-        if (row->state == ENSEMBLE_RUNNING && left > 0 && !rate_is_stale(now, last, took) && (double)left / rate < 3e9)
+        if (!rate_is_stale(now, last, took))
             eta = value_time(now + (int64_t)((double)left / rate * 1000));
     }
     json_object_set_new(json, "rate", value_real(rate));

@@ -1,7 +1,12 @@
 #include "api/ensemble_json.h"
+#include "api/ensemble_lists.h"
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/listing.h"
+
+#include <string.h>
+
+#define NAME_MAX_BYTES 255
 
 static int add(void *arg, const struct ensemble_row *row)
 {
@@ -26,10 +31,15 @@ static int read_filter(struct request *r, struct ensemble_filter *filter, struct
     if (named != 0 && find_named_ensemble(r, named, &row, err) < 0)
         return -1;
     filter->root = named != 0 ? ensemble_root(&row) : 0;
+    filter->name = request_query(r, "name");
+    if (filter->name != NULL && strlen(filter->name) > NAME_MAX_BYTES)
+        return error_set(err, "query_wrong_value", "query parameter \"name\" is longer than any name: %d bytes at most",
+                         NAME_MAX_BYTES);
     return 0;
 }
 
-void ensembles_get(struct request *r)
+/* Answers with the newest first. */
+static void list_newest(struct request *r)
 {
     struct listing list;
     struct ensemble_filter filter;
@@ -40,4 +50,19 @@ void ensembles_get(struct request *r)
     if (rc == 0)
         rc = store_ensemble_each(request_store(r), list.before, &filter, (int)list.limit + 1, add, &list, &list.err);
     listing_reply(&list, "ensembles", rc);
+}
+
+void ensembles_get(struct request *r)
+{
+    struct ensemble_page page = {.r = r};
+    struct error err;
+
+    if (request_query(r, "sort") == NULL && request_query(r, "order") == NULL)
+        list_newest(r);
+    else if (request_query(r, "sort") == NULL)
+        request_reply_error(r, "query_wrong_value", "query parameter \"order\" has no meaning without \"sort\"");
+    else if (read_filter(r, &page.filter, &err) < 0)
+        request_reply_problem(r, &err);
+    else
+        ensembles_sorted(&page);
 }

@@ -9,6 +9,7 @@ libapi_la_SOURCES = \
 	api/ensemble_cancel_post.c \
 	api/ensemble_failures_get.c \
 	api/ensemble_get.c \
+	api/ensemble_lists.c api/ensemble_lists.h \
 	api/ensemble_json.c api/ensemble_json.h \
 	api/ensemble_patch.c \
 	api/ensemble_pause_post.c \
@@ -23,6 +24,7 @@ libapi_la_SOURCES = \
 	api/encoding.c api/encoding.h \
 	api/state_changes.c api/state_changes.h \
 	api/ensemble_resume_post.c \
+	api/ensembles_by_rate.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
 	api/etag.c api/etag.h \
@@ -158,6 +160,7 @@ api_tests = \
 	tests/t/0500-http-requests.t \
 	tests/t/0510-http-submit.t \
 	tests/t/0520-http-lists.t \
+	tests/t/0521-http-sorted.t \
 	tests/t/0530-http-output.t \
 	tests/t/0540-http-training.t \
 	tests/t/0550-http-clients.t \

@@ -4,9 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_last(void *arg, const char *name, double value)
+/* The last value of each series, and its range. A name that is not UTF-8 cannot be a key, and is left out. */
+struct series {
+    json_t *last, *ranges;
+};
+
+static int add_series(void *arg, const char *name, const struct metric_figures *figures)
 {
-    json_object_set_new(arg, name, value_real(value)); /* fails for a name that is not UTF-8, which cannot be a key */
+    struct series *series = arg;
+
+    json_object_set_new(series->last, name, value_real(figures->last));
+    json_object_set_new(series->ranges, name,
+                        json_pack("{s:o, s:o}", "min", value_real(figures->min), "max", value_real(figures->max)));
     return 0;
 }
 
@@ -22,15 +31,16 @@ static json_t *waits_json(const struct request *r, int64_t ensemble)
 
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
 {
-    json_t *metrics = json_object();
+    struct series series = {json_object(), json_object()};
     struct rank_row sum;
     char waits_for[400];
     json_t *json;
     char *dir;
 
     if (store_rank_sum(request_store(r), row, &sum, err) < 0 ||
-        store_metric_each_last(request_store(r), row->id, add_last, metrics, err) < 0) {
-        json_decref(metrics);
+        store_metric_each_series(request_store(r), row->id, add_series, &series, err) < 0) {
+        json_decref(series.last);
+        json_decref(series.ranges);
         return NULL;
     }
     json = json_object();
@@ -58,6 +68,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     dir = engine_generation_dir(request_config(r)->engine, row->ensemble, row->generation);
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);
-    json_object_set_new(json, "metrics", metrics);
+    json_object_set_new(json, "metrics", series.last);
+    json_object_set_new(json, "metric_ranges", series.ranges);
     return json;
 }

@@ -80,6 +80,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/chore.c daemon/store/chore.h \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
+	daemon/store/ensemble_order.c daemon/store/ensemble_order.h \
 	daemon/store/damage.c \
 	daemon/store/event.c daemon/store/event.h \
 	daemon/store/family.c daemon/store/family.h \
@@ -136,11 +137,14 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_migrate tests/unit/test_missing \
-	tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_sweep
+	tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep
 open_store = tests/unit/open_store.c tests/unit/open_store.h
 tests_unit_test_store_rows_SOURCES = tests/unit/test_store_rows.c $(open_store)
 tests_unit_test_store_rows_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_rows_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_sorted_SOURCES = tests/unit/test_store_sorted.c $(open_store)
+tests_unit_test_store_sorted_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_sorted_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_lists_SOURCES = tests/unit/test_store_lists.c $(open_store)
 tests_unit_test_store_lists_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_lists_LDADD = libdaemon.la $(unit_libs)

@@ -32,6 +32,7 @@ CREATE TABLE ensemble (
     CHECK ((ended IS NULL) = (state IN ('running', 'paused')))
 ) STRICT;
 CREATE INDEX ensemble_by_state ON ensemble (state, id);
+CREATE INDEX ensemble_by_name ON ensemble (name COLLATE NOCASE, id);
 CREATE INDEX ensemble_over ON ensemble (swept, ended) WHERE ended IS NOT NULL;
 CREATE INDEX ensemble_family ON ensemble (root, id) WHERE root IS NOT NULL;
 -- No ensemble has two follow-ups: a family is a chain.
@@ -70,6 +71,23 @@ CREATE TRIGGER ensemble_tally AFTER INSERT ON ensemble BEGIN
     INSERT INTO tally (ensemble, state, n) VALUES
         (NEW.id, 'pending', NEW.count), (NEW.id, 'submitted', 0), (NEW.id, 'running', 0), (NEW.id, 'succeeded', 0),
         (NEW.id, 'failed', 0), (NEW.id, 'unfinished', 0), (NEW.id, 'cancelled', 0);
+END;
+
+-- Which share of its members is final, for each ensemble: lists of ensembles are sorted by it. It follows the tallies by triggers.
+CREATE TABLE progress (
+    ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
+    members INTEGER NOT NULL,
+    final INTEGER NOT NULL DEFAULT 0,
+    share REAL NOT NULL DEFAULT 0 -- from 0 to 1
+) STRICT;
+CREATE INDEX progress_by_share ON progress (share, ensemble);
+CREATE TRIGGER ensemble_progress AFTER INSERT ON ensemble BEGIN
+    INSERT INTO progress (ensemble, members) VALUES (NEW.id, NEW.count);
+END;
+CREATE TRIGGER tally_change AFTER UPDATE OF n ON tally
+WHEN NEW.state IN ('succeeded', 'failed', 'unfinished', 'cancelled') AND NEW.n <> OLD.n BEGIN
+    UPDATE progress SET final = final + NEW.n - OLD.n, share = CAST(final + NEW.n - OLD.n AS REAL) / max(members, 1)
+        WHERE ensemble = NEW.ensemble;
 END;
 
 -- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `origin`
@@ -278,6 +296,59 @@ CREATE TABLE metric (
     value REAL, -- NULL: not a number
     PRIMARY KEY (training, name, step, rank)
 ) STRICT, WITHOUT ROWID;
+
+-- What lists of ensembles tell of each metric series, and are sorted by, without reading its points: the last value, the least and the
+-- greatest, which triggers keep right. The steps are divided into parts of 1024, so that a point that is reported anew, with another
+-- value, needs only the points of its part to be read again.
+CREATE TABLE series (
+    training INTEGER NOT NULL REFERENCES training (id),
+    name TEXT NOT NULL,
+    step INTEGER NOT NULL, -- of the last point
+    rank INTEGER NOT NULL, -- of the last point
+    last REAL,             -- NULL: not a number
+    least REAL,            -- NULL: no value is a number
+    greatest REAL,         -- NULL: no value is a number
+    PRIMARY KEY (training, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX series_by_last ON series (name, last, training) WHERE last IS NOT NULL;
+CREATE INDEX series_by_least ON series (name, least, training) WHERE least IS NOT NULL;
+CREATE INDEX series_by_greatest ON series (name, greatest, training) WHERE greatest IS NOT NULL;
+CREATE TABLE series_part (
+    training INTEGER NOT NULL REFERENCES training (id),
+    name TEXT NOT NULL,
+    part INTEGER NOT NULL, -- the steps from 1024 times this on
+    least REAL,
+    greatest REAL,
+    PRIMARY KEY (training, name, part)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER metric_first AFTER INSERT ON metric BEGIN
+    INSERT INTO series_part (training, name, part, least, greatest)
+        VALUES (NEW.training, NEW.name, NEW.step >> 10, NEW.value, NEW.value)
+        ON CONFLICT DO UPDATE SET
+            least = iif(least IS NULL OR excluded.least < least, excluded.least, least),
+            greatest = iif(greatest IS NULL OR excluded.greatest > greatest, excluded.greatest, greatest);
+    INSERT INTO series (training, name, step, rank, last, least, greatest)
+        VALUES (NEW.training, NEW.name, NEW.step, NEW.rank, NEW.value, NEW.value, NEW.value)
+        ON CONFLICT DO UPDATE SET
+            step = max(step, excluded.step),
+            rank = iif((excluded.step, excluded.rank) > (step, rank), excluded.rank, rank),
+            last = iif((excluded.step, excluded.rank) > (step, rank), excluded.last, last),
+            least = iif(least IS NULL OR excluded.least < least, excluded.least, least),
+            greatest = iif(greatest IS NULL OR excluded.greatest > greatest, excluded.greatest, greatest);
+END;
+CREATE TRIGGER metric_again AFTER UPDATE OF value ON metric WHEN NEW.value IS NOT OLD.value BEGIN
+    UPDATE series_part SET (least, greatest) = (SELECT min(value), max(value) FROM metric
+            WHERE training = NEW.training AND name = NEW.name
+                AND step BETWEEN NEW.step >> 10 << 10 AND (NEW.step >> 10 << 10) + 1023)
+        WHERE training = NEW.training AND name = NEW.name AND part = NEW.step >> 10
+            AND (OLD.value IS NULL OR OLD.value IN (least, greatest) OR NEW.value < least OR NEW.value > greatest);
+    UPDATE series SET (least, greatest) = (SELECT min(least), max(greatest) FROM series_part
+            WHERE training = NEW.training AND name = NEW.name)
+        WHERE training = NEW.training AND name = NEW.name
+            AND (OLD.value IS NULL OR OLD.value IN (least, greatest) OR NEW.value < least OR NEW.value > greatest);
+    UPDATE series SET last = NEW.value
+        WHERE training = NEW.training AND name = NEW.name AND step = NEW.step AND rank = NEW.rank;
+END;
 
 -- The history of each training: counters of all its ranks together, over time. The older the training is, the further apart they are.
 CREATE TABLE moment (

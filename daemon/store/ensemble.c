@@ -9,16 +9,14 @@
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled", "failed"};
 
-#define COLUMNS                                                                                                        \
-    "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent, "           \
-    "paused_by, paused"
+#define COLUMNS STORE_ENSEMBLE_COLUMNS
 
 const char *ensemble_state_name(enum ensemble_state state)
 {
     return names[state];
 }
 
-static void read_row(sqlite3_stmt *stmt, struct ensemble_row *row)
+void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row)
 {
     char state[16];
 
@@ -69,7 +67,7 @@ int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        store_ensemble_read(stmt, row);
         rc = store_row_taken(store, stmt, err);
     }
     return rc;
@@ -102,51 +100,74 @@ static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *,
 {
     struct ensemble_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, store_ensemble_read, &row, each, arg, err);
 }
 
-/* Returns the name of the state if the filter has it, else NULL, which is no ensemble's state. */
-static const char *asked(const struct ensemble_filter *filter, enum ensemble_state state)
+const char *store_ensemble_asked(const struct ensemble_filter *filter, enum ensemble_state state)
 {
     return filter->states == 0 || filter->states >> state & 1 ? names[state] : NULL;
 }
 
+void store_ensemble_pattern(const struct ensemble_filter *filter, char pattern[STORE_PATTERN])
+{
+    size_t n = 0;
+
+    pattern[n++] = '%';
+    for (const char *at = filter->name != NULL ? filter->name : ""; *at != '\0' && n < STORE_PATTERN - 3; at++) {
+        if (strchr("%_\\", *at) != NULL)
+            pattern[n++] = '\\';
+        pattern[n++] = *at;
+    }
+    pattern[n++] = '%';
+    pattern[n] = '\0';
+}
+
+#define NAMED " AND name LIKE ?8 ESCAPE '\\'"
+
 /* The index has the ensembles of each state in the order of their ids; SQLite merges them and stops at the limit. */
-static sqlite3_stmt *query_states(struct store *store, const struct ensemble_filter *filter, int64_t before, int64_t limit,
-                                  struct error *err)
+static sqlite3_stmt *query_states(struct store *store, const struct ensemble_filter *filter, const char *pattern,
+                                  int64_t before, int64_t limit, struct error *err)
 {
 #define OF_STATE(parameter) \
-    "SELECT " COLUMNS " FROM ensemble INDEXED BY ensemble_by_state WHERE state = " parameter " AND id < ?1"
+    "SELECT " COLUMNS " FROM ensemble INDEXED BY ensemble_by_state WHERE state = " parameter " AND id < ?1" NAMED
     return store_query(store, err,
                        OF_STATE("?3") " UNION ALL " OF_STATE("?4") " UNION ALL " OF_STATE("?5") " UNION ALL " OF_STATE("?6")
                        " UNION ALL " OF_STATE("?7") " ORDER BY id DESC LIMIT ?2",
-                       "iittttt", before, limit, asked(filter, ENSEMBLE_RUNNING), asked(filter, ENSEMBLE_PAUSED),
-                       asked(filter, ENSEMBLE_COMPLETE), asked(filter, ENSEMBLE_CANCELLED), asked(filter, ENSEMBLE_FAILED));
+                       "iitttttt", before, limit, store_ensemble_asked(filter, ENSEMBLE_RUNNING),
+                       store_ensemble_asked(filter, ENSEMBLE_PAUSED), store_ensemble_asked(filter, ENSEMBLE_COMPLETE),
+                       store_ensemble_asked(filter, ENSEMBLE_CANCELLED), store_ensemble_asked(filter, ENSEMBLE_FAILED),
+                       pattern);
 }
 
-static sqlite3_stmt *query_family(struct store *store, const struct ensemble_filter *filter, int64_t before, int64_t limit,
-                                  struct error *err)
+static sqlite3_stmt *query_family(struct store *store, const struct ensemble_filter *filter, const char *pattern,
+                                  int64_t before, int64_t limit, struct error *err)
 {
     return store_query(store, err,
-                       "SELECT " COLUMNS " FROM ensemble WHERE (id = ?3 OR root = ?3) AND id < ?1 AND "
-                       "state IN (?4, ?5, ?6, ?7, ?8) ORDER BY id DESC LIMIT ?2",
-                       "iiittttt", before, limit, filter->root, asked(filter, ENSEMBLE_RUNNING),
-                       asked(filter, ENSEMBLE_PAUSED), asked(filter, ENSEMBLE_COMPLETE),
-                       asked(filter, ENSEMBLE_CANCELLED), asked(filter, ENSEMBLE_FAILED));
+                       "SELECT " COLUMNS " FROM ensemble WHERE (id = ?9 OR root = ?9) AND id < ?1 AND "
+                       "state IN (?3, ?4, ?5, ?6, ?7)" NAMED " ORDER BY id DESC LIMIT ?2",
+                       "iitttttti", before, limit, store_ensemble_asked(filter, ENSEMBLE_RUNNING),
+                       store_ensemble_asked(filter, ENSEMBLE_PAUSED), store_ensemble_asked(filter, ENSEMBLE_COMPLETE),
+                       store_ensemble_asked(filter, ENSEMBLE_CANCELLED), store_ensemble_asked(filter, ENSEMBLE_FAILED),
+                       pattern, filter->root);
 }
 
 int store_ensemble_each(struct store *store, int64_t before, const struct ensemble_filter *filter, int limit,
                         int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err)
 {
+    char pattern[STORE_PATTERN];
+
+    store_ensemble_pattern(filter, pattern);
     if (before == 0)
         before = INT64_MAX;
     if (filter->root != 0)
-        return each_row(store, query_family(store, filter, before, limit, err), each, arg, err);
+        return each_row(store, query_family(store, filter, pattern, before, limit, err), each, arg, err);
     if (filter->states != 0)
-        return each_row(store, query_states(store, filter, before, limit, err), each, arg, err);
+        return each_row(store, query_states(store, filter, pattern, before, limit, err), each, arg, err);
     return each_row(store,
-                    store_query(store, err, "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 ORDER BY id DESC LIMIT ?2", "ii",
-                                before, (int64_t)limit),
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 AND name LIKE ?3 ESCAPE '\\' "
+                                "ORDER BY id DESC LIMIT ?2",
+                                "iit", before, (int64_t)limit, pattern),
                     each, arg, err);
 }
 

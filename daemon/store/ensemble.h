@@ -60,8 +60,9 @@ int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row
 char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
 
 struct ensemble_filter {
-    unsigned states; /* a bit each; 0: any */
-    int64_t root;    /* of the family; 0: any */
+    unsigned states;  /* a bit each; 0: any */
+    int64_t root;     /* of the family; 0: any */
+    const char *name; /* a part of the name, in which A to Z are as good as a to z; NULL: any */
 };
 
 /* Reads at most `limit` ensembles with an id below `before` (0 for all) that pass the filter, newest first, until

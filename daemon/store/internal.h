@@ -1,6 +1,7 @@
 /* The parts of the store that only its own files share. */
 #ifndef DAEMON_STORE_INTERNAL_H
 #define DAEMON_STORE_INTERNAL_H
+#include "daemon/store/ensemble.h"
 #include "daemon/store/member.h"
 
 #include <sys/types.h>
@@ -56,6 +57,17 @@ int store_check_origin(struct store *store, struct error *err);
 /* Reads rows of a member state's name and a number into an array indexed by state. stmt is NULL where the query
  * failed. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
+
+/* ensemble.c: the columns of an ensemble, as store_ensemble_read() expects them first in a row. */
+#define STORE_ENSEMBLE_COLUMNS                                                                                         \
+    "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent, "           \
+    "paused_by, paused"
+void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row);
+/* Returns the name of the state if the filter has it, else NULL, which is no ensemble's state. */
+const char *store_ensemble_asked(const struct ensemble_filter *filter, enum ensemble_state state);
+/* Writes the pattern of LIKE, with the escape character \, that the filter means by its part of a name. */
+#define STORE_PATTERN 516
+void store_ensemble_pattern(const struct ensemble_filter *filter, char pattern[STORE_PATTERN]);
 
 /* Returns the prepared statement of a string literal, which is known by its address; NULL where there is no memory. */
 sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error *err);

@@ -7,8 +7,8 @@ int store_metric_put(struct store *store, int64_t training, const char *name, co
                      struct error *err)
 {
     return store_exec(store, err,
-                      "INSERT OR REPLACE INTO metric (training, name, step, rank, time, value) "
-                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                      "INSERT INTO metric (training, name, step, rank, time, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+                      "ON CONFLICT DO UPDATE SET time = excluded.time, value = excluded.value",
                       "itiiid", training, name, point->step, point->rank, point->time_ms, point->value);
 }
 
@@ -17,12 +17,22 @@ static double value_of(sqlite3_stmt *stmt, int column)
     return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
 }
 
-/* A callback for names, or one for names with values; the other one is NULL. */
+/* A callback for names, or one for names with figures; the other one is NULL. */
 struct listener {
     int (*name)(void *arg, const char *name);
-    int (*last)(void *arg, const char *name, double value);
+    int (*figures)(void *arg, const char *name, const struct metric_figures *figures);
     void *arg;
 };
+
+static int tell(const struct listener *to, sqlite3_stmt *stmt, const char *name)
+{
+    struct metric_figures figures;
+
+    if (to->name != NULL)
+        return to->name(to->arg, name);
+    figures = (struct metric_figures){.last = value_of(stmt, 1), .min = value_of(stmt, 2), .max = value_of(stmt, 3)};
+    return to->figures(to->arg, name, &figures);
+}
 
 static int each_named(struct store *store, sqlite3_stmt *stmt, const struct listener *to, struct error *err)
 {
@@ -33,7 +43,7 @@ static int each_named(struct store *store, sqlite3_stmt *stmt, const struct list
 
         if (store_read_whole(store, stmt, err) < 0)
             rc = -1;
-        else if (to->name != NULL ? to->name(to->arg, name) : to->last(to->arg, name, value_of(stmt, 1)))
+        else if (tell(to, stmt, name))
             rc = 0;
         free(name);
         if (rc != 1)
@@ -42,31 +52,23 @@ static int each_named(struct store *store, sqlite3_stmt *stmt, const struct list
     return rc;
 }
 
-/* Lists names by looking each up in the index after the one before it, without reading the points between them. */
-#define NAMES                                                                                                          \
-    "WITH RECURSIVE names (name) AS (SELECT min(name) FROM metric WHERE training = ?1 AND name >= ?2 UNION ALL "       \
-    "SELECT (SELECT min(m.name) FROM metric m WHERE m.training = ?1 AND m.name > names.name) FROM names "             \
-    "WHERE names.name IS NOT NULL) "
-
 int store_metric_each_name(struct store *store, int64_t training, const char *from,
                            int (*each)(void *arg, const char *name), void *arg, struct error *err)
 {
-    sqlite3_stmt *stmt =
-        store_query(store, err, NAMES "SELECT name FROM names WHERE name IS NOT NULL", "it", training, from);
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT name FROM series WHERE training = ?1 AND name >= ?2 ORDER BY name", "it", training, from);
 
     return each_named(store, stmt, &(struct listener){.name = each, .arg = arg}, err);
 }
 
-int store_metric_each_last(struct store *store, int64_t training,
-                           int (*each)(void *arg, const char *name, double value), void *arg, struct error *err)
+int store_metric_each_series(struct store *store, int64_t training,
+                             int (*each)(void *arg, const char *name, const struct metric_figures *figures), void *arg,
+                             struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
-        store, err,
-        NAMES "SELECT name, (SELECT m.value FROM metric m WHERE m.training = ?1 AND m.name = names.name "
-              "ORDER BY m.step DESC, m.rank DESC LIMIT 1) FROM names WHERE name IS NOT NULL",
-        "it", training, "");
+        store, err, "SELECT name, last, least, greatest FROM series WHERE training = ?1 ORDER BY name", "i", training);
 
-    return each_named(store, stmt, &(struct listener){.last = each, .arg = arg}, err);
+    return each_named(store, stmt, &(struct listener){.figures = each, .arg = arg}, err);
 }
 
 static void read_point(sqlite3_stmt *stmt, struct metric_point *point)

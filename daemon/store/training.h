@@ -76,7 +76,15 @@ int store_metric_bounds(struct store *store, int64_t training, const char *name,
 int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to,
                       int64_t limit, int (*each)(void *arg, const struct metric_point *point), void *arg,
                       struct error *err);
-/* Reads each name with the value of its last point. The cost depends on the number of names, not of points. */
-int store_metric_each_last(struct store *store, int64_t training,
-                           int (*each)(void *arg, const char *name, double value), void *arg, struct error *err);
+
+/* What is known of a series without reading its points. */
+struct metric_figures {
+    double last;     /* the value of the last point; NaN if it was not a finite number */
+    double min, max; /* of all points; NaN if none was a finite number */
+};
+
+/* Reads each name with the figures of its series. The cost depends on the number of names, not of points. */
+int store_metric_each_series(struct store *store, int64_t training,
+                             int (*each)(void *arg, const char *name, const struct metric_figures *figures), void *arg,
+                             struct error *err);
 #endif

@@ -82,25 +82,69 @@ static void piece(const char *name, int64_t step, int64_t rank, int64_t to, int6
     check_order();
 }
 
-static int keep_last(void *arg, const char *name, double value)
-{
-    double *last = arg;
+static struct metric_figures figures[3];
 
-    last[strcmp(name, "loss") == 0 ? 0 : strcmp(name, "accuracy") == 0 ? 1 : 2] = value;
+static int keep_figures(void *arg, const char *name, const struct metric_figures *told)
+{
+    figures[strcmp(name, "loss") == 0 ? 0 : strcmp(name, "accuracy") == 0 ? 1 : 2] = *told;
     return 0;
 }
 
-static void the_last_value_of_each_is_told(void **state)
+static bool same(double a, double b)
 {
-    double last[3] = {0, 0, 0};
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void figures_are(int which, double last, double min, double max)
+{
     struct error err;
 
+    memset(figures, 0, sizeof figures);
+    assert_int_equal(store_metric_each_series(store, training, keep_figures, NULL, &err), 0);
+    if (!same(figures[which].last, last) || !same(figures[which].min, min) || !same(figures[which].max, max))
+        fail_msg("last %g, from %g to %g, and not %g, from %g to %g", figures[which].last, figures[which].min,
+                 figures[which].max, last, min, max);
+}
+
+static void the_figures_of_each_series_are_told(void **state)
+{
     for (int64_t i = 0; i <= 22; i++)
-        put("loss", i, 0, (double)i);
+        put("loss", i, 0, (double)i + 1);
     put("loss", 22, 0, 99); /* in place of the former */
     put("accuracy", 1, 0, 0.5);
-    assert_int_equal(store_metric_each_last(store, training, keep_last, last, &err), 0);
-    assert_true(last[0] == 99 && last[1] == 0.5 && last[2] == 0);
+    figures_are(0, 99, 1, 99);
+    figures_are(1, 0.5, 0.5, 0.5);
+    put("loss", 30, 1, NAN);
+    figures_are(0, NAN, 1, 99);
+    put("loss", 30, 0, 7); /* of a lower rank */
+    figures_are(0, NAN, 1, 99);
+    put("loss", 5, 3, -4);
+    figures_are(0, NAN, -4, 99);
+    put("other", 4, 0, NAN);
+    figures_are(2, NAN, NAN, NAN);
+    put("other", 3, 0, 2);
+    figures_are(2, NAN, 2, 2);
+}
+
+/* A training that begins anew reports its steps again, with other values: only the latter count. */
+static void a_point_that_is_reported_anew_counts_anew(void **state)
+{
+    for (int64_t i = 0; i < 3000; i++)
+        put("loss", i, 0, 10000 - (double)i);
+    figures_are(0, 7001, 7001, 10000);
+    put("loss", 0, 0, 5);
+    figures_are(0, 7001, 5, 9999);
+    put("loss", 0, 0, 8000);
+    figures_are(0, 7001, 7001, 9999);
+    put("loss", 2999, 0, NAN);
+    figures_are(0, NAN, 7002, 9999);
+    put("loss", 2999, 0, 3);
+    figures_are(0, 3, 3, 9999);
+    for (int64_t i = 0; i < 3000; i++)
+        put("loss", i, 0, NAN);
+    figures_are(0, NAN, NAN, NAN);
+    put("loss", 1500, 0, 1);
+    figures_are(0, NAN, 1, 1);
 }
 
 static void points_go_on_from_one(void **state)
@@ -239,7 +283,8 @@ static void the_cost_does_not_grow_with_what_there_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ALL(the_last_value_of_each_is_told), WITH_ALL(points_go_on_from_one),
+        WITH_ALL(the_figures_of_each_series_are_told), WITH_ALL(a_point_that_is_reported_anew_counts_anew),
+        WITH_ALL(points_go_on_from_one),
         WITH_ALL(steps_need_not_be_even),         WITH_ALL(who_has_enough_is_told_no_more),
         WITH_ALL(names_go_on_from_one),           WITH_ALL(the_cost_does_not_grow_with_what_there_is),
     };
