@@ -11,7 +11,8 @@ struct cut {
     uint64_t drawn, batches, repeats, draws[POOL_DRAWS];
     size_t n_runs;
     struct stepset_run *runs; /* the samples that were drawn */
-    uint8_t *whole; /* a bit for each member of which everything was drawn that it sends to this rank */
+    uint8_t *whole; /* a bit for each member of which everything was drawn, or handed over, that it sends to this rank */
+    bool last;      /* the rank ends with it, and hands over what was not drawn; not in the files */
 };
 
 /* Writes stream-rankR.bin and whole-rankR.bin into the checkpoint's directory, and flushes them. */

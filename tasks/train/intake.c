@@ -42,30 +42,13 @@ void intake_destroy(struct intake *in)
         return;
     for (int i = 0; i < in->readies; i++)
         sample_unref(in->ready[i].sample);
+    intake_drop_orphans(in);
     peers_destroy(in->peers);
     stepset_destroy(in->have);
+    stepset_destroy(in->fed);
     free((void *)in->finalized);
     free((void *)in->held);
     free(in);
-}
-
-int intake_resume(struct intake *in, const struct cut *cut)
-{
-    if (cut->whole == NULL) /* there is none to go on from */
-        return 0;
-    for (size_t i = 0; i < cut->n_runs; i++) {
-        int added = stepset_add_run(in->have, &cut->runs[i]);
-
-        if (added < 0)
-            return -1;
-        in->held[cut->runs[i].key >> 32] += (uint32_t)added;
-    }
-    intake_count(&in->counters.received, (int64_t)cut->drawn);
-    for (uint64_t member = 0; member < cut->members; member++)
-        intake_count(&in->counters.finalized, cut_is_whole(cut, member));
-    for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)
-        in->finalized[i] = cut->whole[i];
-    return 0;
 }
 
 void intake_whole(const struct intake *in, const struct drawn *drawn, uint8_t *whole)
@@ -75,7 +58,7 @@ void intake_whole(const struct intake *in, const struct drawn *drawn, uint8_t *w
         uint8_t bit = (uint8_t)(1 << i % 8);
 
         if ((atomic_load_explicit(&in->finalized[i / 8], memory_order_acquire) & bit) &&
-            intake_held(in, i) == drawn_of(drawn, i))
+            (drawn == NULL || intake_held(in, i) == drawn_of(drawn, i)))
             whole[i / 8] |= bit;
     }
 }
@@ -181,6 +164,12 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
     }
     if (params != NULL)
         peer = peers_add(in->peers, f->member, f->session, f->attempt, params);
+    if (peer != NULL && !intake_adopt_orphans(in, peer)) {
+        peers_remove(in->peers, peer);
+        peer = NULL;
+        params = NULL;
+        intake_no_memory(in);
+    }
     if (peer != NULL) {
         peer->memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
         /* the member no longer keeps frames that it regards as acknowledged */

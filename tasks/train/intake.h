@@ -2,8 +2,9 @@
 #ifndef TASKS_TRAIN_INTAKE_H
 #define TASKS_TRAIN_INTAKE_H
 #include "tasks/proto/frame.h"
-#include "tasks/train/cut.h"
+#include "tasks/train/handover.h"
 #include "tasks/train/receiver.h"
+#include "tasks/train/resume.h"
 
 #include <zmq.h>
 
@@ -18,10 +19,22 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
                              intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
-/* Takes over what an earlier generation had received, by the checkpoint from which this one goes on: its samples are
- * duplicates when they come, and members of which nothing is missing have announced their end. Called before the first
- * message. -1 where there is no memory. */
-int intake_resume(struct intake *intake, const struct cut *cut);
+/* Takes over what the checkpoint has from which this training goes on: samples that are learnt, or that the generation
+ * before handed over, are duplicates when they come; members of which nothing is missing have announced their end.
+ * Called before the first message; the resume outlives the intake. -1 with err. */
+int intake_resume(struct intake *intake, const struct resume *resume, struct error *err);
+
+/* Puts the samples that were handed over into the pool; waits where it has no room. Called before the first message, by
+ * the thread that takes messages. Returns 0; -1 with err where they cannot be read any more. */
+int intake_feed(struct intake *intake, struct error *err);
+
+/* Takes no more samples: what has come and is not in the pool is regarded as not received, but for fields that are
+ * acknowledged. Called after pool_finish(). */
+void intake_halt(struct intake *intake);
+
+/* Hands over samples of which some fields are acknowledged, and those of the generation before that were not put into
+ * the pool yet. Returns -1 with err where these cannot be read any more. Called after intake_halt(), when nobody uses the intake. */
+int intake_hand_over(struct intake *intake, struct handover *handover, struct error *err);
 
 /* Takes one message, of one frame or several, from the connection `routing`, and returns its size, including payloads
  * that lie in the member's memory; the caller closes *msg, which is empty where the message was kept. Whole samples are
@@ -45,8 +58,8 @@ void intake_sweep(struct intake *intake);
  * many each sends. This function and intake_counters() may be called from any thread. */
 void intake_held_counts(const struct intake *intake, uint32_t *counts);
 
-/* Sets a bit for each member that has announced its end, and all of whose samples here were drawn; for others it does
- * not touch it. Called by the training's thread. */
+/* Sets a bit for each member that has announced its end, and all of whose samples here were drawn, or, where `drawn` is
+ * NULL, were put into the pool. It does not touch the bits of others. Called by the training's thread. */
 void intake_whole(const struct intake *intake, const struct drawn *drawn, uint8_t *whole);
 
 void intake_counters(struct intake *intake, struct receiver_counters *counters);

@@ -40,6 +40,23 @@ static struct sample *begin(struct intake *in, struct peer *peer, int64_t step)
     return sample;
 }
 
+/* Takes a field of a step that is held already: of a stream with several fields, that may be the rest of a step whose
+ * first fields another generation had acknowledged. Field 0 stands for the whole sample in the books. */
+static bool take_again(struct intake *in, struct peer *peer, const struct frame *f)
+{
+    if (in->config->varies)
+        intake_count(&in->counters.bytes, (int64_t)f->length);
+    if (f->field == 0) {
+        intake_count(&in->counters.received, 1);
+        intake_count(&in->counters.duplicates, 1);
+        gaps_note(&peer->gaps, f->step);
+    }
+    peer->last = f->sequence;
+    peer->rewound = false;
+    intake_ack_later(in, peer);
+    return true;
+}
+
 bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
                        const uint8_t *payload)
 {
@@ -52,6 +69,8 @@ bool intake_take_field(struct intake *in, struct origin from, struct peer *peer,
         intake_refuse(in, from, f, FAULT_FIELD, "field %u is not as the spec declares it", f->field);
         return false;
     }
+    if (in->config->fields.count > 1 && sample == NULL && stepset_has(in->have, f->member, f->step))
+        return take_again(in, peer, f);
     if (sample == NULL && peer->partials >= FIELDS_OPEN_STEPS_MAX) {
         intake_refuse(in, from, f, FAULT_OPEN_STEPS, "more than %d steps lack fields", FIELDS_OPEN_STEPS_MAX);
         return false;

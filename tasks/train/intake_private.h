@@ -19,6 +19,13 @@ struct ready {
     uint64_t before;
 };
 
+/* Fields that the generation before had acknowledged, of a step that lacks others: they wait for the stream that sends
+ * these. */
+struct orphan {
+    struct handover_item item;
+    struct orphan *next;
+};
+
 struct intake {
     const struct train_config *config;
     struct pool *pool;
@@ -36,6 +43,9 @@ struct intake {
     struct peer *ack[ACKS_MAX];
     int acks;
     size_t memory_max; /* bytes that a member may share; 0: no memory is shared */
+    struct orphan *orphans;
+    const struct resume *resume; /* what it goes on from */
+    struct stepset *fed; /* the samples of it that are in the pool; NULL when all are */
     int ended; /* FAULT_ENDED, FAULT_STOPPED: no samples are taken any more, for this reason; 0: they are */
     bool said[FAULTS];
     int64_t said_memory; /* monotonic ms; 0: never */
@@ -97,6 +107,11 @@ void intake_take_no_more(struct intake *in, struct origin from, const struct fra
 
 /* Tells whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
 bool intake_is_full(const struct intake *in);
+
+/* intake_resume.c: gives the session the fields that its stream had sent to the generation before, and drops those of
+ * earlier attempts. Returns false where there is no memory. */
+bool intake_adopt_orphans(struct intake *in, struct peer *peer);
+void intake_drop_orphans(struct intake *in);
 
 /* Takes the next SAMPLE frame of this peer. Returns whether it was valid. */
 bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,

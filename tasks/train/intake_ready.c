@@ -98,7 +98,9 @@ static void end(struct intake *in, int from, int fault)
         intake_count(&in->counters.bytes, -(int64_t)bytes_of(in, in->ready[i].sample));
         peer->last = in->ready[i].before;
         intake_take_no_more(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f);
-        sample_unref(in->ready[i].sample);
+        /* of a sample of several fields, the first ones may be acknowledged; nobody sends these again */
+        if (in->config->fields.count == 1 || peer_partial_begin(peer, in->ready[i].sample) < 0)
+            sample_unref(in->ready[i].sample);
     }
 }
 

@@ -2,8 +2,6 @@
 noinst_LTLIBRARIES += libtrain.la
 libtrain_la_SOURCES = \
 	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
-	tasks/train/saver.c tasks/train/saver.h \
-	tasks/train/saved.c tasks/train/saved.h \
 	tasks/train/config.c tasks/train/config.h \
 	tasks/train/cut.c tasks/train/cut.h \
 	tasks/train/descriptors.c tasks/train/descriptors.h \
@@ -11,8 +9,9 @@ libtrain_la_SOURCES = \
 	tasks/train/endpoint.c tasks/train/endpoint.h \
 	tasks/train/faults.c tasks/train/faults.h \
 	tasks/train/fifo.c tasks/train/firo.c tasks/train/gaps.c tasks/train/gaps.h tasks/train/reservoir.c \
+	tasks/train/handover.c tasks/train/handover.h \
 	tasks/train/intake.c tasks/train/intake.h tasks/train/intake_private.h \
-	tasks/train/intake_answer.c tasks/train/intake_field.c tasks/train/intake_ready.c \
+	tasks/train/intake_answer.c tasks/train/intake_field.c tasks/train/intake_ready.c tasks/train/intake_resume.c \
 	tasks/train/mapping.c tasks/train/mapping.h \
 	tasks/train/network.c tasks/train/network.h \
 	tasks/train/peers.c tasks/train/peers.h \
@@ -21,7 +20,10 @@ libtrain_la_SOURCES = \
 	tasks/train/reception.c tasks/train/reception.h \
 	tasks/train/receiver.c tasks/train/receiver.h \
 	tasks/train/report.c tasks/train/report.h \
+	tasks/train/resume.c tasks/train/resume.h \
 	tasks/train/sample.c tasks/train/sample.h \
+	tasks/train/saved.c tasks/train/saved.h \
+	tasks/train/saver.c tasks/train/saver.h \
 	tasks/train/state.c tasks/train/state.h \
 	tasks/train/stepset.c tasks/train/stepset.h \
 	tasks/train/train.c

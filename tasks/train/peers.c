@@ -201,3 +201,12 @@ void peer_partial_end(struct peer *peer, struct sample *sample)
             return;
         }
 }
+
+void peers_each_partial(struct peers *peers, void (*each)(void *arg, const struct peer *peer, struct sample *sample),
+                        void *arg)
+{
+    for (size_t i = 0; i < peers->size; i++)
+        for (struct peer *peer = peers->bucket[i]; peer != NULL; peer = peer->next)
+            for (struct partial *p = peer->partial; p != NULL; p = p->next)
+                each(arg, peer, p->sample);
+}

@@ -76,4 +76,8 @@ void peers_sweep(struct peers *peers);
 struct sample *peer_partial(struct peer *peer, int64_t step);
 int peer_partial_begin(struct peer *peer, struct sample *sample);  /* takes over the reference; -1 without memory */
 void peer_partial_end(struct peer *peer, struct sample *sample);   /* gives the reference back */
+
+/* Calls `each` for all samples of all peers that are being put together. */
+void peers_each_partial(struct peers *peers, void (*each)(void *arg, const struct peer *peer, struct sample *sample),
+                        void *arg);
 #endif

@@ -134,6 +134,29 @@ void pool_finish(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
+struct visit {
+    void (*each)(void *arg, struct sample *sample);
+    void *arg;
+};
+
+static void visit_undrawn(void *item, void *arg)
+{
+    const struct visit *visit = arg;
+    struct sample *sample = item;
+
+    if (sample->draws == 0)
+        visit->each(visit->arg, sample);
+}
+
+void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg)
+{
+    struct visit visit = {each, arg};
+
+    buffer_each(pool->buffer, visit_undrawn, &visit);
+    for (size_t i = 0; i < pool->taken_count; i++) /* of a batch that was never made; they may be in the buffer, too */
+        visit_undrawn(pool->taken[i], &visit);
+}
+
 void pool_stop(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);

@@ -36,6 +36,10 @@ void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_c
  * generation. Members that still send wait. */
 void pool_finish(struct pool *pool);
 
+/* Calls `each` for all samples that were put in and never drawn, some of them twice. Called after pool_finish(), when no
+ * other thread is in the pool. */
+void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
+
 /* Releases samples that are still held. No other thread may be in the pool. NULL is allowed. */
 void pool_destroy(struct pool *pool);
 

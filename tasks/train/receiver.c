@@ -8,6 +8,7 @@
 #include "tasks/train/intake.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -40,7 +41,9 @@ struct receiver {
     bool gather; /* many small frames came in the last turn */
     int64_t swept;
     int wake; /* eventfd: written to after one of the following was set */
-    atomic_bool stopping, reception_over;
+    const struct resume *resume;
+    atomic_bool stopping, reception_over, halting;
+    sem_t halted;  /* posted when nothing is taken any more */
     sem_t started; /* posted when the endpoint is bound, or err tells why not */
     struct error err;
     pthread_t thread;
@@ -144,12 +147,35 @@ static void wait_for_messages(const struct receiver *r)
         log_error("cannot read the receiver thread's wake-up: %s", strerror(errno));
 }
 
+/* Takes nothing any more, and waits to be stopped. */
+static void halt(struct receiver *r)
+{
+    struct pollfd wake = {.fd = r->wake, .events = POLLIN};
+    uint64_t times;
+
+    intake_halt(r->intake);
+    sem_post(&r->halted);
+    while (!atomic_load(&r->stopping))
+        if (poll(&wake, 1, -1) > 0 && read(r->wake, &times, sizeof times) < 0 && errno != EAGAIN)
+            log_error("cannot read the receiver thread's wake-up: %s", strerror(errno));
+}
+
 static void receive(struct receiver *r)
 {
     bool told = false, empty = true;
+    struct error err;
 
+    if (intake_feed(r->intake, &err) < 0) {
+        log_error("the samples of the generation before cannot be taken over: %s", err.text);
+        pool_stop(r->pool); /* the training fails, rather than end without them */
+    }
     while (!atomic_load(&r->stopping)) {
         int64_t now;
+
+        if (atomic_load(&r->halting)) {
+            halt(r);
+            return;
+        }
 
         if (empty && r->gather)
             nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
@@ -205,12 +231,14 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int start(struct receiver *r, const struct cut *from)
+static int start(struct receiver *r)
 {
     int rc;
 
-    if (r->intake == NULL || intake_resume(r->intake, from) < 0)
+    if (r->intake == NULL)
         return error_set(&r->err, "train_memory", "no memory for the receiver");
+    if (intake_resume(r->intake, r->resume, &r->err) < 0)
+        return -1;
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake < 0)
         return error_errno(&r->err, "train_thread", "cannot start the receiver thread");
@@ -224,7 +252,7 @@ static int start(struct receiver *r, const struct cut *from)
 }
 
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                                const struct cut *from, struct error *err)
+                                const struct resume *resume, struct error *err)
 {
     struct receiver *r = calloc(1, sizeof *r);
 
@@ -235,9 +263,11 @@ struct receiver *receiver_start(const struct train_config *config, struct pool *
     r->wake = -1;
     r->config = config;
     r->pool = pool;
+    r->resume = resume;
     r->intake = intake_create(config, pool, store, reply, r);
     sem_init(&r->started, 0, 0);
-    if (start(r, from) == 0)
+    sem_init(&r->halted, 0, 0);
+    if (start(r) == 0)
         return r;
     *err = r->err;
     receiver_stop(r);
@@ -248,6 +278,20 @@ void receiver_over(struct receiver *r)
 {
     atomic_store(&r->reception_over, true);
     wake(r);
+}
+
+void receiver_halt(struct receiver *r)
+{
+    atomic_store(&r->halting, true);
+    wake(r);
+    while (sem_wait(&r->halted) < 0)
+        ;
+    sem_post(&r->halted); /* it stays so */
+}
+
+int receiver_hand_over(struct receiver *r, struct handover *handover, struct error *err)
+{
+    return intake_hand_over(r->intake, handover, err);
 }
 
 void receiver_stop(struct receiver *r)
@@ -262,6 +306,7 @@ void receiver_stop(struct receiver *r)
     if (r->wake >= 0)
         close(r->wake);
     sem_destroy(&r->started);
+    sem_destroy(&r->halted);
     intake_destroy(r->intake);
     free(r);
 }

@@ -3,9 +3,10 @@
 #ifndef TASKS_TRAIN_RECEIVER_H
 #define TASKS_TRAIN_RECEIVER_H
 #include "tasks/train/config.h"
-#include "tasks/train/cut.h"
 #include "tasks/train/faults.h"
+#include "tasks/train/handover.h"
 #include "tasks/train/pool.h"
+#include "tasks/train/resume.h"
 
 struct receiver_counters {
     uint64_t received;   /* samples taken in whole */
@@ -19,13 +20,17 @@ struct receiver_counters {
 struct receiver;
 
 /* Starts the thread, which binds and publishes the rank's endpoint. The thread and ZeroMQ's threads have descriptors of
- * their own, so that connections take none of the program's. `from` is the checkpoint to go on from, or empty. All other
- * arguments outlive the receiver. */
+ * their own, so that connections take none of the program's. All arguments outlive the receiver. */
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                                const struct cut *from, struct error *err);
+                                const struct resume *resume, struct error *err);
 
 /* No more members will come: takes in what has been sent so far, and then tells the pool. Callable from any thread. */
 void receiver_over(struct receiver *receiver);
+
+/* The training ends as planned: takes and acknowledges nothing any more, and waits for that. Then hands over what the
+ * next generation needs of samples that are not in the pool (intake_hand_over()). Called by the training's thread, after pool_finish(). */
+void receiver_halt(struct receiver *receiver);
+int receiver_hand_over(struct receiver *receiver, struct handover *handover, struct error *err);
 
 /* Stops the thread. The pool must have been stopped, so that the thread does not wait in it. NULL is allowed. */
 void receiver_stop(struct receiver *receiver);

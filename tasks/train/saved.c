@@ -43,8 +43,8 @@ int saved_part_write(const struct train_config *config, const char *name, const 
                           struct error *err)
 {
     char *path = part_path(config, name, config->rank);
-    json_t *json = json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank, "step",
-                             (json_int_t)part->step, "batches", (json_int_t)part->batches, "drawn",
+    json_t *json = json_pack("{s:i, s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank,
+                             "ranks", config->ranks, "last", part->last, "step", (json_int_t)part->step, "batches", (json_int_t)part->batches, "drawn",
                              (json_int_t)part->drawn, "whole", (json_int_t)part->whole, "state",
                              part->state ? json_pack("{s:I, s:s}", "size", (json_int_t)part->size, "digest",
                                                      part->digest) : json_null());
@@ -71,12 +71,14 @@ int saved_part_read(const struct train_config *config, const char *name, int ran
     free(path);
     if (path == NULL)
         return no_memory(err);
-    *part = (struct saved_part){.step = integer(json, "step"),
-                                     .batches = (uint64_t)integer(json, "batches"),
-                                     .drawn = (uint64_t)integer(json, "drawn"),
-                                     .whole = (uint64_t)integer(json, "whole"),
-                                     .state = digest != NULL,
-                                     .size = integer(state, "size")};
+    *part = (struct saved_part){.ranks = (int)integer(json, "ranks"),
+                                .last = json_is_true(json_object_get(json, "last")),
+                                .step = integer(json, "step"),
+                                .batches = (uint64_t)integer(json, "batches"),
+                                .drawn = (uint64_t)integer(json, "drawn"),
+                                .whole = (uint64_t)integer(json, "whole"),
+                                .state = digest != NULL,
+                                .size = integer(state, "size")};
     snprintf(part->digest, sizeof part->digest, "%s", digest != NULL ? digest : "");
     json_decref(json);
     errno = failed;
@@ -184,7 +186,13 @@ static bool is_listed(const json_t *list, const char *name)
     return false;
 }
 
-/* Removes the checkpoints that are older than the newest and not in the list. */
+/* Tells whether this generation went on from that checkpoint, so that its samples may still be read. */
+static bool is_in_use(const struct train_config *config, const char *name)
+{
+    return config->checkpoint.resume != NULL && strcmp(config->checkpoint.resume, name) == 0;
+}
+
+/* Removes the checkpoints that are older than the newest, not in the list, and not in use. */
 static void remove_others(const struct train_config *config, const json_t *list, const char *newest)
 {
     DIR *dir = opendir(config->checkpoint.dir);
@@ -196,7 +204,7 @@ static void remove_others(const struct train_config *config, const json_t *list,
         return;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (!is_older(entry->d_name, newest) || is_listed(list, entry->d_name))
+        if (!is_older(entry->d_name, newest) || is_listed(list, entry->d_name) || is_in_use(config, entry->d_name))
             continue;
         path = saved_path(config, entry->d_name, NULL);
         if (path != NULL)

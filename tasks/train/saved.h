@@ -10,8 +10,10 @@
 
 /* One rank's part of a checkpoint. */
 struct saved_part {
+    int ranks;
     int64_t step;
     uint64_t batches, drawn, whole;
+    bool last;  /* the rank ended with it, and handed over what it held (handover.h) */
     bool state; /* this rank has saved something */
     int64_t size;
     char digest[STATE_DIGEST_SIZE];

@@ -161,7 +161,7 @@ static char *state_path(const struct train_config *config, const char *name, int
 static int write_part(const struct saver *c, const struct job *job, struct error *err)
 {
     struct saved_part part = {.step = job->step, .batches = job->cut.batches, .drawn = job->cut.drawn,
-                                   .whole = count_whole(&job->cut)};
+                                   .whole = count_whole(&job->cut), .last = job->cut.last};
     char *dir = saved_path(c->config, job->name, NULL), *state = state_path(c->config, job->name, c->config->rank);
     int rc = -1;
 
@@ -277,6 +277,14 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
     return c->state;
 }
 
+char *saver_path(const struct saver *c, const char *kind, const char *ending)
+{
+    char file[64];
+
+    snprintf(file, sizeof file, "%s-rank%d.%s", kind, c->config->rank, ending);
+    return saved_path(c->config, c->name, file);
+}
+
 void saver_end(struct saver *c, struct cut *cut)
 {
     pthread_mutex_lock(&c->lock);
@@ -326,55 +334,4 @@ void saver_destroy(struct saver *c)
     pthread_mutex_destroy(&c->lock);
     free(c->state);
     free(c);
-}
-
-/* Sets *path to the state from which this rank goes on, which is as it was written. */
-static int find_state(const struct train_config *config, char **path, struct error *err)
-{
-    const char *name = config->checkpoint.resume;
-    struct saved_part part;
-    char digest[STATE_DIGEST_SIZE];
-    int rank = config->rank;
-    int64_t size;
-
-    if (saved_part_read(config, name, rank, &part, err) < 0)
-        return -1;
-    if (!part.state && rank != 0 && saved_part_read(config, name, rank = 0, &part, err) < 0)
-        return -1;
-    if (!part.state)
-        return 0;
-    *path = state_path(config, name, rank);
-    if (*path == NULL)
-        return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
-    if (state_measure(*path, false, &size, digest, err) < 0)
-        return -1;
-    if (size != part.size || strcmp(digest, part.digest) != 0)
-        return error_set(err, "train_resume", "the checkpoint is damaged: %s is not as it was written", *path);
-    return 0;
-}
-
-int saver_resume(const struct train_config *config, char **path, struct cut *cut, struct error *err)
-{
-    const char *name = config->checkpoint.resume;
-    struct error dropped;
-    char *dir;
-    int rc = -1;
-
-    *path = NULL;
-    *cut = (struct cut){0};
-    if (name == NULL)
-        return 0;
-    dir = saved_path(config, name, NULL);
-    if (dir == NULL)
-        error_set(err, "train_memory", "no memory for the checkpoint to go on from");
-    else if (find_state(config, path, err) == 0)
-        rc = cut_read(cut, dir, config->rank, config->count, err);
-    free(dir);
-    if (rc == 0)
-        return 0;
-    free(*path);
-    *path = NULL;
-    if (strcmp(err->code, "train_memory") != 0 && saved_drop(config, name, &dropped) < 0)
-        log_error("the damaged checkpoint stays in the list: %s", dropped.text);
-    return -1;
 }

@@ -1,4 +1,4 @@
-/* The checkpoints that a rank saves, and the one that it goes on from. The program writes its state; a thread of this
+/* The checkpoints that a rank saves. The program writes its state; a thread of this
  * module then flushes it, writes the stream's part beside it, and, on rank 0, names the checkpoint in checkpoints.json
  * once the parts of all ranks are there (docs/run-directory.md). Until then it does not count. */
 #ifndef TASKS_TRAIN_SAVER_H
@@ -27,6 +27,10 @@ enum saver_due saver_due(struct saver *c);
  * path for the program's state, which nothing has; NULL with err. The path is valid until saver_end(). */
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);
 
+/* Returns the path of another file of this rank in the checkpoint that was begun, KIND-rankR.ENDING; to be freed, NULL
+ * where there is no memory. */
+char *saver_path(const struct saver *c, const char *kind, const char *ending);
+
 /* The program has written its state, or has nothing to save. Takes over the cut; the rest is done by the thread. */
 void saver_end(struct saver *c, struct cut *cut);
 
@@ -36,9 +40,4 @@ void saver_abandon(struct saver *c);
 /* Waits until all checkpoints that were ended are written, and on rank 0 until they are whole. Returns -1 with err where
  * the last one could not be written. */
 int saver_wait(struct saver *c, struct error *err);
-
-/* Finds the state of the checkpoint that the configuration names: this rank's own, or else that of rank 0; *path is to
- * be freed, NULL where there is none to go on from. Checks its digest, and reads the stream's part of this rank. Where
- * the checkpoint is damaged, it is taken out of checkpoints.json, and this fails. */
-int saver_resume(const struct train_config *config, char **path, struct cut *cut, struct error *err);
 #endif

@@ -7,6 +7,7 @@
 #include "tasks/proto/copy.h"
 #include "tasks/train/saver.h"
 #include "tasks/train/config.h"
+#include "tasks/train/handover.h"
 #include "tasks/train/pool.h"
 #include "tasks/train/reception.h"
 #include "tasks/train/receiver.h"
@@ -32,7 +33,7 @@ struct st_train {
     struct report *report;
     struct saver *saver; /* this and `drawn` are NULL where no checkpoints are saved */
     struct drawn *drawn;
-    char *resume; /* the program's state in the checkpoint that it goes on from, or NULL */
+    struct resume resume; /* what it goes on from */
     bool unfinished; /* the last checkpoint before the end of the time is saved */
 };
 
@@ -86,8 +87,9 @@ static void keep_memory(void)
 }
 
 /* Takes over what was drawn before the checkpoint; where there is none, nothing. */
-static int note_drawn(struct st_train *t, const struct cut *from)
+static int note_drawn(struct st_train *t)
 {
+    const struct cut *from = &t->resume.cut;
     struct pool_counters counters = {.drawn = from->drawn, .repeats = from->repeats, .batches = from->batches};
 
     t->drawn = drawn_create(t->config.count);
@@ -105,15 +107,11 @@ static int note_drawn(struct st_train *t, const struct cut *from)
 /* Starts reception, behind the checkpoint that the training goes on from, if there is one. */
 static int start_receiver(struct st_train *t)
 {
-    struct cut from;
-    int rc;
-
-    if (saver_resume(&t->config, &t->resume, &from, &t->err) < 0)
-        return -1;
-    rc = t->config.checkpoint.dir != NULL ? note_drawn(t, &from) : 0;
-    if (rc == 0)
-        t->receiver = receiver_start(&t->config, t->pool, t->store, &from, &t->err);
-    cut_fini(&from);
+    if (resume_load(&t->config, &t->resume, &t->err) == 0 && (t->saver == NULL || note_drawn(t) == 0))
+        t->receiver = receiver_start(&t->config, t->pool, t->store, &t->resume, &t->err);
+    if (t->receiver == NULL)
+        resume_give_up(&t->config, &t->err);
+    cut_fini(&t->resume.cut);
     return t->receiver != NULL ? 0 : -1;
 }
 
@@ -151,10 +149,9 @@ static void stop(struct st_train *t)
     receiver_stop(t->receiver);
     pool_destroy(t->pool);
     drawn_destroy(t->drawn);
+    resume_fini(&t->resume);
     sample_store_destroy(t->store);
     train_config_fini(&t->config);
-    free(t->resume);
-    t->resume = NULL;
     t->saver = NULL;
     t->drawn = NULL;
     t->report = NULL;
@@ -407,8 +404,8 @@ const char *st_train_checkpoint_begin(struct st_train *t, int64_t step)
     return NULL;
 }
 
-/* Takes the stream's part of the checkpoint that is being saved. */
-static int take_cut(struct st_train *t, struct cut *cut)
+/* Takes the stream's part of the checkpoint that is being saved. `last`: what was not drawn is handed over. */
+static int take_cut(struct st_train *t, bool last, struct cut *cut)
 {
     const struct stepset *set = drawn_set(t->drawn);
     struct pool_counters pool;
@@ -418,7 +415,8 @@ static int take_cut(struct st_train *t, struct cut *cut)
                         .drawn = drawn_count(t->drawn),
                         .batches = pool.batches,
                         .repeats = pool.repeats,
-                        .n_runs = stepset_runs(set)};
+                        .n_runs = stepset_runs(set),
+                        .last = last};
     memcpy(cut->draws, pool.draws, sizeof cut->draws);
     cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
     cut->whole = calloc(cut_whole_bytes(cut->members), 1);
@@ -427,34 +425,62 @@ static int take_cut(struct st_train *t, struct cut *cut)
         return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
     }
     stepset_copy(set, cut->runs);
-    receiver_whole(t->receiver, t->drawn, cut->whole);
+    receiver_whole(t->receiver, last ? NULL : t->drawn, cut->whole);
     return 0;
+}
+
+static void hand_over(void *arg, struct sample *sample)
+{
+    handover_add(arg, &(struct handover_item){.sample = sample});
+}
+
+/* Ends drawing and reception, and writes down what was acknowledged and not drawn, for the next generation. */
+static int hand_over_all(struct st_train *t)
+{
+    char *path = saver_path(t->saver, "buffer", "bin");
+    struct handover *handover;
+    struct error ignored;
+    int rc;
+
+    pool_finish(t->pool);
+    receiver_halt(t->receiver);
+    if (path == NULL)
+        return error_set(&t->err, "train_memory", "no memory for the samples that were not drawn");
+    handover = handover_create(path, &t->config.fields, &t->err);
+    free(path);
+    if (handover == NULL)
+        return -1;
+    pool_each_undrawn(t->pool, hand_over, handover);
+    rc = receiver_hand_over(t->receiver, handover, &t->err);
+    if (handover_finish(handover, rc < 0 ? &ignored : &t->err) < 0)
+        rc = -1;
+    return rc;
 }
 
 int st_train_checkpoint_end(struct st_train *t, int due)
 {
+    bool last = due == ST_TRAIN_CHECKPOINT_LAST;
     struct cut cut;
 
     alive_sign();
     if (t->saver == NULL)
         return error_set(&t->err, "train_checkpoint", "no checkpoint was begun");
-    if (due == 0 || take_cut(t, &cut) < 0) {
+    if (due == 0 || (last && hand_over_all(t) < 0) || take_cut(t, last, &cut) < 0) {
         saver_abandon(t->saver);
         return due == 0 ? 0 : -1;
     }
     saver_end(t->saver, &cut);
-    if (due != ST_TRAIN_CHECKPOINT_LAST)
+    if (!last)
         return 0;
     if (saver_wait(t->saver, &t->err) < 0)
         return -1;
     t->unfinished = true;
-    pool_finish(t->pool);
     return 0;
 }
 
 const char *st_train_resume(const struct st_train *t)
 {
-    return t->resume;
+    return t->resume.state;
 }
 
 int64_t st_train_resume_step(const struct st_train *t)

@@ -41,8 +41,9 @@ static void set_up(struct fixture *fx, int ranks, int members, int keep, double 
 
 static void tear_down(struct fixture *fx)
 {
-    static const char *const more[] = {"g2-rank0.json", "g2-rank1.json", "g3-rank0.json", "done-rank1.json",
-                                       "metrics-rank1.jsonl"};
+    static const char *const more[] = {"g2-rank0.json",     "g2-rank1.json",       "g2-rank2.json",   "g3-rank0.json",
+                                       "g1-rank2.json",     "done-rank1.json",     "done-rank2.json", "metrics-rank1.jsonl",
+                                       "status-rank2.json", "metrics-rank2.jsonl"};
 
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         unlink(fixture_path(fx, more[i]));
@@ -283,9 +284,10 @@ static void damage(const char *name, const char *file)
     snprintf(path, sizeof path, "%s/%s/%s", dir, name, file);
     f = fopen(path, "r+");
     assert_non_null(f);
+    assert_int_equal(fseek(f, -1, SEEK_END), 0);
     assert_int_equal(fread(&byte, 1, 1, f), 1);
     byte ^= 1;
-    assert_int_equal(fseek(f, 0, SEEK_SET), 0);
+    assert_int_equal(fseek(f, -1, SEEK_END), 0);
     assert_int_equal(fwrite(&byte, 1, 1, f), 1);
     assert_int_equal(fclose(f), 0);
 }
@@ -344,6 +346,132 @@ static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **
     assert_non_null(strstr(done, "\"state\":\"unfinished\""));
     free(done);
     st_train_close(t);
+    tear_down(&fx);
+}
+
+/* A generation ends as planned with `before` ranks, having drawn a batch on each; the next one has `after` ranks, and
+ * this buffer unless NULL, and gets what was not drawn without anybody sending it again. */
+static void hand_over(int before, int after, const char *buffer)
+{
+    struct fixture fx;
+    struct st_train *t[3];
+    uint64_t drawn = 0, received = 0;
+    int first[2 * STEPS] = {0}, second[2 * STEPS] = {0};
+
+    set_up(&fx, before, 2, 2, 0);
+    for (int rank = 0; rank < before; rank++)
+        t[rank] = fixture_rank(rank);
+    send_steps(&fx, 0, 1, 0, STEPS);
+    send_steps(&fx, 1, 1, 0, STEPS);
+    for (int rank = 0; rank < before; rank++)
+        assert_int_equal(fixture_draw(&fx, t[rank], LIMIT_MS, STEPS, first), 5);
+    for (int rank = before - 1; rank >= 0; rank--) { /* rank 0 waits for the parts of the others */
+        save(t[rank], 1, "state", ST_TRAIN_CHECKPOINT_LAST);
+        assert_int_equal(st_train_done(t[rank]), 0);
+        st_train_close(t[rank]);
+    }
+    begin_anew(&fx, 2, "g1-s1", 1);
+    configure(&fx, "ranks", json_integer(after));
+    if (buffer != NULL)
+        configure(&fx, "buffer", json_loads(buffer, 0, NULL));
+    fixture_over(&fx);
+    for (int rank = 0; rank < after; rank++)
+        t[rank] = fixture_rank(rank);
+    for (int rank = 0; rank < after; rank++) {
+        fixture_draw_all(&fx, t[rank], STEPS, second);
+        drawn += fixture_stats(t[rank]).drawn;
+        received += fixture_stats(t[rank]).received;
+        assert_int_equal(fixture_stats(t[rank]).finalized, 2);
+    }
+    for (int i = 0; i < 2 * STEPS; i++)
+        if (first[i] != 0 ? second[i] != 0 : second[i] == 0)
+            fail_msg("sample %d was drawn %d times by the first generation, %d by the second", i, first[i], second[i]);
+    assert_int_equal(drawn, 2 * STEPS);
+    assert_int_equal(received, 2 * STEPS);
+    for (int rank = 0; rank < after; rank++)
+        st_train_close(t[rank]);
+    tear_down(&fx);
+}
+
+static void what_was_not_drawn_is_handed_over(void **state)
+{
+    hand_over(1, 1, NULL);
+    hand_over(1, 1, RESERVOIR(100, 5, 5));
+    hand_over(2, 2, NULL);
+}
+
+static void another_number_of_ranks_shares_it_out(void **state)
+{
+    hand_over(1, 2, NULL);
+    hand_over(2, 1, NULL);
+    hand_over(2, 3, RESERVOIR(100, 5, 5));
+    hand_over(3, 2, NULL);
+}
+
+/* The buffer of one rank has room for less than two have handed over. */
+static void more_than_has_room_waits_its_turn(void **state)
+{
+    hand_over(2, 1, "{\"policy\": \"fifo\", \"capacity\": 15, \"threshold\": 0, \"batch\": 5, \"seed\": 7}");
+}
+
+static void what_waited_its_turn_is_handed_over_again(void **state)
+{
+    static const char small[] = "{\"policy\": \"fifo\", \"capacity\": 5, \"threshold\": 0, \"batch\": 5, \"seed\": 7}";
+    struct fixture fx;
+    struct st_train *t;
+    int times[2 * STEPS] = {0};
+
+    set_up(&fx, 1, 2, 2, 0);
+    t = fixture_rank(0);
+    send_steps(&fx, 0, 1, 0, STEPS);
+    send_steps(&fx, 1, 1, 0, STEPS);
+    save(t, 1, "state", ST_TRAIN_CHECKPOINT_LAST);
+    st_train_close(t);
+    for (int generation = 2; generation <= 4; generation++) {
+        char name[40];
+
+        snprintf(name, sizeof name, "g%d-s%d", generation - 1, generation - 1);
+        begin_anew(&fx, generation, name, generation - 1);
+        configure(&fx, "buffer", json_loads(small, 0, NULL));
+        t = fixture_rank(0);
+        assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+        save(t, generation, "state", ST_TRAIN_CHECKPOINT_LAST);
+        st_train_close(t);
+    }
+    begin_anew(&fx, 5, "g4-s4", 4);
+    fixture_over(&fx);
+    t = fixture_rank(0);
+    fixture_draw_all(&fx, t, STEPS, times);
+    for (int i = 0; i < 2 * STEPS; i++)
+        assert_int_equal(times[i], 1);
+    st_train_close(t);
+    for (int generation = 3; generation <= 5; generation++) {
+        char name[40];
+
+        snprintf(name, sizeof name, "g%d-rank0.json", generation);
+        unlink(fixture_path(&fx, name));
+    }
+    tear_down(&fx);
+}
+
+static void a_damaged_handover_is_not_taken(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    send_steps(&fx, 0, 1, 0, STEPS);
+    save(t, 1, "older", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 2, "newer", ST_TRAIN_CHECKPOINT_LAST);
+    assert_true(lists("g1-s2 g1-s1 "));
+    st_train_close(t);
+    damage("g1-s2", "buffer-rank0.bin");
+    begin_anew(&fx, 2, "g1-s2", 2);
+    assert_int_equal(st_train_open(&t), -1);
+    assert_non_null(strstr(st_train_error(t), "buffer-rank0.bin"));
+    st_train_close(t);
+    assert_true(lists("g1-s1 "));
     tear_down(&fx);
 }
 
@@ -449,6 +577,11 @@ int main(void)
         cmocka_unit_test(a_checkpoint_counts_once_the_parts_of_all_ranks_are_there),
         cmocka_unit_test(a_damaged_checkpoint_is_not_taken_and_leaves_the_list),
         cmocka_unit_test(the_last_one_ends_the_batches_and_the_training_is_unfinished),
+        cmocka_unit_test(what_was_not_drawn_is_handed_over),
+        cmocka_unit_test(another_number_of_ranks_shares_it_out),
+        cmocka_unit_test(more_than_has_room_waits_its_turn),
+        cmocka_unit_test(what_waited_its_turn_is_handed_over_again),
+        cmocka_unit_test(a_damaged_handover_is_not_taken),
         cmocka_unit_test(a_last_one_that_cannot_be_written_is_reported),
         cmocka_unit_test(a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again),
         cmocka_unit_test(a_directory_is_a_state_too),

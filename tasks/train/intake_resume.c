@@ -1,0 +1,229 @@
+/* What a rank takes over from the generation before, and what it hands over to the next. */
+#include "tasks/train/intake_private.h"
+
+#include <stdlib.h>
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
+}
+
+/* Returns whether the sample is new; -1 where there is no memory. */
+static int enter(struct intake *in, const struct sample *sample)
+{
+    if (stepset_reserve(in->have) < 0)
+        return -1;
+    if (!stepset_add(in->have, sample->member, sample->step))
+        return 0;
+    in->held[sample->member]++;
+    intake_count(&in->counters.received, 1);
+    return 1;
+}
+
+static int add_orphan(struct intake *in, const struct handover_item *item)
+{
+    struct orphan *orphan = calloc(1, sizeof *orphan);
+
+    if (orphan == NULL)
+        return -1;
+    orphan->item = *item;
+    sample_ref(item->sample);
+    orphan->next = in->orphans;
+    in->orphans = orphan;
+    return 0;
+}
+
+static struct handover *open_file(struct intake *in, size_t i, struct error *err)
+{
+    return handover_open(in->resume->handover[i], &in->config->fields, in->store, err);
+}
+
+/* Enters a sample as received, or keeps one that lacks fields. */
+static int enter_item(struct intake *in, const struct handover_item *item, struct error *err)
+{
+    const struct sample *sample = item->sample;
+
+    if (sample->member >= in->config->count || sample->params->count != in->config->parameters)
+        return error_set(err, "train_resume", "what the generation before handed over is of another ensemble");
+    if (!resume_is_ours(in->config, sample->member, sample->step))
+        return 0;
+    return (item->session == 0 ? enter(in, sample) : add_orphan(in, item)) < 0 ? no_memory(err) : 0;
+}
+
+static int enter_all(struct intake *in, struct handover *handover, struct error *err)
+{
+    struct handover_item item;
+    int rc = handover != NULL ? 1 : -1;
+
+    while (rc == 1 && (rc = handover_next(handover, &item, err)) == 1) {
+        if (enter_item(in, &item, err) < 0)
+            rc = -1;
+        sample_unref(item.sample);
+    }
+    handover_close(handover);
+    return rc;
+}
+
+int intake_resume(struct intake *in, const struct resume *resume, struct error *err)
+{
+    const struct cut *cut = &resume->cut;
+
+    in->resume = resume;
+    if (cut->whole == NULL) /* there is none to go on from */
+        return 0;
+    for (size_t i = 0; i < cut->n_runs; i++) {
+        int added = stepset_add_run(in->have, &cut->runs[i]);
+
+        if (added < 0)
+            return no_memory(err);
+        in->held[cut->runs[i].key >> 32] += (uint32_t)added;
+    }
+    intake_count(&in->counters.received, (int64_t)cut->drawn);
+    for (uint64_t member = 0; member < cut->members; member++)
+        intake_count(&in->counters.finalized, cut_is_whole(cut, member));
+    for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)
+        in->finalized[i] = cut->whole[i];
+    for (size_t i = 0; i < resume->handovers; i++)
+        if (enter_all(in, open_file(in, i, err), err) < 0)
+            return -1;
+    in->fed = stepset_create();
+    return in->fed != NULL ? 0 : no_memory(err);
+}
+
+/* Puts a sample into the pool. Returns whether more may follow. */
+static bool feed(struct intake *in, struct sample *sample)
+{
+    int n;
+
+    while ((n = pool_put(in->pool, &sample, 1)) == 0)
+        pool_wait_for_room(in->pool);
+    return n > 0;
+}
+
+/* Reads on to the next whole sample that belongs here and is not in the pool yet. Returns as handover_next(). */
+static int next_unfed(struct intake *in, struct handover *handover, struct handover_item *item, struct error *err)
+{
+    int rc;
+
+    while ((rc = handover_next(handover, item, err)) == 1) {
+        const struct sample *sample = item->sample;
+
+        if (item->session == 0 && resume_is_ours(in->config, sample->member, sample->step) &&
+            !stepset_has(in->fed, sample->member, sample->step))
+            return 1;
+        sample_unref(item->sample);
+    }
+    return rc;
+}
+
+/* Puts a sample into the pool, and notes that. Returns whether more may follow; -1 with err. */
+static int feed_one(struct intake *in, struct sample *sample, struct error *err)
+{
+    uint64_t member = sample->member;
+    int64_t step = sample->step;
+
+    if (stepset_reserve(in->fed) < 0) {
+        sample_unref(sample);
+        return no_memory(err);
+    }
+    if (!feed(in, sample)) {
+        sample_unref(sample);
+        return 0;
+    }
+    stepset_add(in->fed, member, step);
+    return 1;
+}
+
+/* Returns 1 where all samples of the file are in the pool, 0 where that takes no more, -1 with err. */
+static int feed_all(struct intake *in, struct handover *handover, struct error *err)
+{
+    struct handover_item item;
+    int rc = handover != NULL ? 1 : -1, fed = 1;
+
+    while (rc == 1 && fed == 1 && (rc = next_unfed(in, handover, &item, err)) == 1)
+        fed = feed_one(in, item.sample, err);
+    handover_close(handover);
+    return rc < 0 ? -1 : fed;
+}
+
+int intake_feed(struct intake *in, struct error *err)
+{
+    for (size_t i = 0; i < in->resume->handovers; i++) {
+        int rc = feed_all(in, open_file(in, i, err), err);
+
+        if (rc <= 0)
+            return rc;
+    }
+    stepset_destroy(in->fed);
+    in->fed = NULL;
+    return 0;
+}
+
+static void drop(struct orphan **at)
+{
+    struct orphan *orphan = *at;
+
+    *at = orphan->next;
+    sample_unref(orphan->item.sample);
+    free(orphan);
+}
+
+void intake_drop_orphans(struct intake *in)
+{
+    while (in->orphans != NULL)
+        drop(&in->orphans);
+}
+
+bool intake_adopt_orphans(struct intake *in, struct peer *peer)
+{
+    for (struct orphan **at = &in->orphans; *at != NULL;) {
+        const struct handover_item *item = &(*at)->item;
+
+        if (item->sample->member != peer->member || item->attempt > peer->attempt ||
+            (item->attempt == peer->attempt && item->session != peer->session)) {
+            at = &(*at)->next;
+            continue;
+        }
+        if (item->session == peer->session && peer_partial_begin(peer, sample_ref(item->sample)) < 0) {
+            sample_unref(item->sample);
+            return false;
+        }
+        drop(at);
+    }
+    return true;
+}
+
+void intake_halt(struct intake *in)
+{
+    intake_turn(in); /* nothing is put into the pool any more */
+    in->ended = FAULT_STOPPED;
+}
+
+static void hand_over(void *arg, const struct peer *peer, struct sample *sample)
+{
+    handover_add(arg, &(struct handover_item){sample, peer->session, peer->attempt});
+}
+
+static int hand_over_unfed(struct intake *in, struct handover *from, struct handover *to, struct error *err)
+{
+    struct handover_item item;
+    int rc = from != NULL ? 1 : -1;
+
+    while (rc == 1 && (rc = next_unfed(in, from, &item, err)) == 1) {
+        handover_add(to, &item);
+        sample_unref(item.sample);
+    }
+    handover_close(from);
+    return rc;
+}
+
+int intake_hand_over(struct intake *in, struct handover *handover, struct error *err)
+{
+    peers_each_partial(in->peers, hand_over, handover);
+    for (const struct orphan *orphan = in->orphans; orphan != NULL; orphan = orphan->next)
+        handover_add(handover, &orphan->item);
+    for (size_t i = 0; in->fed != NULL && i < in->resume->handovers; i++)
+        if (hand_over_unfed(in, open_file(in, i, err), handover, err) < 0)
+            return -1;
+    return 0;
+}
