@@ -1,3 +1,4 @@
+#include "api/checkpoint_json.h"
 #include "api/ensemble_json.h"
 #include "api/value.h"
 
@@ -32,12 +33,15 @@ static json_t *waits_json(const struct request *r, int64_t ensemble)
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
 {
     struct series series = {json_object(), json_object()};
+    struct training_checkpoint_row newest;
     struct rank_row sum;
     char waits_for[400];
     json_t *json;
     char *dir;
+    int rc;
 
-    if (store_rank_sum(request_store(r), row, &sum, err) < 0 ||
+    rc = store_training_checkpoint_newest(request_store(r), row->id, &newest, err);
+    if (rc < 0 || store_rank_sum(request_store(r), row, &sum, err) < 0 ||
         store_metric_each_series(request_store(r), row->id, add_series, &series, err) < 0) {
         json_decref(series.last);
         json_decref(series.ranges);
@@ -53,6 +57,10 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "ranks", json_integer(row->ranks));
     json_object_set_new(json, "generation", json_integer(row->generation));
+    json_object_set_new(json, "failures", json_integer(row->failures));
+    json_object_set_new(json, "resumed_from", value_text_or_null(row->resumed.name));
+    json_object_set_new(json, "checkpoint",
+                        rc == 1 ? training_checkpoint_json(r, &newest) : json_null());
     json_object_set_new(json, "received", json_integer(sum.received));
     json_object_set_new(json, "unique", json_integer(sum.unique));
     json_object_set_new(json, "duplicates", json_integer(sum.duplicates));

@@ -1,4 +1,4 @@
-/* Shows checkpoints of members in tables. */
+/* Shows checkpoints of members and trainings in tables. */
 #ifndef CLI_CHECKPOINT_H
 #define CLI_CHECKPOINT_H
 #include "cli/table.h"

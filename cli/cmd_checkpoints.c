@@ -1,6 +1,8 @@
 #include "cli/args.h"
 #include "cli/checkpoint.h"
 #include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/ensemble.h"
 #include "cli/pages.h"
 #include "cli/render.h"
 #include "cli/table.h"
@@ -8,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -17,15 +20,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     if (ref->ensemble)
         argp_error(state, "one ID at a time, please");
-    if (ref_parse(arg, ref) < 0 || ref->training)
-        argp_error(state, "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123", arg);
+    if (ref_parse(arg, ref) < 0)
+        argp_error(state, "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123, nor a training, such "
+                   "as 7.training", arg);
     return 0;
 }
 
 static const struct argp argp = {
-    NULL, parse, "[ID]\nID.INDEX",
-    "The checkpoints that members can go on from: all, those of the family of ensemble ID, or those of member "
-    "ID.INDEX, the newest last.",
+    NULL, parse, "[ID]\nID.INDEX\nID.training",
+    "The checkpoints that members and trainings can go on from: all, those of the family of ensemble ID, or those of "
+    "member ID.INDEX or training ID.training, the newest last.",
     0, 0, 0};
 
 static void print_page(void *arg, const json_t *items)
@@ -35,32 +39,57 @@ static void print_page(void *arg, const json_t *items)
     size_t i;
 
     json_array_foreach (items, i, checkpoint) {
-        table_cellf(table, "%lld.%lld", (long long)get_int(checkpoint, "ensemble"),
-                    (long long)get_int(checkpoint, "member"));
+        if (strcmp(get_string(checkpoint, "of"), "training") == 0)
+            table_cellf(table, "%lld.training", (long long)get_int(checkpoint, "ensemble"));
+        else
+            table_cellf(table, "%lld.%lld", (long long)get_int(checkpoint, "ensemble"),
+                        (long long)get_int(checkpoint, "member"));
         checkpoint_cells(table, checkpoint);
     }
     table_print(table, stdout);
 }
 
+/* Returns the path of the list, or NULL with err. */
+static char *list_path(struct cli *cli, const struct ref *ref, struct error *err)
+{
+    long long id = ref->ensemble, training = 0;
+    json_t *ensemble = NULL;
+    char *path;
+
+    if (ref->ensemble == 0)
+        return xstrdup("/v1/checkpoints?limit=500");
+    if (ref->index >= 0)
+        return xasprintf("/v1/checkpoints?limit=500&ensemble=%lld&member=%lld", id, (long long)ref->index);
+    if (!ref->training)
+        return xasprintf("/v1/checkpoints?limit=500&ensemble=%lld", id);
+    path = xasprintf("/v1/ensembles/%lld", id);
+    if (client_get(cli->client, path, &ensemble, NULL, err) == 0) {
+        training = ensemble_training(ensemble) != NULL ? get_int(ensemble_training(ensemble), "id") : 0;
+        if (training == 0)
+            error_set(err, "no_training", "ensemble %lld has no training", id);
+    }
+    json_decref(ensemble);
+    free(path);
+    return training != 0 ? xasprintf("/v1/checkpoints?limit=500&training=%lld", training) : NULL;
+}
+
 int cmd_checkpoints(struct cli *cli, int argc, char **argv)
 {
-    const char *headers[] = {"member", CHECKPOINT_HEADERS, NULL};
+    const char *headers[] = {"of", CHECKPOINT_HEADERS, NULL};
     struct ref ref = {.index = -1};
     struct table *table;
     struct error err;
-    char *ensemble, *member, *path;
+    char *path;
     int rc;
 
     if (cli_parse(cli, &argp, argc, argv, &ref, &err) < 0)
         return cli_fail(&err);
-    ensemble = ref.ensemble ? xasprintf("&ensemble=%lld", (long long)ref.ensemble) : xstrdup("");
-    member = ref.index >= 0 ? xasprintf("&member=%lld", (long long)ref.index) : xstrdup("");
-    path = xasprintf("/v1/checkpoints?limit=500%s%s", ensemble, member);
+    path = list_path(cli, &ref, &err);
+    if (path == NULL)
+        return cli_fail(&err);
     table = table_create(headers);
     rc = pages_each(cli, path, "checkpoints", print_page, table, &err);
     table_destroy(table);
     free(path);
-    free(member);
-    free(ensemble);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

@@ -74,6 +74,23 @@ static void print_notice(const json_t *ensemble, FILE *to)
     free(words);
 }
 
+/* Prints the newest checkpoint of the training, and the one that it went on from. */
+static void print_checkpoint(const json_t *training, FILE *to)
+{
+    const json_t *checkpoint = json_object_get(training, "checkpoint");
+    const char *from = get_string(training, "resumed_from");
+    char age[RENDER_SIZE];
+
+    if (!json_is_object(checkpoint))
+        return;
+    fprintf(to, "checkpoint %s, step %lld, %lld bytes, %s", get_string(checkpoint, "name"),
+            (long long)get_int(checkpoint, "step"), (long long)get_int(checkpoint, "size"),
+            render_age(age, get_string(checkpoint, "time")));
+    if (from[0] != '\0')
+        fprintf(to, "; went on from %s", from);
+    fprintf(to, "\n");
+}
+
 void report_status(const json_t *ensemble, FILE *to)
 {
     const json_t *training = ensemble_training(ensemble), *rate = json_object_get(ensemble, "rate"), *value;
@@ -106,6 +123,7 @@ void report_status(const json_t *ensemble, FILE *to)
         fprintf(to, "batches    %lld, %s samples/s\n", (long long)get_int(training, "batches"),
                 render_number(text, json_object_get(training, "samples_per_second")));
         free(reason);
+        print_checkpoint(training, to);
         json_object_foreach(json_object_get(training, "metrics"), name, value) {
             char *shown = render_text(name);
 

@@ -39,6 +39,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
+	daemon/engine/training_checkpoints.c \
 	daemon/engine/adapter_state.c \
 	daemon/engine/guard.c \
 	daemon/engine/notice.c \
@@ -56,6 +57,7 @@ libdaemon_la_SOURCES = \
 	daemon/run_claim.c daemon/run_claim.h \
 	daemon/rundir/missing.c daemon/rundir/missing.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
+	daemon/rundir/whole.c daemon/rundir/whole.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
 	daemon/spec/ingest.c daemon/spec/ingest.h \
@@ -105,6 +107,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/tally.c \
 	daemon/store/token.c daemon/store/token.h \
 	daemon/store/training.c daemon/store/training.h \
+	daemon/store/training_checkpoint.c daemon/store/training_checkpoint.h \
 	daemon/store/transaction.c \
 	daemon/state_watch.c daemon/state_watch.h \
 	daemon/sweep.c daemon/sweep.h \
@@ -137,8 +140,12 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_migrate tests/unit/test_missing \
-	tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep
+	tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
+	tests/unit/test_training_checkpoints
 open_store = tests/unit/open_store.c tests/unit/open_store.h
+tests_unit_test_training_checkpoints_SOURCES = tests/unit/test_training_checkpoints.c $(open_store)
+tests_unit_test_training_checkpoints_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_training_checkpoints_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_rows_SOURCES = tests/unit/test_store_rows.c $(open_store)
 tests_unit_test_store_rows_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_rows_LDADD = libdaemon.la $(unit_libs)

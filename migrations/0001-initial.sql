@@ -168,6 +168,7 @@ CREATE TABLE chore (
     state TEXT NOT NULL DEFAULT '',
     next INTEGER NOT NULL DEFAULT 0, -- the member to go on with
     afresh INTEGER NOT NULL DEFAULT 0,
+    checkpoint INTEGER NOT NULL DEFAULT 0, -- of the training: members that are whole in it stay as they are; 0: none do
     PRIMARY KEY (ensemble, kind, state)
 ) STRICT, WITHOUT ROWID;
 
@@ -268,13 +269,31 @@ CREATE TABLE training (
     missing TEXT -- JSON: how many steps it lacks, and whose; NULL: they were not counted
 ) STRICT;
 
+-- Checkpoints of trainings that are whole, and that their ranks keep.
+CREATE TABLE training_checkpoint (
+    training INTEGER NOT NULL REFERENCES training (id),
+    number INTEGER NOT NULL CHECK (number > 0), -- the newest has the highest
+    name TEXT NOT NULL,                         -- of its directory
+    generation INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    batches INTEGER NOT NULL,
+    drawn INTEGER NOT NULL,
+    ranks INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    members INTEGER NOT NULL, -- how many are whole
+    whole BLOB NOT NULL,      -- a bit for each member: 1 where it lacks no sample of it; zeros at the end are left out
+    PRIMARY KEY (training, number),
+    UNIQUE (training, name)
+) STRICT;
+
 -- What each rank last said of itself, and how far its metric file has been read.
 CREATE TABLE rank (
     training INTEGER NOT NULL REFERENCES training (id),
     generation INTEGER NOT NULL,
     rank INTEGER NOT NULL,
-    ready INTEGER NOT NULL DEFAULT 0,
-    done INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'starting' CHECK (state IN ('starting', 'ready', 'unfinished', 'done')),
     received INTEGER NOT NULL DEFAULT 0,
     uniq INTEGER NOT NULL DEFAULT 0,
     duplicates INTEGER NOT NULL DEFAULT 0,

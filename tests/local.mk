@@ -71,6 +71,7 @@ e2e_tests = \
 	tests/t/0741-held.t \
 	tests/t/0742-held-killed.t \
 	tests/t/0743-missing-steps.t \
+	tests/t/0744-training-checkpoints.t \
 	tests/t/0752-two-runners.t \
 	tests/t/0753-cancelled-anyway.t \
 	tests/t/0754-hung.t \

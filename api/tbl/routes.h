@@ -27,7 +27,7 @@ ROUTE(POST, "/v1/ensembles/{id}/members/{index}/cancel", member_cancel_post, "",
 ROUTE(POST, "/v1/ensembles/{id}/members/{index}/resubmit", member_resubmit_post, "", ROUTE_BODY_OPTIONAL)
 ROUTE(GET, "/v1/ensembles/{id}/members/{index}/stdout", member_stdout_get, "attempt follow from", 0)
 ROUTE(GET, "/v1/ensembles/{id}/members/{index}/stderr", member_stderr_get, "attempt follow from", 0)
-ROUTE(GET, "/v1/checkpoints", checkpoints_get, "ensemble member limit cursor", 0)
+ROUTE(GET, "/v1/checkpoints", checkpoints_get, "ensemble member training limit cursor", 0)
 ROUTE(POST, "/v1/follow-ups", follow_ups_post, "", ROUTE_BODY)
 ROUTE(GET, "/v1/jobs", jobs_get, "ensemble state adapter limit cursor", 0)
 ROUTE(GET, "/v1/jobs/{id}", job_get, "", 0)

@@ -405,6 +405,13 @@ bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran
 void training_all_read(struct engine *engine, struct live_ensemble *ens);
 /* Ends the training or begins its next generation, once its job has ended and training_all_read() was called. */
 void training_conclude(struct engine *engine, struct live_ensemble *ens);
+/* ranks.c: the steps of reading what the ranks wrote */
+void training_read_metrics(struct engine *engine, struct live_ensemble *ens); /* the last step */
+/* Ends the reading after a failure, and begins it anew later. */
+void training_read_later(struct engine *engine, struct live_ensemble *ens);
+/* training_checkpoints.c: stores the checkpoints that `file`, the ranks' list, has (NULL if it is not there), and goes
+ * on with training_read_metrics(). */
+void training_take_checkpoints(struct engine *engine, struct live_ensemble *ens, const json_t *file);
 /* missing.c */
 bool missing_is_known(const struct live_ensemble *ens); /* true also if the missing steps need not be counted */
 /* Counts the missing steps, and calls training_all_read() then. */

@@ -2,6 +2,7 @@
 #ifndef DAEMON_ENGINE_PORTS_H
 #define DAEMON_ENGINE_PORTS_H
 #include "daemon/rundir/missing.h"
+#include "daemon/rundir/whole.h"
 #include "daemon/turn.h"
 #include "tasks/proto/ckptdir.h"
 
@@ -37,6 +38,10 @@ struct rundir_ops {
      * file could not be read. */
     void (*missing)(void *rundir, char **paths, size_t n, struct missing_question question,
                     void (*cb)(void *arg, json_t **json, const struct error *err), void *arg);
+    /* What whole_read() finds of `count` members; borrowed for the callback, NULL where a file is not there. `paths` is taken over.
+     * err is not NULL where a file could not be read. */
+    void (*whole)(void *rundir, char **paths, size_t n, int64_t count,
+                  void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg);
     /* Whole lines of a file from a byte offset on, about 1 MiB at most, or one longer line; `text` is NUL-terminated, "" where
      * there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
     void (*tail)(void *rundir, char *path, int64_t offset,

@@ -1,4 +1,4 @@
-/* Reads what the ranks of a training report: endpoints, counters, metric points and their end. */
+/* Reads what the ranks of a training report: endpoints, counters, checkpoints, metric points and their end. */
 #include "daemon/engine/internal.h"
 
 #include "daemon/engine/moments.h"
@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
+#include "daemon/store/training_checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +40,15 @@ static int get_rank(struct engine *engine, const struct training_row *training, 
     return rc < 0 ? store_doom(engine->store, &err) : 0;
 }
 
+static enum rank_state rank_state(json_t **json)
+{
+    const char *end = json_string_value(json_object_get(json[RANK_FILE_DONE], "state"));
+
+    if (json[RANK_FILE_DONE] != NULL)
+        return end != NULL && strcmp(end, "unfinished") == 0 ? RANK_UNFINISHED : RANK_DONE;
+    return json[RANK_FILE_ENDPOINT] != NULL ? RANK_READY : RANK_STARTING;
+}
+
 static void take_rank(struct engine *engine, const struct training_row *training, int64_t rank, json_t **json)
 {
     const json_t *status = json[RANK_FILE_DONE] ? json[RANK_FILE_DONE] : json[RANK_FILE_STATUS];
@@ -48,8 +58,8 @@ static void take_rank(struct engine *engine, const struct training_row *training
     if (get_rank(engine, training, rank, &row) < 0)
         return;
     before = row;
-    row.ready = row.ready || json[RANK_FILE_ENDPOINT] != NULL;
-    row.done = row.done || json[RANK_FILE_DONE] != NULL;
+    if (rank_state(json) > row.state)
+        row.state = rank_state(json);
     if (status != NULL)
         read_counters(&row, status);
     if (memcmp(&row, &before, sizeof row) != 0)
@@ -68,7 +78,7 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
         store_doom(engine->store, &err);
         return;
     }
-    if (!sum.ready)
+    if (sum.state < RANK_READY)
         return;
     training->row.state = TRAINING_RUNNING;
     training->row.started_ms = engine_now(engine);
@@ -80,10 +90,65 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     engine_touch(engine, ens);
 }
 
+/* Returns whether the generation has left a checkpoint that is further than the one that it went on from. */
+static bool got_further(const struct training_row *row, const struct training_checkpoint_row *newest)
+{
+    const struct training_resumed *from = &row->resumed;
+
+    if (newest->generation != row->generation)
+        return false;
+    return from->name[0] == '\0' || newest->batches > from->batches || newest->drawn > from->drawn ||
+           newest->step > from->step;
+}
+
+/* Returns how the generation ended. */
+static enum generation_end judge(const struct training *training, enum rank_state ranks,
+                                 const struct training_checkpoint_row *newest)
+{
+    bool time_was_over = ranks == RANK_UNFINISHED || training->failed_as == ATTEMPT_TIMEOUT;
+
+    if (training->ranks_succeeded && ranks == RANK_DONE)
+        return GENERATION_DONE;
+    if (!time_was_over)
+        return GENERATION_FAILED;
+    return got_further(&training->row, newest) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
+}
+
+/* Writes why the training is not done; "" if it is. */
+static void explain(const struct live_ensemble *ens, enum generation_end end, bool members_over, char *out, size_t size)
+{
+    const struct training *training = ens->training;
+    const char *from = training->row.resumed.name;
+    size_t len;
+
+    if (end == GENERATION_DONE) {
+        snprintf(out, size, "%s", members_over ? "" : "it ended before its members had");
+        return;
+    }
+    if (!training->ranks_succeeded)
+        snprintf(out, size, "%s", training->failure);
+    else
+        snprintf(out, size, "%s", end == GENERATION_FAILED ? "a rank exited without saying that it was done: no done record"
+                                                           : "its ranks ended because their time was nearly over");
+    len = strlen(out);
+    if (end == GENERATION_STUCK && ens->spec->training_checkpoint.any)
+        snprintf(out + len, size - len, "; it had left no checkpoint%s%s", from[0] != '\0' ? " that is further than " : "",
+                 from);
+}
+
+static int newest_checkpoint(struct engine *engine, const struct training_row *row,
+                             struct training_checkpoint_row *newest, struct error *err)
+{
+    *newest = (struct training_checkpoint_row){.number = 0};
+    return store_training_checkpoint_newest(engine->store, row->id, newest, err) < 0 ? -1 : 0;
+}
+
 void training_conclude(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
+    struct training_checkpoint_row newest;
     int64_t tally[MEMBER_STATE_COUNT];
+    enum generation_end end;
     char reason[600] = "";
     struct rank_row sum;
     struct error err;
@@ -91,23 +156,21 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     if (training->row.state >= TRAINING_DONE)
         return;
     if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
-        store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
+        store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ||
+        newest_checkpoint(engine, &training->row, &newest, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the engine conclude the training again */
         return;
     }
-    if (!training->ranks_succeeded)
-        snprintf(reason, sizeof reason, "%s", training->failure);
-    else if (!sum.done)
-        snprintf(reason, sizeof reason, "%s", "a rank exited without saying that it was done: no done record");
-    else if (!dispatch_all_final(tally))
-        snprintf(reason, sizeof reason, "it ended before its members had");
-    if (reason[0] != '\0' && (!training->ranks_succeeded || !sum.done) && renew_may(ens, sum.ready)) {
-        renew_training(engine, ens, reason);
+    end = judge(training, sum.state, &newest);
+    explain(ens, end, dispatch_all_final(tally), reason, sizeof reason);
+    if (renew_may(ens, end, sum.state >= RANK_READY)) {
+        renew_training(engine, ens, end, &newest, reason);
         return;
     }
     training->row.state = reason[0] == '\0'                ? TRAINING_DONE
                           : ensemble_is_stopped(&ens->row) ? TRAINING_CANCELLED
                                                            : TRAINING_FAILED;
+    training->row.failures += training->row.state == TRAINING_FAILED;
     training->row.ended_ms = engine_now(engine);
     if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
         training->row.missing[0] = '\0';
@@ -247,8 +310,7 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     if (failed != NULL) { /* the files are read again later, and the training goes on meanwhile */
         log_warn_of(LOG_TRAINING(ens->row.id, ens->training->row.id), "training %lld: %s",
                     (long long)ens->training->row.id, failed->text);
-        ens->training->reading = READING_NONE;
-        alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
+        training_read_later(engine, ens);
         return;
     }
     for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
@@ -256,14 +318,25 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     take_waits(engine, ens->training, json);
     moments_take(engine, &ens->training->row, json);
     mark_ready(engine, ens);
-    tail_rank(engine, ens, 0);
+    training_take_checkpoints(engine, ens, json[ens->training->row.ranks * RANK_FILES]);
     engine_settle(engine);
+}
+
+void training_read_metrics(struct engine *engine, struct live_ensemble *ens)
+{
+    tail_rank(engine, ens, 0);
+}
+
+void training_read_later(struct engine *engine, struct live_ensemble *ens)
+{
+    ens->training->reading = READING_NONE;
+    alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
 }
 
 void training_look(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
-    size_t n = RANK_FILES * (size_t)training->row.ranks;
+    size_t n = RANK_FILES * (size_t)training->row.ranks + 1; /* the last one is the list of checkpoints */
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
@@ -275,5 +348,6 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     paths = xcalloc(n, sizeof *paths);
     for (int64_t rank = 0; rank < training->row.ranks; rank++)
         engine_rank_files(engine, &training->row, rank, paths + rank * RANK_FILES);
+    paths[n - 1] = engine_training_checkpoint_path(engine, ens->row.id, "checkpoints.json");
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, ranks_read, ticket_new(engine, ens->row.id));
 }

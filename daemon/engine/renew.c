@@ -1,6 +1,8 @@
 #include "daemon/engine/renew.h"
 
 #include "common/log_changes.h"
+#include "common/text.h"
+#include "daemon/store/training_checkpoint.h"
 
 #include <stdio.h>
 
@@ -9,43 +11,72 @@ static bool has_former(const struct live_ensemble *ens)
     return ens->training != NULL && ens->training->row.generation > 1;
 }
 
-bool renew_may(const struct live_ensemble *ens, bool reached)
+bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool reached)
 {
     const struct training *training = ens->training;
     bool ran = reached || has_former(ens);
 
-    return !ensemble_is_stopped(&ens->row) && training->row.failures < ens->spec->training_retries &&
-           (ran || training->failed_as == ATTEMPT_LOST) && training->failed_as != ATTEMPT_TIMEOUT;
+    if (ensemble_is_stopped(&ens->row))
+        return false;
+    if (end == GENERATION_FAILED)
+        return training->row.failures < ens->spec->training_retries && (ran || training->failed_as == ATTEMPT_LOST);
+    return end == GENERATION_OUT_OF_TIME;
 }
 
-static int send_back(struct engine *engine, struct live_ensemble *ens, struct error *err)
+/* Begins to send members back that are not whole in the checkpoint; 0 sends all back. */
+static int send_back(struct engine *engine, struct live_ensemble *ens, int64_t checkpoint, struct error *err)
 {
     static const enum member_state states[] = {MEMBER_SUCCEEDED, MEMBER_UNFINISHED, MEMBER_PENDING};
 
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, ens->row.id, 0, states[i], true}, err) < 0)
+        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, ens->row.id, 0, states[i], true, checkpoint}, err) <
+            0)
             return -1;
     return 0;
 }
 
-void renew_training(struct engine *engine, struct live_ensemble *ens, const char *reason)
+static void tell_renewed(struct engine *engine, const struct live_ensemble *ens,
+                         const struct training_checkpoint_row *newest, const char *reason)
+{
+    const struct training_row *row = &ens->training->row;
+    const char *name = newest->number > 0 ? newest->name : NULL;
+    long long members = (long long)(ens->row.count - newest->members);
+
+    log_change(row->not_before_ms > row->ended_ms ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, row->id),
+               "training %lld: generation %lld of its ranks ended: %s; the next one begins %s%s, and lacks samples of "
+               "%lld members",
+               (long long)row->id, (long long)row->generation - 1, reason, name != NULL ? "from checkpoint " : "anew",
+               name != NULL ? name : "", members);
+    engine_event(engine, "training.restarted", ens->row.id, -1,
+                 json_pack("{s:I, s:s, s:s?, s:I}", "generation", (json_int_t)row->generation, "reason", reason,
+                           "checkpoint", name, "members", (json_int_t)members));
+}
+
+static void resume_from(struct training_row *row, const struct training_checkpoint_row *newest)
+{
+    row->resumed = (struct training_resumed){.step = newest->step, .batches = newest->batches, .drawn = newest->drawn};
+    if (newest->number > 0)
+        text_copy(row->resumed.name, sizeof row->resumed.name, newest->name);
+}
+
+void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
+                    const struct training_checkpoint_row *newest, const char *reason)
 {
     struct training *training = ens->training;
     struct training_row *row = &training->row;
     struct error err;
 
-    log_change(LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id),
-                "training %lld: generation %lld of its ranks ended: %s; it begins anew",
-                (long long)row->id, (long long)row->generation, reason);
-    engine_event(engine, "training.restarted", ens->row.id, -1,
-                 json_pack("{s:I, s:s}", "generation", (json_int_t)row->generation + 1, "reason", reason));
     snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);
     row->generation++;
     row->state = TRAINING_PENDING;
     row->started_ms = 0;
-    row->ended_ms = engine_now(engine);
-    row->failures++;
-    row->not_before_ms = row->ended_ms + engine_backoff(row->failures);
+    row->ended_ms = row->not_before_ms = engine_now(engine);
+    if (end == GENERATION_FAILED) {
+        row->failures++;
+        row->not_before_ms = row->ended_ms + engine_backoff(row->failures);
+    }
+    resume_from(row, newest);
+    tell_renewed(engine, ens, newest, reason);
     training->made_for_it = INT64_MAX;
     training->stage = STAGE_OPEN;
     row->missing[0] = '\0';
@@ -55,7 +86,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, const char
     training->waits = (struct waits){0};
     training->heard_ms = 0;
     training->reception = RECEPTION_OPEN;
-    if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, &err) < 0) {
+    if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, newest->number, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the training begin anew again */
         return;
     }

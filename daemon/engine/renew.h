@@ -1,20 +1,32 @@
-/* Begins a training anew that ended badly, with the next generation of its ranks. All that the former generation had
- * learnt and received is lost with its processes, so every member runs again from its start. */
+/* Begins a training anew that is not done, with the next generation of its ranks. What the former generation had learnt
+ * and received since its newest checkpoint is lost with its processes, so members run again from their start: those of
+ * which that checkpoint lacks samples, or all if there is none. */
 #ifndef DAEMON_ENGINE_RENEW_H
 #define DAEMON_ENGINE_RENEW_H
 #include "daemon/engine/internal.h"
 
-/* Returns whether a training may be begun anew whose job is over without success. If not all of its ranks could be
- * `reached`, the failure is its own, and would come again, unless a rank was lost; and a training that ran out of time
- * would do so again. */
-bool renew_may(const struct live_ensemble *ens, bool reached);
+struct training_checkpoint_row;
 
-/* Makes the training pending again with a new generation, and also its members, from their start, except those that
- * failed. Members that still run are stopped. */
-void renew_training(struct engine *engine, struct live_ensemble *ens, const char *reason);
+/* How a generation of a training's ranks ended. */
+enum generation_end {
+    GENERATION_DONE,        /* all ranks said that they were done */
+    GENERATION_OUT_OF_TIME, /* its time was over, and it had got further: the next generation goes on at no cost */
+    GENERATION_STUCK,       /* its time was over, and it had got no further: so would it be with the next generation */
+    GENERATION_FAILED       /* the next generation costs a retry */
+};
 
-/* Has the new generation submitted a while after the former one ended, longer each time. Also called after a
- * restart. */
+/* Returns whether a training may be begun anew whose job is over. If it failed and not all of its ranks could be
+ * `reached`, the failure is its own, and would come again, unless a rank was lost. */
+bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool reached);
+
+/* Makes the training pending again with a new generation, which goes on from `newest` (number 0: it begins at the
+ * start), and also its members, from their start, except those that failed and those that are whole in the checkpoint.
+ * Members that still run are stopped. */
+void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
+                    const struct training_checkpoint_row *newest, const char *reason);
+
+/* Has the new generation submitted when it is time: after a failure a while after the former one ended, longer each
+ * time. Also called after a restart. */
 void renew_wait(struct engine *engine, struct live_ensemble *ens);
 
 /* Returns whether this job of members was made for a former generation. Whatever its attempts sent is lost, no matter

@@ -169,7 +169,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
     if (ens == NULL)
         return -1;
     for (size_t i = 0; i < n_states; i++)
-        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, id, 0, states[i], afresh}, err) < 0)
+        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, id, 0, states[i], afresh, 0}, err) < 0)
             return -1;
     names = json_array();
     for (size_t i = 0; i < n_states; i++)

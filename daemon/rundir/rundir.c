@@ -21,6 +21,8 @@ struct work {
     char **paths; /* read, claim: files; write, checkpoints: directories; tail: one file */
     struct ckpt_chain *chains;
     struct missing_question question;
+    struct whole whole;
+    int64_t count;
     size_t n_paths;
     struct rundir_file *files;
     size_t n_files;
@@ -34,6 +36,7 @@ struct work {
         void (*read)(void *arg, json_t **json, const struct error *err);
         void (*tailed)(void *arg, const char *text, size_t size, const struct error *err);
         void (*claimed)(void *arg, bool taken, const struct error *err);
+        void (*whole)(void *arg, const struct whole *whole, const struct error *err);
     } cb;
     void *arg;
 };
@@ -67,6 +70,7 @@ static void work_free(struct work *work)
     free(work->text);
     free(work->chains);
     free(work->question.others);
+    free(work->whole.bits);
     free(work);
 }
 
@@ -224,6 +228,33 @@ static void rundir_missing(void *loop, char **paths, size_t n, struct missing_qu
     queue(loop, work, run_missing, after_read);
 }
 
+static void run_whole(uv_work_t *req)
+{
+    struct work *work = req->data;
+
+    work->failed = whole_read(&work->whole, work->paths, work->n_paths, work->count, &work->err) < 0;
+}
+
+static void after_whole(uv_work_t *req, int status)
+{
+    struct work *work = req->data;
+
+    check_cancelled(work, status);
+    work->cb.whole(work->arg, !work->failed && work->whole.bits != NULL ? &work->whole : NULL,
+                   work->failed ? &work->err : NULL);
+    work_free(work);
+}
+
+static void rundir_whole(void *loop, char **paths, size_t n, int64_t count,
+                         void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg)
+{
+    struct work *work = work_new(paths, n, arg);
+
+    work->count = count;
+    work->cb.whole = cb;
+    queue(loop, work, run_whole, after_whole);
+}
+
 static void fail_tail(struct work *work)
 {
     work->failed = true;
@@ -278,4 +309,5 @@ static void rundir_tail(void *loop, char *path, int64_t offset,
 }
 
 const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read,
-                                      .checkpoints = rundir_checkpoints, .missing = rundir_missing, .tail = rundir_tail};
+                                      .checkpoints = rundir_checkpoints, .missing = rundir_missing, .whole = rundir_whole,
+                                      .tail = rundir_tail};

@@ -16,6 +16,9 @@ struct chore {
     int64_t ensemble, next;
     enum member_state state; /* for CHORE_RESUBMIT */
     bool afresh;             /* for CHORE_RESUBMIT: the members' checkpoints do not count any more */
+    /* for CHORE_RESUBMIT: the number of a checkpoint of the ensemble's training, so that members which are whole in it
+     * stay as they are; 0 for none */
+    int64_t checkpoint;
 };
 
 /* Stores a chore in place of an earlier one of the same kind and state. */

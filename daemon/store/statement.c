@@ -62,6 +62,10 @@ static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_l
             n = va_arg(ap, int64_t);
             rc = n ? sqlite3_bind_int64(stmt, i, n) : sqlite3_bind_null(stmt, i);
             break;
+        case 'x':
+            text = va_arg(ap, const char *);
+            rc = sqlite3_bind_blob64(stmt, i, text, va_arg(ap, size_t), texts);
+            break;
         case 't':
             text = va_arg(ap, const char *);
             rc = text ? sqlite3_bind_text(stmt, i, text, -1, texts) : sqlite3_bind_null(stmt, i);

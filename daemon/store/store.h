@@ -84,7 +84,7 @@ const char *store_control_secret(const struct store *store);
 
 /* Runs a statement. `sql` is a string literal, whose address is the key of the prepared statement. `types` has a letter
  * for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int, m int64_t milliseconds (0
- * binds null). */
+ * binds null), x const void * and size_t for a blob. */
 int store_exec(struct store *store, struct error *err, const char *sql, const char *types, ...);
 /* Starts a query; NULL with err on failure. Call store_row() until it does not return 1, or store_done() to stop
  * before. A query that fails while changes are open dooms them. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char *const names[] = {"pending", "submitted", "running", "done", "failed", "cancelled"};
+static const char *const rank_states[] = {"starting", "ready", "unfinished", "done"};
 
 #define COLUMNS                                                                                                        \
     "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing, failures, "     \
@@ -103,13 +104,13 @@ int store_training_job(struct store *store, const struct training_row *row, int6
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "INSERT INTO rank (training, generation, rank, ready, done, received, uniq, duplicates, drawn, "
+                      "INSERT INTO rank (training, generation, rank, state, received, uniq, duplicates, drawn, "
                       "batches, samples_per_second, metrics_offset, repeats) "
-                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
-                      "ON CONFLICT (training, generation, rank) DO UPDATE SET ready = ?4, done = ?5, received = ?6, "
-                      "uniq = ?7, duplicates = ?8, drawn = ?9, batches = ?10, samples_per_second = ?11, "
-                      "metrics_offset = ?12, repeats = ?13",
-                      "iiibbiiiiidii", row->training, row->generation, row->rank, (int)row->ready, (int)row->done,
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
+                      "ON CONFLICT (training, generation, rank) DO UPDATE SET state = ?4, received = ?5, uniq = ?6, "
+                      "duplicates = ?7, drawn = ?8, batches = ?9, samples_per_second = ?10, metrics_offset = ?11, "
+                      "repeats = ?12",
+                      "iiitiiiiidii", row->training, row->generation, row->rank, rank_states[row->state],
                       row->received, row->unique, row->duplicates, row->drawn, row->batches, row->samples_per_second,
                       row->metrics_offset, row->repeats);
 }
@@ -118,11 +119,12 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
                    struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT ready, done, received, uniq, duplicates, drawn, batches, "
+                                     "SELECT state, received, uniq, duplicates, drawn, batches, "
                                      "samples_per_second, metrics_offset, repeats FROM rank "
                                      "WHERE training = ?1 AND generation = ?2 AND rank = ?3",
                                      "iii", training, generation, rank);
     int rc = stmt ? store_row(store, stmt, err) : -1;
+    char state[16];
 
     if (rc != 1)
         return rc;
@@ -130,26 +132,27 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
         .training = training,
         .generation = generation,
         .rank = rank,
-        .ready = sqlite3_column_int(stmt, 0),
-        .done = sqlite3_column_int(stmt, 1),
-        .received = sqlite3_column_int64(stmt, 2),
-        .unique = sqlite3_column_int64(stmt, 3),
-        .duplicates = sqlite3_column_int64(stmt, 4),
-        .drawn = sqlite3_column_int64(stmt, 5),
-        .batches = sqlite3_column_int64(stmt, 6),
-        .samples_per_second = sqlite3_column_double(stmt, 7),
-        .metrics_offset = sqlite3_column_int64(stmt, 8),
-        .repeats = sqlite3_column_int64(stmt, 9),
+        .received = sqlite3_column_int64(stmt, 1),
+        .unique = sqlite3_column_int64(stmt, 2),
+        .duplicates = sqlite3_column_int64(stmt, 3),
+        .drawn = sqlite3_column_int64(stmt, 4),
+        .batches = sqlite3_column_int64(stmt, 5),
+        .samples_per_second = sqlite3_column_double(stmt, 6),
+        .metrics_offset = sqlite3_column_int64(stmt, 7),
+        .repeats = sqlite3_column_int64(stmt, 8),
     };
-    store_done(stmt);
-    return 1;
+    store_text(stmt, 0, state, sizeof state);
+    while (row->state < RANK_DONE && strcmp(rank_states[row->state], state) != 0)
+        row->state++;
+    return store_row_taken(store, stmt, err);
 }
 
 int store_rank_sum(struct store *store, const struct training_row *training, struct rank_row *sum, struct error *err)
 {
     sqlite3_stmt *stmt =
         store_query(store, err,
-                    "SELECT count(*), total(ready), total(done), sum(received), sum(uniq), sum(duplicates), "
+                    "SELECT count(*), min(CASE state WHEN 'starting' THEN 0 WHEN 'ready' THEN 1 WHEN 'unfinished' "
+                    "THEN 2 ELSE 3 END), sum(received), sum(uniq), sum(duplicates), "
                     "sum(drawn), sum(batches), total(samples_per_second), sum(repeats) FROM rank WHERE training = ?1 "
                     "AND generation = ?2",
                     "ii", training->id, training->generation);
@@ -162,15 +165,14 @@ int store_rank_sum(struct store *store, const struct training_row *training, str
     *sum = (struct rank_row){
         .training = training->id,
         .generation = training->generation,
-        .ready = known == training->ranks && (int64_t)sqlite3_column_double(stmt, 1) == known,
-        .done = known == training->ranks && (int64_t)sqlite3_column_double(stmt, 2) == known,
-        .received = sqlite3_column_int64(stmt, 3),
-        .unique = sqlite3_column_int64(stmt, 4),
-        .duplicates = sqlite3_column_int64(stmt, 5),
-        .drawn = sqlite3_column_int64(stmt, 6),
-        .batches = sqlite3_column_int64(stmt, 7),
-        .samples_per_second = sqlite3_column_double(stmt, 8),
-        .repeats = sqlite3_column_int64(stmt, 9),
+        .state = known == training->ranks ? (enum rank_state)sqlite3_column_int(stmt, 1) : RANK_STARTING,
+        .received = sqlite3_column_int64(stmt, 2),
+        .unique = sqlite3_column_int64(stmt, 3),
+        .duplicates = sqlite3_column_int64(stmt, 4),
+        .drawn = sqlite3_column_int64(stmt, 5),
+        .batches = sqlite3_column_int64(stmt, 6),
+        .samples_per_second = sqlite3_column_double(stmt, 7),
+        .repeats = sqlite3_column_int64(stmt, 8),
     };
     store_done(stmt);
     return 0;

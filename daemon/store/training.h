@@ -31,10 +31,18 @@ struct training_row {
     char missing[512]; /* the steps that never came, as daemon/rundir/missing.h has them; "" if they were not counted */
 };
 
+/* How far a rank is, in this order. */
+enum rank_state {
+    RANK_STARTING,
+    RANK_READY,      /* it can be reached */
+    RANK_UNFINISHED, /* it has ended because its time was nearly over */
+    RANK_DONE
+};
+
 /* Counters of one rank, or their sums over the ranks of a training's generation. */
 struct rank_row {
     int64_t training, generation, rank;
-    bool ready, done;
+    enum rank_state state; /* in sums: of the rank that is the least far */
     int64_t received, unique, duplicates, drawn, batches, repeats;
     double samples_per_second;
     int64_t metrics_offset;
@@ -53,7 +61,7 @@ int store_training_job(struct store *store, const struct training_row *row, int6
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err);
 int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
                    struct error *err);
-/* Sums over the ranks of the training's current generation. `ready` and `done` are true if they are for all ranks. */
+/* Sums over the ranks of the training's current generation. A rank without a row is starting. */
 int store_rank_sum(struct store *store, const struct training_row *training, struct rank_row *sum, struct error *err);
 
 struct metric_point {

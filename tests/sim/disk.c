@@ -252,8 +252,16 @@ static void disk_missing(void *sim, char **paths, size_t n, struct missing_quest
     abort();
 }
 
+/* No rank of a simulation leaves a checkpoint, so this is never called. */
+static void disk_whole(void *sim, char **paths, size_t n, int64_t count,
+                       void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg)
+{
+    abort();
+}
+
 const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read,
-                                        .checkpoints = disk_checkpoints, .missing = disk_missing, .tail = disk_tail};
+                                        .checkpoints = disk_checkpoints, .missing = disk_missing, .whole = disk_whole,
+                                        .tail = disk_tail};
 
 void sim_remove_state(const char *dir)
 {

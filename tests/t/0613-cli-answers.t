@@ -33,7 +33,7 @@ members 7.training
 members 7.1 --long
 members 7.1 --state failed
 checkpoints 1 2
-checkpoints 7.training
+checkpoints 7.x
 jobs 1 2
 jobs 7.1
 resubmit

@@ -48,14 +48,14 @@ is "$(api GET "/v1/checkpoints?ensemble=$ID&member=2" | jq -r '[.checkpoints[].m
 
 # the command
 stretto checkpoints "$ID" >"$T/table"
-like "$(head -n 1 "$T/table")" '^member +step +bytes +time +checkpoint$' "stretto checkpoints has a table"
+like "$(head -n 1 "$T/table")" '^of +step +bytes +time +checkpoint$' "stretto checkpoints has a table"
 is "$(awk 'NR > 1 {print $1}' "$T/table" | uniq -c | xargs)" "2 $ID.0 2 $ID.1 2 $ID.2 2 $ID.3" "of all members, by member"
 is "$(stretto checkpoints "$ID.0" | awk 'END {print NR, $2, $3, $NF}')" "3 $(member 0 '.checkpoints[1] | "\(.step) \(.size) \(.path)"')" \
 	"and of one, its newest last"
 is "$(stretto checkpoints "$ID.2" --json)" "$(api GET "/v1/checkpoints?ensemble=$ID&member=2")" "--json is what the API answers"
 status_is 0 "of nobody" stretto checkpoints "$ID.4"
 is "$(wc -l <"$T/out")" 1 "there are none"
-status_is 2 "a training has none" stretto checkpoints "$ID.training"
+status_is 3 "there is no training" stretto checkpoints "$ID.training"
 
 # the newest of one is cut in half, of another gone, of the third everything is broken
 halve() { head -c $(($(stat -c %s "$1") / 2)) "$1" >"$T/half" && cat "$T/half" >"$1"; }

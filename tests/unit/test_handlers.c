@@ -37,6 +37,11 @@ json_t *checkpoint_json(const struct request *r, const struct member_checkpoint_
     return json_pack("{s:I, s:I, s:I}", "ensemble", (json_int_t)row->home, "member", (json_int_t)row->index, "number", (json_int_t)row->number);
 }
 
+json_t *training_checkpoint_json(const struct request *r, const struct training_checkpoint_row *row)
+{
+    return json_pack("{s:I, s:s, s:I}", "training", (json_int_t)row->training, "name", row->name, "number", (json_int_t)row->number);
+}
+
 static int set_up(void **state)
 {
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
@@ -176,6 +181,11 @@ static void note_place(const json_t *item)
 {
     size_t n = strlen(places);
 
+    if (json_object_get(item, "training") != NULL) {
+        snprintf(places + n, sizeof places - n, "t%d.%d ", (int)json_integer_value(json_object_get(item, "training")),
+                 (int)json_integer_value(json_object_get(item, "number")));
+        return;
+    }
     snprintf(places + n, sizeof places - n, "%d.%d.%d ", (int)json_integer_value(json_object_get(item, "ensemble")),
              (int)json_integer_value(json_object_get(item, "member")), (int)json_integer_value(json_object_get(item, "number")));
 }
@@ -185,6 +195,22 @@ static void checkpoints_are(int64_t pages, const char *query, const char *expect
     places[0] = '\0';
     assert_int_equal(walk(checkpoints_get, 0, query, "cursor", "checkpoints", note_place), pages);
     assert_string_equal(places, expected);
+}
+
+/* Three of the training of ensemble 1, and one of that of ensemble 2. */
+static void add_training_checkpoints(void)
+{
+    struct training_checkpoint_row row = {.generation = 1, .ranks = 1, .digest = "00"};
+
+    for (int i = 1; i <= 4; i++) {
+        struct training_row training = {.ensemble = i, .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
+
+        if (i <= 2)
+            must(store_training_insert(store, &training, &err));
+        row.training = i <= 3 ? 1 : 2;
+        snprintf(row.name, sizeof row.name, "g1-s%d", i);
+        must(store_training_checkpoint_add(store, &row, (const unsigned char *)"\1", 1, &err));
+    }
 }
 
 static void checkpoints_page_by_page(void **state)
@@ -207,6 +233,20 @@ static void checkpoints_page_by_page(void **state)
     checkpoints_are(3, "limit=2&ensemble=3", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 "); /* a follow-up's lie where its root has them */
     checkpoints_are(4, "limit=1&ensemble=1&member=4", "1.4.10 1.4.11 1.4.12 1.4.14 ");
     checkpoints_are(1, "ensemble=2&member=4", "");
+    add_training_checkpoints();
+    checkpoints_are(1, "", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 2.5.15 2.6.16 t1.1 t1.2 t1.3 t2.1 ");
+    checkpoints_are(11, "limit=1", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 2.5.15 2.6.16 t1.1 t1.2 t1.3 t2.1 ");
+    checkpoints_are(2, "limit=7", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 2.5.15 2.6.16 t1.1 t1.2 t1.3 t2.1 ");
+    checkpoints_are(2, "limit=9", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 2.5.15 2.6.16 t1.1 t1.2 t1.3 t2.1 ");
+    checkpoints_are(3, "limit=3&ensemble=1", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 t1.1 t1.2 t1.3 ");
+    checkpoints_are(1, "ensemble=3", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 ");
+    checkpoints_are(1, "ensemble=1&member=3", "1.3.13 ");
+    checkpoints_are(2, "limit=2&training=1", "t1.1 t1.2 t1.3 ");
+    checkpoints_are(1, "training=2", "t2.1 ");
+    is_refused(checkpoints_get, 0, "training=3", 404, "training_not_found");
+    is_refused(checkpoints_get, 0, "training=1&ensemble=1", 400, "query_wrong_value");
+    is_refused(checkpoints_get, 0, "cursor=t1", 400, "query_wrong_value");
+    is_refused(checkpoints_get, 0, "cursor=t1.2x", 400, "query_wrong_value");
     is_refused(checkpoints_get, 0, "member=4", 400, "query_wrong_value");
     is_refused(checkpoints_get, 0, "ensemble=9", 404, "ensemble_not_found");
     is_refused(checkpoints_get, 0, "cursor=1.2", 400, "query_wrong_value");

@@ -204,32 +204,33 @@ static void a_member_is_cancelled_until_it_is_not(void **state)
 static void ranks_are_summed_and_ready_once_all_are(void **state)
 {
     struct training_row training = {.ensemble = add_ensemble(9), .ranks = 2, .generation = 2, .created_ms = 1, .adapter = "local"}, read;
-    struct rank_row sum, rank = {.generation = 1, .received = 1000, .ready = true};
+    struct rank_row sum, rank = {.generation = 1, .received = 1000, .state = RANK_READY};
     int64_t job;
 
     must(store_training_insert(store, &training, &err));
     rank.training = training.id;
     must(store_rank_put(store, &rank, &err)); /* of a generation that is over */
-    rank = (struct rank_row){.training = training.id, .generation = 2, .ready = true, .received = 1, .unique = 2, .duplicates = 3, .drawn = 4,
+    rank = (struct rank_row){.training = training.id, .generation = 2, .state = RANK_READY, .received = 1, .unique = 2, .duplicates = 3, .drawn = 4,
                              .batches = 5, .repeats = 6, .samples_per_second = 1.5, .metrics_offset = 7};
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &training, &sum, &err));
-    assert_false(sum.ready || sum.done); /* the other one has said nothing */
+    assert_int_equal(sum.state, RANK_STARTING); /* the other one has said nothing */
     rank.rank = 1;
-    rank.done = true;
+    rank.state = RANK_DONE;
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &training, &sum, &err));
-    assert_true(sum.ready && !sum.done);
+    assert_int_equal(sum.state, RANK_READY);
     assert_true(sum.received == 2 && sum.unique == 4 && sum.duplicates == 6 && sum.drawn == 8 && sum.batches == 10 && sum.repeats == 12);
     assert_float_equal(sum.samples_per_second, 3, 1e-9);
     rank.rank = 0;
+    rank.state = RANK_UNFINISHED;
     rank.received = 100;
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &training, &sum, &err));
-    assert_true(sum.ready && sum.done && sum.received == 101);
+    assert_true(sum.state == RANK_UNFINISHED && sum.received == 101);
     assert_int_equal(store_rank_get(store, training.id, 2, 0, &rank, &err), 1);
     assert_true(rank.received == 100 && rank.unique == 2 && rank.duplicates == 3 && rank.drawn == 4 && rank.batches == 5 &&
-                rank.repeats == 6 && rank.metrics_offset == 7 && rank.ready && rank.done);
+                rank.repeats == 6 && rank.metrics_offset == 7 && rank.state == RANK_UNFINISHED);
     assert_int_equal(store_rank_get(store, training.id, 3, 0, &rank, &err), 0);
 
     training.state = TRAINING_FAILED;

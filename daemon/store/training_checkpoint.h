@@ -1,0 +1,33 @@
+/* Checkpoints of trainings that are whole and that their ranks keep. They count once their row is stored. The files are
+ * described in docs/run-directory.md. */
+#ifndef DAEMON_STORE_TRAINING_CHECKPOINT_H
+#define DAEMON_STORE_TRAINING_CHECKPOINT_H
+#include "daemon/store/store.h"
+
+struct training_checkpoint_row {
+    int64_t training, number; /* later checkpoints have higher numbers */
+    int64_t ensemble;         /* of the training; set by reading */
+    char name[64];            /* of its directory */
+    int64_t generation, step, batches, drawn, ranks, size;
+    char digest[17];
+    int64_t time_ms;
+    int64_t members; /* the number of members that are whole in it */
+};
+
+/* Stores a checkpoint as the newest one, and sets its number. `whole` has a bit for each member (member m: byte m / 8,
+ * bit m % 8), which is set if no sample of the member is missing; bytes that are missing at the end are 0. */
+int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *whole,
+                                  size_t size, struct error *err);
+int store_training_checkpoint_drop(struct store *store, int64_t training, int64_t number, struct error *err);
+/* Reads the newest checkpoint. Returns 1 if there is one, 0 if not, -1 on error. */
+int store_training_checkpoint_newest(struct store *store, int64_t training, struct training_checkpoint_row *row,
+                                     struct error *err);
+/* Reads at most `limit` checkpoints by training and number, from those on, of one training (0 for all). */
+int store_training_checkpoint_each(struct store *store, int64_t training, int64_t from_training, int64_t from_number,
+                                   int limit, int (*each)(void *arg, const struct training_checkpoint_row *row),
+                                   void *arg, struct error *err);
+/* Reads the bits of whole members from byte `from` on into out[size], for the training of an ensemble. Returns 1, 0 if
+ * there is no such checkpoint, or -1. */
+int store_training_checkpoint_whole(struct store *store, int64_t ensemble, int64_t number, int64_t from,
+                                    unsigned char *out, size_t size, struct error *err);
+#endif

@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# The daemon's half of checkpoints of trainings, with ranks that only write the files of docs/run-directory.md: what is stored, who goes
+# again when the next generation goes on from one, what costs a retry, and what the API and the command show.
+TEST_LIMIT=200
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+command -v python3 >/dev/null || skip_all "no Python"
+db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
+
+# A rank does what the lines of a file say, one after the other: "save NAME BATCHES WHOLE-OF-RANK-0 WHOLE-OF-RANK-1", "die", "unfinished",
+# "done", "wait" (for the walltime).
+cat >"$T/rank.py" <<'EOF2'
+import json, os, signal, sys, time
+rank, here = int(os.environ["STRETTO_RANK"]), os.environ["STRETTO_TRAINING_DIR"]
+config = json.load(open(f"{here}/training.json"))
+generation, checkpoints = config["generation"], config["checkpoint"]["dir"]
+def write(path, value):
+    with open(path + ".part", "w") as file:
+        json.dump(value, file)
+    os.rename(path + ".part", path)
+def say(file, state, **more):
+    write(f"{here}/{file}-rank{rank}.json", {"version": 1, "generation": generation, "rank": rank, "time": time.time(), "state": state, **more})
+def wait_for(path):
+    while not os.path.exists(path):
+        time.sleep(0.02)
+def bits(members):
+    field = bytearray(2)
+    for m in filter(None, members.split(",")):
+        field[int(m) // 8] |= 1 << int(m) % 8
+    return bytes(field)
+def save(name, batches, *whole):
+    os.makedirs(f"{checkpoints}/{name}", exist_ok=True)
+    with open(f"{checkpoints}/{name}/whole-rank{rank}.part", "wb") as file:
+        file.write(bits(whole[rank]))
+    os.rename(f"{checkpoints}/{name}/whole-rank{rank}.part", f"{checkpoints}/{name}/whole-rank{rank}.bin")
+    if rank > 0:
+        return
+    wait_for(f"{checkpoints}/{name}/whole-rank1.bin")
+    write(f"{checkpoints}/{name}/state-rank0", {"batches": batches})
+    try:
+        items = json.load(open(f"{checkpoints}/checkpoints.json"))["checkpoints"]
+    except FileNotFoundError:
+        items = []
+    items.insert(0, {"name": name, "generation": generation, "step": int(batches) * 10, "batches": int(batches), "ranks": 2,
+        "time": time.time(), "size": 12345, "digest": "00112233445566ff", "drawn": int(batches) * 4})
+    write(f"{checkpoints}/checkpoints.json", {"version": 1, "checkpoints": items[:config["checkpoint"]["keep"]]})
+if "resume" in config:
+    wait_for(f"{checkpoints}/{config['resume']['name']}/state-rank0")
+warned = []
+signal.signal(int(os.environ.get("STRETTO_CHECKPOINT_SIGNAL", signal.SIGUSR1)), lambda *_: warned.append(1))
+write(f"{config['stream']}/g{generation}-rank{rank}.json", {"version": 1})
+say("status", "receiving", received=1)
+wait_for(f"{sys.argv[1]}{generation}")
+for verb, *words in map(str.split, open(f"{sys.argv[1]}{generation}")):
+    if verb == "save":
+        save(*words)
+    elif verb == "die" and rank == 0:
+        sys.exit(3)
+    elif verb == "warned":
+        while not warned:
+            time.sleep(0.02)
+    elif verb in ("unfinished", "done"):
+        say("done", verb)
+        sys.exit(0)
+    else:
+        time.sleep(300)
+EOF2
+# say GENERATION LINE...
+say() { printf '%s\n' "${@:2}" >"$T/$NAME.part" && mv "$T/$NAME.part" "$T/$NAME$1"; }
+# begin NAME CHECKPOINT RESOURCES: nine members, of which 5 to 8 wait for a file
+begin() {
+	NAME=$1
+	jq -n --arg t "$T" --arg name "$1" --argjson checkpoint "$2" --argjson resources "$3" '{name: $name, width: 9,
+		members: {command: ["sh", "-c", "echo $STRETTO_STREAM_GENERATION; [ {i} -lt 5 ] || while [ ! -e \($t)/\($name).go ]; do sleep 0.1; done"],
+			parameters: {grid: {i: [range(9)]}}},
+		training: {ranks: 2, command: ["python3", ($t + "/rank.py"), ($t + "/" + $name)], retries: 1, checkpoint: $checkpoint,
+			resources: $resources, fields: {u: {dtype: "float32", shape: [1]}}}}' >"$T/spec.json"
+	ID=$(submit "$T/spec.json")
+	RUN=$STATE/run/e$ID
+}
+ensemble() { api GET "/v1/ensembles/$ID" | jq -c "$1"; }
+attempts() { db "SELECT group_concat(attempts, '') FROM (SELECT attempts FROM member WHERE ensemble = $ID ORDER BY idx)"; }
+events() { db "SELECT json_extract(detail, '$.$1') FROM event WHERE ensemble = $ID AND kind = 'training.$2' ORDER BY id" | xargs; }
+reaches() { # GENERATION SUCCEEDED
+	wait_for 60 "[ \"\$(ensemble '[.training.generation, .training.state, .members.succeeded, .members.running]')\" = '[$1,\"running\",$2,$((9 - $2))]' ]" ||
+		bail "generation $1 does not get as far: $(ensemble .) $(cat "$RUN/training/g$1/rank0/stderr")"
+}
+
+jq -n '{adapters: {local: {slots: 40}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+begin a '{"every": "5m", "before": "2m", "grace": "30s", "keep": 2}' '{"walltime": "1h"}'
+reaches 1 5
+is "$(jq -c '[.checkpoint.dir, .checkpoint.every, .checkpoint.before, .checkpoint.keep, .resume]' "$RUN/training/g1/training.json")" \
+	"[\"$RUN/training/checkpoints\",300,120,2,null]" "ranks learn where checkpoints are, and when they are due"
+is "$(ensemble '[.training.checkpoint, .training.resumed_from, .training.failures]')" '[null,null,0]' "there is none at first"
+
+# Of five members that have succeeded three are whole in the files of both ranks. The rest goes again.
+say 1 "save g1-s10 1 0,1,2,8 0,1,2,3" "save g1-s20 2 0,1,2,3 0,2,1,4,7" die
+reaches 2 5
+is "$(ensemble '[.training.failures, .training.resumed_from, .training.checkpoint.name]')" '[1,"g1-s20","g1-s20"]' \
+	"the next generation goes on from the newest checkpoint"
+is "$(jq -c .resume "$RUN/training/g2/training.json")" '{"name":"g1-s20","step":20}' "and its ranks are told so"
+is "$(attempts)" 111222222 "members that are whole in it stay succeeded, all others go again"
+is "$(events checkpoint restarted) $(events members restarted)" "g1-s20 6" "an event tells so"
+is "$(events name checkpoint) $(events step checkpoint) $(events batches checkpoint) $(events size checkpoint)" \
+	"g1-s10 g1-s20 10 20 1 2 12345 12345" "each checkpoint was told of"
+is "$(ensemble '.training.checkpoint | [.of, .step, .batches, .drawn, .whole, .ranks, .size, .digest, .path, (.time | length)]')" \
+	"[\"training\",20,2,8,3,2,12345,\"00112233445566ff\",\"$RUN/training/checkpoints/g1-s20/state-rank0\",24]" "the API has all of it"
+like "$(stretto status "$ID")" "checkpoint g1-s20, step 20, 12345 bytes, .*; went on from g1-s20" "so does status"
+
+# The time is nearly over: all ranks save and end. The daemon is away meanwhile.
+kill_daemon
+say 2 "save g2-s30 3 0,1,2,3,4 0,1,2,3,4" unfinished
+wait_for 30 '[ -e "$RUN/training/g2/done-rank1.json" ]'
+start_daemon --config "$T/config.json"
+reaches 3 5
+is "$(ensemble '[.training.failures, .training.resumed_from]') $(attempts)" '[1,"g2-s30"] 111223333' \
+	"a generation that was out of time costs no retry, and members that its checkpoint has are not run again"
+like "$(ensemble .training.reason)" 'generation 2: its ranks ended because their time was nearly over' "the reason says so"
+is "$(api GET "/v1/checkpoints?training=$(ensemble .training.id)" | jq -c '[.checkpoints[].name]')" '["g1-s20","g2-s30"]' \
+	"two are kept, and the list has them"
+is "$(stretto checkpoints "$ID.training" | awk '{print $1, $2}' | xargs)" "of step $ID.training 20 $ID.training 30" "the command, too"
+is "$(db "SELECT sum(failures + losses) FROM member")" 0 "nothing of it has cost a member a retry"
+: >"$T/a.go"
+wait_for 60 "[ \"\$(ensemble .members.succeeded)\" = 9 ]"
+say 3 "save g3-s40 4 0,1,2,3,4,5,6,7 0,1,2,3,4,5,6,7" done
+ok "it ends" wait_ensemble "$ID" 60
+is "$(jq -c '[.state, .training.state, .training.generation, .training.failures]' "$T/ensemble.json")" '["complete","done",3,1]' "well"
+is "$(ensemble .training.checkpoint.name)" '"g3-s40"' "what the ranks left last is known after the end"
+
+# Ended at its walltime with a checkpoint, it goes on at once; without a further one it has failed, and says so.
+begin b '{"before": "1s", "signal": "USR2"}' '{"walltime": "6s"}'
+say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" warned "save g1-s20 2 0,1,2,3,4 0,1,2,3,4" wait
+wait_for 60 "[ \"\$(ensemble '[.training.generation, .training.state]')\" = '[2,\"running\"]' ]"
+is "$(ensemble '[.training.failures, .training.resumed_from]')" '[0,"g1-s20"]' "ranks are warned by the signal, and what they left then is the newest"
+is "$(db "SELECT max(created) - (SELECT min(ended) FROM job WHERE ensemble = $ID AND kind = 'training') < 1000 FROM job
+	WHERE ensemble = $ID AND kind = 'training'")" 1 "it goes on without being put off"
+say 2 "save g2-s20 2 0,1,2,3,4 0,1,2,3,4" unfinished
+ok "it ends" wait_ensemble "$ID" 60
+is "$(jq -r '.training.state' "$T/ensemble.json")" failed "a generation that got no further is the last one"
+like "$(jq -r '.training.reason' "$T/ensemble.json")" 'their time was nearly over; it had left no checkpoint that is further than g1-s20' "and the reason says so"
+is "$(jq '.training.failures' "$T/ensemble.json")" 1 "that was a failure"
+
+# A second failure is one too many, however far it got.
+begin c '{}' '{}'
+say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" die
+say 2 "save g2-s20 2 0,1,2,3,4 0,1,2,3,4" die
+ok "it ends" wait_ensemble "$ID" 60
+is "$(jq -c '[.state, .training.generation, .training.failures]' "$T/ensemble.json")" '["failed",2,2]' "each failure costs a retry"
+is "$(api GET "/v1/checkpoints" | jq -c '[.checkpoints[] | "\(.of) \(.ensemble) \(.name)"]')" \
+	'["training 1 g2-s30","training 1 g3-s40","training 2 g1-s20","training 2 g2-s20","training 3 g1-s10","training 3 g2-s20"]' "all are listed by training"
+is "$(api_status GET "/v1/checkpoints?training=9") $(api_status GET "/v1/checkpoints?training=1&ensemble=1")" "404 400" "others are not there"
+done_testing
