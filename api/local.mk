@@ -170,6 +170,7 @@ api_tests = \
 	tests/t/0571-flushes.t \
 	tests/t/0572-durable.t \
 	tests/t/0573-member-filters.t \
+	tests/t/0578-dashboard-overview.t \
 	tests/t/0579-dashboard-members.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
@@ -200,6 +201,7 @@ tests_bench_stream_reader_CFLAGS = $(AM_CFLAGS)
 EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tests/t/dashboard.py tests/t/dashboard.sh tests/t/dashboard_actions.py tests/t/dashboard_members.py \
 	tests/t/dashboard_empty.py \
 	tests/t/dashboard_large.py \
+	tests/t/dashboard_overview.py \
 	tests/t/dashboard_training.py tests/t/told-rank.py \
 	tests/t/dashboard_tools.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say

@@ -31,8 +31,11 @@ function route() {
   return null;
 }
 
+// What has the focus keeps it, also where it comes to another place of the page.
 function show(...content) {
+  const focused = document.activeElement;
   morph(main, h('main', {id: 'main', tabindex: '-1'}, content));
+  if (focused !== document.activeElement && main.contains(focused)) focused.focus({preventScroll: true});
   updateIslands(main);
 }
 

@@ -34,6 +34,7 @@ const KEPT = new Set(['open', 'value']); // that the user has changed
 // What the user is about to change stays; what was changed elsewhere is taken.
 function takeValue(from, to) {
   if ('selected' in from) from.selected = to.selected;
+  if (from.type === 'checkbox') from.checked = to.checked;
   if (from.nodeName === 'INPUT' && from !== document.activeElement && from.getAttribute('value') !== to.getAttribute('value')) from.value = to.value;
 }
 
@@ -59,7 +60,18 @@ function find(parent, at, to) {
   return null;
 }
 
+// Those that are not wanted go, so that what follows them need not be moved: an element that is moved loses the focus.
+function dropUnwanted(at, end, keys) {
+  while (at !== end && keyOf(at) !== undefined && !keys.has(keyOf(at))) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+  return at;
+}
+
 function takeChildren(from, to) {
+  const keys = new Set([...to.childNodes].map(keyOf));
   let at = from.firstChild;
   for (const wanted of [...to.childNodes]) {
     const found = find(from, at, wanted);
@@ -67,6 +79,7 @@ function takeChildren(from, to) {
       from.insertBefore(wanted, at);
       continue;
     }
+    at = dropUnwanted(at, found, keys);
     if (found !== at) from.insertBefore(found, at);
     else at = at.nextSibling;
     morph(found, wanted);

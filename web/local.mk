@@ -8,6 +8,7 @@ web_files = \
 	web/cells.js \
 	web/chart.js \
 	web/choosing.js \
+	web/columns.js \
 	web/controls.js \
 	web/copy.js \
 	web/curves.js \
@@ -24,12 +25,14 @@ web_files = \
 	web/icon.svg \
 	web/index.html \
 	web/kept.js \
+	web/listed.js \
 	web/live.js \
 	web/login.js \
 	web/map.js \
 	web/member.js \
 	web/members.js \
 	web/metrics.js \
+	web/needs.js \
 	web/ranks.js \
 	web/overview.js \
 	web/parallel.js \
@@ -40,6 +43,7 @@ web_files = \
 	web/scatter.js \
 	web/spec.js \
 	web/states.js \
+	web/table.js \
 	web/training.js \
 	web/trainingpage.js \
 	web/vendor/uplot.css \

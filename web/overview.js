@@ -1,77 +1,116 @@
-// All ensembles, newest first, and before them those that need somebody.
+// All ensembles, the newest first or sorted, as cards or as a table, and before them what needs somebody.
 import {h, foreign} from './dom.js';
 import * as api from './api.js';
+import {inShort, sortings, valueOf} from './columns.js';
 import * as format from './format.js';
+import {addressOf, isFiltered, queryOf, readChoice, STATES} from './listed.js';
+import {adaptersView, loadTroubled, needs} from './needs.js';
 import {bar, inWords, pill, sign} from './states.js';
+import {table} from './table.js';
 
-const PAGE = 50;
-const URGENT = new Set(['held', 'ending', 'adapter_not_here', 'adapter_not_set_up', 'adapter_silent', 'state_not_written', 'no_room', 'not_submitted',
-  'training_silent']);
-
-const RECENT = 7 * 86400 * 1000; // after that, what has failed is history
-const MOST = 6;
-
-const isOver = ensemble => ensemble.ended !== null;
-
-// Why somebody should look at it, or null.
-function trouble(ensemble) {
-  if (isOver(ensemble) && Date.now() - Date.parse(ensemble.ended) > RECENT) return null;
-  if (ensemble.notice && URGENT.has(ensemble.notice.code)) return ensemble.notice.text;
-  if (ensemble.state === 'failed') return ensemble.reason ?? 'It has failed.';
-  if (ensemble.training?.state === 'failed') return `Its training has failed: ${ensemble.training.reason ?? 'no reason is known'}`;
-  if (ensemble.members.failed > 0) return `${format.count(ensemble.members.failed)} of ${format.count(ensemble.count)} members have failed.`;
-  return null;
-}
-
-const link = ensemble => `#/ensembles/${ensemble.id}`;
-
-const title = ensemble => [foreign(ensemble.name), ' ', h('span', {class: 'id'}, `#${ensemble.id}`)];
-
-function needs(ensembles) {
-  const list = ensembles.map(ensemble => [ensemble, trouble(ensemble)]).filter(([, why]) => why !== null);
-  return list.length > 0 && h('section', {class: 'needs', 'aria-labelledby': 'needs'},
-    h('h2', {id: 'needs'}, 'Needs a person'),
-    h('ul', {class: 'plain'}, list.slice(0, MOST).map(([ensemble, why]) =>
-      h('li', {'data-key': ensemble.id}, sign('failed'), h('div', null, h('a', {href: link(ensemble)}, title(ensemble)), h('p', null, foreign(why)))))),
-    list.length > MOST && h('p', {class: 'quiet'}, `and ${list.length - MOST} more, below`));
-}
+const PAUSE = 250; // after a letter was typed
 
 function pace(ensemble) {
-  if (isOver(ensemble)) return h('span', {title: format.moment(ensemble.ended)}, `ended ${format.age(ensemble.ended)}`);
+  if (ensemble.ended !== null) return h('span', {title: format.moment(ensemble.ended)}, `ended ${format.age(ensemble.ended)}`);
   if (ensemble.eta) return h('span', {title: format.moment(ensemble.eta)}, `${format.rate(ensemble.rate)}, done ${format.until(ensemble.eta)}`);
-  return ensemble.notice ? foreign(ensemble.notice.text) : 'no estimate yet';
+  return h('span', null, ensemble.notice ? foreign(ensemble.notice.text) : 'no estimate yet');
 }
 
-function row(ensemble) {
+function card(ensemble, {sort}) {
   return h('li', {class: 'card', 'data-key': ensemble.id},
-    h('div', {class: 'card-head'}, h('a', {class: 'card-title', href: link(ensemble)}, title(ensemble)), pill(ensemble.state)),
+    h('div', {class: 'card-head'},
+      h('a', {class: 'card-title', href: `#/ensembles/${ensemble.id}`}, foreign(ensemble.name), ' ', h('span', {class: 'id'}, `#${ensemble.id}`)),
+      pill(ensemble.state)),
     bar(ensemble.members, ensemble.count),
     h('p', {class: 'quiet card-foot'},
       h('span', null, inWords(ensemble.members)),
-      h('span', null, pace(ensemble)),
+      pace(ensemble),
+      sort?.includes(':') && h('span', null, foreign(sort.slice(sort.indexOf(':') + 1)), ` ${sort.slice(0, sort.indexOf(':'))} ${inShort(valueOf(ensemble, sort))}`),
       h('span', {title: format.moment(ensemble.created)}, `submitted ${format.age(ensemble.created)}`)));
 }
 
-function empty() {
-  return h('div', {class: 'empty'},
+function empty(choice) {
+  if (isFiltered(choice) || choice.cursor !== null)
+    return h('div', {class: 'empty', 'data-key': 'none'}, h('p', null, choice.cursor !== null ? 'There are no more ensembles.' : 'No ensemble is like that.'),
+      h('p', null, h('a', {href: addressOf(choice, {states: [], name: ''})}, 'All ensembles')));
+  return h('div', {class: 'empty', 'data-key': 'empty'},
     h('p', null, 'There is no ensemble yet.'),
     h('pre', null, 'stretto submit spec.json'));
 }
 
+let typing = null; // a timer, while what is typed has not been looked for
+
+// What is typed is looked for once typing pauses; it makes no way back in the browser's history for each letter. Where the address
+// becomes another one by itself, the field follows.
+function nameField(choice) {
+  const field = document.getElementById('name');
+  if (field && typing === null && field.value.trim() !== choice.name) field.value = choice.name;
+  const look = (event, after) => {
+    const name = event.target.value.trim();
+    clearTimeout(typing);
+    typing = name === choice.name ? null : setTimeout(() => ((typing = null), location.replace(addressOf(choice, {name}))), after);
+  };
+  return h('input', {id: 'name', type: 'search', maxlength: '255', placeholder: 'Find by name', 'aria-label': 'Find ensembles by name',
+    autocomplete: 'off', spellcheck: 'false', value: choice.name, oninput: event => look(event, PAUSE), onchange: event => look(event, 0)});
+}
+
+function stateField(choice) {
+  const {states} = choice, toggled = state => (states.includes(state) ? states.filter(other => other !== state) : [...states, state]);
+  return h('ul', {class: 'plain counts', 'aria-label': 'Ensembles by state'}, STATES.map(state =>
+    h('li', {'data-key': state}, h('a', {href: addressOf(choice, {states: toggled(state)}), 'aria-current': states.includes(state) && 'true'}, sign(state), ' ', state))));
+}
+
+function sortField(choice, ensembles) {
+  const list = sortings(choice, ensembles), {sort, order} = choice;
+  const sorted = event => {
+    const found = list.find(({key}) => key === event.target.value);
+    location.hash = addressOf(choice, {sort: found?.key ?? null, order: found?.first ?? null});
+  };
+  return h('span', {class: 'sorting'},
+    h('label', null, 'Sort by ', h('select', {id: 'sort', onchange: sorted}, h('option', {value: '', selected: sort === null}, 'newest'),
+      list.map(({key, words}) => h('option', {value: key, selected: key === sort}, words)))),
+    sort !== null && h('a', {id: 'order', href: addressOf(choice, {order: order === 'asc' ? 'desc' : 'asc'})}, order === 'asc' ? 'ascending ↑' : 'descending ↓'));
+}
+
+function tools(choice, ensembles) {
+  const as = (words, isTable) => h('a', {href: addressOf(choice, {isTable}), 'aria-current': choice.isTable === isTable && 'true'}, words);
+  return h('div', {class: 'toolbar listing', 'data-key': 'tools', role: 'group', 'aria-label': 'Which ensembles, and how'},
+    nameField(choice), stateField(choice), sortField(choice, ensembles),
+    h('span', {class: 'segments', role: 'group', 'aria-label': 'View'}, as('Cards', false), as('Table', true)));
+}
+
+function list(ensembles, choice) {
+  if (ensembles.length === 0) return empty(choice);
+  return choice.isTable ? table(ensembles, choice) : h('ul', {class: 'plain cards', 'aria-label': 'All ensembles'}, ensembles.map(one => card(one, choice)));
+}
+
+async function load(choice) {
+  const query = queryOf(choice), [page, adapters] = await Promise.all([api.get(`v1/ensembles?${query}`), api.get('v1/adapters')]);
+  return {...page, query, adapters, troubled: await loadTroubled(choice, page)};
+}
+
+function render({ensembles, next, query, adapters, troubled}, choice) {
+  const isNothing = ensembles.length === 0 && !isFiltered(choice) && choice.cursor === null;
+  return [
+    h('h1', {tabindex: '-1', 'data-key': 'title'}, 'Ensembles'),
+    needs(troubled, adapters),
+    adaptersView(adapters),
+    !isNothing && tools(choice, ensembles),
+    h('div', {'data-key': 'list', 'aria-busy': query !== queryOf(choice) && 'true'}, list(ensembles, choice)),
+    h('nav', {class: 'pages', 'data-key': 'pages', 'aria-label': 'Pages'},
+      choice.cursor !== null && h('a', {href: addressOf(choice, {cursor: null})}, choice.sort === null ? 'Newest' : 'First'),
+      next && h('a', {href: addressOf(choice, {cursor: next})}, choice.sort === null ? 'Older' : 'Next')),
+  ];
+}
+
 export function overview(parameters) {
-  const cursor = parameters.get('cursor');
+  const choice = readChoice(parameters);
   return {
     title: 'Ensembles',
     events: 'v1/events',
     every: 10000,
-    load: () => api.get(`v1/ensembles?limit=${PAGE}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`),
-    render: ({ensembles, next}) => [
-      h('h1', {tabindex: '-1'}, 'Ensembles'),
-      needs(ensembles),
-      ensembles.length === 0 ? empty() : h('ul', {class: 'plain cards', 'aria-label': 'All ensembles'}, ensembles.map(row)),
-      h('nav', {class: 'pages', 'aria-label': 'Pages'},
-        cursor && h('a', {href: '#/'}, 'Newest'),
-        next && h('a', {href: `#/?cursor=${encodeURIComponent(next)}`}, 'Older')),
-    ],
+    key: 'ensembles',
+    load: () => load(choice),
+    render: data => render(data, choice),
   };
 }

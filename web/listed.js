@@ -1,0 +1,62 @@
+// Which ensembles the overview shows, in which order and how, as its address says it and as the API is asked.
+
+export const STATES = ['running', 'paused', 'complete', 'failed', 'cancelled'];
+
+const PAGE = 50;
+const SORT = /^(created|name|state|progress|rate|(last|min|max):.+)$/;
+const OF_THE_PAGE = ['chosen', 'shown', 'isTable']; // may change without another list
+
+// {states, name, sort and order: null for the newest first, isTable, shown: columns of metrics, null where nobody has chosen any,
+// chosen: ids to be compared, cursor}
+export function readChoice(parameters) {
+  const words = name => (parameters.get(name) ?? '').split(',');
+  const sort = SORT.test(parameters.get('sort') ?? '') ? parameters.get('sort') : null;
+  return {
+    states: words('state').filter(name => STATES.includes(name)),
+    name: parameters.get('name') ?? '',
+    sort,
+    order: sort === null ? null : parameters.get('order') === 'desc' ? 'desc' : 'asc',
+    isTable: parameters.get('as') === 'table',
+    shown: parameters.has('show') ? parameters.getAll('show').filter(key => /^(last|min|max):./.test(key)) : null,
+    chosen: words('chosen').filter(id => /^\d+$/.test(id)),
+    cursor: parameters.get('cursor'),
+  };
+}
+
+export const isFiltered = ({states, name}) => states.length > 0 || name !== '';
+
+function put(query, name, value) {
+  if (value !== null && value !== '') query.set(name, value);
+}
+
+// As the API takes it.
+export function queryOf({states, name, sort, order, cursor}) {
+  const query = new URLSearchParams({limit: PAGE});
+  put(query, 'state', states.join(','));
+  put(query, 'name', name);
+  put(query, 'sort', sort);
+  put(query, 'order', order);
+  put(query, 'cursor', cursor);
+  return query.toString();
+}
+
+// The address with changes. Another list begins with its first page.
+export function addressOf(choice, changes) {
+  const isSameList = Object.keys(changes).every(name => OF_THE_PAGE.includes(name));
+  const {states, name, sort, order, isTable, shown, chosen, cursor} = {
+    ...choice,
+    cursor: isSameList ? choice.cursor : null,
+    ...changes,
+  };
+  const query = new URLSearchParams();
+  put(query, 'state', states.join(','));
+  put(query, 'name', name);
+  put(query, 'sort', sort);
+  put(query, 'order', order);
+  put(query, 'as', isTable ? 'table' : null);
+  for (const key of shown ?? []) query.append('show', key);
+  if (shown?.length === 0) query.set('show', '');
+  put(query, 'chosen', chosen.join(','));
+  put(query, 'cursor', cursor);
+  return `#/${query.size > 0 ? `?${query}` : ''}`;
+}
