@@ -294,6 +294,13 @@ int report_metric(struct report *r, const char *name, int64_t step, double value
     return rc;
 }
 
+void report_flush(struct report *r)
+{
+    pthread_mutex_lock(&r->writing);
+    write_metrics(r);
+    pthread_mutex_unlock(&r->writing);
+}
+
 double report_rate(struct report *r)
 {
     double rate;

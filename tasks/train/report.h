@@ -17,6 +17,9 @@ void report_stop(struct report *report);
 /* Queues a metric point, which is written within a second. -1 where there is no memory. */
 int report_metric(struct report *report, const char *name, int64_t step, double value);
 
+/* Writes the points that are queued now. */
+void report_flush(struct report *report);
+
 /* Returns the samples per second of the last status. */
 double report_rate(struct report *report);
 

@@ -469,6 +469,7 @@ int st_train_checkpoint_end(struct st_train *t, int due)
         saver_abandon(t->saver);
         return due == 0 ? 0 : -1;
     }
+    report_flush(t->report); /* points of before the checkpoint do not come again */
     saver_end(t->saver, &cut);
     if (!last)
         return 0;

@@ -359,6 +359,8 @@ static void hand_over(int before, int after, const char *buffer)
     int first[2 * STEPS] = {0}, second[2 * STEPS] = {0};
 
     set_up(&fx, before, 2, 2, 0);
+    if (buffer != NULL && strstr(buffer, "reservoir") != NULL) /* which keeps what it has given out */
+        configure(&fx, "buffer", json_loads(buffer, 0, NULL));
     for (int rank = 0; rank < before; rank++)
         t[rank] = fixture_rank(rank);
     send_steps(&fx, 0, 1, 0, STEPS);
@@ -421,24 +423,27 @@ static void what_waited_its_turn_is_handed_over_again(void **state)
     struct st_train *t;
     int times[2 * STEPS] = {0};
 
-    set_up(&fx, 1, 2, 2, 0);
+    set_up(&fx, 1, 2, 1, 0);
     t = fixture_rank(0);
     send_steps(&fx, 0, 1, 0, STEPS);
     send_steps(&fx, 1, 1, 0, STEPS);
-    save(t, 1, "state", ST_TRAIN_CHECKPOINT_LAST);
+    save(t, 11, "state", ST_TRAIN_CHECKPOINT_LAST);
     st_train_close(t);
     for (int generation = 2; generation <= 4; generation++) {
         char name[40];
 
-        snprintf(name, sizeof name, "g%d-s%d", generation - 1, generation - 1);
-        begin_anew(&fx, generation, name, generation - 1);
+        snprintf(name, sizeof name, "g%d-s%d", generation - 1, 10 * (generation - 1) + 1);
+        begin_anew(&fx, generation, name, 10 * (generation - 1) + 1);
         configure(&fx, "buffer", json_loads(small, 0, NULL));
         t = fixture_rank(0);
         assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-        save(t, generation, "state", ST_TRAIN_CHECKPOINT_LAST);
+        save(t, 10 * generation, "state", ST_TRAIN_CHECKPOINT_DUE); /* the only one that is kept */
+        snprintf(name, sizeof name, "g%d-s%d ", generation, 10 * generation);
+        WAIT_FOR_LIST(name);
+        save(t, 10 * generation + 1, "state", ST_TRAIN_CHECKPOINT_LAST);
         st_train_close(t);
     }
-    begin_anew(&fx, 5, "g4-s4", 4);
+    begin_anew(&fx, 5, "g4-s41", 41);
     fixture_over(&fx);
     t = fixture_rank(0);
     fixture_draw_all(&fx, t, STEPS, times);

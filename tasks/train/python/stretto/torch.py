@@ -128,7 +128,8 @@ class Checkpoints:
 
     @staticmethod
     def _load(path):
-        return torch.load(path, map_location="cpu", weights_only=True)
+        # the file lies in a directory that only this user can write to, and may hold more than tensors
+        return torch.load(path, map_location="cpu", weights_only=False)
 
     def _restore(self, parts, saved):
         if set(saved) != set(parts):
