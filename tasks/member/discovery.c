@@ -23,7 +23,8 @@ static int no_memory(struct error *err)
     return error_set(err, "stream_memory", "no memory for the addresses of the ranks");
 }
 
-static int read_current(const char *stream, struct discovery *found, struct error *err)
+/* Reads which generation is the current one; *keeps is the oldest one of which it keeps what was acknowledged. */
+static int read_current(const char *stream, struct discovery *found, int64_t *keeps, struct error *err)
 {
     char *path = alloc_printf("%s/current.json", stream);
     json_t *current = path != NULL ? file_read_json(path, err) : NULL;
@@ -34,8 +35,10 @@ static int read_current(const char *stream, struct discovery *found, struct erro
         return no_memory(err);
     free(path);
     if (current != NULL && jsonx_int(current, "", "generation", JSONX_REQUIRED, 1, UINT32_MAX, &generation, err) == 0 &&
-        jsonx_int(current, "", "ranks", JSONX_REQUIRED, 1, RANKS_MAX, &ranks, err) == 0)
-        rc = 0;
+        jsonx_int(current, "", "ranks", JSONX_REQUIRED, 1, RANKS_MAX, &ranks, err) == 0) {
+        *keeps = generation;
+        rc = jsonx_int(current, "", "keeps", JSONX_OPTIONAL, 1, UINT32_MAX, keeps, err);
+    }
     json_decref(current);
     found->generation = (uint32_t)generation;
     found->ranks = (int)ranks;
@@ -123,10 +126,8 @@ static void forget(struct discovery *found)
     found->address = NULL;
 }
 
-static int look(const char *stream, struct discovery *found, struct error *err)
+static int read_ranks(const char *stream, struct discovery *found, struct error *err)
 {
-    if (read_current(stream, found, err) < 0)
-        return -1;
     found->address = calloc((size_t)found->ranks, sizeof *found->address);
     if (found->address == NULL)
         return no_memory(err);
@@ -136,6 +137,23 @@ static int look(const char *stream, struct discovery *found, struct error *err)
             return -1;
         }
     return 0;
+}
+
+static int look(const char *stream, struct discovery *found, struct error *err)
+{
+    int64_t keeps;
+
+    return read_current(stream, found, &keeps, err) == 0 ? read_ranks(stream, found, err) : -1;
+}
+
+bool discovery_later(const struct environment *env, uint32_t generation, struct discovery *found)
+{
+    struct error err;
+    int64_t keeps;
+
+    memset(found, 0, sizeof *found);
+    return read_current(env->stream, found, &keeps, &err) == 0 && found->generation > generation &&
+           keeps <= generation && read_ranks(env->stream, found, &err) == 0;
 }
 
 static void sleep_ms(int64_t ms)

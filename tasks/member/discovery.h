@@ -28,5 +28,9 @@ struct discovery {
  * DISCOVERY_NOT_YET where `until` (monotonic ms) comes first. A generation that changes meanwhile is followed. On
  * success the caller frees *found by discovery_fini(). */
 int discovery_wait(const struct environment *env, int64_t until, struct discovery *found, struct error *err);
+
+/* Looks once whether a generation later than that one is the current one, keeps what the ranks of that one have
+ * acknowledged, and has published all endpoints. Only then *found is to be freed by discovery_fini(). */
+bool discovery_later(const struct environment *env, uint32_t generation, struct discovery *found);
 void discovery_fini(struct discovery *found);
 #endif

@@ -60,7 +60,7 @@ static void say_hello(struct link *link)
     if (link->config.slots != NULL && strncmp(endpoint_of(link), "ipc://", 6) == 0)
         json_object_set_new(body, "memory", slots_offer(link->config.slots));
     text = jsonx_dump(body, "");
-    f.sequence = link->window.sent;
+    f.sequence = link->waits ? 0 : link->window.sent;
     f.step = (int64_t)link->window.acked;
     if (text != NULL) /* without memory it is sent later, as if it had been lost */
         send_control(link, &f, text);
@@ -142,7 +142,7 @@ struct link *link_create(const struct link_config *config, struct error *err)
     }
     link->config = *config;
     link->silence = config->env->silence;
-    if (window_init(&link->window, config->window_bytes, config->window_frames) < 0) {
+    if (window_init(&link->window, config->window_bytes, config->window_frames, config->backlog) < 0) {
         error_set(err, "stream_memory", "no memory for the window of rank %d", config->rank);
         link_destroy(link);
         return NULL;
@@ -156,8 +156,16 @@ struct link *link_create(const struct link_config *config, struct error *err)
         link_destroy(link);
         return NULL;
     }
+    link_listen(link);
     say_hello(link);
     return link;
+}
+
+void link_hang_up(struct link *link)
+{
+    if (link->socket != NULL)
+        zmq_close(link->socket);
+    link->socket = NULL;
 }
 
 void link_destroy(struct link *link)
@@ -166,9 +174,13 @@ void link_destroy(struct link *link)
         return;
     bundle_fini(&link->bundle);
     window_fini(&link->window);
-    if (link->socket != NULL)
-        zmq_close(link->socket);
+    link_hang_up(link);
     free(link);
+}
+
+void link_listen(struct link *link)
+{
+    link->quiet_since = link->asked = time_monotonic_ms();
 }
 
 bool link_shares(const struct link *link)
@@ -180,16 +192,16 @@ bool link_shares(const struct link *link)
 static int welcome(struct link *link, const struct frame *f, struct error *err)
 {
     struct window *w = &link->window;
-    bool shared = link->shares;
+    bool shared = link->shares, waited = link->waits;
 
-    link->hello_out = false;
+    link->hello_out = link->waits = false;
     link->shares = link->config.slots != NULL && (f->flags & FRAME_IN_MEMORY);
     window_ack(w, f->sequence);
     for (uint64_t n = w->first; shared && !link->shares && n < w->next; n++)
         if (parcel_unshare(window_message(w, n), link->config.pool, link->config.slots) < 0)
             return error_set(err, "stream_memory", "no memory for a message to rank %d", link->config.rank);
     /* f->step is the number of frames that had been sent when HELLO was sent: none of them can still be on its way */
-    return f->sequence < (uint64_t)f->step ? link_resend(link, err) : 0;
+    return waited || f->sequence < (uint64_t)f->step ? link_resend(link, err) : 0;
 }
 
 static int refused(struct link *link, const struct frame *f, const char *payload, struct error *err)
@@ -206,7 +218,7 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
     if (frame_decode(zmq_msg_data(msg), zmq_msg_size(msg), &f) != FRAME_OK || f.key != link->config.env->key ||
         f.session != link->config.session)
         return 0;
-    link->quiet_since = time_monotonic_ms();
+    link_listen(link);
     link->silence = link->config.env->silence;
     link->said_silent = false;
     link->heard = true;
@@ -254,7 +266,7 @@ int link_finalize(struct link *link, struct error *err)
         return -1;
     link->finalizing = true;
     if (window_is_empty(&link->window)) {
-        link->quiet_since = time_monotonic_ms();
+        link_listen(link);
         say_finalize(link);
     }
     return 0;
@@ -327,6 +339,11 @@ int link_service(struct link *link, struct error *err)
         say_hello(link);
     }
     return rc;
+}
+
+int64_t link_unanswered(const struct link *link)
+{
+    return expects_answer(link) ? link->asked : INT64_MAX;
 }
 
 int64_t link_timeout(const struct link *link)

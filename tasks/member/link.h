@@ -7,6 +7,7 @@
 #include "tasks/member/environment.h"
 #include "tasks/member/sendbuf.h"
 #include "tasks/member/slots.h"
+#include "tasks/proto/frame.h"
 
 #include <stdbool.h>
 #include <zmq.h>
@@ -22,6 +23,7 @@ struct link_config {
     uint32_t generation;
     size_t window_bytes; /* unacknowledged bytes that are allowed; two frames are always allowed */
     size_t window_frames;
+    size_t backlog; /* frames that link_adopt() will take over */
     struct sendbuf_pool *pool;
     struct slots *slots; /* offered to a rank on this host; NULL where there are none */
     uint64_t *sent; /* number of sample frames that the stream has sent, over all of its links */
@@ -33,6 +35,23 @@ struct link *link_create(const struct link_config *config, struct error *err);
 
 /* Closes the link, without sending anything more. NULL is allowed. */
 void link_destroy(struct link *link);
+
+/* A frame that is not acknowledged, and was sent or is held. */
+struct unheld {
+    struct frame f;
+    uint64_t place; /* in the order of all that the stream has sent */
+    zmq_msg_t *msg; /* its message, kept by the link, in which it may be alone or among others */
+    bool alone;
+    const uint8_t *payload; /* where it is not in memory */
+};
+
+/* Where a stream goes on to other ranks: link_hang_up() closes the socket, and a link that does not hold frames then
+ * only keeps those that are not acknowledged. link_unheld() tells how many these are, and writes them to `list`, unless
+ * that is NULL. link_adopt() takes such a frame over to another link, of a message whose former socket's context is no
+ * more: the links's first frames, in the order of their places, which are sent once the rank has answered. */
+void link_hang_up(struct link *link);
+size_t link_unheld(struct link *link, struct unheld *list);
+int link_adopt(struct link *link, struct unheld *frame, struct error *err);
 
 /* Tells whether a frame of `size` bytes, header included, fits into the window now. */
 bool link_has_room(const struct link *link, size_t size);
@@ -79,6 +98,9 @@ const char *link_complaint(const struct link *link);
 
 /* Handles messages that have come, and timers that are due; never blocks. -1 where the rank refuses this member. */
 int link_service(struct link *link, struct error *err);
+
+/* Returns since when, in monotonic ms, an answer of the rank has been due; INT64_MAX where none is. */
+int64_t link_unanswered(const struct link *link);
 
 /* For zmq_poll(): the ms until link_service() must be called; -1 where only a message matters. */
 int64_t link_timeout(const struct link *link);

@@ -12,6 +12,7 @@ struct link {
     size_t endpoint;   /* the one that is connected */
     bool heard;        /* a rank has answered there, so the endpoint is right */
     bool shares;       /* the rank reads payloads in the slots */
+    bool waits;        /* there are frames of another link's, and nothing is sent before the rank has answered HELLO */
     struct window window;
     struct bundle bundle;
     bool finalizing;
@@ -21,11 +22,15 @@ struct link {
     bool hello_out;        /* a HELLO is unanswered */
     int64_t silence;       /* ms of silence before the next HELLO; it grows while nobody answers */
     int64_t quiet_since;   /* monotonic ms of the last sign of life, or HELLO */
+    int64_t asked;         /* monotonic ms since when an answer has been due, where one is */
     bool said_silent;
     int unlooked;      /* frames sent since the last look for answers */
     bool passed_over;  /* link_service() has done nothing since the last frame */
     int64_t looked;    /* monotonic ms */
 };
+
+/* Notes that the rank has given a sign of life, or that an answer is due from now on. */
+void link_listen(struct link *link);
 
 /* Sends all frames again that are kept. */
 int link_resend(struct link *link, struct error *err);

@@ -1,7 +1,9 @@
 #include "tasks/member/links.h"
 
+#include "common/log.h"
 #include "common/timefmt.h"
 #include "tasks/member/flusher.h"
+#include "tasks/member/generation.h"
 #include "tasks/member/stretto.h"
 #include "tasks/proto/alive.h"
 #include "tasks/proto/ckptdir.h"
@@ -13,7 +15,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define WINDOW_FRAMES 1024              /* for each rank */
 #define HELD_BACK_MS 1
 /* The pauses between looks for acknowledgements while the program does not call; they grow while none come. */
 #define ACKS_FIRST_MS 2
@@ -21,10 +22,11 @@
 
 struct links {
     const struct environment *env;
-    int count;
-    struct link **link; /* one for each rank */
-    zmq_pollitem_t *items; /* one for each rank, for waiting */
-    void *zmq;
+    uint64_t session;
+    struct generation to; /* the ranks */
+    /* Looks for a later generation while a rank does not answer: monotonic ms of the last one, and ms to the next. */
+    int64_t looked, look_pause;
+    bool finishing; /* nothing more will be sent */
     struct sendbuf_pool *pool;
     struct slots *slots; /* NULL where nothing can be shared */
     struct flusher *flusher;
@@ -44,9 +46,9 @@ static void note_held(struct links *l)
 
     if (l->account == NULL)
         return;
-    for (int i = 0; i < l->count; i++)
-        if (link_oldest(l->link[i]) < oldest)
-            oldest = link_oldest(l->link[i]);
+    for (int i = 0; i < l->to.count; i++)
+        if (link_oldest(l->to.link[i]) < oldest)
+            oldest = link_oldest(l->to.link[i]);
     if (oldest - 1 != l->held)
         l->acks_ms = ACKS_FIRST_MS;
     l->held = oldest - 1;
@@ -57,8 +59,8 @@ static int service_all(struct links *l, struct error *err)
 {
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < l->count; i++)
-        rc = link_service(l->link[i], err);
+    for (int i = 0; rc == 0 && i < l->to.count; i++)
+        rc = link_service(l->to.link[i], err);
     note_held(l);
     return rc;
 }
@@ -69,26 +71,6 @@ static int acks_due(const struct links *l)
     return l->account != NULL && l->held < l->sent ? l->acks_ms : 0;
 }
 
-/* Called by the flusher. The next call of the program reports a failure. */
-static int look(void *arg)
-{
-    struct links *l = arg;
-    bool held = false;
-
-    if (acks_due(l) > 0 && !l->late) {
-        l->acks_ms = 2 * l->acks_ms < ACKS_MAX_MS ? 2 * l->acks_ms : ACKS_MAX_MS;
-        l->late = service_all(l, &l->late_err) < 0;
-    }
-
-    for (int i = 0; i < l->count; i++) {
-        int rc = link_look(l->link[i], &l->late_err);
-
-        l->late = l->late || rc < 0;
-        held = held || rc > 0;
-    }
-    return held ? HELD_BACK_MS : l->late ? 0 : acks_due(l);
-}
-
 static bool some_here(const struct discovery *ranks)
 {
     for (int i = 0; i < ranks->ranks; i++)
@@ -97,9 +79,99 @@ static bool some_here(const struct discovery *ranks)
     return false;
 }
 
+/* Returns when, in monotonic ms, to look for a later generation of ranks; INT64_MAX while no rank owes an answer. */
+static int64_t look_due(const struct links *l)
+{
+    int64_t since = INT64_MAX;
+
+    for (int i = 0; i < l->to.count; i++)
+        if (link_unanswered(l->to.link[i]) < since)
+            since = link_unanswered(l->to.link[i]);
+    if (since == INT64_MAX)
+        return since;
+    return since > l->looked ? since + l->env->silence / 2 : l->looked + l->look_pause;
+}
+
+static struct link_config common_config(struct links *l)
+{
+    return (struct link_config){
+        .env = l->env, .session = l->session, .pool = l->pool, .slots = l->slots, .sent = &l->sent};
+}
+
+static void make_slots(struct links *l, const struct discovery *ranks)
+{
+    if (l->slots == NULL && shared_wanted() && some_here(ranks))
+        l->slots = slots_create(shared_size(&l->env->fields, ranks->ranks));
+}
+
+/* Goes on to other ranks, which are taken over. */
+static int move_to(struct links *l, struct discovery *ranks, struct error *err)
+{
+    uint32_t generation = ranks->generation;
+    struct link_config config;
+    int rc;
+
+    make_slots(l, ranks);
+    config = common_config(l);
+    rc = generation_follow(&l->to, &config, ranks, err);
+    if (rc == 0 && l->account != NULL)
+        held_move(l->account, generation);
+    for (int i = 0; rc == 0 && l->finishing && i < l->to.count; i++)
+        rc = link_finalize(l->to.link[i], err);
+    if (rc < 0) { /* the stream is broken: nothing more is asked of it, nor noted in the account */
+        l->late = true;
+        l->late_err = *err;
+        return -1;
+    }
+    log_info("member %llu.%llu goes on to generation %lu of the training's ranks",
+             (unsigned long long)l->env->ensemble, (unsigned long long)l->env->member, (unsigned long)generation);
+    return 0;
+}
+
+/* Follows the training where a rank does not answer since a later generation has taken the place of its own. It looks
+ * seldom, and less and less, as thousands of members may wait, and the file system is all of theirs. */
+static int follow(struct links *l, struct error *err)
+{
+    int64_t due = look_due(l), now = due < INT64_MAX ? time_monotonic_ms() : 0, first = l->env->silence / 2 + 1;
+    struct discovery found;
+
+    if (now < due)
+        return 0;
+    l->look_pause = due == l->looked + l->look_pause ? 2 * l->look_pause : first;
+    if (l->look_pause > 4 * first)
+        l->look_pause = 4 * first;
+    l->looked = now;
+    return discovery_later(l->env, l->to.ranks.generation, &found) ? move_to(l, &found, err) : 0;
+}
+
+static int service_and_follow(struct links *l, struct error *err)
+{
+    return service_all(l, err) == 0 ? follow(l, err) : -1;
+}
+
+/* Called by the flusher. The next call of the program reports a failure. */
+static int look(void *arg)
+{
+    struct links *l = arg;
+    bool held = false;
+
+    if (acks_due(l) > 0 && !l->late) {
+        l->acks_ms = 2 * l->acks_ms < ACKS_MAX_MS ? 2 * l->acks_ms : ACKS_MAX_MS;
+        l->late = service_and_follow(l, &l->late_err) < 0;
+    }
+
+    for (int i = 0; i < l->to.count; i++) {
+        int rc = link_look(l->to.link[i], &l->late_err);
+
+        l->late = l->late || rc < 0;
+        held = held || rc > 0;
+    }
+    return held ? HELD_BACK_MS : l->late ? 0 : acks_due(l);
+}
+
 /* Opens the account where the runner keeps records of this member's checkpoints, which need to know what the ranks
  * held. */
-static int open_account(struct links *l, const struct link_config *config, struct error *err)
+static int open_account(struct links *l, int64_t generation, struct error *err)
 {
     const char *dir = getenv("STRETTO_CHECKPOINT_DIR");
     char *records;
@@ -110,58 +182,39 @@ static int open_account(struct links *l, const struct link_config *config, struc
     if (records == NULL)
         return error_set(err, "stream_memory", "no memory for the stream");
     if (access(records, F_OK) == 0)
-        l->account = held_create(records, (int64_t)l->env->ensemble, l->env->attempt, config->session,
-                                 config->generation, err);
+        l->account = held_create(records, (int64_t)l->env->ensemble, l->env->attempt, l->session, generation, err);
     else
         dir = NULL;
     free(records);
     return dir == NULL || l->account != NULL ? 0 : -1;
 }
 
-static int connect_all(struct links *l, const struct discovery *ranks, struct error *err)
+static int connect_all(struct links *l, struct discovery *ranks, struct error *err)
 {
-    struct link_config config = {.env = l->env,
-                                 .generation = ranks->generation,
-                                 .window_bytes = FRAME_WINDOW_BYTES / (size_t)ranks->ranks,
-                                 .window_frames = WINDOW_FRAMES,
-                                 .sent = &l->sent};
+    struct link_config config;
 
-    if (getrandom(&config.session, sizeof config.session, 0) != sizeof config.session)
+    if (getrandom(&l->session, sizeof l->session, 0) != sizeof l->session)
         return error_errno(err, "stream_random", "cannot draw a session number");
-    if (open_account(l, &config, err) < 0)
+    if (open_account(l, ranks->generation, err) < 0)
         return -1;
-    l->zmq = zmq_ctx_new();
     l->pool = sendbuf_pool_create();
-    if (l->zmq == NULL || l->pool == NULL)
+    if (l->pool == NULL)
         return error_set(err, "stream_memory", "no memory for the stream");
-    zmq_ctx_set(l->zmq, ZMQ_MAX_SOCKETS, ranks->ranks + 8);
-    config.zmq = l->zmq;
-    config.pool = l->pool;
-    if (shared_wanted() && some_here(ranks))
-        l->slots = slots_create(shared_size(&l->env->fields, ranks->ranks));
-    config.slots = l->slots;
-    for (; l->count < ranks->ranks; l->count++) {
-        config.rank = l->count;
-        config.address = &ranks->address[l->count];
-        l->link[l->count] = link_create(&config, err);
-        if (l->link[l->count] == NULL)
-            return -1;
-    }
-    return 0;
+    make_slots(l, ranks);
+    config = common_config(l);
+    return generation_connect(&l->to, &config, ranks, err);
 }
 
-struct links *links_create(const struct environment *env, const struct discovery *ranks, struct error *err)
+struct links *links_create(const struct environment *env, struct discovery *ranks, struct error *err)
 {
     struct links *l = calloc(1, sizeof *l);
 
     if (l != NULL) {
         l->env = env;
         l->acks_ms = ACKS_FIRST_MS;
-        l->link = calloc((size_t)ranks->ranks, sizeof(struct link *));
-        l->items = calloc((size_t)ranks->ranks, sizeof *l->items);
         l->flusher = flusher_create(look, l);
     }
-    if (l == NULL || l->link == NULL || l->items == NULL || l->flusher == NULL)
+    if (l == NULL || l->flusher == NULL)
         error_set(err, "stream_memory", "no memory for the stream");
     else if (connect_all(l, ranks, err) == 0)
         return l;
@@ -174,13 +227,7 @@ void links_destroy(struct links *l)
     if (l == NULL)
         return;
     flusher_destroy(l->flusher);
-    for (int i = 0; i < l->count; i++)
-        link_destroy(l->link[i]);
-    free(l->link);
-    free(l->items);
-    if (l->zmq != NULL)
-        while (zmq_ctx_term(l->zmq) != 0 && zmq_errno() == EINTR)
-            ;
+    generation_fini(&l->to);
     held_destroy(l->account);
     sendbuf_pool_destroy(l->pool);
     slots_destroy(l->slots);
@@ -194,19 +241,10 @@ struct sendbuf_pool *links_pool(const struct links *l)
 
 struct slots *links_slots(const struct links *l, const struct link *link)
 {
-    for (int i = 0; link == NULL && i < l->count; i++)
-        if (!link_shares(l->link[i]))
+    for (int i = 0; link == NULL && i < l->to.count; i++)
+        if (!link_shares(l->to.link[i]))
             return NULL;
     return link == NULL || link_shares(link) ? l->slots : NULL;
-}
-
-static int flush(struct links *l, struct error *err)
-{
-    int rc = 0;
-
-    for (int i = 0; rc == 0 && i < l->count; i++)
-        rc = link_flush(l->link[i], err);
-    return rc;
 }
 
 void links_enter(struct links *l)
@@ -218,10 +256,10 @@ int links_leave(struct links *l, int rc, struct error *err)
 {
     bool held = false;
 
-    for (int i = 0; !held && i < l->count; i++)
-        held = link_holds(l->link[i]);
+    for (int i = 0; !held && i < l->to.count; i++)
+        held = link_holds(l->to.link[i]);
     if (flusher_unlock(l->flusher, held ? HELD_BACK_MS : acks_due(l)) < 0) {
-        if (flush(l, err) < 0)
+        if (generation_flush(&l->to, err) < 0)
             rc = -1;
         flusher_unlock(l->flusher, 0);
     }
@@ -246,69 +284,72 @@ uint64_t links_sent(const struct links *l)
     return l->sent;
 }
 
-/* Chooses a link by member and step alone, so that a step that a later attempt sends again goes to the rank that knows
- * it. */
-struct link *links_of_step(const struct links *l, int64_t step)
-{
-    return l->link[(l->env->member + (uint64_t)step) % (uint64_t)l->count];
-}
-
 static int service(struct links *l, struct error *err)
 {
     if (l->late) {
         *err = l->late_err;
         return -1;
     }
-    return service_all(l, err);
+    return service_and_follow(l, err);
 }
 
 /* Sleeps until a rank sends something, a timer is due or the member's walltime is over; STRETTO_AGAIN where `until` has
  * passed. Frames that are held are sent first. */
 static int wait_for_ranks(struct links *l, int64_t until, const char *what, struct error *err)
 {
-    int64_t timeout = environment_left_ms(l->env), patience = until - time_monotonic_ms();
+    int64_t timeout = environment_left_ms(l->env), now = time_monotonic_ms(), patience = until - now, look;
     int rc = 0;
 
     if (timeout == 0)
         return error_set(err, "stream_deadline", "the member's walltime ended while waiting %s", what);
     if (patience <= 0)
         return STRETTO_AGAIN;
-    if (flush(l, err) < 0)
+    if (generation_flush(&l->to, err) < 0)
         return -1;
     if (patience < timeout)
         timeout = patience;
-    for (int i = 0; i < l->count; i++) {
-        int64_t due = link_timeout(l->link[i]);
+    for (int i = 0; i < l->to.count; i++) {
+        int64_t due = link_timeout(l->to.link[i]);
 
-        l->items[i] = (zmq_pollitem_t){.socket = link_socket(l->link[i]), .events = ZMQ_POLLIN};
+        l->to.items[i] = (zmq_pollitem_t){.socket = link_socket(l->to.link[i]), .events = ZMQ_POLLIN};
         if (due >= 0 && due < timeout)
             timeout = due;
     }
+    look = look_due(l);
+    if (look < INT64_MAX && look - now < timeout)
+        timeout = look > now ? look - now : 0;
     alive_sign();
     if (alive_pause_ms() < timeout)
         timeout = alive_pause_ms();
     /* an interrupted wait is only a shorter one */
-    if (zmq_poll(l->items, l->count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
+    if (zmq_poll(l->to.items, l->to.count, timeout < 60000 ? (long)timeout : 60000) < 0 && zmq_errno() != EINTR)
         rc = error_set(err, "stream_poll", "cannot wait for the ranks: %s", zmq_strerror(zmq_errno()));
     return rc;
 }
 
-int links_wait_for_room(struct links *l, struct link *link, size_t size, int64_t until, struct error *err)
+int links_room(struct links *l, int64_t step, size_t size, int64_t until, struct link **link, struct error *err)
 {
-    int rc = service(l, err);
+    int rc;
 
-    while (rc == 0 && !link_has_room(link, size)) {
-        rc = wait_for_ranks(l, until, "for room in the ranks' buffers", err);
+    *link = generation_link(&l->to, l->env->member, step);
+    if (link_gathers(*link, size))
+        return 0;
+    for (;;) {
+        rc = service(l, err);
+        *link = generation_link(&l->to, l->env->member, step);
+        if (rc == 0 && link_has_room(*link, size))
+            return 0;
         if (rc == 0)
-            rc = service(l, err);
+            rc = wait_for_ranks(l, until, "for room in the ranks' buffers", err);
+        if (rc != 0)
+            return rc;
     }
-    return rc;
 }
 
 static bool settled(const struct links *l)
 {
-    for (int i = 0; i < l->count; i++)
-        if (!link_settled(l->link[i]))
+    for (int i = 0; i < l->to.count; i++)
+        if (!link_settled(l->to.link[i]))
             return false;
     return true;
 }
@@ -352,10 +393,10 @@ static int check_steps(struct links *l, struct error *err)
 {
     uint64_t steps = 0;
 
-    for (int i = 0; i < l->count; i++) {
-        steps += link_member_held(l->link[i]);
-        if (link_complaint(l->link[i])[0] != '\0') {
-            error_set(err, "stream_steps_missing", "%s", link_complaint(l->link[i]));
+    for (int i = 0; i < l->to.count; i++) {
+        steps += link_member_held(l->to.link[i]);
+        if (link_complaint(l->to.link[i])[0] != '\0') {
+            error_set(err, "stream_steps_missing", "%s", link_complaint(l->to.link[i]));
             return begin_afresh(l);
         }
     }
@@ -372,8 +413,9 @@ int links_finish(struct links *l, int64_t until, struct error *err)
 {
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < l->count; i++)
-        rc = link_finalize(l->link[i], err);
+    l->finishing = true;
+    for (int i = 0; rc == 0 && i < l->to.count; i++)
+        rc = link_finalize(l->to.link[i], err);
     if (rc == 0)
         rc = wait_until_settled(l, until, "for the ranks to acknowledge", err);
     return rc == 0 ? check_steps(l, err) : rc;

@@ -9,6 +9,7 @@ libmember_la_SOURCES = \
 	tasks/member/discovery.c tasks/member/discovery.h \
 	tasks/member/environment.c tasks/member/environment.h \
 	tasks/member/flusher.c tasks/member/flusher.h \
+	tasks/member/generation.c tasks/member/generation.h \
 	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/link.c tasks/member/link.h tasks/member/link_private.h tasks/member/link_send.c \
 	tasks/member/links.c tasks/member/links.h \

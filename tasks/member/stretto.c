@@ -164,12 +164,9 @@ static int wait_for_room(struct stretto *s, struct sending *to)
         return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)to->step);
     if (!steps_may_begin(s->steps, to->step, FIELDS_OPEN_STEPS_MAX))
         return incomplete(s);
-    to->link = links_of_step(s->links, to->step);
     links_begin_frame(s->links);
-    if (link_gathers(to->link, size))
-        return 0;
     be_patient(s);
-    rc = links_wait_for_room(s->links, to->link, size, s->until, &s->err);
+    rc = links_room(s->links, to->step, size, s->until, &to->link, &s->err);
     s->failed = rc == -1;
     return rc;
 }
@@ -241,12 +238,18 @@ static int lend(struct stretto *s, int field, int64_t extent, void **out)
     const struct field *f = &s->env.fields.field[field];
     struct lending *lending = &s->field[field].lending;
     bool in_place = s->env.active && s->field[field].dtype == f->dtype;
+    struct slots *slots = NULL;
 
+    if (in_place) {
+        links_enter(s->links);
+        slots = links_slots(s->links, NULL);
+        if (leave(s, 0) < 0)
+            return -1;
+    }
     if (lending->lent && s->field[field].lent_extent != (uint64_t)extent)
         lending_fini(lending);
     s->field[field].lent_extent = (uint64_t)extent;
-    *out = lending_lend(lending, in_place ? links_pool(s->links) : NULL,
-                        in_place ? links_slots(s->links, NULL) : NULL,
+    *out = lending_lend(lending, in_place ? links_pool(s->links) : NULL, slots,
                         field_bytes(f, (uint64_t)extent) / dtype_size(f->dtype) * dtype_size(s->field[field].dtype));
     if (*out == NULL)
         return error_set(&s->err, "stream_memory", "no memory to lend for field \"%s\"", f->name);

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
-int window_init(struct window *w, size_t bytes_max, size_t frames_max)
+int window_init(struct window *w, size_t bytes_max, size_t frames_max, size_t backlog)
 {
-    *w = (struct window){.bytes_max = bytes_max, .frames_max = frames_max};
-    w->kept = calloc(frames_max, sizeof *w->kept);
-    w->place = calloc(frames_max, sizeof *w->place);
+    *w = (struct window){
+        .bytes_max = bytes_max, .frames_max = frames_max, .ring = backlog > frames_max ? backlog : frames_max};
+    w->kept = calloc(w->ring, sizeof *w->kept);
+    w->place = calloc(w->ring, sizeof *w->place);
     return w->kept != NULL && w->place != NULL ? 0 : -1;
 }
 
@@ -30,13 +31,13 @@ bool window_has_room(const struct window *w, size_t bytes)
 uint64_t window_number(struct window *w, uint64_t place)
 {
     w->numbered++;
-    w->place[w->numbered % w->frames_max] = place;
+    w->place[w->numbered % w->ring] = place;
     return w->numbered;
 }
 
 uint64_t window_oldest(const struct window *w)
 {
-    return window_is_empty(w) ? UINT64_MAX : w->place[(w->acked + 1) % w->frames_max];
+    return window_is_empty(w) ? UINT64_MAX : w->place[(w->acked + 1) % w->ring];
 }
 
 void window_reserve(struct window *w, size_t bytes)
@@ -46,7 +47,7 @@ void window_reserve(struct window *w, size_t bytes)
 
 void window_keep(struct window *w, zmq_msg_t *msg, size_t reserved)
 {
-    struct kept *kept = &w->kept[w->next++ % w->frames_max];
+    struct kept *kept = &w->kept[w->next++ % w->ring];
 
     zmq_msg_init(&kept->msg);
     zmq_msg_move(&kept->msg, msg);
@@ -62,8 +63,8 @@ void window_ack(struct window *w, uint64_t sequence)
     if (sequence > w->sent || sequence <= w->acked)
         return;
     w->acked = sequence;
-    for (; w->first < w->next && w->kept[w->first % w->frames_max].last <= sequence; w->first++) {
-        struct kept *kept = &w->kept[w->first % w->frames_max];
+    for (; w->first < w->next && w->kept[w->first % w->ring].last <= sequence; w->first++) {
+        struct kept *kept = &w->kept[w->first % w->ring];
 
         w->bytes -= kept->bytes;
         zmq_msg_close(&kept->msg);
@@ -77,5 +78,5 @@ bool window_is_empty(const struct window *w)
 
 zmq_msg_t *window_message(struct window *w, uint64_t n)
 {
-    return &w->kept[n % w->frames_max].msg;
+    return &w->kept[n % w->ring].msg;
 }

@@ -15,8 +15,9 @@ struct kept {
 
 struct window {
     size_t bytes_max, frames_max;
-    uint64_t *place; /* ring: the place of frame n in the order of all that the stream has sent is at n % frames_max */
-    struct kept *kept;    /* ring: message n is at n % frames_max */
+    size_t ring;     /* frames for which there is memory, frames_max or more */
+    uint64_t *place; /* ring: the place of frame n in the order of all that the stream has sent is at n % ring */
+    struct kept *kept;    /* ring: message n is at n % ring */
     uint64_t first, next; /* messages from `first` to before `next` are kept */
     size_t bytes;         /* of memory: of the messages, and reserved */
     uint64_t acked;       /* highest number that the rank holds safely */
@@ -24,8 +25,9 @@ struct window {
     uint64_t numbered;    /* highest number given */
 };
 
-/* -1 where there is no memory; then only window_fini() may be called. */
-int window_init(struct window *w, size_t bytes_max, size_t frames_max);
+/* `backlog` frames may be numbered at first whether or not there is room. -1 where there is no memory; then only
+ * window_fini() may be called. */
+int window_init(struct window *w, size_t bytes_max, size_t frames_max, size_t backlog);
 void window_fini(struct window *w);
 
 /* Tells whether one more frame that needs so much memory may be numbered; two frames are always allowed. */

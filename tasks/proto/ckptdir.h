@@ -42,8 +42,8 @@ struct ckpt_list {
 
 /* Selects the checkpoints that count for a member: all (since 0), or, where it was told to start afresh, only those of
  * that ensemble's attempts from `since` on and of later ensembles, which follow it and have higher numbers. A
- * checkpoint that was made while samples were sent counts only where the ranks of that generation hold the samples;
- * generation 0: of any. */
+ * checkpoint that was made while samples were sent counts only where ranks of that generation, or of a later one to
+ * which the stream went on, hold the samples; generation 0: of any. */
 struct ckpt_chain {
     int64_t ensemble, since, generation;
 };

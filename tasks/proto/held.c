@@ -102,6 +102,11 @@ void held_note(struct held_file *file, uint64_t begun, uint64_t held)
     __atomic_store_n(&file->page->held, htole64(held), __ATOMIC_RELEASE);
 }
 
+void held_move(struct held_file *file, int64_t generation)
+{
+    __atomic_store_n(&file->page->generation, htole64((uint64_t)generation), __ATOMIC_RELEASE);
+}
+
 void held_flush(const struct held_file *file)
 {
     msync(file->page, sizeof *file->page, MS_SYNC); /* if this fails, a crash of the host may cost the checkpoint */
@@ -261,8 +266,7 @@ bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt
         n = json_object_get(sent, key);
         before = (uint64_t)json_integer_value(n);
         found += n != NULL;
-        if ((generation > 0 && s->generation != generation) || s->held < before ||
-            (s->held == before && s->begun > before))
+        if (s->generation < generation || s->held < before || (s->held == before && s->begun > before))
             return false;
     }
     return found == json_object_size(sent);

@@ -23,6 +23,9 @@ struct held_file *held_create(const char *records, int64_t ensemble, int64_t att
 void held_note(struct held_file *file, uint64_t begun, uint64_t held);
 void held_flush(const struct held_file *file);
 
+/* Notes that the stream goes on to the ranks of another generation, which keep what is held so far. */
+void held_move(struct held_file *file, int64_t generation);
+
 /* Closes the file: the last note is final. NULL is allowed. */
 void held_destroy(struct held_file *file);
 
@@ -61,7 +64,7 @@ bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, 
 /* Tells whether a checkpoint of that attempt may be offered, if its streams had sent so much when it was recorded. The
  * frames that were sent before it must be held, and so must the first sample after it, if there is one: a program may
  * leave a checkpoint shortly before it sends the step that the checkpoint covers. generation 0: by any ranks; otherwise
- * by those ranks. */
+ * by those of that generation or a later one. */
 bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt, const json_t *sent,
                  int64_t generation);
 #endif

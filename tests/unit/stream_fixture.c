@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +52,7 @@ void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, in
     snprintf(text, sizeof text, "{\"version\": 1, \"generation\": 1, \"ranks\": %d}", ranks);
     write_text(fx, "current.json", text);
     fx->ranks = ranks;
+    fx->generation = 1;
     setenv("STRETTO_TRAINING_DIR", fx->dir, 1);
     setenv("STRETTO_RANK", "0", 1);
     setenv("STRETTO_TMPDIR", fx->dir, 1);
@@ -63,14 +65,59 @@ void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, in
     unsetenv("STRETTO_STREAM_CHECKSUM");
 }
 
+/* Ranks of another generation belong to another job, which has a temporary directory of its own. */
+static const char *tmpdir_of(const struct fixture *fx, int generation)
+{
+    char name[20];
+
+    snprintf(name, sizeof name, "tmp%d", generation);
+    return fixture_path(fx, name);
+}
+
+void fixture_generation(struct fixture *fx, int generation, int ranks)
+{
+    struct error err;
+    json_t *training = file_read_json(fixture_path(fx, "training.json"), &err);
+
+    assert_non_null(training);
+    json_object_set_new(training, "generation", json_integer(generation));
+    json_object_set_new(training, "ranks", json_integer(ranks));
+    assert_int_equal(file_write_json(fixture_path(fx, "training.json"), training, 0600, &err), 0);
+    json_decref(training);
+    fx->generation = generation;
+    fx->ranks = ranks;
+    assert_int_equal(mkdir(tmpdir_of(fx, generation), 0700), 0);
+    setenv("STRETTO_TMPDIR", tmpdir_of(fx, generation), 1);
+}
+
+void fixture_announce(const struct fixture *fx, int keeps)
+{
+    char text[120];
+
+    snprintf(text, sizeof text, "{\"version\": 1, \"generation\": %d, \"ranks\": %d, \"keeps\": %d}", fx->generation,
+             fx->ranks, keeps > 0 ? keeps : fx->generation);
+    write_text(fx, "current.json", text);
+}
+
 void fixture_fini(struct fixture *fx)
 {
-    static const char *const files[] = {"training.json",     "current.json",        "reception.json",  "g1-rank0.json",
-                                        "status-rank0.json", "metrics-rank0.jsonl", "done-rank0.json", "proxy",
-                                        "g1-rank1.json",     "status-rank1.json"};
+    static const char *const files[] = {"training.json",       "current.json",    "reception.json",
+                                        "metrics-rank0.jsonl", "done-rank0.json", "proxy"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(fixture_path(fx, files[i]));
+    for (int rank = 0; rank < FIXTURE_RANKS_MAX; rank++) {
+        char name[40];
+
+        snprintf(name, sizeof name, "status-rank%d.json", rank);
+        unlink(fixture_path(fx, name));
+        for (int generation = 1; generation <= fx->generation; generation++) {
+            snprintf(name, sizeof name, "g%d-rank%d.json", generation, rank);
+            unlink(fixture_path(fx, name));
+        }
+    }
+    for (int generation = 2; generation <= fx->generation; generation++)
+        rmdir(tmpdir_of(fx, generation));
     assert_int_equal(rmdir(fx->dir), 0);
 }
 

@@ -16,14 +16,21 @@ struct fixture {
     char dir[64];   /* removed by fixture_fini() */
     int width;      /* elements of the field "u", which is float32; the field "n" is one int64 */
     int with_n;     /* the stream has the field "n" */
-    int ranks;
+    int ranks, generation; /* the latest */
 };
+
+#define FIXTURE_RANKS_MAX 4
 
 /* Prepares the run directory: writes training.json and current.json, and sets the environment of a rank and of members.
  * fixture_init() is for one rank. `buffer` is the JSON of the buffer. */
 void fixture_init(struct fixture *fx, int width, int with_n, int members, const char *buffer);
 void fixture_init_ranks(struct fixture *fx, int ranks, int width, int with_n, int members, const char *buffer);
 void fixture_fini(struct fixture *fx);
+
+/* Makes the ranks that are started from now on those of another generation, and tells members of it: it keeps what
+ * generation `keeps` and later ones have acknowledged, or nothing (0). */
+void fixture_generation(struct fixture *fx, int generation, int ranks);
+void fixture_announce(const struct fixture *fx, int keeps);
 
 /* Starts that rank. */
 struct st_train *fixture_rank(int rank);

@@ -291,6 +291,9 @@ static void what_other_ranks_held_does_not_count(void **state)
     record("a-1", 1);
     assert_string_equal(newest(&first), "a-1");
     assert_string_equal(newest(&second), "");
+    held_move(stream, 2); /* which keep it, too */
+    assert_string_equal(newest(&first), "a-1");
+    assert_string_equal(newest(&second), "a-1");
     held_destroy(stream);
 }
 

@@ -21,7 +21,7 @@ static void memory_is_given_back_as_it_was_taken(void **state)
     struct window w;
     uint64_t n = 0;
 
-    assert_int_equal(window_init(&w, BYTES, FRAMES), 0);
+    assert_int_equal(window_init(&w, BYTES, FRAMES, 0), 0);
     for (int round = 0; round < 100; round++) {
         int frames = round % FRAMES + 1;
 
@@ -47,7 +47,7 @@ static void a_message_of_several_frames_goes_with_its_last(void **state)
     struct window w;
     zmq_msg_t msg;
 
-    assert_int_equal(window_init(&w, BYTES, FRAMES), 0);
+    assert_int_equal(window_init(&w, BYTES, FRAMES, 0), 0);
     window_reserve(&w, 300);
     for (uint64_t place = 1; place <= 3; place++)
         assert_int_equal(window_number(&w, place), place);
@@ -68,7 +68,7 @@ static void only_what_was_sent_is_acknowledged(void **state)
 {
     struct window w;
 
-    assert_int_equal(window_init(&w, BYTES, FRAMES), 0);
+    assert_int_equal(window_init(&w, BYTES, FRAMES, 0), 0);
     window_ack(&w, 1);
     keep(&w, 1, 10);
     keep(&w, 2, 10);
@@ -89,7 +89,7 @@ static void there_is_room_up_to_the_bounds(void **state)
 {
     struct window w;
 
-    assert_int_equal(window_init(&w, BYTES, FRAMES), 0);
+    assert_int_equal(window_init(&w, BYTES, FRAMES, 0), 0);
     keep(&w, 1, 10 * BYTES);
     assert_true(window_has_room(&w, 10 * BYTES)); /* two in any case */
     keep(&w, 2, 10 * BYTES);

@@ -1,0 +1,155 @@
+#include "tasks/member/generation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW_FRAMES 1024 /* for each rank */
+
+/* All frames that are not acknowledged. */
+struct baggage {
+    struct unheld *frame; /* in their order */
+    size_t frames;
+    size_t *share; /* for each new rank: how many frames go to it */
+};
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, "stream_memory", "no memory for the stream");
+}
+
+static size_t rank_of(uint64_t member, int64_t step, int ranks)
+{
+    return (member + (uint64_t)step) % (uint64_t)ranks;
+}
+
+struct link *generation_link(const struct generation *g, uint64_t member, int64_t step)
+{
+    return g->link[rank_of(member, step, g->count)];
+}
+
+int generation_flush(struct generation *g, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < g->count; i++)
+        rc = link_flush(g->link[i], err);
+    return rc;
+}
+
+/* Links to all ranks; `share`, where it is not NULL, tells how many frames each takes over. */
+static int connect_all(struct generation *g, const struct link_config *common, const size_t *share, struct error *err)
+{
+    struct link_config config = *common;
+    int ranks = g->ranks.ranks;
+
+    g->zmq = zmq_ctx_new();
+    g->link = calloc((size_t)ranks, sizeof(struct link *));
+    g->items = calloc((size_t)ranks, sizeof *g->items);
+    if (g->zmq == NULL || g->link == NULL || g->items == NULL)
+        return no_memory(err);
+    zmq_ctx_set(g->zmq, ZMQ_MAX_SOCKETS, ranks + 8);
+    config.zmq = g->zmq;
+    config.generation = g->ranks.generation;
+    config.window_bytes = FRAME_WINDOW_BYTES / (size_t)ranks;
+    config.window_frames = WINDOW_FRAMES;
+    for (; g->count < ranks; g->count++) {
+        config.rank = g->count;
+        config.address = &g->ranks.address[g->count];
+        config.backlog = share != NULL ? share[g->count] : 0;
+        g->link[g->count] = link_create(&config, err);
+        if (g->link[g->count] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static void take_ranks(struct generation *g, struct discovery *ranks)
+{
+    *g = (struct generation){.ranks = *ranks};
+    memset(ranks, 0, sizeof *ranks);
+}
+
+int generation_connect(struct generation *g, const struct link_config *config, struct discovery *ranks,
+                       struct error *err)
+{
+    take_ranks(g, ranks);
+    return connect_all(g, config, NULL, err);
+}
+
+/* Ends the context and its threads: no message is read by them any more. */
+static void hang_up(struct generation *g)
+{
+    for (int i = 0; i < g->count; i++)
+        link_hang_up(g->link[i]);
+    if (g->zmq != NULL)
+        while (zmq_ctx_term(g->zmq) != 0 && zmq_errno() == EINTR)
+            ;
+    g->zmq = NULL;
+}
+
+void generation_fini(struct generation *g)
+{
+    hang_up(g);
+    for (int i = 0; i < g->count; i++)
+        link_destroy(g->link[i]);
+    free(g->link);
+    free(g->items);
+    discovery_fini(&g->ranks);
+    memset(g, 0, sizeof *g);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = ((const struct unheld *)a)->place, y = ((const struct unheld *)b)->place;
+
+    return x < y ? -1 : x > y;
+}
+
+static int pack(struct baggage *b, const struct generation *g, int ranks, struct error *err)
+{
+    for (int i = 0; i < g->count; i++)
+        b->frames += link_unheld(g->link[i], NULL);
+    b->share = calloc((size_t)ranks, sizeof *b->share);
+    b->frame = calloc(b->frames + 1, sizeof *b->frame);
+    if (b->share == NULL || b->frame == NULL)
+        return no_memory(err);
+    b->frames = 0;
+    for (int i = 0; i < g->count; i++)
+        b->frames += link_unheld(g->link[i], b->frame + b->frames);
+    qsort(b->frame, b->frames, sizeof *b->frame, by_place);
+    for (size_t i = 0; i < b->frames; i++)
+        b->share[rank_of(b->frame[i].f.member, b->frame[i].f.step, ranks)]++;
+    return 0;
+}
+
+static int unpack(struct generation *g, struct baggage *b, struct error *err)
+{
+    for (size_t i = 0; i < b->frames; i++)
+        if (link_adopt(generation_link(g, b->frame[i].f.member, b->frame[i].f.step), &b->frame[i], err) < 0)
+            return -1;
+    return generation_flush(g, err);
+}
+
+int generation_follow(struct generation *g, const struct link_config *config, struct discovery *ranks,
+                      struct error *err)
+{
+    struct generation next;
+    struct baggage b = {.frame = NULL};
+    int rc;
+
+    take_ranks(&next, ranks);
+    rc = generation_flush(g, err);
+    hang_up(g);
+    if (rc == 0 && pack(&b, g, next.ranks.ranks, err) == 0 && connect_all(&next, config, b.share, err) == 0 &&
+        unpack(&next, &b, err) == 0) {
+        generation_fini(g);
+        *g = next;
+    } else {
+        generation_fini(&next);
+        rc = -1;
+    }
+    free(b.frame);
+    free(b.share);
+    return rc;
+}
