@@ -39,7 +39,9 @@ static json_t *document(struct cluster *c, const char *path, json_t *(*make)(voi
 
 bool checkpoints_any(const json_t *descriptor)
 {
-    return json_object_get(descriptor, "checkpoint") != NULL;
+    const char *kind = json_string_value(json_object_get(descriptor, "kind"));
+
+    return json_object_get(descriptor, "checkpoint") != NULL && kind != NULL && strcmp(kind, "members") == 0;
 }
 
 static bool in_chain(const json_t *task, const json_t *ckpt)

@@ -81,12 +81,20 @@ json_t *cluster_get(struct cluster *c, const char *dir, const char *name); /* bo
 void cluster_drop(struct cluster *c, const char *dir, const char *name);
 
 /* checkpoints.c */
-bool checkpoints_any(const json_t *descriptor); /* tells whether a job's tasks leave checkpoints */
+bool checkpoints_any(const json_t *descriptor); /* tells whether a job's tasks are members that leave checkpoints */
 void checkpoints_begin_task(struct cluster *c, const json_t *task);
 /* leaves one, perhaps; called once, before the task's end */
 void checkpoints_leave(struct cluster *c, const json_t *task);
 bool checkpoints_are_done(struct cluster *c, const json_t *task);
 void checkpoints_record(struct cluster *c, const json_t *task, json_t *record); /* adds them to an exit record */
+
+/* ranks.c */
+void ranks_begin(struct cluster *c, const json_t *rank);
+/* The member has sent all of its samples to the generation that it was started for. */
+void ranks_sent(struct cluster *c, const json_t *task);
+void ranks_learn(struct cluster *c, const json_t *rank); /* learns something, and perhaps saves a checkpoint */
+bool ranks_may_save(struct cluster *c, const json_t *rank); /* tells whether the spec asks for checkpoints */
+bool ranks_save(struct cluster *c, const json_t *rank);  /* saves a checkpoint; false where the spec has none */
 
 /* runners.c */
 sim_event_fn runner_start; /* starts the job of the task_end, once there are CPUs for it */

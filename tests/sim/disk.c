@@ -22,6 +22,8 @@ struct request {
     void (*tailed)(void *arg, const char *text, size_t size, const struct error *err);
     int64_t offset;
     void (*claimed)(void *arg, bool taken, const struct error *err);
+    void (*whole)(void *arg, const struct whole *whole, const struct error *err);
+    int64_t count;
     json_t *claim;
     void *arg;
 };
@@ -65,6 +67,8 @@ void disk_drop_all(void)
             r->read(r->arg, json, &err);
         else if (r->claimed != NULL)
             r->claimed(r->arg, false, &err);
+        else if (r->whole != NULL)
+            r->whole(r->arg, NULL, &err);
         else
             r->tailed(r->arg, "", 0, &err);
         free(json);
@@ -144,6 +148,27 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     free(json);
 }
 
+/* Reads which members are whole, which the cluster keeps as a list of their indices. There is one rank. */
+static void do_whole(struct sim *sim, struct request *r)
+{
+    const json_t *members = json_object_get(sim_files(sim), r->paths[0]), *index;
+    struct whole whole = {.size = (size_t)(r->count + 7) / 8, .members = (int64_t)json_array_size(members)};
+    struct error err;
+    size_t i;
+
+    whole.bits = xcalloc(whole.size, 1);
+    json_array_foreach (members, i, index)
+        whole.bits[json_integer_value(index) / 8] |= (unsigned char)(1 << json_integer_value(index) % 8);
+    error_set(&err, "file_read", "simulated");
+    sim_enter(sim);
+    if (sim_chance(sim, sim_faults_of(sim)->read_fails))
+        r->whole(r->arg, NULL, &err);
+    else
+        r->whole(r->arg, members != NULL ? &whole : NULL, NULL);
+    sim_leave(sim);
+    free(whole.bits);
+}
+
 /* Returns whole lines of a journal, and not always all of them. The simulation has no metric files. */
 static void do_tail(struct sim *sim, struct request *r)
 {
@@ -178,6 +203,8 @@ static void serve(struct sim *sim, void *arg)
         do_read(sim, r, !r->dropped);
     else if (r->claimed != NULL)
         do_claim(sim, r, !r->dropped);
+    else if (r->whole != NULL && !r->dropped)
+        do_whole(sim, r);
     else if (!r->dropped)
         do_tail(sim, r);
     request_free(r);
@@ -252,11 +279,13 @@ static void disk_missing(void *sim, char **paths, size_t n, struct missing_quest
     abort();
 }
 
-/* No rank of a simulation leaves a checkpoint, so this is never called. */
 static void disk_whole(void *sim, char **paths, size_t n, int64_t count,
                        void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg)
 {
-    abort();
+    struct request *r = ask(sim, paths, n, arg);
+
+    r->count = count;
+    r->whole = cb;
 }
 
 const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read,

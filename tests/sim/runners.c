@@ -103,6 +103,8 @@ json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bo
     json_t *record;
 
     runner_note(c, task, outcome);
+    if (good && !is_training(task))
+        ranks_sent(c, task);
     record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job,
                        "id",
                   json_object_get(task, "id"), "host", "n1", "started", (double)started_ms / 1000, "ended", now,
@@ -152,28 +154,31 @@ static int generation_of(const char *dir)
     return atoi(strrchr(dir, '/') + 2);
 }
 
-/* Tells whether a rank goes on. It does until it is told that no more members come. */
-static bool rank_waits(struct cluster *c, struct cjob *job, const json_t *task)
+static void rank_says(struct cluster *c, struct cjob *job, const char *dir, const char *state)
 {
-    const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
     double now = (double)sim_now(c->sim) / 1000;
 
-    if (cluster_get(c, dir, "reception.json") == NULL)
-        return true;
     cluster_put(c, dir, "done-rank0.json",
         json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now,
-                  "state", "done"));
+                  "state", state));
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
-    return false;
 }
 
 /* Returns the outcome of a rank; NULL where it goes on. */
 static const char *rank_outcome(struct cluster *c, struct cjob *job, const json_t *task)
 {
-    if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out))
-        return "timeout";
-    if (rank_waits(c, job, task))
+    const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
+
+    ranks_learn(c, task);
+    if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out * (ranks_may_save(c, task) ? 8 : 1))) {
+        if (sim_chance(c->sim, 400) || !ranks_save(c, task))
+            return "timeout";
+        rank_says(c, job, dir, "unfinished");
+    } else if (cluster_get(c, dir, "reception.json") == NULL) { /* it goes on until it is told that no more come */
         return NULL;
+    } else {
+        rank_says(c, job, dir, "done");
+    }
     return sim_chance(c->sim, sim_faults_of(c->sim)->ranks_fail) ? "failed" : "succeeded";
 }
 
@@ -367,6 +372,7 @@ void runner_start(struct sim *sim, void *arg)
             cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), file,
                         json_pack("{s:i}", "version", 1));
             free(file);
+            ranks_begin(c, task);
             runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
         }
         end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));

@@ -20,7 +20,8 @@ struct sim_faults {
     int lies;            /* the scheduler says for a while that a job ended, or that there is none */
     int never;           /* the scheduler says of a waiting job that it can never run, which is mostly true */
     int task_fails;
-    int ranks_time_out;  /* ranks time out, at each of their looks whether more members come */
+    /* ranks time out, or save and end before that, at each of their looks whether more members come */
+    int ranks_time_out;
     int ranks_fail;      /* ranks fail after they have said that they are done */
     int records_lost;    /* a runner does not hand back the records of a job; a third as often, it lacks a single one */
     int cancel_lost;     /* the scheduler accepts an order to cancel, and does nothing */
@@ -159,6 +160,13 @@ bool watch_wants(struct sim *sim, int64_t ensemble); /* it has waiting members t
 void watch_pilots_store(struct sim *sim);
 void watch_pilots(struct sim *sim);
 void watch_pilots_end(struct sim *sim);
+
+/* Functions of ranks.c: what is true of trainings. */
+bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char *checkpoint);
+/* Tells whether the member's samples came to the generation, or were learnt in the checkpoint that it began with. */
+bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member);
+/* Tells whether the generation left a checkpoint that is further than the one that it began with. */
+bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
 
 /* Functions of watch_trainings.c. */
 void watch_trainings_store(struct sim *sim);

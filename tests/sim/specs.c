@@ -96,6 +96,9 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
                                       (json_int_t)sim_random(sim, 4), "resources", "tasks",
                                       (json_int_t)(1 + sim_random(sim, 2)), "fields", "u", "dtype", "float32", "shape",
                                       4));
+    if (json_object_get(spec, "training") != NULL && sim_chance(sim, 600))
+        json_object_set_new(json_object_get(spec, "training"), "checkpoint",
+                            json_pack("{s:I}", "keep", (json_int_t)(1 + sim_random(sim, 3))));
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
         json_object_set_new(json_object_get(spec, "training"), "adapter",
                             json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));

@@ -181,8 +181,9 @@ void watch_end(struct sim *sim)
           "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a "
           "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND coalesce((SELECT count(*) "
           "FROM job j WHERE j.ensemble = a.ensemble AND j.kind = 'training' AND j.id < a.job) >= (SELECT generation "
-          "FROM training t WHERE t.ensemble = a.ensemble AND t.generation > 1) OR " BEFORE_A_CANCEL ", 1)) IS NOT "
-                                                                                                    "m.attempts");
+          "FROM training t WHERE t.ensemble = a.ensemble AND t.generation > 1) OR (a.number = m.attempts AND is_whole("
+          "m.ensemble, m.idx, (SELECT resumed FROM training t WHERE t.ensemble = m.ensemble))) OR " BEFORE_A_CANCEL
+          ", 1)) IS NOT m.attempts");
     SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx "
           "= m.idx) <> m.attempts");
@@ -241,16 +242,18 @@ void watch_end(struct sim *sim)
      * not, and nobody has looked at its checkpoints then. */
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = "
-          "m.ensemble AND a.idx = m.idx AND a.number = m.attempts WHERE e.spec LIKE '%checkpoint%' AND m.heir IS NULL "
-          "AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND ifnull(a.reason, '') NOT LIKE "
-          "'%before it started%' AND NOT (ifnull(a.host, '') = '' AND (ifnull(a.reason, '') LIKE 'stopped:%' OR "
-          "ifnull(a.reason, '') = 'cancelled')) AND newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
+          "m.ensemble AND a.idx = m.idx AND a.number = m.attempts WHERE json_extract(e.spec, '$.members.checkpoint') "
+          "IS NOT NULL AND m.heir IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
+          "ifnull(a.reason, '') NOT LIKE '%before it started%' AND NOT (ifnull(a.host, '') = '' AND "
+          "(ifnull(a.reason, '') LIKE 'stopped:%' OR ifnull(a.reason, '') = 'cancelled')) AND "
+          "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
           "m.since_in ELSE e.id END, m.since) <> (SELECT coalesce(max(k.number), 0) FROM member_checkpoint k WHERE "
           "k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = "
           "m.ensemble AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 "
-          "FROM ensemble e WHERE e.id = m.ensemble AND e.spec LIKE '%checkpoint%')))) AS made, "
+          "FROM ensemble e WHERE e.id = m.ensemble AND json_extract(e.spec, '$.members.checkpoint') IS NOT NULL)))) AS "
+          "made, "
           "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'lost' AND "
           "a.number > 3) AS lost, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
           "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted')) AS again "
@@ -269,5 +272,5 @@ void watch_calm(struct sim *sim)
     SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND NOT "
           "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) AND (m.failures > 0 "
-          "OR m.losses > 0 OR (m.state <> 'succeeded' AND e.spec NOT LIKE '%checkpoint%'))");
+          "OR m.losses > 0 OR (m.state <> 'succeeded' AND json_extract(e.spec, '$.members.checkpoint') IS NULL))");
 }

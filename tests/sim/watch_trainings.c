@@ -7,6 +7,43 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* SQL function: tells whether a generation's rank was out of time, by its own words or its exit record. */
+static void out_of_time(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct sim *sim = sqlite3_user_data(context);
+    char *dir = engine_generation_dir(sim_engine(sim), sqlite3_value_int64(values[0]), sqlite3_value_int64(values[1]));
+    char path[300];
+    const char *state, *outcome;
+
+    snprintf(path, sizeof path, "%s/done-rank0.json", dir);
+    state = json_string_value(json_object_get(json_object_get(sim_files(sim), path), "state"));
+    snprintf(path, sizeof path, "%s/rank0/exit.json", dir);
+    outcome = json_string_value(json_object_get(json_object_get(sim_files(sim), path), "outcome"));
+    sqlite3_result_int(context, (state != NULL && strcmp(state, "unfinished") == 0) ||
+                                    (outcome != NULL && strcmp(outcome, "timeout") == 0));
+    free(dir);
+}
+
+static void left_further(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int(context, sim_left_further(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
+                                                 sqlite3_value_int(values[1])));
+}
+
+static void is_whole(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int(context, sim_is_whole(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
+                                             sqlite3_value_int64(values[1]),
+                                             (const char *)sqlite3_value_text(values[2])));
+}
+
+static void has_samples(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int(context, sim_has_samples(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
+                                                sqlite3_value_int(values[1]), sqlite3_value_int64(values[2])));
+}
 
 /* SQL function: returns the outcome in the exit record of a generation's only rank; NULL where it left none. */
 static void rank_outcome(sqlite3_context *context, int n, sqlite3_value **values)
@@ -26,7 +63,8 @@ void watch_trainings_store(struct sim *sim)
     static const char triggers[] =
         "CREATE TEMP TRIGGER begun_anew AFTER INSERT ON main.job WHEN NEW.kind = 'training' AND NEW.created < (SELECT "
         "max(j.ended) FROM main.job j WHERE j.ensemble = NEW.ensemble AND j.kind = 'training' AND j.id <> NEW.id) + "
-        "(SELECT min(300000, 1000 << (t.generation - 2)) FROM main.training t WHERE t.ensemble = NEW.ensemble) BEGIN "
+        "(SELECT iif(out_of_time(t.ensemble, t.generation - 1), 0, min(300000, 1000 << (t.failures - 1))) FROM "
+        "main.training t WHERE t.ensemble = NEW.ensemble) BEGIN "
         "SELECT violate('a training begins anew before its time'); END;"
         "CREATE TEMP TRIGGER for_those_before AFTER INSERT ON main.job WHEN NEW.kind <> 'training' AND EXISTS (SELECT "
         "1 FROM main.training t WHERE t.ensemble = NEW.ensemble AND t.generation > 1 AND t.state <> 'running') BEGIN "
@@ -34,11 +72,24 @@ void watch_trainings_store(struct sim *sim)
         "CREATE TEMP TRIGGER while_sent_back AFTER INSERT ON main.job WHEN NEW.kind <> 'training' AND EXISTS (SELECT 1 "
         "FROM main.training t JOIN main.chore c ON c.ensemble = t.ensemble WHERE t.ensemble = NEW.ensemble AND "
         "t.generation > 1 AND c.kind = 'resubmit') BEGIN SELECT violate('members are to start, and others of them are "
-        "still being sent back'); END;";
+        "still being sent back'); END;"
+        "CREATE TEMP TRIGGER whole_goes_again AFTER UPDATE OF state ON main.member WHEN OLD.state = 'succeeded' AND "
+        "NEW.state = 'pending' AND is_whole(NEW.ensemble, NEW.idx, (SELECT resumed FROM main.training WHERE ensemble = "
+        "NEW.ensemble)) BEGIN SELECT violate('a member goes again that is whole in the checkpoint'); END;"
+        "CREATE TEMP TRIGGER time_costs AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
+        "OLD.generation AND NEW.failures > OLD.failures AND out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
+        "violate('a training that was out of time lost a retry'); END;"
+        "CREATE TEMP TRIGGER failure_is_free AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
+        "OLD.generation AND NEW.failures = OLD.failures AND NOT out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
+        "violate('a training that failed lost no retry'); END;";
     sqlite3 *db = sim_store(sim)->db;
     char *why = NULL;
 
     sqlite3_create_function(db, "rank_outcome", 2, SQLITE_UTF8, sim, rank_outcome, NULL, NULL);
+    sqlite3_create_function(db, "out_of_time", 2, SQLITE_UTF8, sim, out_of_time, NULL, NULL);
+    sqlite3_create_function(db, "left_further", 2, SQLITE_UTF8, sim, left_further, NULL, NULL);
+    sqlite3_create_function(db, "is_whole", 3, SQLITE_UTF8, sim, is_whole, NULL, NULL);
+    sqlite3_create_function(db, "has_samples", 3, SQLITE_UTF8, sim, has_samples, NULL, NULL);
     if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
         sim_violate(sim, "the store cannot be watched: %s", why);
     sqlite3_free(why);
@@ -49,7 +100,17 @@ void watch_trainings_end(struct sim *sim)
     SIM_HOLDS(sim, "trainings that are done, and their rank did not succeed",
               "SELECT count(*) FROM training WHERE state = 'done' AND rank_outcome(ensemble, generation) IS NOT "
               "'succeeded'");
-    SIM_HOLDS(sim, "trainings that were out of time, and began anew",
-              "SELECT count(*) FROM event WHERE kind = 'training.restarted' AND rank_outcome(ensemble, "
-              "json_extract(detail, '$.generation') - 1) = 'timeout'");
+    SIM_HOLDS(sim, "trainings that are done, and their rank was out of time",
+              "SELECT count(*) FROM training WHERE state = 'done' AND out_of_time(ensemble, generation)");
+    SIM_HOLDS(sim, "trainings that were out of time, and began anew without having got further",
+              "SELECT count(*) FROM event WHERE kind = 'training.restarted' AND out_of_time(ensemble, "
+              "json_extract(detail, '$.generation') - 1) AND NOT left_further(ensemble, "
+              "json_extract(detail, '$.generation') - 1)");
+    SIM_HOLDS(sim, "trainings that were out of time, had got further, and have failed",
+              "SELECT count(*) FROM training WHERE state = 'failed' AND out_of_time(ensemble, generation) AND "
+              "left_further(ensemble, generation)");
+    if (!sim_faults_of(sim)->tidy)
+        SIM_HOLDS(sim, "members that have succeeded, and their samples are missing in a training that is done",
+                  "SELECT count(*) FROM member m JOIN training t USING (ensemble) WHERE t.state = 'done' AND m.state = "
+                  "'succeeded' AND NOT has_samples(t.ensemble, t.generation, m.idx)");
 }

@@ -186,6 +186,39 @@ static void set_faults(struct sim_faults with)
     sim_set_faults(sim, &with);
 }
 
+/* Their training goes on from a checkpoint, and the daemon dies while the others are sent back, one after the other; the watchers look at
+ * who goes again. */
+static void members_that_are_whole_stay_after_a_kill(void **state)
+{
+    static const struct sim_faults times_out = {.ranks_time_out = 1000}, calm = {.run_ms = 60000};
+    json_t *more = training(0);
+    int64_t whole;
+
+    json_object_set_new(json_object_get(more, "training"), "checkpoint", json_pack("{s:i}", "keep", 1));
+    begin(3, calm);
+    submit(200, 40, more);
+    until("SELECT count(*) > 60 FROM member WHERE state = 'succeeded'");
+    until("SELECT coalesce(max(members), 0) > 20 FROM training_checkpoint");
+    sim_engine(sim)->slice = 1;
+    set_faults(times_out);
+    until("SELECT generation = 2 FROM training");
+    set_faults(calm);
+    whole = sim_number(sim, "SELECT members FROM training_checkpoint ORDER BY number DESC LIMIT 1");
+    assert_in_range(whole, 20, 199);
+    for (int i = 0; i < 10; i++) {
+        until("SELECT count(*) > 0 FROM chore WHERE checkpoint > 0");
+        sim_crash(sim);
+        sim_boot(sim);
+        sim_engine(sim)->slice = 1;
+        step();
+    }
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT state = 'done' AND failures = 0 AND resumed IS NOT NULL FROM training"), 1);
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM member WHERE attempts = 1"), whole, 200);
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM member WHERE attempts > 1"), 1, 200 - whole);
+    end();
+}
+
 /* Orders to stop them come to nothing: they go on, and end well, after their ensemble was cancelled. */
 static void what_a_lost_generation_was_sent_is_no_success(void **state)
 {
@@ -509,6 +542,7 @@ int main(void)
         cmocka_unit_test(how_a_training_ended_is_known_after_a_kill),
         cmocka_unit_test(the_next_generation_waits_after_a_kill),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
+        cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),

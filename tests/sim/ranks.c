@@ -1,0 +1,230 @@
+/* What the ranks of the simulated cluster learn: the samples of members that sent all of theirs to their generation.
+ * Some save checkpoints, as docs/run-directory.md has them. The truth about each generation is kept beside its files,
+ * under names that no path has:
+ *
+ * TRAINING//sent-gG: the members that have sent all of their samples to generation G
+ * TRAINING//learnt-gG: those whose samples generation G has learnt, with those of the checkpoint that it began with
+ * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members
+ * TRAINING//left-gG: true where generation G left a checkpoint that is further than that
+ * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it */
+#include "tests/sim/cluster.h"
+
+#include "common/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEARNS 300 /* in 1/1000: of each member at each look of the rank */
+#define SAVES 100  /* at each look */
+
+static const char *env(const json_t *task, const char *name)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(task, "env"), name));
+
+    return text != NULL ? text : "";
+}
+
+/* Returns the directory of the training of a rank, or of a member that streams, to be freed. */
+static char *training_dir(const json_t *task)
+{
+    const char *stream = env(task, "STRETTO_STREAM"), *end = strrchr(stream, '/');
+
+    return xasprintf("%.*s", end != NULL ? (int)(end - stream) : 0, stream);
+}
+
+static int generation_of(const json_t *rank)
+{
+    return atoi(strrchr(env(rank, "STRETTO_TRAINING_DIR"), '/') + 2);
+}
+
+/* Returns the document beside the files, borrowed; it is made where it is not there. */
+static json_t *truth(struct sim *sim, const char *training, const char *what, int generation)
+{
+    char *path = generation > 0 ? xasprintf("%s//%s-g%d", training, what, generation)
+                                : xasprintf("%s//%s", training, what);
+    json_t *doc = json_object_get(sim_files(sim), path);
+
+    if (doc == NULL) {
+        doc = json_object();
+        json_object_set_new(sim_files(sim), path, doc);
+    }
+    free(path);
+    return doc;
+}
+
+static json_int_t number(const json_t *item, const char *key)
+{
+    return json_integer_value(json_object_get(item, key));
+}
+
+void ranks_sent(struct cluster *c, const json_t *task)
+{
+    char *training = training_dir(task);
+
+    if (training[0] != '\0' && !sim_faults_of(c->sim)->tidy)
+        json_object_set_new(truth(c->sim, training, "sent", atoi(env(task, "STRETTO_STREAM_GENERATION"))),
+                            env(task, "STRETTO_MEMBER"), json_true());
+    free(training);
+}
+
+static json_t *config_of(struct cluster *c, const json_t *rank)
+{
+    return cluster_get(c, env(rank, "STRETTO_TRAINING_DIR"), "training.json");
+}
+
+static const char *name_of(const json_t *item)
+{
+    return json_string_value(json_object_get(item, "name"));
+}
+
+/* Returns the checkpoints that the ranks keep, the newest first, borrowed; NULL if there are none. */
+static json_t *list_of(struct cluster *c, const char *training)
+{
+    char *dir = xasprintf("%s/checkpoints", training);
+    json_t *file = cluster_get(c, dir, "checkpoints.json");
+
+    free(dir);
+    return json_object_get(file, "checkpoints");
+}
+
+void ranks_begin(struct cluster *c, const json_t *rank)
+{
+    char *training = training_dir(rank);
+    int generation = generation_of(rank);
+    json_t *newest = json_array_get(list_of(c, training), 0), *begun = truth(c->sim, training, "begun", generation);
+    const char *name = name_of(json_object_get(config_of(c, rank), "resume"));
+
+    if (generation > 1 && (name == NULL ? newest != NULL : newest == NULL || strcmp(name, name_of(newest)) != 0))
+        sim_violate(c->sim, "generation %d of %s begins from %s, and the newest checkpoint is %s", generation, training,
+                    name != NULL ? name : "its start", newest != NULL ? name_of(newest) : "none");
+    if (name != NULL && newest != NULL) {
+        json_t *whole = json_object_get(truth(c->sim, training, "whole", 0), name_of(newest));
+
+        json_object_update(begun, newest);
+        json_object_set(begun, "whole", whole);
+        json_object_update(truth(c->sim, training, "learnt", generation), whole);
+    }
+    free(training);
+}
+
+static json_t *keys_of(json_t *object)
+{
+    json_t *keys = json_array(), *value;
+    const char *key;
+
+    json_object_foreach (object, key, value)
+        json_array_append_new(keys, json_integer(atoll(key)));
+    return keys;
+}
+
+/* Adds an item to the list, and removes what falls out of it. */
+static void list_it(struct cluster *c, const char *training, json_t *item, json_int_t keep)
+{
+    char *dir = xasprintf("%s/checkpoints", training), *its;
+    json_t *list = list_of(c, training) != NULL ? json_copy(list_of(c, training)) : json_array();
+
+    json_array_insert_new(list, 0, item);
+    for (; (json_int_t)json_array_size(list) > keep; json_array_remove(list, (size_t)keep)) {
+        its = xasprintf("%s/%s", dir, name_of(json_array_get(list, (size_t)keep)));
+        cluster_drop(c, its, "whole-rank0.bin");
+        free(its);
+    }
+    cluster_put(c, dir, "checkpoints.json", json_pack("{s:i, s:o}", "version", 1, "checkpoints", list));
+    free(dir);
+}
+
+bool ranks_may_save(struct cluster *c, const json_t *rank)
+{
+    return json_object_get(config_of(c, rank), "checkpoint") != NULL && !sim_faults_of(c->sim)->tidy;
+}
+
+bool ranks_save(struct cluster *c, const json_t *rank)
+{
+    const json_t *config = json_object_get(config_of(c, rank), "checkpoint");
+    char *training = training_dir(rank), *dir, name[64];
+    int generation = generation_of(rank);
+    json_t *learnt = truth(c->sim, training, "learnt", generation);
+    json_t *begun = truth(c->sim, training, "begun", generation);
+    json_t *saved = truth(c->sim, training, "whole", 0);
+    json_int_t batches = number(begun, "batches") + number(truth(c->sim, training, "batches", generation), "n");
+
+    if (!ranks_may_save(c, rank)) {
+        free(training);
+        return false;
+    }
+    snprintf(name, sizeof name, "g%d-s%lld-%zu", generation, (long long)batches, json_object_size(saved));
+    json_object_set_new(saved, name, json_copy(learnt));
+    dir = xasprintf("%s/checkpoints/%s", training, name);
+    cluster_put(c, dir, "whole-rank0.bin", keys_of(learnt));
+    free(dir);
+    if (name_of(begun) == NULL || batches > number(begun, "batches"))
+        json_object_set_new(truth(c->sim, training, "left", generation), "further", json_true());
+    list_it(c, training,
+            json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I}", "name", name, "generation", generation, "step",
+                      batches, "batches", batches, "ranks", 1, "time", (double)sim_now(c->sim) / 1000, "size", 8,
+                      "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt)),
+            number(config, "keep"));
+    free(training);
+    return true;
+}
+
+void ranks_learn(struct cluster *c, const json_t *rank)
+{
+    char *training = training_dir(rank);
+    int generation = generation_of(rank);
+    json_t *learnt = truth(c->sim, training, "learnt", generation), *n = truth(c->sim, training, "batches", generation);
+    json_t *value;
+    const char *member;
+
+    json_object_foreach (truth(c->sim, training, "sent", generation), member, value) {
+        if (json_object_get(learnt, member) != NULL || !sim_chance(c->sim, LEARNS))
+            continue;
+        json_object_set_new(learnt, member, json_true());
+        json_object_set_new(n, "n", json_integer(number(n, "n") + 1));
+    }
+    free(training);
+    if (sim_chance(c->sim, SAVES))
+        ranks_save(c, rank);
+}
+
+static char *dir_of(struct sim *sim, int64_t ensemble)
+{
+    char *whole = engine_ensemble_dir(sim_engine(sim), ensemble), *training = xasprintf("%s/training", whole);
+
+    free(whole);
+    return training;
+}
+
+bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char *checkpoint)
+{
+    char *training = dir_of(sim, ensemble), index[24];
+    bool is;
+
+    snprintf(index, sizeof index, "%lld", (long long)member);
+    is = checkpoint != NULL &&
+         json_object_get(json_object_get(truth(sim, training, "whole", 0), checkpoint), index) != NULL;
+    free(training);
+    return is;
+}
+
+bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member)
+{
+    char *training = dir_of(sim, ensemble), index[24];
+    bool has;
+
+    snprintf(index, sizeof index, "%lld", (long long)member);
+    has = json_object_get(truth(sim, training, "sent", generation), index) != NULL ||
+          json_object_get(json_object_get(truth(sim, training, "begun", generation), "whole"), index) != NULL;
+    free(training);
+    return has;
+}
+
+bool sim_left_further(struct sim *sim, int64_t ensemble, int generation)
+{
+    char *training = dir_of(sim, ensemble);
+    bool left = json_object_get(truth(sim, training, "left", generation), "further") != NULL;
+
+    free(training);
+    return left;
+}
