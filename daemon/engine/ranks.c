@@ -318,7 +318,8 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     take_waits(engine, ens->training, json);
     moments_take(engine, &ens->training->row, json);
     mark_ready(engine, ens);
-    training_take_checkpoints(engine, ens, json[ens->training->row.ranks * RANK_FILES]);
+    training_take_checkpoints(
+        engine, ens, ens->spec->training_checkpoint.any ? json[ens->training->row.ranks * RANK_FILES] : NULL);
     engine_settle(engine);
 }
 
@@ -336,7 +337,7 @@ void training_read_later(struct engine *engine, struct live_ensemble *ens)
 void training_look(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
-    size_t n = RANK_FILES * (size_t)training->row.ranks + 1; /* the last one is the list of checkpoints */
+    size_t n = RANK_FILES * (size_t)training->row.ranks;
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
@@ -345,9 +346,10 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     if (training->reading != READING_NONE || (training->stage == STAGE_OPEN && !engine_has_room(engine)))
         return;
     training->reading = READING_ONCE;
-    paths = xcalloc(n, sizeof *paths);
+    paths = xcalloc(n + 1, sizeof *paths);
     for (int64_t rank = 0; rank < training->row.ranks; rank++)
         engine_rank_files(engine, &training->row, rank, paths + rank * RANK_FILES);
-    paths[n - 1] = engine_training_checkpoint_path(engine, ens->row.id, "checkpoints.json");
+    if (ens->spec->training_checkpoint.any)
+        paths[n++] = engine_training_checkpoint_path(engine, ens->row.id, "checkpoints.json");
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, ranks_read, ticket_new(engine, ens->row.id));
 }

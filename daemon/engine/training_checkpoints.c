@@ -144,10 +144,14 @@ static void bits_read(void *arg, const struct whole *whole, const struct error *
         training_read_later(engine, ens);
         return;
     }
-    if (whole != NULL && store_checkpoint(engine, ens, &row, whole) < 0) { /* else the ranks have just removed it */
+    if (whole != NULL && store_checkpoint(engine, ens, &row, whole) < 0) {
         json_decref(list);
         return; /* the turn is doomed, and memory rebuilt */
     }
+    if (whole == NULL && ens->training->stage != STAGE_OPEN) /* before, the ranks may just have removed it */
+        log_warn_of(LOG_TRAINING(id, row.training),
+                    "training %lld: nothing can go on from checkpoint %s, of which files of ranks are not there",
+                    (long long)row.training, row.name);
     take_next(engine, ens, list, left);
     engine_settle(engine);
 }

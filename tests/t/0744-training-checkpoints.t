@@ -7,7 +7,7 @@ command -v python3 >/dev/null || skip_all "no Python"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 
 # A rank does what the lines of a file say, one after the other: "save NAME BATCHES WHOLE-OF-RANK-0 WHOLE-OF-RANK-1", "die", "unfinished",
-# "done", "wait" (for the walltime).
+# "done", "enlist NAME BATCHES" (one of which there are no files), "wait" (for the walltime).
 cat >"$T/rank.py" <<'EOF2'
 import json, os, signal, sys, time
 rank, here = int(os.environ["STRETTO_RANK"]), os.environ["STRETTO_TRAINING_DIR"]
@@ -36,6 +36,8 @@ def save(name, batches, *whole):
         return
     wait_for(f"{checkpoints}/{name}/whole-rank1.bin")
     write(f"{checkpoints}/{name}/state-rank0", {"batches": batches})
+    enlist(name, batches)
+def enlist(name, batches):
     try:
         items = json.load(open(f"{checkpoints}/checkpoints.json"))["checkpoints"]
     except FileNotFoundError:
@@ -53,6 +55,8 @@ wait_for(f"{sys.argv[1]}{generation}")
 for verb, *words in map(str.split, open(f"{sys.argv[1]}{generation}")):
     if verb == "save":
         save(*words)
+    elif verb == "enlist" and rank == 0:
+        enlist(*words)
     elif verb == "die" and rank == 0:
         sys.exit(3)
     elif verb == "warned":
@@ -142,11 +146,13 @@ is "$(jq '.training.failures' "$T/ensemble.json")" 1 "that was a failure"
 
 # A second failure is one too many, however far it got.
 begin c '{}' '{}'
-say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" die
+say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" "enlist g1-s15 2" die
 say 2 "save g2-s20 2 0,1,2,3,4 0,1,2,3,4" die
 ok "it ends" wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .training.generation, .training.failures]' "$T/ensemble.json")" '["failed",2,2]' "each failure costs a retry"
+is "$(events checkpoint restarted)" g1-s10 "nothing goes on from a checkpoint that is listed and not there"
+like "$(cat "$DAEMON_LOG")" "nothing can go on from checkpoint g1-s15" "the log tells of it"
 is "$(api GET "/v1/checkpoints" | jq -c '[.checkpoints[] | "\(.of) \(.ensemble) \(.name)"]')" \
-	'["training 1 g2-s30","training 1 g3-s40","training 2 g1-s20","training 2 g2-s20","training 3 g1-s10","training 3 g2-s20"]' "all are listed by training"
+	'["training 1 g2-s30","training 1 g3-s40","training 2 g1-s20","training 2 g2-s20","training 3 g2-s20"]' "all are listed by training"
 is "$(api_status GET "/v1/checkpoints?training=9") $(api_status GET "/v1/checkpoints?training=1&ensemble=1")" "404 400" "others are not there"
 done_testing
