@@ -6,6 +6,9 @@
  * stretto still works: the stream is then idle, nothing is sent and every correct call succeeds, and one message on
  * stderr says so.
  *
+ * A training may go on with other ranks while members run. The calls that wait for ranks then find the new ones, and
+ * send them what the former have not acknowledged; the program need not know of it.
+ *
  * One thread uses a stream at a time. In an MPI program only rank 0 opens one. The library starts no process, installs
  * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error(). This also holds
  * where memory is short, as far as it depends on this library: ZeroMQ, which it uses, ends the process where it cannot

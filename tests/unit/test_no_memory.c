@@ -293,6 +293,87 @@ static void a_member_elsewhere_without_memory_is_told(void **state)
     munmap(arrived, ROUNDS_MAX * sizeof *arrived);
 }
 
+/* Makes members look for ranks that are not there any more. */
+static void write_former(const struct fixture *fx)
+{
+    static const char rank[] = "{\"host\": \"elsewhere\", \"endpoints\": [\"tcp://127.0.0.1:9\"]}",
+                      current[] = "{\"version\": 1, \"generation\": 1, \"ranks\": 1}";
+    struct error err;
+
+    assert_int_equal(file_write_whole(fixture_path(fx, "g1-rank0.json"), rank, strlen(rank), 0600, &err), 0);
+    assert_int_equal(file_write_whole(fixture_path(fx, "current.json"), current, strlen(current), 0600, &err), 0);
+}
+
+/* A member sends to ranks that do not answer, and misses an allocation when it goes on to others; otherwise as
+ * be_a_member(). */
+static int follow(const struct fixture *fx, int member, char *why, size_t size)
+{
+    int64_t shape[] = {WIDTH};
+    static float data[WIDTH];
+    struct stretto *s = NULL;
+    int rc, u, n;
+
+    write_former(fx);
+    if (stretto_open_patiently(&s, 5) != 0)
+        fail_msg("%s", stretto_error(s));
+    u = stretto_field(s, "u", STRETTO_FLOAT32, 1, shape);
+    n = stretto_field(s, "n", STRETTO_INT64, 0, NULL);
+    for (int64_t step = 0; step < STEPS; step++) {
+        int64_t number = (int64_t)member * 1000 + step;
+
+        for (int i = 0; i < WIDTH; i++)
+            data[i] = (float)(member + (double)step / 8 + i);
+        assert_int_equal(stretto_send(s, n, step, &number), 0);
+        assert_int_equal(stretto_send(s, u, step, data), 0);
+    }
+    assert_int_equal(stretto_finish(s), STRETTO_AGAIN);
+    fixture_announce(fx, 1);
+    start_failing(member + 1, false);
+    while ((rc = stretto_finish(s)) == STRETTO_AGAIN)
+        ;
+    stop_failing();
+    snprintf(why, size, "%s", stretto_error(s));
+    stretto_abort(s);
+    return rc;
+}
+
+static void a_member_that_goes_on_to_other_ranks_without_memory_is_told(void **state)
+{
+    atomic_bool *arrived = shared_flags();
+    int status, errors = 0, member = 0;
+    struct fixture fx;
+    bool again = true;
+    pid_t rank;
+
+    fixture_init(&fx, WIDTH, 1, ROUNDS_MAX, BUFFER);
+    fixture_generation(&fx, 2, 1);
+    if ((rank = fork()) == 0)
+        be_the_rank(&fx, arrived);
+    for (; again; member++) {
+        char why[256];
+        int rc;
+
+        assert_true(member < ROUNDS_MAX);
+        set_member(&fx, member);
+        unsetenv("STRETTO_CHECKPOINT_DIR");
+        fixture_member_limit();
+        rc = follow(&fx, member, why, sizeof why);
+        again = atomic_load(&failed) > 0;
+        if (rc < 0)
+            assert_true(again && *why != '\0');
+        errors += rc < 0;
+        atomic_store(&arrived[member], rc == 0);
+    }
+    print_message("%d allocations failed, %d members were told an error\n", member - 1, errors);
+    assert_true(member > 20 && errors > 3);
+    fixture_over(&fx);
+    assert_int_equal(waitpid(rank, &status, 0), rank);
+    assert_int_equal(status, 0);
+    unlink(fixture_path(&fx, "g1-rank0.json"));
+    fixture_fini(&fx);
+    munmap(arrived, ROUNDS_MAX * sizeof *arrived);
+}
+
 static pid_t start_member(const struct fixture *fx)
 {
     pid_t pid = fork();
@@ -403,6 +484,7 @@ int main(void)
         cmocka_unit_test(nothing_at_all_is_told_as_well),
         cmocka_unit_test(a_member_without_memory_is_told),
         cmocka_unit_test(a_member_elsewhere_without_memory_is_told),
+        cmocka_unit_test(a_member_that_goes_on_to_other_ranks_without_memory_is_told),
         cmocka_unit_test(a_training_without_memory_is_told),
     };
 
