@@ -32,6 +32,7 @@ static struct stretto *open_member(void)
     setenv("STRETTO_ATTEMPT", "1", 1);
     setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
     setenv("STRETTO_STREAM_SILENCE_MS", "50", 1);
+    fixture_member_limit();
     if (stretto_open_patiently(&s, 10) != 0)
         fail_msg("%s", stretto_error(s));
     return s;
