@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEARNS 300 /* in 1/1000: of each member at each look of the rank */
+#define LEARNS 60  /* in 1/1000: of each member at each look of the rank */
 #define SAVES 100  /* at each look */
 
 static const char *env(const json_t *task, const char *name)
