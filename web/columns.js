@@ -1,7 +1,7 @@
 // The columns of the table of ensembles: what they are, how far they are, and figures of the metrics that their trainings report.
 import {h, foreign, visible} from './dom.js';
 import * as format from './format.js';
-import {addressOf} from './listed.js';
+import {addressOf, currentChoice} from './listed.js';
 import {bar, inWords, pill} from './states.js';
 
 const FIGURES = ['last', 'min', 'max'];
@@ -94,7 +94,11 @@ export function sortings(choice, ensembles) {
 export function columnChooser(choice, ensembles) {
   const shown = shownOf(choice, ensembles),
     names = namesOf(ensembles, shown);
-  const toggled = key => (shown.includes(key) ? shown.filter(other => other !== key) : [...shown, key]);
+  const toggle = (key, isOn) => {
+    const now = currentChoice(),
+      others = shownOf(now, ensembles).filter(other => other !== key);
+    location.hash = addressOf(now, {shown: isOn ? [...others, key] : others});
+  };
   const box = (name, figure) => {
     const key = `${figure}:${name}`;
     return h('input', {
@@ -102,7 +106,7 @@ export function columnChooser(choice, ensembles) {
       'aria-label': `${figure} of ${visible(name)}`,
       checked: shown.includes(key),
       disabled: choice.sort === key,
-      onchange: () => (location.hash = addressOf(choice, {shown: toggled(key)})),
+      onchange: event => toggle(key, event.target.checked),
     });
   };
   if (names.length === 0) return null;

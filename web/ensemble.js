@@ -37,7 +37,7 @@ function summary(ensemble) {
   const {allocation} = ensemble;
   return facts([
     ['rate', ensemble.ended ? null : format.rate(ensemble.rate)],
-    ['estimated end', timed(ensemble.eta, ensemble.eta && `${format.until(ensemble.eta)} (${format.clock(ensemble.eta)})`)],
+    ['estimated end', timed(ensemble.eta, [format.until(ensemble.eta), ' ', h('span', {class: 'quiet'}, format.minute(ensemble.eta))])],
     ['submitted', timed(ensemble.created, format.age(ensemble.created))],
     ['ended', timed(ensemble.ended, ensemble.ended && format.age(ensemble.ended))],
     ['took', ensemble.ended && format.between(ensemble.created, ensemble.ended)],

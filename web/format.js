@@ -54,4 +54,6 @@ export const until = time => (since(time) < 0 ? `in ${duration(-since(time))}` :
 
 export const moment = time => new Date(time).toLocaleString();
 
+export const minute = time => new Date(time).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit'});
+
 export const clock = time => new Date(time).toLocaleTimeString();

@@ -12,7 +12,7 @@ const rgb = text => [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16));
 export function paletteOf(element) {
   const style = getComputedStyle(element), read = name => rgb(style.getPropertyValue(`--${name}`).trim());
   return {states: NAMES.map(read), faint: read('faint'), text: style.getPropertyValue('--text'),
-    quiet: style.getPropertyValue('--quiet'), line: style.getPropertyValue('--line'), unchosen: style.getPropertyValue('--unchosen')};
+    quiet: style.getPropertyValue('--quiet'), line: style.getPropertyValue('--line'), panel: style.getPropertyValue('--panel'), unchosen: style.getPropertyValue('--unchosen')};
 }
 
 // Members in words: "7.12", or "7.16 to 7.31".

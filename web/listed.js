@@ -23,6 +23,9 @@ export function readChoice(parameters) {
   };
 }
 
+// As the address says now: for what a click changes, which may come before the page shows what the last one changed.
+export const currentChoice = () => readChoice(new URLSearchParams(location.hash.split('?')[1]));
+
 export const isFiltered = ({states, name}) => states.length > 0 || name !== '';
 
 function put(query, name, value) {

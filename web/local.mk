@@ -44,6 +44,7 @@ web_files = \
 	web/spec.js \
 	web/states.js \
 	web/table.js \
+	web/timeline.js \
 	web/training.js \
 	web/trainingpage.js \
 	web/vendor/uplot.css \

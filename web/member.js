@@ -5,8 +5,10 @@ import * as format from './format.js';
 import {parametersOf} from './members.js';
 import {facts} from './training.js';
 import {pill} from './states.js';
+import {timeline} from './timeline.js';
 
 const SHOWN = 16384; // bytes of an output
+const CHECKPOINTS = 10; // of those that are told, the newest
 const FOR_A_WINDOW = 10e6; // more than that is for a file
 
 async function output(path, attempt) {
@@ -32,29 +34,52 @@ async function load(id, index, parameters) {
   return {member, attempt: attempt.number, outputs: await Promise.all(outputs)};
 }
 
-function attemptRow(member, attempt, chosen) {
+const NUMBERS = new Set(['took', 'CPU time', 'memory', 'step', 'size']);
+const TEXTS = new Set(['how it ended', 'path']);
+
+const classOf = name => (NUMBERS.has(name) ? 'number' : TEXTS.has(name) && 'wide');
+
+const cell = (name, content) => h('td', {class: classOf(name), 'data-label': name}, content);
+
+const table = (label, headers, rows) => h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, h('table', {class: 'stacked'},
+  h('thead', null, h('tr', null, headers.map(word => h('th', {scope: 'col', class: classOf(word)}, word)))), h('tbody', null, rows)));
+
+const HEADERS = ['attempt', 'state', 'how it ended', 'host', 'started', 'took', 'CPU time', 'memory', 'job'];
+const RESUMED = 'went on from'; // a checkpoint; there is a column for it where any attempt did
+
+function attemptRow(member, attempt, chosen, isResumed) {
   const how = attempt.exit_code !== null ? `exit ${attempt.exit_code}` : attempt.signal !== null ? `signal ${attempt.signal}` : '';
   return h('tr', {'data-key': attempt.number, 'aria-current': attempt.number === chosen && 'true'},
     h('th', {scope: 'row'}, h('a', {href: `#/ensembles/${member.ensemble}/members/${member.index}?attempt=${attempt.number}`}, attempt.number)),
-    h('td', null, pill(attempt.outcome ?? attempt.state)),
-    h('td', null, attempt.host && foreign(attempt.host)),
-    h('td', null, attempt.started && h('time', {datetime: attempt.started}, format.moment(attempt.started))),
-    h('td', {class: 'number'}, format.between(attempt.started, attempt.ended)),
-    h('td', {class: 'number'}, attempt.cpu_seconds !== null && format.duration(attempt.cpu_seconds)),
-    h('td', {class: 'number'}, attempt.memory_peak !== null && format.bytes(attempt.memory_peak)),
-    h('td', {class: 'wide'}, foreign(attempt.reason ?? attempt.waits_for ?? how)),
-    h('td', null, foreign(attempt.job)));
+    cell('state', pill(attempt.outcome ?? attempt.state)),
+    cell('how it ended', foreign(attempt.reason ?? attempt.waits_for ?? how)),
+    cell('host', attempt.host && foreign(attempt.host)),
+    cell('started', attempt.started && h('time', {datetime: attempt.started}, format.moment(attempt.started))),
+    cell('took', format.between(attempt.started, attempt.ended)),
+    cell('CPU time', attempt.cpu_seconds !== null && format.duration(attempt.cpu_seconds)),
+    cell('memory', attempt.memory_peak !== null && format.bytes(attempt.memory_peak)),
+    cell('job', foreign(attempt.job)),
+    isResumed && cell(RESUMED, attempt.resumed && foreign(attempt.resumed)));
 }
 
-const HEADERS = ['attempt', 'state', 'host', 'started', 'took', 'CPU time', 'memory', 'how it ended', 'job'];
-const NUMBERS = new Set(['took', 'CPU time', 'memory']);
-
 function attempts(member, chosen) {
+  const isResumed = member.attempts.some(({resumed}) => resumed !== null);
   return h('section', {class: 'panel', 'aria-labelledby': 'attempts'}, h('h2', {id: 'attempts'}, 'Attempts'),
     member.attempts.length === 0 ? h('p', {class: 'empty'}, 'It has not been tried yet.') :
-      h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of attempts'}, h('table', null,
-        h('thead', null, h('tr', null, HEADERS.map(word => h('th', {scope: 'col', class: NUMBERS.has(word) && 'number'}, word)))),
-        h('tbody', null, [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen))))));
+      [timeline(member), table('Table of attempts', isResumed ? [...HEADERS, RESUMED] : HEADERS,
+        [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen, isResumed)))]);
+}
+
+function checkpoints({checkpoints: all, ensemble}) {
+  if (all.length === 0) return null;
+  const by = ({ensemble: made, attempt}) => (made === ensemble ? `attempt ${attempt}` : `attempt ${attempt} in #${made}`);
+  return h('section', {class: 'panel', 'data-key': 'checkpoints', 'aria-labelledby': 'checkpoints'},
+    h('h2', {id: 'checkpoints'}, 'Checkpoints that are whole'),
+    table('Table of checkpoints', ['number', 'step', 'size', 'written', 'by', 'path'], all.slice(-CHECKPOINTS).reverse().map(one =>
+      h('tr', {'data-key': one.number}, h('th', {scope: 'row'}, one.number), cell('step', one.step !== null && format.count(one.step)),
+        cell('size', format.bytes(one.size)), cell('written', h('time', {datetime: one.time}, format.moment(one.time))), cell('by', by(one.made_by)),
+        cell('path', foreign(one.path))))),
+    all.length > CHECKPOINTS && h('p', {class: 'quiet'}, `The newest ${CHECKPOINTS} of ${format.count(all.length)}.`));
 }
 
 // All of an output, in a window of its own, or in a file where it is too much for a window.
@@ -78,13 +103,13 @@ function render({member, attempt, outputs}) {
     h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / ', h('a', {href: `#/ensembles/${ensemble}`}, `#${ensemble}`), ' / '),
     h('div', {class: 'head'}, h('h1', {tabindex: '-1'}, `Member ${ensemble}.${index}`), pill(member.state)),
     member.reason && h('p', {class: 'notice'}, foreign(member.reason)),
-    h('section', {class: 'panel', 'aria-label': 'About it'}, facts([
+    h('section', {class: 'panel about', 'aria-label': 'About it'}, facts([
       ['parameters', parametersOf(member.parameters)],
       ['seed', member.seed],
-      ['checkpoints', member.checkpoints.length > 0 ? format.count(member.checkpoints.length) : null],
       ['goes on in', member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${index}`}, `#${member.follow_up}`)],
     ])),
     attempts(member, attempt),
+    checkpoints(member),
     outputs.map(one => outputView(member, one)),
   ];
 }

@@ -23,7 +23,8 @@ export async function loadMembers(id, parameters) {
 export function parametersOf(parameters, digits) {
   if (parameters === null) return 'cannot be read';
   const text = value => (digits && typeof value === 'number' ? format.number(value, digits) : typeof value === 'string' ? value : JSON.stringify(value));
-  return Object.entries(parameters).map(([name, value], i) => [i > 0 && ', ', foreign(name), ' = ', foreign(text(value))]);
+  const all = Object.entries(parameters);
+  return all.map(([name, value], i) => [i > 0 && ' ', h('span', {class: 'pair'}, foreign(name), ' = ', foreign(text(value)), i < all.length - 1 && ',')]);
 }
 
 function row(id, member) {

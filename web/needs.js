@@ -40,8 +40,8 @@ function need(key, name, why) {
 const link = ({id, name}) => h('a', {href: `#/ensembles/${id}`}, foreign(name), ' ', h('span', {class: 'id'}, `#${id}`));
 
 export function needs(ensembles, {adapters, refused}) {
-  const ill = [...adapters.filter(isIll).map(({name, sentence}) => need(`adapter ${name}`, h('b', null, foreign(name)), sentence)),
-    ...refused.map(({path, reason}) => need(`plugin ${path}`, h('b', null, foreign(path)), `It is not used: ${reason}`))];
+  const ill = [...adapters.filter(isIll).map(({name, sentence}) => need(`adapter ${name}`, h('strong', null, foreign(name)), sentence)),
+    ...refused.map(({path, reason}) => need(`plugin ${path}`, h('strong', null, foreign(path)), `It is not used: ${reason}`))];
   const troubled = ensembles.map(one => [one, trouble(one)]).filter(([, why]) => why !== null);
   return ill.length + troubled.length > 0 && h('section', {class: 'needs', 'data-key': 'needs', 'aria-labelledby': 'needs'},
     h('h2', {id: 'needs'}, 'Needs a person'),
@@ -55,6 +55,6 @@ const jobs = ({jobs: {intent, submitted, running}}) => `${format.count(running)}
 export function adaptersView({adapters}) {
   const well = adapters.filter(({state}) => state === 'answers');
   return well.length > 0 && h('ul', {class: 'plain adapters', 'data-key': 'adapters', 'aria-label': 'Batch systems that answer'}, well.map(adapter =>
-    h('li', {'data-key': adapter.name, title: `It answered ${format.age(adapter.answered)}.`}, sign('succeeded'), ' ', h('b', null, foreign(adapter.name)),
+    h('li', {'data-key': adapter.name, title: `It answered ${format.age(adapter.answered)}.`}, sign('succeeded'), ' ', h('strong', null, foreign(adapter.name)),
       ` answers; jobs: ${jobs(adapter)}`)));
 }

@@ -3,7 +3,7 @@ import {h, foreign} from './dom.js';
 import * as api from './api.js';
 import {inShort, sortings, valueOf} from './columns.js';
 import * as format from './format.js';
-import {addressOf, isFiltered, queryOf, readChoice, STATES} from './listed.js';
+import {addressOf, currentChoice, isFiltered, queryOf, readChoice, STATES} from './listed.js';
 import {adaptersView, loadTroubled, needs} from './needs.js';
 import {bar, inWords, pill, sign} from './states.js';
 import {table} from './table.js';
@@ -48,7 +48,7 @@ function nameField(choice) {
   const look = (event, after) => {
     const name = event.target.value.trim();
     clearTimeout(typing);
-    typing = name === choice.name ? null : setTimeout(() => ((typing = null), location.replace(addressOf(choice, {name}))), after);
+    typing = name === choice.name ? null : setTimeout(() => ((typing = null), location.replace(addressOf(currentChoice(), {name}))), after);
   };
   return h('input', {id: 'name', type: 'search', maxlength: '255', placeholder: 'Find by name', 'aria-label': 'Find ensembles by name',
     autocomplete: 'off', spellcheck: 'false', value: choice.name, oninput: event => look(event, PAUSE), onchange: event => look(event, 0)});

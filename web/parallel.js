@@ -91,7 +91,8 @@ export class Parallel extends Plot {
     if (scale.ticks.length > 16) return;
     context.textBaseline = 'middle';
     context.textAlign = 'left';
-    for (const [part, words] of scale.ticks) this.text(context, visible(words), x + 8, this.y(part), STATES - 10);
+    context.fillStyle = this.palette.text;
+    for (const [part, words] of scale.ticks) this.text(context, visible(words), x + 8, this.y(part), STATES - 10, true);
   }
 
   axisNear(x) {

@@ -99,10 +99,16 @@ export class Plot {
     context.globalAlpha = 1;
   }
 
-  // A text that is cut where there is no room.
-  text(context, words, x, y, room) {
+  // A text that is cut where there is no room; with an edge in the colour of the page it stands out from lines below it.
+  text(context, words, x, y, room, hasEdge = false) {
     let shown = words;
     while (shown.length > 1 && context.measureText(shown).width > room) shown = `${shown.slice(0, -2)}…`;
+    if (hasEdge) {
+      context.strokeStyle = this.palette.panel;
+      context.lineWidth = 4;
+      context.lineJoin = 'round';
+      context.strokeText(shown, x, y);
+    }
     context.fillText(shown, x, y);
   }
 }

@@ -63,7 +63,7 @@ export class Scatter extends Plot {
     context.fillStyle = quiet;
     context.textAlign = 'center';
     context.textBaseline = 'top';
-    const ticks = scaleX.isValues && scaleX.ticks.length > width / 40 ? [] : scaleX.ticks;
+    const ticks = scaleX.isValues && scaleX.ticks.length > width / 40 ? [] : scaleX.isValues ? scaleX.ticks : this.ticksThatFit(context);
     for (const [part, words] of ticks) this.text(context, visible(words), LEFT + part * width, TOP + height + 6, scaleX.isValues ? width / ticks.length : 90);
     context.textAlign = 'right';
     context.textBaseline = 'middle';
@@ -77,6 +77,13 @@ export class Scatter extends Plot {
     context.textBaseline = 'top';
     this.text(context, visible(y.name) + (scaleY.isLog ? ' (logarithmic)' : ''), -TOP - height / 2, 0, height);
     context.restore();
+  }
+
+  // Where the numbers along the axis would run into one another, some are left out.
+  ticksThatFit(context) {
+    const {ticks} = this.wish.scaleX, widest = Math.max(0, ...ticks.map(([, words]) => context.measureText(words).width));
+    const room = ticks.length > 1 ? (ticks[1][0] - ticks[0][0]) * this.area.width : Infinity, every = Math.ceil((widest + 10) / room);
+    return ticks.filter((_, i) => i % every === 0);
   }
 
   drawPoints(context, code, isChosen) {

@@ -1,7 +1,7 @@
 // Ensembles as a table, sorted by any of its columns, and those of them that are compared.
 import {h, foreign, visible} from './dom.js';
 import {columnChooser, columnsOf, NAME} from './columns.js';
-import {addressOf} from './listed.js';
+import {addressOf, currentChoice} from './listed.js';
 
 export const MOST = 6; // trainings over one another
 
@@ -27,13 +27,17 @@ function chooser(ensemble, choice) {
   const id = String(ensemble.id),
     isChosen = choice.chosen.includes(id);
   if (!ensemble.training) return null;
-  const chosen = isChosen ? choice.chosen.filter(other => other !== id) : [...choice.chosen, id];
+  const toggle = event => {
+    const now = currentChoice(),
+      others = now.chosen.filter(other => other !== id);
+    location.hash = addressOf(now, {chosen: event.target.checked ? [...others, id] : others});
+  };
   return h('input', {
     type: 'checkbox',
     'aria-label': `Compare ${visible(ensemble.name)} #${id}`,
     checked: isChosen,
     disabled: !isChosen && choice.chosen.length >= MOST,
-    onchange: () => (location.hash = addressOf(choice, {chosen})),
+    onchange: toggle,
   });
 }
 
@@ -86,7 +90,7 @@ export function table(ensembles, choice) {
       {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Ensembles'},
       h(
         'table',
-        {class: 'ensembles'},
+        {class: 'ensembles stacked'},
         h(
           'thead',
           null,

@@ -1,7 +1,7 @@
 # dashboard_actions.py SOCKET CHROMIUM DIR: operators resubmit and follow up, in a real browser, and what they see is what the API says.
 #
 # The daemon has ensembles 1 to 3, complete: of ten members 0 to 2 have failed (until DIR/mended is there), 3 and 4 are unfinished.
-import json, os
+import datetime, json, os
 import chromium
 from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
 
@@ -46,6 +46,32 @@ def resubmit_by_keyboard():
     attempts = [m["attempts"] for m in get("/v1/ensembles/1/members")["members"]]
     equal(attempts, [2, 2, 2, 2, 2, 1, 1, 1, 1, 1], "those that were named, and no others")
     equal(js("document.querySelectorAll('.controls').length"), 0, "and there is nothing left to do")
+
+
+def seconds(time):
+    return datetime.datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+
+
+def member():
+    js("location.hash = '#/ensembles/1/members/3'")
+    heading("Member 1.3")
+    told = get("/v1/ensembles/1/members/3")
+    attempts = told["attempts"]
+    lines = until("""[...document.querySelectorAll('.timeline li')].map(e => [Number(e.dataset.key), e.querySelector('.pill').innerText.split(' ').at(-1),
+        [...e.querySelectorAll('rect')].map(r => [r.getAttribute('class'), parseFloat(r.getAttribute('x')), parseFloat(r.getAttribute('width'))])])""")
+    equal([line[:2] for line in lines], [[a["number"], a["outcome"]] for a in attempts], "the attempts of a member are a timeline")
+    begun, end = seconds(attempts[0]["submitted"]), seconds(attempts[-1]["ended"])
+    for attempt, (_, outcome, parts) in zip(attempts, lines):
+        (_, queued, _), (kind, ran, width) = parts
+        at = lambda name: 100 * (seconds(attempt[name]) - begun) / (end - begun)
+        good = kind == f"s-{outcome}" and abs(queued - at("submitted")) < 0.5 and abs(ran - at("started")) < 0.5 and abs(ran + width - at("ended")) < 0.9
+        tell(good, f"attempt {attempt['number']} lies where it was queued and ran", (parts, at("submitted"), at("started"), at("ended")))
+    rows = js("[...document.querySelectorAll('[aria-labelledby=attempts] tbody tr')].map(r => r.innerText)")
+    good = all(a["job"] in row and a["host"] in row and (a["reason"] or "exit 0") in row and (a["resumed"] or "") in row for a, row in zip(reversed(attempts), rows))
+    tell(len(rows) == 2 and good and attempts[1]["resumed"] is not None, "a table says the same, with job, host, why it ended, and the checkpoint that it went on from", rows)
+    kept = js("[...document.querySelectorAll('[aria-labelledby=checkpoints] tbody tr')].map(r => [Number(r.dataset.key), r.querySelector('bdi').innerText])")
+    equal(kept, [[c["number"], c["path"]] for c in reversed(told["checkpoints"])], "and its checkpoints are listed")
+    fits("member")
 
 
 def lineage(family, here):
@@ -126,6 +152,7 @@ def all_of_it():
     show(1, "again")
     look_before()
     resubmit_by_keyboard()
+    member()
     follow_up()
     spec("operator")
     quiet("operator")

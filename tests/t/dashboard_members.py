@@ -240,7 +240,7 @@ def plots():
     tell(max(heights["succeeded"]) < min(heights["failed"]), "and across by its state")
     fits("scatter")
     first = next(p for p in points if p[2] == "failed")
-    box = js("(() => { const r = document.querySelector('.plot').getBoundingClientRect(); return [r.x, r.y]; })()")
+    box = js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return [r.x, r.y]; })()")
     mouse("mouseMoved", {"x": box[0] + first[3], "y": box[1] + first[4]})
     until("/^2[.][0-9]+: failed, k 5[4-9], state failed$/.test(document.querySelector('.plot + p').innerText)")
     tell(True, "what is under the pointer is said")
