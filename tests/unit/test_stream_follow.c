@@ -1,5 +1,5 @@
-/* A stream goes on from one generation of ranks to the next: every sample comes exactly once, to the ranks of the former
- * if these have acknowledged it, otherwise to those of the latter. */
+/* A stream goes on from one generation of ranks to the next: every sample comes exactly once, to the ranks of the
+ * former if these have acknowledged it, otherwise to those of the latter. */
 #include "common/files.h"
 #include "tasks/proto/ckptdir.h"
 #include "tasks/proto/frame.h"
@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
 
-enum { SMALL = 10, LARGE = 1 << 15, STEPS = 6000, WINDOW = 1024 };
+enum { SMALL = 10, MEDIUM = 3000, LARGE = 1 << 15, STEPS = 6000, WINDOW = 1024 };
 
 #define FIFO "{\"policy\": \"fifo\", \"capacity\": 200, \"threshold\": 0, \"batch\": 1}"
 
@@ -168,7 +169,7 @@ static const struct {
     int width, with_n, most; /* steps that are sent while there are no ranks, at most */
 } sizes[] = {
     {SMALL, 1, 300}, /* frames that share messages */
-    {SMALL, 0, 4 * WINDOW}, /* and as many as there is room for */
+    {MEDIUM, 0, 4 * WINDOW}, /* as many messages as two ranks' windows have room for */
     {LARGE, 1, 400}, /* in shared memory */
 };
 
@@ -198,8 +199,8 @@ static void every_sample_comes_once_to_changing_numbers_of_ranks(void **state)
     }
 }
 
-/* What is shared with the former ranks is shared with the next ones as it lies there, and nothing of it is copied; ranks
- * that do not share it get the payloads. */
+/* Memory that is shared with the former ranks is shared with the next ones, and nothing in it is copied; ranks that do
+ * not share it get the payloads. */
 static void shared_payloads_stay_where_they_are(void **state)
 {
     static const char *const shares[] = {"1", "0"};
@@ -370,7 +371,7 @@ static void a_generation_that_begins_anew_is_not_followed(void **state)
     fixture_fini(&fx);
 }
 
-/* Tells whether another attempt would go on from the checkpoint of that step, where the ranks are of that generation. */
+/* Tells whether another attempt would go on from the checkpoint of that step, with ranks of that generation. */
 static bool is_offered(const char *dir, int step, int generation)
 {
     struct ckpt_list list;
@@ -436,6 +437,68 @@ static void the_account_goes_on_while_the_program_computes(void **state)
     each_came_once(8);
     stop(&crew);
     unsetenv("STRETTO_CHECKPOINT_DIR");
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
+    fixture_fini(&fx);
+}
+
+/* Ends all ranks as planned: they hand over what they hold. */
+static void hand_over(struct crew *crew, int step)
+{
+    struct error err;
+
+    for (int i = crew->ranks - 1; i >= 0; i--) { /* rank 0 waits for the parts of the others */
+        const char *path = st_train_checkpoint_begin(crew->t[i], step);
+
+        if (path == NULL || file_write_whole(path, "state", 5, 0600, &err) < 0 ||
+            st_train_checkpoint_end(crew->t[i], ST_TRAIN_CHECKPOINT_LAST) < 0)
+            fail_msg("%s", st_train_error(crew->t[i]));
+    }
+    stop(crew);
+}
+
+/* The ranks hold much that they have not drawn, and of one step only some fields, when they end. */
+static void planned_ends_of_ranks_cost_no_sample(void **state)
+{
+    static const int ranks[] = {2, 1, 3, 1};
+    struct fixture fx;
+    struct stretto *s;
+    struct crew crew;
+    char dir[160], name[40], command[200];
+    int step = 0;
+
+    begin(&fx, 1, SMALL, 1);
+    snprintf(dir, sizeof dir, "%s", fixture_path(&fx, "checkpoints"));
+    assert_int_equal(mkdir(dir, 0700), 0);
+    set_key(&fx, "training.json", "checkpoint", json_pack("{s:s, s:i}", "dir", dir, "keep", 2));
+    crew = start(&fx);
+    s = open_member();
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        struct crew nobody = {.ranks = 0};
+
+        send_steps(&fx, s, &nobody, step, step + 40);
+        UNTIL_OVER(&fx, s, &nobody, send_field(&fx, s, step + 40, 0));
+        wait_until_held(&fx, s, &nobody);
+        for (int j = 0; j < 3; j++)
+            assert_int_equal(fixture_draw(&fx, crew.t[0], FIXTURE_LIMIT_SECONDS * 1000, STEPS, times), 1);
+        snprintf(name, sizeof name, "g%d-s%d", fx.generation, step + 1);
+        hand_over(&crew, step + 1);
+        assert_int_equal(send_field(&fx, s, step + 40, 1), 0);
+        send_steps(&fx, s, &nobody, step + 41, step + 60);
+        step += 60;
+        fixture_generation(&fx, fx.generation + 1, ranks[i]);
+        set_key(&fx, "training.json", "resume", json_pack("{s:s, s:i}", "name", name, "step", step - 59));
+        crew = start(&fx);
+        fixture_announce(&fx, 1);
+    }
+    end_well(&fx, s, &crew);
+    each_came_once(step);
+    assert_int_equal(fixture_stats(crew.t[0]).received, step);
+    stop(&crew);
+    for (int i = 0; i < FIXTURE_RANKS_MAX; i++) {
+        snprintf(name, sizeof name, "done-rank%d.json", i);
+        unlink(fixture_path(&fx, name));
+    }
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     assert_int_equal(system(command), 0);
     fixture_fini(&fx);
@@ -521,7 +584,8 @@ static void check_payload(const struct fixture *fx, const struct frame *f, const
     }
 }
 
-/* Takes the frames of a message, which follow those before without a gap, and never go back to an earlier step; count[2 * step + field] counts them. */
+/* Takes the frames of a message, which follow those before without a gap, and never go back to an earlier step;
+ * count[2 * step + field] counts them. */
 static int take_frames(struct puppet *p, const struct fixture *fx, int generation, size_t size, int *count)
 {
     struct frame f = {.flags = FRAME_MORE};
@@ -648,6 +712,7 @@ int main(void)
         cmocka_unit_test(the_end_is_told_to_all_new_ranks),
         cmocka_unit_test(a_generation_that_begins_anew_is_not_followed),
         cmocka_unit_test(the_account_goes_on_while_the_program_computes),
+        cmocka_unit_test(planned_ends_of_ranks_cost_no_sample),
         cmocka_unit_test(only_what_was_not_acknowledged_is_dealt_to_the_new_ranks),
         cmocka_unit_test(frames_of_several_ranks_come_in_their_order),
     };
