@@ -11,7 +11,7 @@ libapi_la_SOURCES = \
 	api/ensemble_get.c \
 	api/ensemble_lists.c api/ensemble_lists.h \
 	api/ensemble_json.c api/ensemble_json.h \
-	api/ensemble_patch.c \
+	api/ensemble_patch.c api/training_patch.c \
 	api/ensemble_pause_post.c \
 	api/ensemble_reply.c \
 	api/ensemble_resubmit_post.c \

@@ -56,6 +56,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "ranks", json_integer(row->ranks));
+    json_object_set_new(json, "wanted_ranks", row->wanted > 0 ? json_integer(row->wanted) : json_null());
     json_object_set_new(json, "generation", json_integer(row->generation));
     json_object_set_new(json, "failures", json_integer(row->failures));
     json_object_set_new(json, "resumed_from", value_text_or_null(row->resumed.name));

@@ -31,7 +31,7 @@ static const struct command commands[] = {
     {"token", "create|list|revoke", "who may call the daemon over TCP", cmd_token},
     {"pause", "ID", "start no more members of an ensemble", cmd_pause},
     {"resume", "ID", "let a paused ensemble go on", cmd_resume},
-    {"resize", "ID --width N [--now]", "change how many members may be in flight at once", cmd_resize},
+    {"resize", "ID --width N [--now] | --ranks N", "change how many members may be in flight, or ranks train", cmd_resize},
     {"resubmit", "ID[.INDEX] [--state STATE]", "let members that did not succeed go again", cmd_resubmit},
     {"follow-up", "ID|--all [--state STATE] [--walltime DURATION]", "let unfinished members go on in a new ensemble",
      cmd_follow_up},

@@ -39,7 +39,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
-	daemon/engine/training_checkpoints.c \
+	daemon/engine/training_checkpoints.c daemon/engine/training_resize.c \
 	daemon/engine/adapter_state.c \
 	daemon/engine/guard.c \
 	daemon/engine/notice.c \

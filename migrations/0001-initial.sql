@@ -257,6 +257,8 @@ CREATE TABLE training (
     reason TEXT,
     ranks INTEGER NOT NULL CHECK (ranks > 0),
     generation INTEGER NOT NULL DEFAULT 1 CHECK (generation > 0),
+    keeps INTEGER NOT NULL DEFAULT 1,      -- what ranks of this generation or a later one have acknowledged is not lost
+    wanted INTEGER NOT NULL DEFAULT 0,     -- the number of ranks of the next generation, which was asked for; 0: the same
     failures INTEGER NOT NULL DEFAULT 0,   -- generations that failed, each of which cost a retry
     not_before INTEGER NOT NULL DEFAULT 0, -- when it may be submitted again at the earliest
     resumed TEXT,                          -- the checkpoint that this generation goes on from; NULL: it began at the start
@@ -282,6 +284,7 @@ CREATE TABLE training_checkpoint (
     size INTEGER NOT NULL,
     digest TEXT NOT NULL,
     time INTEGER NOT NULL,
+    last INTEGER NOT NULL,    -- its ranks ended with it, and it has all that they held
     members INTEGER NOT NULL, -- how many are whole
     whole BLOB NOT NULL,      -- a bit for each member: 1 where it lacks no sample of it; zeros at the end are left out
     PRIMARY KEY (training, number),

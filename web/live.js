@@ -8,8 +8,8 @@ const RETRY = 3000;
 export const KINDS = [
   'attempt.ended', 'ensemble.cancelled', 'ensemble.complete', 'ensemble.ending', 'ensemble.failed', 'ensemble.follow_up', 'ensemble.paused',
   'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed', 'ensemble.submitted', 'member.cancelled', 'member.resubmitted',
-  'member.running', 'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended', 'training.restarted',
-  'training.running', 'training.submitted', 'gap',
+  'member.running', 'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended',
+  'training.resized', 'training.restarted', 'training.running', 'training.submitted', 'gap',
 ];
 
 export class Live {

@@ -65,6 +65,11 @@ enum engine_shrink {
 /* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. */
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, struct error *err);
 
+/* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. One that has begun needs checkpoints:
+ * its ranks save a last one and end, and the next generation has the new number. Fails with "training_not_found",
+ * "training_over", "training_no_checkpoints", or as a spec that could not run. */
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, struct error *err);
+
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
  * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides:

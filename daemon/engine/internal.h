@@ -96,15 +96,21 @@ enum training_stage {
 /* The ranks of a training are told once that no more members come. */
 enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD };
 
+/* The ranks of a generation are asked to end, so that the next one may have another number of them. */
+enum training_ending { ENDING_NOT_ASKED, ENDING_ASKING, ENDING_ASKED };
+
 struct training {
     struct training_row row;
     struct live_ensemble *ensemble;
     struct known_adapter *adapter; /* NULL if the training is over and its adapter is not here */
     struct live_job *job;          /* NULL if none is under way */
-    int64_t made_for_it;   /* jobs of members above this id are for the current generation; INT64_MAX if none is yet */
+    /* jobs of members above this id send to the current generation, or to one whose samples it keeps; INT64_MAX if there
+     * is none yet */
+    int64_t made_for_it;
     enum training_reading reading;
     enum training_stage stage;
     enum training_reception reception;
+    enum training_ending ending;
     bool ranks_succeeded;           /* every rank's exit record says so */
     enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none is known */
     char failure[512];              /* the reason of the rank that failed first */
@@ -409,6 +415,8 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens);
 void training_read_metrics(struct engine *engine, struct live_ensemble *ens); /* the last step */
 /* Ends the reading after a failure, and begins it anew later. */
 void training_read_later(struct engine *engine, struct live_ensemble *ens);
+/* training_resize.c: tells the ranks to save a last checkpoint and end, if another number of them is wanted. */
+void training_ask_to_end(struct engine *engine, struct live_ensemble *ens);
 /* training_checkpoints.c: stores the checkpoints that `file`, the ranks' list, has (NULL if it is not there), and goes
  * on with training_read_metrics(). */
 void training_take_checkpoints(struct engine *engine, struct live_ensemble *ens, const json_t *file);

@@ -60,6 +60,7 @@ static int adopt_training(struct engine *engine, struct training *training, int6
         return -1;
     if (training->row.generation > 1 && store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
         return -1;
+    training->ensemble->spec->training.resources.copies = (int)training->row.ranks;
     HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
     return training->adapter != NULL || training->row.state >= TRAINING_DONE ? 0 : -1;
 }

@@ -135,7 +135,7 @@ struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot
 
     return (struct ckpt_chain){.ensemble = slot->since_in > 0 ? slot->since_in : job->row.ensemble,
                                .since = slot->since,
-                               .generation = training != NULL ? training->row.generation : 0};
+                               .generation = training != NULL ? training->row.keeps : 0};
 }
 
 /* Makes the next attempt of the member begin from its start, however this one ended, since the ranks to which it sent

@@ -105,8 +105,8 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
                        (json_int_t)ens->row.count, "control", engine->ports.control_endpoint, "control_key",
                        control_key, "stream", stream, "stream_key", ens->row.stream_key, "parameters", names, "fields",
                        spec->fields, "buffer", spec->buffer);
-    current = json_pack("{s:i, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",
-                        (json_int_t)training->ranks);
+    current = json_pack("{s:i, s:I, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",
+                        (json_int_t)training->ranks, "keeps", (json_int_t)training->keeps);
     if (!job->adapter->ops->same_host || !ens->adapter->ops->same_host)
         json_object_set_new(config, "network", json_true());
     if (spec->steps > 0)

@@ -341,6 +341,7 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
+    training_ask_to_end(engine, ens);
     if (training->reading == READING_ONCE)
         training->reading = READING_TWICE;
     if (training->reading != READING_NONE || (training->stage == STAGE_OPEN && !engine_has_room(engine)))

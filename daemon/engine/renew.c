@@ -23,12 +23,13 @@ bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool re
     return end == GENERATION_OUT_OF_TIME;
 }
 
-/* Begins to send members back that are not whole in the checkpoint; 0 sends all back. */
-static int send_back(struct engine *engine, struct live_ensemble *ens, int64_t checkpoint, struct error *err)
+/* Begins to send members back that are not whole in the checkpoint; 0 sends all back. If all is kept that was ever
+ * acknowledged, only members that succeeded are looked at, and checkpoints of the others still count. */
+static int send_back(struct engine *engine, struct live_ensemble *ens, int64_t checkpoint, bool kept, struct error *err)
 {
     static const enum member_state states[] = {MEMBER_SUCCEEDED, MEMBER_UNFINISHED, MEMBER_PENDING};
 
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    for (size_t i = 0; i < (kept ? 1 : sizeof states / sizeof *states); i++)
         if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, ens->row.id, 0, states[i], true, checkpoint}, err) <
             0)
             return -1;
@@ -59,11 +60,23 @@ static void resume_from(struct training_row *row, const struct training_checkpoi
         text_copy(row->resumed.name, sizeof row->resumed.name, newest->name);
 }
 
+/* Gives the new generation the number of ranks that was asked for. */
+static void take_wanted(struct live_ensemble *ens)
+{
+    struct training_row *row = &ens->training->row;
+
+    if (row->wanted > 0)
+        row->ranks = row->wanted;
+    row->wanted = 0;
+    ens->spec->training.resources.copies = (int)row->ranks;
+}
+
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
                     const struct training_checkpoint_row *newest, const char *reason)
 {
     struct training *training = ens->training;
     struct training_row *row = &training->row;
+    bool kept = newest->last && newest->generation == row->generation; /* its ranks have taken nothing after it */
     struct error err;
 
     snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);
@@ -77,7 +90,11 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     }
     resume_from(row, newest);
     tell_renewed(engine, ens, newest, reason);
-    training->made_for_it = INT64_MAX;
+    if (!kept) {
+        row->keeps = row->generation;
+        training->made_for_it = INT64_MAX;
+    }
+    take_wanted(ens);
     training->stage = STAGE_OPEN;
     row->missing[0] = '\0';
     training->failed_as = ATTEMPT_OPEN;
@@ -86,7 +103,8 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     training->waits = (struct waits){0};
     training->heard_ms = 0;
     training->reception = RECEPTION_OPEN;
-    if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, newest->number, &err) < 0) {
+    training->ending = ENDING_NOT_ASKED;
+    if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, newest->number, kept, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the training begin anew again */
         return;
     }

@@ -1,6 +1,7 @@
 /* Begins a training anew that is not done, with the next generation of its ranks. What the former generation had learnt
  * and received since its newest checkpoint is lost with its processes, so members run again from their start: those of
- * which that checkpoint lacks samples, or all if there is none. */
+ * which that checkpoint lacks samples, or all if there is none. If its ranks ended with a last checkpoint, which has all
+ * that they held, nothing is lost: members that run go on, and send to the next generation. */
 #ifndef DAEMON_ENGINE_RENEW_H
 #define DAEMON_ENGINE_RENEW_H
 #include "daemon/engine/internal.h"
@@ -21,7 +22,7 @@ bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool re
 
 /* Makes the training pending again with a new generation, which goes on from `newest` (number 0: it begins at the
  * start), and also its members, from their start, except those that failed and those that are whole in the checkpoint.
- * Members that still run are stopped. */
+ * Members that still run are stopped, unless nothing is lost. */
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
                     const struct training_checkpoint_row *newest, const char *reason);
 

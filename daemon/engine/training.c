@@ -66,7 +66,8 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
         job->slots[job->n_slots++] = (struct slot){.index = rank, .number = training->row.generation, .open = true};
     job->open = job->n_slots;
     training->job = job;
-    training->made_for_it = row.id;
+    if (training->made_for_it == INT64_MAX)
+        training->made_for_it = row.id;
     training->ranks_succeeded = true;
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
     engine_touch(engine, ens); /* the training of another ensemble may be the next to start */

@@ -55,6 +55,7 @@ static bool parse(const json_t *item, struct training_checkpoint_row *row)
         .drawn = number(item, "drawn"),
         .ranks = number(item, "ranks"),
         .size = number(item, "size"),
+        .last = json_is_true(json_object_get(item, "last")),
         .time_ms = (int64_t)(1000 * json_number_value(json_object_get(item, "time"))),
     };
     text_copy(row->name, sizeof row->name, name);

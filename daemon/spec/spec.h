@@ -100,4 +100,6 @@ json_t *spec_follow_up(const json_t *spec, const json_t *changes, struct error *
 void spec_follow_up_place(struct error *err);
 /* Checks whether such changes can be made to any spec. Returns 0, or -1 with code and pointer. */
 int spec_follow_up_check(const json_t *changes, struct error *err);
+/* Checks that so many ranks of the training cannot block each other. Fails with a pointer into the spec. */
+int spec_check_ranks(const struct spec *spec, int64_t ranks, struct error *err);
 #endif

@@ -10,7 +10,7 @@ static const char *const rank_states[] = {"starting", "ready", "unfinished", "do
 
 #define COLUMNS                                                                                                        \
     "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing, failures, "     \
-    "not_before, resumed, resumed_step, resumed_batches, resumed_drawn FROM training "
+    "not_before, resumed, resumed_step, resumed_batches, resumed_drawn, keeps, wanted FROM training "
 
 const char *training_state_name(enum training_state state)
 {
@@ -20,12 +20,13 @@ const char *training_state_name(enum training_state state)
 int store_training_insert(struct store *store, struct training_row *row, struct error *err)
 {
     if (store_exec(store, err,
-                   "INSERT INTO training (ensemble, state, ranks, generation, created, adapter) VALUES (?1, ?2, ?3, "
-                   "?4, ?5, ?6)",
+                   "INSERT INTO training (ensemble, state, ranks, generation, keeps, created, adapter) VALUES (?1, "
+                   "?2, ?3, ?4, ?4, ?5, ?6)",
                    "itiiit", row->ensemble, names[row->state], row->ranks, row->generation, row->created_ms,
                    row->adapter) < 0)
         return -1;
     row->id = store_last_id(store);
+    row->keeps = row->generation;
     return 0;
 }
 
@@ -34,11 +35,11 @@ int store_training_update(struct store *store, const struct training_row *row, s
     return store_exec(store, err,
                       "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
                       "ended = ?7, missing = ?8, failures = ?9, not_before = ?10, resumed = ?11, resumed_step = ?12, "
-                      "resumed_batches = ?13, resumed_drawn = ?14 WHERE id = ?1",
-                      "ittiimmtiitiii", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
+                      "resumed_batches = ?13, resumed_drawn = ?14, keeps = ?15, wanted = ?16 WHERE id = ?1",
+                      "ittiimmtiitiiiii", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
                       row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL,
                       row->failures, row->not_before_ms, row->resumed.name[0] ? row->resumed.name : NULL,
-                      row->resumed.step, row->resumed.batches, row->resumed.drawn);
+                      row->resumed.step, row->resumed.batches, row->resumed.drawn, row->keeps, row->wanted);
 }
 
 static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
@@ -68,7 +69,9 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->resumed.step = sqlite3_column_int64(stmt, 14);
     row->resumed.batches = sqlite3_column_int64(stmt, 15);
     row->resumed.drawn = sqlite3_column_int64(stmt, 16);
-    if (row->ranks < 1 || row->ranks > SPEC_RANKS_MAX) {
+    row->keeps = sqlite3_column_int64(stmt, 17);
+    row->wanted = sqlite3_column_int64(stmt, 18);
+    if (row->ranks < 1 || row->ranks > SPEC_RANKS_MAX || row->wanted < 0 || row->wanted > SPEC_RANKS_MAX) {
         store_done(stmt);
         return store_damaged(store, "a training's number of ranks is none", err);
     }
@@ -90,7 +93,7 @@ int store_training_job(struct store *store, const struct training_row *row, int6
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT id FROM job WHERE ensemble = ?1 AND kind = 'training' ORDER BY id LIMIT 1 "
                                      "OFFSET ?2",
-                                     "ii", row->ensemble, row->generation - 1); /* each generation has one job */
+                                     "ii", row->ensemble, row->keeps - 1); /* each generation has one job */
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
     *id = INT64_MAX;

@@ -23,6 +23,8 @@ struct training_row {
     enum training_state state;
     char adapter[64], reason[512];
     int64_t ranks, generation;
+    int64_t keeps;         /* samples that ranks of this generation or a later one have acknowledged are not lost */
+    int64_t wanted;        /* the number of ranks that the next generation is to have; 0 for the same */
     int64_t failures;      /* generations that failed, each of which cost a retry */
     int64_t not_before_ms; /* when it may be submitted again at the earliest */
     struct training_resumed resumed;
@@ -55,7 +57,8 @@ int store_training_update(struct store *store, const struct training_row *row, s
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err);
 int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err);
 
-/* Returns the id of the job of its current generation, even if it has ended; INT64_MAX where none was made for it. */
+/* Returns the id of the job of the generation that it `keeps`, even if that has ended; INT64_MAX where none was made for
+ * it. */
 int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err);
 
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err);

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define COLUMNS "training, number, name, generation, step, batches, drawn, ranks, size, digest, time, members"
+#define COLUMNS "training, number, name, generation, step, batches, drawn, ranks, size, digest, time, members, " \
+                "last"
 #define SELECT                                                                                                         \
     "SELECT " COLUMNS ", (SELECT ensemble FROM training WHERE id = training_checkpoint.training) FROM training_checkpoint "
 
@@ -20,7 +21,8 @@ static void read_row(sqlite3_stmt *stmt, struct training_checkpoint_row *row)
     store_text(stmt, 9, row->digest, sizeof row->digest);
     row->time_ms = sqlite3_column_int64(stmt, 10);
     row->members = sqlite3_column_int64(stmt, 11);
-    row->ensemble = sqlite3_column_int64(stmt, 12);
+    row->last = sqlite3_column_int(stmt, 12);
+    row->ensemble = sqlite3_column_int64(stmt, 13);
 }
 
 int store_training_checkpoint_newest(struct store *store, int64_t training, struct training_checkpoint_row *row,
@@ -49,9 +51,10 @@ int store_training_checkpoint_add(struct store *store, struct training_checkpoin
     row->number = rc == 1 ? newest.number + 1 : 1;
     return store_exec(store, err,
                       "INSERT INTO training_checkpoint (" COLUMNS ", whole) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-                      "?9, ?10, ?11, ?12, ?13)",
-                      "iitiiiiiitiix", row->training, row->number, row->name, row->generation, row->step, row->batches,
-                      row->drawn, row->ranks, row->size, row->digest, row->time_ms, row->members, whole, size);
+                      "?9, ?10, ?11, ?12, ?13, ?14)",
+                      "iitiiiiiitiibx", row->training, row->number, row->name, row->generation, row->step, row->batches,
+                      row->drawn, row->ranks, row->size, row->digest, row->time_ms, row->members, (int)row->last,
+                      whole, size);
 }
 
 int store_training_checkpoint_drop(struct store *store, int64_t training, int64_t number, struct error *err)

@@ -11,6 +11,7 @@ struct training_checkpoint_row {
     int64_t generation, step, batches, drawn, ranks, size;
     char digest[17];
     int64_t time_ms;
+    bool last;       /* its ranks ended with it, and it has all that they held */
     int64_t members; /* the number of members that are whole in it */
 };
 

@@ -44,6 +44,9 @@ class Files:
     def checkpoint_due():
         return False
 
+    def on_wait(self, call):
+        """Samples are always there."""
+
     def batches(self, size, seed):
         """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""
         order = numpy.random.default_rng(seed).permutation(self.count * self._steps)[self.rank::self.ranks]

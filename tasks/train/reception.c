@@ -14,8 +14,9 @@
 #define LOOK_MS 200
 
 struct reception {
-    char *path;
+    char *path, *last;
     struct receiver *receiver;
+    struct saver *saver; /* NULL once it was warned, or where no checkpoints are saved */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool stopping;
@@ -62,12 +63,18 @@ static void *run(void *arg)
 {
     struct reception *r = arg;
 
-    do
-        if (is_over(r->path)) {
+    bool over = false;
+
+    do {
+        if (!over && is_over(r->path)) {
+            over = true;
             receiver_over(r->receiver);
-            break;
         }
-    while (wait(r));
+        if (r->saver != NULL && access(r->last, F_OK) == 0) {
+            saver_warn(r->saver);
+            r->saver = NULL;
+        }
+    } while ((!over || r->saver != NULL) && wait(r));
     return NULL;
 }
 
@@ -76,22 +83,29 @@ static void drop(struct reception *r)
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
     free(r->path);
+    free(r->last);
     free(r);
 }
 
-struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct error *err)
+struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct saver *saver,
+                                  struct error *err)
 {
     struct reception *r = calloc(1, sizeof *r);
     int rc;
 
     if (r != NULL)
         r->path = alloc_printf("%s/reception.json", config->dir);
-    if (r == NULL || r->path == NULL) {
+    if (r != NULL)
+        r->last = alloc_printf("%s/last.json", config->dir);
+    if (r == NULL || r->path == NULL || r->last == NULL) {
+        if (r != NULL)
+            free(r->path);
         free(r);
         error_set(err, "train_memory", "no memory for the thread that watches reception.json");
         return NULL;
     }
     r->receiver = receiver;
+    r->saver = saver;
     pthread_mutex_init(&r->lock, NULL);
     thread_cond_init(&r->wake);
     rc = thread_start(&r->thread, run, r);

@@ -97,15 +97,16 @@ static json_t *make_entry(const struct train_config *config, const char *name, s
             return NULL;
         if (rank == 0)
             sum = part;
-        else
+        if (rank > 0) {
             sum.drawn += part.drawn;
-        if (rank > 0)
             sum.size += part.size;
+            sum.last = sum.last && part.last;
+        }
     }
-    entry = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:I, s:s, s:I}", "name", name, "generation",
+    entry = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:I, s:s, s:I, s:b}", "name", name, "generation",
                       (json_int_t)config->generation, "step", (json_int_t)sum.step, "batches",
                       (json_int_t)sum.batches, "ranks", config->ranks, "time", time_now_s(), "size",
-                      (json_int_t)sum.size, "digest", sum.digest, "drawn", (json_int_t)sum.drawn);
+                      (json_int_t)sum.size, "digest", sum.digest, "drawn", (json_int_t)sum.drawn, "last", sum.last);
     if (entry == NULL) {
         no_memory(err);
         errno = ENOMEM;
@@ -169,9 +170,12 @@ static bool is_older(const char *dir, const char *than)
     int64_t step, its_step;
     int end = 0;
 
-    if (sscanf(dir, "g%" SCNu32 "-s%" SCNd64 "%n", &its, &its_step, &end) != 2 || dir[end] != '\0' ||
+    if (sscanf(dir, "g%" SCNu32 "-s%" SCNd64 "%n", &its, &its_step, &end) != 2 ||
+        (dir[end] != '\0' && strcmp(dir + end, "-b") != 0) ||
         sscanf(than, "g%" SCNu32 "-s%" SCNd64, &generation, &step) != 2)
         return false;
+    if (its == generation && its_step == step)
+        return strcmp(dir, than) < 0;
     return its < generation || (its == generation && its_step < step);
 }
 

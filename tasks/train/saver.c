@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,10 @@ static volatile sig_atomic_t warned; /* the signal came */
 struct saver {
     const struct train_config *config;
     int64_t deadline_ms;                 /* Unix time of the walltime's end; 0: none */
+    atomic_bool told;                    /* the daemon wants the last one */
     int64_t begun_ms;                    /* monotonic; when the last one was begun, or this generation */
-    int64_t step;                        /* of the last one; -1: none yet */
+    int64_t step, before;                /* of the last one, and of the one before; -1: none yet */
+    bool again;                          /* these are the same */
     char name[NAME_SIZE];                /* of the one that the program is saving */
     char *state;                         /* the path for that, NULL while none is saved */
 
@@ -91,11 +94,16 @@ struct saver *saver_create(const struct train_config *config, struct error *err)
     return c;
 }
 
+void saver_warn(struct saver *c)
+{
+    atomic_store(&c->told, true);
+}
+
 enum saver_due saver_due(struct saver *c)
 {
     int64_t before = c->config->checkpoint.before_ms, every = c->config->checkpoint.every_ms;
 
-    if (warned || (before > 0 && c->deadline_ms > 0 && c->deadline_ms - time_now_ms() < before))
+    if (warned || atomic_load(&c->told) || (before > 0 && c->deadline_ms > 0 && c->deadline_ms - time_now_ms() < before))
         return SAVER_LAST;
     return every > 0 && time_monotonic_ms() - c->begun_ms >= every ? SAVER_DUE : SAVER_NOT_DUE;
 }
@@ -248,9 +256,10 @@ static int start_thread(struct saver *c, struct error *err)
 
 const char *saver_begin(struct saver *c, int64_t step, struct error *err)
 {
+    bool again = step == c->step && !c->again, begun = false; /* again: nothing was learnt since the one before */
     char *dir;
 
-    if (step < 0 || step <= c->step || step < c->config->checkpoint.resume_step) {
+    if (step < 0 || (step <= c->step && !again) || step < c->config->checkpoint.resume_step) {
         error_set(err, "train_checkpoint", "the step of a checkpoint (%lld) must be above that of the one before (%lld)",
                   (long long)step, (long long)(c->step >= 0 ? c->step : c->config->checkpoint.resume_step));
         return NULL;
@@ -262,17 +271,20 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
         pthread_cond_wait(&c->changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
     c->begun_ms = time_monotonic_ms();
-    snprintf(c->name, sizeof c->name, "g%" PRIu32 "-s%" PRId64, c->config->generation, step);
+    snprintf(c->name, sizeof c->name, "g%" PRIu32 "-s%" PRId64 "%s", c->config->generation, step, again ? "-b" : "");
     dir = saved_path(c->config, c->name, NULL);
     free(c->state);
     c->state = state_path(c->config, c->name, c->config->rank);
     if (dir == NULL || c->state == NULL)
         error_set(err, "train_memory", "no memory for a checkpoint");
     else if (dir_make(dir, err) == 0)
-        c->step = step;
+        begun = true;
     free(dir);
-    if (c->step != step)
+    if (!begun)
         return NULL;
+    c->before = c->step;
+    c->step = step;
+    c->again = again;
     state_remove(c->state); /* of a try that failed half-way */
     return c->state;
 }
@@ -301,7 +313,8 @@ void saver_abandon(struct saver *c)
 {
     if (c->state != NULL)
         state_remove(c->state);
-    c->step--; /* the program may try this step again */
+    c->step = c->before; /* the program may try this step again */
+    c->again = false;
 }
 
 int saver_wait(struct saver *c, struct error *err)

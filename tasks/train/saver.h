@@ -23,7 +23,10 @@ enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
 /* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, or it was warned by the signal. */
 enum saver_due saver_due(struct saver *c);
 
-/* Begins a checkpoint: waits until this rank's part of the one before is written, makes the directory, and returns the
+/* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
+void saver_warn(struct saver *c);
+
+/* Begins a checkpoint, of a step above that of the one before, or once more of the same: waits until this rank's part of the one before is written, makes the directory, and returns the
  * path for the program's state, which nothing has; NULL with err. The path is valid until saver_end(). */
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);
 

@@ -134,7 +134,8 @@ enum { ST_TRAIN_CHECKPOINT_DUE = 1, ST_TRAIN_CHECKPOINT_LAST = 2 };
  * signal only where the program has not set what it does. */
 int st_train_checkpoint_due(struct st_train *t);
 
-/* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before. Returns the path that
+/* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
+ * once, where nothing was learnt in between. Returns the path that
  * the program is to write its state to, as a file or a directory, valid until the next checkpoint is begun; NULL on
  * failure. Ranks other than 0 may write nothing. Waits while the one before is still being written. */
 const char *st_train_checkpoint_begin(struct st_train *t, int64_t step);

@@ -132,7 +132,7 @@ static int start(struct st_train *t)
     t->saver = saver_create(&t->config, &t->err);
     if ((t->saver == NULL && t->err.code[0] != '\0') || start_receiver(t) < 0)
         return -1;
-    t->reception = reception_watch(&t->config, t->receiver, &t->err);
+    t->reception = reception_watch(&t->config, t->receiver, t->saver, &t->err);
     if (t->reception == NULL)
         return -1;
     t->report = report_start(&t->config, collect, t, &t->err);

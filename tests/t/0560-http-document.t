@@ -8,7 +8,8 @@ for python in python3 /usr/bin/python3; do
 done
 [ -n "$checker" ] || skip_all "no Python here has jsonschema"
 
-start_daemon
+echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
+start_daemon --config "$T/config.json"
 cat >"$T/spec.json" <<'X'
 {"name": "d", "members": {"command": ["sh", "-c", "echo {x}; [ {x} != 2 ] || exit 3"],
  "parameters": {"grid": {"x": [1, 2, 3]}}, "retries": 0}, "width": 3,
@@ -27,13 +28,15 @@ wait_ensemble "$over" 60 || bail "it does not end"
 # and one that is not over, for the calls that change such a one
 jq 'del(.training) | .members.command = ["sleep", "10000"]' "$T/spec.json" >"$T/open.json"
 open=$(submit "$T/open.json")
+jq '.training |= (.command = ["sleep", "10000"] | .checkpoint = {every: "1h"})' "$T/spec.json" >"$T/trains.json"
+trains=$(api GET "/v1/ensembles/$(submit "$T/trains.json")" | jq .training.id)
 
 cat >"$T/check.py" <<'X'
 # Calls every path of the document, with ids that exist and with ids that do not, and checks each reply against what the
 # document says of its status and content type.
 import json, re, subprocess, sys
 import jsonschema
-socket, ensemble, spec, training, open_ensemble, over = sys.argv[1:7]
+socket, ensemble, spec, training, open_ensemble, over, open_training = sys.argv[1:8]
 
 def call(method, path, body=None, head=[]):
     if body is not None:
@@ -101,8 +104,8 @@ for path, item in doc["paths"].items():
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
         changes = method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit")
-        there = path.replace("{file}", "app.js").replace("{id}", training if "/trainings/" in path else open_ensemble if changes else
-                             over if path.endswith("/follow-up") else ensemble)
+        there = path.replace("{file}", "app.js").replace("{id}", (open_training if changes else training)
+                             if "/trainings/" in path else open_ensemble if changes else over if path.endswith("/follow-up") else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index).replace("{file}", "app.js")
             status, kind, data = call(*prepared(method, at, body))
@@ -120,7 +123,7 @@ for path, item in doc["paths"].items():
             check(operation, f"{method} {there}?x=1", *call(method, there.replace("{index}", "0") + "?x=1"))
 print("checked", done, "wrong", bad)
 X
-is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$training" "$open" "$over" | tee "$T/result" | tail -n 1 |
+is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$training" "$open" "$over" "$trains" | tee "$T/result" | tail -n 1 |
 	sed 's/[0-9]* wrong/N wrong/')" "checked N wrong 0" "every call of the document answers as it says"
 diag "$(head -n 20 "$T/result")"
 

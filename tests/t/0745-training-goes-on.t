@@ -44,4 +44,5 @@ is "$(attempts | jq -c '.[4] > 1')" true "one whose samples were lost does"
 go_on walltime '{"before": "30s"}' '{"walltime": "33s"}'
 learnt_all
 is "$(field '[.training.failures, .training.resumed_from]')" '[0,"g2-s10"]' "an end of the time is no failure"
+is "$(attempts | jq -c 'unique')" '[1]' "no member runs again, as the buffer is handed over, and members go on with the next generation"
 done_testing

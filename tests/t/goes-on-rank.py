@@ -1,10 +1,12 @@
-"""A rank whose model is the list of samples that it has learnt from: goes-on-rank.py killed|walltime MEMBER-STEPS
+"""A rank whose model is the list of samples that it has learnt from: goes-on-rank.py killed|walltime|resized MEMBER-STEPS
 
 Checkpoints have that list, and learnt.json has it at the end: what the model that is left has learnt from. "killed":
 the first two generations save one at every fourth batch, and are killed two batches after the second one, or the
-fourth. "walltime": they stop in the middle until the last one before the end of their time is due.
+fourth. "walltime": they stop in the middle until the last one before the end of their time is due. "resized": a
+checkpoint is saved when one is due, also while the rank waits; rank 0 takes over what all ranks had learnt.
 """
 
+import glob
 import json
 import os
 import signal
@@ -24,11 +26,14 @@ class Model:
         self.rx, self.learnt, self.batches = rx, [], 0
         if rx.resume is None:
             return
-        with open(rx.resume, encoding="ascii") as file:
-            state = json.load(file)
-        self.learnt, self.batches = state["learnt"], state["batches"]
-        assert self.batches == rx.resume_step
-        assert rx.stats()["batches"] == self.batches, rx.stats()
+        for path in glob.glob(os.path.join(os.path.dirname(rx.resume), "state-rank*")):
+            with open(path, encoding="ascii") as file:
+                state = json.load(file)
+            self.batches = state["batches"]
+            if rx.rank == 0:
+                self.learnt += state["learnt"]
+        if rx.ranks == 1:
+            assert rx.stats()["drawn"] == len(self.learnt), (rx.stats(), len(self.learnt))
 
     def learn(self, batch):
         self.learnt += zip(batch.member.tolist(), batch.step.tolist())
@@ -66,18 +71,28 @@ def run_out_of_time(rx, model):
         rx.checkpoint(model.save, model.batches)
 
 
+def save_if_due(rx, model):
+    """Save the checkpoint of the generation's end; its step is the same on all ranks."""
+    if rx.checkpoint_due():
+        rx.checkpoint(model.save, 1000 * rx.generation)
+
+
 def main():
     mode, steps = sys.argv[1], int(sys.argv[2])
     with stretto.train.open() as rx:
         model = Model(rx)
+        if mode == "resized":
+            rx.on_wait(lambda: save_if_due(rx, model))
         for batch in rx.batches():
             model.learn(batch)
             rx.metric("loss", model.batches, 1 / model.batches)
-            if mode == "walltime":
+            if mode == "resized":
+                save_if_due(rx, model)
+            elif mode == "walltime":
                 run_out_of_time(rx, model)
             elif rx.generation <= 2:
                 die(rx, model, steps)
-        assert rx.unfinished == (mode == "walltime" and rx.generation <= 2)
+        assert rx.unfinished == (mode != "killed" and rx.generation <= 2)
         model.save("learnt.json")
         rx.done()
 

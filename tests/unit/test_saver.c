@@ -518,8 +518,28 @@ static void a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_agai
     assert_int_equal(access(path, F_OK), -1);
     save(t, 7, "whole", ST_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s7 ");
-    assert_null(st_train_checkpoint_begin(t, 7));
+    assert_null(st_train_checkpoint_begin(t, 6));
     assert_non_null(strstr(st_train_error(t), "above"));
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static void nothing_learnt_since_the_one_before_is_no_hindrance(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    save(t, 7, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 7, "state", ST_TRAIN_CHECKPOINT_LAST);
+    assert_true(lists("g1-s7-b g1-s7 "));
+    assert_null(st_train_checkpoint_begin(t, 7));
+    st_train_close(t);
+    begin_anew(&fx, 2, "g1-s7-b", 7);
+    t = fixture_rank(0);
+    save(t, 8, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g2-s8 g1-s7-b ");
     st_train_close(t);
     tear_down(&fx);
 }
@@ -589,6 +609,7 @@ int main(void)
         cmocka_unit_test(a_damaged_handover_is_not_taken),
         cmocka_unit_test(a_last_one_that_cannot_be_written_is_reported),
         cmocka_unit_test(a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again),
+        cmocka_unit_test(nothing_learnt_since_the_one_before_is_no_hindrance),
         cmocka_unit_test(a_directory_is_a_state_too),
         cmocka_unit_test(one_is_due_by_time_and_the_last_by_the_signal),
     };

@@ -118,6 +118,8 @@ class Checkpoints:
     def __init__(self, rx, own=None, **shared):
         self._rx, self._own, self._shared = rx, own or {}, shared
         self.batches = rx.resume_step or 0
+        if rx.ranks == 1: # others may be in the middle of a batch
+            rx.on_wait(self._while_waiting)
         if rx.resume is None:
             return
         mine = self._load(rx.resume)
@@ -144,6 +146,10 @@ class Checkpoints:
         torch.save({"shared": {name: part.state_dict() for name, part in shared.items()},
                     "own": {name: part.state_dict() for name, part in self._own.items()},
                     "random": torch.get_rng_state()}, path)
+
+    def _while_waiting(self):
+        if self._rx.checkpoint_due() == train.LAST:
+            self._rx.checkpoint(self._save, self.batches)
 
     def step(self):
         """Count a batch, and save a checkpoint if one is due. Returns whether it did."""

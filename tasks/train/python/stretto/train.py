@@ -101,6 +101,7 @@ class Receiver:
         self.resume = None if path is None else os.fsdecode(path)
         self.resume_step = None if path is None else calls.resume_step(handle)
         self._due = NOT_DUE
+        self._on_wait = None
         # with several ranks: an object that makes their decisions the same (stretto.distributed)
         self._agreement = None
         #: Names of the numeric parameters: the columns of Batch.params.
@@ -156,6 +157,8 @@ class Receiver:
                                              batch.step.ctypes.data, _WAIT_MS)
             if count != _library.AGAIN:
                 break
+            if self._on_wait is not None:
+                self._on_wait()
         if count == _library.END:
             if self._agreement is not None:
                 self._agreement.end()
@@ -254,6 +257,13 @@ class Receiver:
         if self._calls.checkpoint_end(handle, (due or self._due or DUE)) != 0:
             self._failed()
         self._due = NOT_DUE
+
+    def on_wait(self, call):
+        """Have `call()` called about ten times a second while next_batch() waits for samples; None: nothing.
+
+        So a program can save the last checkpoint in its time even if no more samples come before the end.
+        """
+        self._on_wait = call
 
     @property
     def unfinished(self):

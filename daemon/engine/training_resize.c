@@ -1,0 +1,100 @@
+/* Elastic resizing of a training: another number of ranks. The ranks of the present generation save a last checkpoint and
+ * end, and the next generation has the new number; members go on, and send to it. */
+#include "daemon/engine/internal.h"
+
+#include "common/log.h"
+#include "common/log_changes.h"
+#include "common/xalloc.h"
+
+#include <stdio.h>
+
+static void asked(void *arg, const struct error *failed)
+{
+    int64_t id;
+    struct engine *engine = ticket_redeem(arg, &id);
+    struct live_ensemble *ens = engine != NULL ? engine_find_ensemble(engine, id) : NULL;
+
+    if (ens == NULL || ens->training->ending != ENDING_ASKING)
+        return;
+    ens->training->ending = failed == NULL ? ENDING_ASKED : ENDING_NOT_ASKED; /* it is tried again with the next look */
+    if (failed != NULL)
+        log_warn_of(LOG_ENSEMBLE(id), "ensemble %lld: its ranks cannot be asked to end yet: %s", (long long)id,
+                    failed->text);
+}
+
+void training_ask_to_end(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+    struct rundir_file *file;
+
+    if (training->row.wanted == 0 || training->job == NULL || training->stage != STAGE_OPEN ||
+        training->ending != ENDING_NOT_ASKED)
+        return;
+    training->ending = ENDING_ASKING;
+    file = xcalloc(1, sizeof *file);
+    file->path = xasprintf("%s/e%lld/training/g%lld/last.json", engine->ports.run_dir, (long long)ens->row.id,
+                           (long long)training->row.generation);
+    file->json = xasprintf("{\"version\":1,\"ranks\":%lld}\n", (long long)training->row.wanted);
+    file->mode = 0600;
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, asked, ticket_new(engine, ens->row.id));
+}
+
+/* Checks that the training could run with so many ranks, as the spec is checked when it is submitted. */
+static int check(struct engine *engine, struct live_ensemble *ens, int64_t ranks, struct error *err)
+{
+    struct spec *spec = ens->spec;
+    int rc;
+
+    if (ens->training->row.state != TRAINING_PENDING && !spec->training_checkpoint.any)
+        return error_set(err, "training_no_checkpoints",
+                         "the ranks of a training that has begun can be changed only if its spec has \"checkpoint\" in "
+                         "\"training\": training %lld has none",
+                         (long long)ens->training->row.id);
+    if (spec_check_ranks(spec, ranks, err) < 0)
+        return -1;
+    spec->training.resources.copies = (int)ranks;
+    rc = engine_check_resources(engine, spec, err);
+    spec->training.resources.copies = (int)ens->training->row.ranks;
+    return rc;
+}
+
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, struct error *err)
+{
+    struct training_row row, *own;
+    struct live_ensemble *ens;
+    int rc = engine_wake_up(engine, err) < 0 ? -1 : store_training_get(engine->store, id, &row, err);
+    int64_t before;
+
+    if (rc == 0)
+        return error_set(err, "training_not_found", "there is no training %lld", (long long)id);
+    if (rc < 0 || engine_open_ensemble(engine, row.ensemble, &ens, err) < 0)
+        return -1;
+    own = &ens->training->row;
+    if (own->state >= TRAINING_DONE)
+        return error_set(err, "training_over", "training %lld is over: it is %s", (long long)id,
+                         training_state_name(own->state));
+    before = own->wanted > 0 ? own->wanted : own->ranks;
+    if (ranks == before)
+        return 0;
+    if (check(engine, ens, ranks, err) < 0) {
+        if (err->pointer[0] != '\0') /* into the spec, which is not what was asked to change */
+            snprintf(err->pointer, sizeof err->pointer, "/ranks");
+        return -1;
+    }
+    if (own->state == TRAINING_PENDING) {
+        own->ranks = ranks;
+        ens->spec->training.resources.copies = (int)ranks;
+    } else {
+        own->wanted = ranks;
+    }
+    if (store_training_update(engine->store, own, err) < 0)
+        return -1;
+    engine_event(engine, "training.resized", ens->row.id, -1,
+                 json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "before", (json_int_t)before));
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, id), "training %lld: %lld ranks are wanted, of %lld",
+               (long long)id, (long long)ranks, (long long)before);
+    alarm_set(engine, &ens->training->look, engine_now(engine));
+    engine_touch(engine, ens);
+    engine_settle(engine);
+    return 0;
+}

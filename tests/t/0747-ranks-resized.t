@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# A training gets another number of ranks while members stream: from one to two, and back to one. No member runs again, and the model that is left
+# has learnt from every sample, from each once.
+TEST_LIMIT=300
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+[ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
+
+MEMBERS=6 STEPS=12 # the second half of each waits for the test
+SAMPLES=$((MEMBERS * STEPS))
+jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 12}}, python: $python}' >"$T/config.json"
+start_daemon --config "$T/config.json"
+spec() { # CHECKPOINT
+	jq -n --arg rank "$srcdir/tests/t/goes-on-rank.py" --argjson checkpoint "$1" --arg steps $STEPS --argjson members $MEMBERS \
+		--arg member "$builddir/tests/t/stream-member" --arg go "$T/go" '{name: "resized", width: 4,
+		members: {command: [$member, $steps, "-1", $go], parameters: {grid: {i: [range($members)]}}},
+		training: {command: ["python3", $rank, "resized", $steps], retries: 0,
+			fields: {temperature: {dtype: "float32", shape: [3, 4]}, flux: {dtype: "float64", shape: [2]},
+				particles: {dtype: "float32", shape: [-1, 3], max: 40}},
+			buffer: {policy: "fifo", capacity: 40, threshold: 0, batch: 5}}} |
+		if $checkpoint == null then . else .training.checkpoint = $checkpoint end' >"$T/spec.json"
+	ID=$(submit "$T/spec.json")
+	RUN=$STATE/run/e$ID
+}
+training() { api GET "/v1/ensembles/$ID" | jq -c "$1"; }
+reaches() { # GENERATION RANKS
+	wait_for 120 "[ \"\$(training '[.training.state, .training.generation, .training.ranks]')\" = '[\"running\",$1,$2]' ]" ||
+		bail "no generation $1 of $2 ranks: $(training .training) $(tail -n 5 "$RUN"/training/g*/rank?/stderr)"
+}
+
+spec '{"every": "1h"}'
+reaches 1 1
+wait_for 60 '[ "$(training .training.received)" = 24 ]' || bail "four members do not send half of their steps"
+TRAINING=$(training .training.id)
+is "$(stretto resize "$ID" --ranks 2)" "training $TRAINING: 2 ranks, as soon as its 1 have saved a checkpoint" "two ranks are asked for"
+reaches 2 2
+pass "two ranks go on, though no sample came meanwhile"
+is "$(training '[.training.wanted_ranks, .training.failures, .members.running]')" "[null,0,4]" "it costs no retry, and members run on"
+is "$(training .training.unique)" 24 "the new ranks have what the former one had"
+api PATCH "/v1/trainings/$TRAINING" '{"ranks": 1}' >"$T/answer"
+is "$(jq -c '[.ranks, .wanted_ranks]' "$T/answer")" '[2,1]' "one rank is asked for, over HTTP"
+reaches 3 1
+: >"$T/go"
+ok "the ensemble ends" wait_ensemble "$ID" 120
+E=$(cat "$T/ensemble.json")
+is "$(jq -c '[.state, .training.state, .training.unique, .training.drawn]' <<<"$E")" "[\"complete\",\"done\",$SAMPLES,$SAMPLES]" \
+	"it is complete, and its books balance"
+is "$(jq -c --argjson steps $STEPS '[.learnt | length, (map(.[0] * $steps + .[1]) | unique | length)]' "$RUN/training/g3/rank0/learnt.json")" \
+	"[$SAMPLES,$SAMPLES]" "the model that is left has learnt from every sample, from each once"
+is "$(api GET "/v1/ensembles/$ID/members" | jq -c '[.members[].attempts | if type == "number" then . else length end] | unique')" '[1]' \
+	"no member ran again"
+is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM event WHERE kind = 'training.resized'")" 2 "events tell of both changes"
+
+# what cannot be
+rm "$T/go"
+answer() { api PATCH "/v1/trainings/$1" "$2" | jq -c '[.status, .code, .pointer]'; }
+is "$(answer "$TRAINING" '{"ranks": 2}')" '[409,"ensemble_over",null]' "a training that is over keeps its ranks"
+is "$(answer 999 '{"ranks": 2}')" '[404,"training_not_found",null]' "there is no such training"
+spec null
+reaches 1 1
+TRAINING=$(training .training.id)
+is "$(answer "$TRAINING" '{"ranks": 2}')" '[409,"training_no_checkpoints",null]' "a training without checkpoints keeps its ranks"
+is "$(answer "$TRAINING" '{"ranks": 0}')" '[422,"spec_impossible_value","/ranks"]' "none is no number of ranks"
+is "$(answer "$TRAINING" '{"rank": 2}')" '[422,"spec_unknown_key","/rank"]' "a word that is not known is refused"
+is "$(training '[.training.ranks, .training.wanted_ranks]')" '[1,null]' "nothing has changed"
+api POST "/v1/ensembles/$ID/cancel" >/dev/null
+spec '{"every": "1h"}'
+reaches 1 1
+is "$(answer "$(training .training.id)" '{"ranks": 500}')" '[422,"resources_impossible","/ranks"]' "nor may it have more than can ever run"
+api POST "/v1/ensembles/$ID/cancel" >/dev/null
+done_testing
