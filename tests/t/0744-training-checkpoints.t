@@ -154,5 +154,21 @@ is "$(events checkpoint restarted)" g1-s10 "nothing goes on from a checkpoint th
 like "$(cat "$DAEMON_LOG")" "nothing can go on from checkpoint g1-s15" "the log tells of it"
 is "$(api GET "/v1/checkpoints" | jq -c '[.checkpoints[] | "\(.of) \(.ensemble) \(.name)"]')" \
 	'["training 1 g2-s30","training 1 g3-s40","training 2 g1-s20","training 2 g2-s20","training 3 g2-s20"]' "all are listed by training"
+# as api/openapi.yaml says
+for python in python3 /usr/bin/python3; do
+	"$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null && break
+	python=
+done
+api GET /openapi.json >"$T/openapi.json"
+fits() { # SCHEMA PATH
+	if [ -z "$python" ]; then skip "$2 (no Python here has jsonschema)"; return; fi
+	api GET "$2" >"$T/answer.json"
+	ok "$2 answers as described" "$python" -c 'import json, sys, jsonschema
+doc = json.loads(open(sys.argv[1]).read().replace("#/components/schemas/", "#/$defs/"))["components"]["schemas"]
+jsonschema.validate(json.load(open(sys.argv[3])), dict(doc[sys.argv[2]], **{"$defs": doc}), jsonschema.Draft202012Validator)' \
+		"$T/openapi.json" "$1" "$T/answer.json"
+}
+fits CheckpointPage /v1/checkpoints
+fits Training /v1/trainings/1
 is "$(api_status GET "/v1/checkpoints?training=9") $(api_status GET "/v1/checkpoints?training=1&ensemble=1")" "404 400" "others are not there"
 done_testing
