@@ -5,10 +5,8 @@
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK (64u << 10)
@@ -20,16 +18,17 @@ struct follow {
     uv_loop_t *loop;
     uv_timer_t timer;
     uv_work_t work;
-    char *path;
+    output_find *find;
+    struct output_place place;
     bool (*is_over)(const struct request *r, int64_t number);
     int64_t number;
     int64_t token; /* the token whose share it uses */
     int fd; /* -1 while the file does not exist yet */
-    int64_t at;
+    int64_t at, end; /* in the file; the end is -1 where it may grow */
     char *chunk;
     size_t used, have;
     bool writer_ended; /* was known before the last read began */
-    bool at_end, failed;
+    bool at_end, failed, missing;
 };
 
 /* The shares of all listeners. They belong to no api, since a reply may outlive it by one look. */
@@ -42,32 +41,34 @@ static void unref(struct follow *f)
     shares_give_back(&follows, f->token);
     if (f->fd >= 0)
         close(f->fd);
-    free(f->path);
+    output_place_fini(&f->place);
     free(f->chunk);
     free(f);
 }
 
-/* Runs on a worker thread. The file belongs to the member, which may have replaced it by anything. */
+/* Runs on a worker thread. */
 static void read_some(uv_work_t *work)
 {
     struct follow *f = work->data;
-    struct stat st;
+    size_t want = CHUNK;
+    struct error err;
+    int64_t first;
     ssize_t n;
 
     f->used = f->have = 0;
+    f->missing = false;
     if (f->fd < 0) {
-        f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-        if (f->fd < 0) {
-            f->failed = errno != ENOENT && errno != ENOTDIR;
+        f->fd = output_open(&f->place, &first, &f->end, &err);
+        f->missing = f->fd < 0 && errno == ENOENT;
+        f->failed = f->fd < 0 && !f->missing;
+        if (f->fd < 0)
             return;
-        }
-        if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-            f->failed = true;
-            return;
-        }
+        f->at += first;
     }
+    if (f->end >= 0)
+        want = f->at >= f->end ? 0 : f->end - f->at < CHUNK ? (size_t)(f->end - f->at) : CHUNK;
     do
-        n = pread(f->fd, f->chunk, CHUNK, f->at);
+        n = pread(f->fd, f->chunk, want, f->at);
     while (n < 0 && errno == EINTR);
     if (n < 0) {
         f->failed = true;
@@ -96,6 +97,14 @@ static void after_read(uv_work_t *work, int status)
     struct follow *f = work->data;
 
     f->failed |= status != 0;
+    if (f->missing && !f->failed && f->find != NULL && f->place.archive == NULL) {
+        f->find(f->r, &f->place);
+        if (f->place.archive != NULL) { /* it has just been moved into an archive */
+            look(f);
+            unref(f);
+            return;
+        }
+    }
     f->at_end = f->have == 0 && f->writer_ended;
     if (f->have > 0 || f->at_end || f->failed || request_is_orphan(f->r))
         request_go_on(f->r);
@@ -146,7 +155,7 @@ static void release(void *cls)
     unref(f);
 }
 
-void follow_reply(struct request *r, char *dir, const char *name, int64_t from,
+void follow_reply(struct request *r, struct output_place place, output_find *find, int64_t from,
                   bool (*over)(const struct request *r, int64_t number), int64_t number)
 {
     struct follow *f;
@@ -154,18 +163,15 @@ void follow_reply(struct request *r, char *dir, const char *name, int64_t from,
     struct error err;
 
     if (shares_take(&follows, request_token(r), &err) < 0) {
-        free(dir);
+        output_place_fini(&place);
         request_add_header(r, "Retry-After", "10");
         request_reply_problem(r, &err);
         return;
     }
     f = xcalloc(1, sizeof *f);
     *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number,
-                         .token = request_token(r), .fd = -1,
-                         .at = from};
-    f->path = xasprintf("%s/%s", dir, name);
+                         .token = request_token(r), .fd = -1, .at = from, .end = -1, .place = place, .find = find};
     f->chunk = xcalloc(1, CHUNK);
-    free(dir);
     uv_timer_init(f->loop, &f->timer);
     f->timer.data = f;
     response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, give, f, release);

@@ -2,40 +2,45 @@
 #include "api/follow.h"
 #include "api/handlers.h"
 #include "api/output.h"
+#include "common/xalloc.h"
 #include "daemon/store/attempt.h"
 
 #include <inttypes.h>
-
-struct search {
-    int64_t number;
-    bool ended, released;
-};
-
-static int compare(void *arg, const struct attempt_row *row)
-{
-    struct search *search = arg;
-
-    if (row->number != search->number)
-        return 0;
-    search->ended = row->outcome != ATTEMPT_OPEN;
-    search->released = row->released_ms != 0;
-    return 1;
-}
+#include <stdlib.h>
 
 static bool is_over(const struct request *r, int64_t attempt)
 {
-    struct search search = {.number = attempt};
+    struct attempt_row row;
     struct error err;
 
-    return store_attempt_each(request_store(r), request_id(r, 0), request_id(r, 1), compare, &search, &err) == 0 &&
-           search.ended;
+    return store_attempt_get(request_store(r), request_id(r, 0), request_id(r, 1), attempt, &row, &err) == 1 &&
+           row.outcome != ATTEMPT_OPEN;
 }
 
-static void reply(struct request *r, const char *name)
+static void fill_in_archive(const struct request *r, struct output_place *place, const struct attempt_row *row)
 {
+    if (row->archive == 0)
+        return;
+    place->archive = archive_path(engine_run_dir(request_config(r)->engine), row->ensemble,
+                                  (enum archive_kind)row->archive_kind, row->archive);
+    place->at = row->archive_at;
+}
+
+static void find_archive(const struct request *r, struct output_place *place)
+{
+    struct attempt_row row;
+    struct error err;
+
+    if (store_attempt_get(request_store(r), request_id(r, 0), place->index, place->attempt, &row, &err) == 1)
+        fill_in_archive(r, place, &row);
+}
+
+static void reply(struct request *r, enum archive_part part, const char *name)
+{
+    struct output_place place = {.part = part};
     struct ensemble_row ensemble;
     struct member_row member;
-    struct search search = {0};
+    struct attempt_row row = {.archive = 0};
     int64_t attempt, follow = 0, from = 0;
     struct error err;
     char *dir;
@@ -53,12 +58,11 @@ static void reply(struct request *r, const char *name)
                             ensemble.id, member.index, member.attempts, member.attempts == 1 ? "" : "s");
         return;
     }
-    search.number = attempt;
-    if (store_attempt_each(request_store(r), ensemble.id, member.index, compare, &search, &err) < 0) {
+    if (store_attempt_get(request_store(r), ensemble.id, member.index, attempt, &row, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
-    if (search.released) {
+    if (row.released_ms != 0) {
         request_reply_error(r, "output_released",
                             "the output of member %" PRId64 ".%" PRId64 " attempt %" PRId64
                             " was removed, as the daemon's setting keep_output says",
@@ -66,18 +70,23 @@ static void reply(struct request *r, const char *name)
         return;
     }
     dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);
+    place.path = xasprintf("%s/%s", dir, name);
+    free(dir);
+    place.index = member.index;
+    place.attempt = attempt;
+    fill_in_archive(r, &place, &row);
     if (follow)
-        follow_reply(r, dir, name, from, is_over, attempt);
+        follow_reply(r, place, find_archive, from, is_over, attempt);
     else
-        output_reply(r, dir, name);
+        output_reply(r, place, find_archive);
 }
 
 void member_stdout_get(struct request *r)
 {
-    reply(r, "stdout");
+    reply(r, ARCHIVE_STDOUT, "stdout");
 }
 
 void member_stderr_get(struct request *r)
 {
-    reply(r, "stderr");
+    reply(r, ARCHIVE_STDERR, "stderr");
 }

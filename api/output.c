@@ -18,40 +18,96 @@ struct opening {
     uv_work_t work;
     uv_loop_t *loop;
     struct request *r;
-    char *path;
+    output_find *find;
+    struct output_place place;
     char *range; /* the Range header, or NULL */
     int fd;
-    int64_t size, first, end;
+    int64_t size, first, end; /* in the output */
+    int64_t begins;           /* where it begins in the file */
     enum range_answer answer;
     char *head; /* the first piece of the range */
     size_t head_size;
-    bool failed;
+    bool failed, missing;
     struct error err;
 };
 
-/* Runs on a worker thread. The file belongs to the member, which may have replaced it by anything. */
+void output_place_fini(struct output_place *place)
+{
+    free(place->path);
+    free(place->archive);
+    *place = (struct output_place){0};
+}
+
+/* The file belongs to the member, which may have replaced it by anything. */
+static int open_own(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC), saved;
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    saved = errno;
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        error_set(err, "output_not_found", "%s is not there (yet)", path);
+    else if (fd < 0)
+        error_errno(err, "output_unreadable", "cannot open %s", path);
+    else
+        error_set(err, "output_unreadable", "%s is no regular file", path);
+    if (fd >= 0) {
+        close(fd);
+        saved = EINVAL;
+    }
+    errno = saved == ENOTDIR ? ENOENT : saved;
+    return -1;
+}
+
+int output_open(const struct output_place *place, int64_t *first, int64_t *end, struct error *err)
+{
+    int64_t size;
+    int fd;
+
+    *first = 0;
+    *end = -1;
+    if (place->archive == NULL)
+        return open_own(place->path, err);
+    fd = archive_open(place->archive, place->at, place->index, place->attempt, place->part, first, &size, err);
+    if (fd < 0) {
+        if (errno == ENOENT)
+            errno = EIO; /* it is not there, and will not come */
+        return -1;
+    }
+    if (size >= 0) {
+        *end = *first + size;
+        return fd;
+    }
+    close(fd); /* it was too large for the archive, or no file of ours */
+    *first = 0;
+    return open_own(place->path, err);
+}
+
+/* Runs on a worker thread. */
 static int open_file(struct opening *o)
 {
     struct stat st;
     size_t want;
     ssize_t n;
+    int64_t end;
 
-    o->fd = open(o->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (o->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return error_set(&o->err, "output_not_found", "%s is not there (yet)", o->path);
-    if (o->fd < 0 || fstat(o->fd, &st) < 0)
-        return error_errno(&o->err, "output_unreadable", "cannot open %s", o->path);
-    if (!S_ISREG(st.st_mode))
-        return error_set(&o->err, "output_unreadable", "%s is no regular file", o->path);
-    o->size = st.st_size;
+    o->fd = output_open(&o->place, &o->begins, &end, &o->err);
+    o->missing = o->fd < 0 && errno == ENOENT;
+    if (o->fd < 0)
+        return -1;
+    if (end < 0 && fstat(o->fd, &st) < 0)
+        return error_errno(&o->err, "output_unreadable", "cannot read %s", o->place.path);
+    o->size = end < 0 ? st.st_size : end - o->begins;
     o->answer = range_parse(o->range, o->size, &o->first, &o->end);
     if (o->answer == RANGE_UNSATISFIABLE)
         return error_set(&o->err, "range_not_satisfiable", "there are only %" PRId64 " bytes", o->size);
     want = o->end - o->first < (int64_t)STREAM_CHUNK ? (size_t)(o->end - o->first) : STREAM_CHUNK;
     o->head = xcalloc(1, want + 1);
-    n = pread(o->fd, o->head, want, o->first);
+    n = pread(o->fd, o->head, want, o->begins + o->first);
     if (n < 0)
-        return error_errno(&o->err, "output_unreadable", "cannot read %s", o->path);
+        return error_errno(&o->err, "output_unreadable", "cannot read %s", o->place.path);
     o->head_size = (size_t)n;
     return 0;
 }
@@ -67,7 +123,7 @@ static void on_worker(uv_work_t *work)
 
 static void reply_file(struct opening *o)
 {
-    struct stream *stream = stream_create(o->r, o->loop, o->fd, o->first, o->end);
+    struct stream *stream = stream_create(o->r, o->loop, o->fd, o->begins + o->first, o->begins + o->end);
     char text[96];
 
     stream_prime(stream, o->head, o->head_size);
@@ -84,6 +140,13 @@ static void after_open(uv_work_t *work, int status)
     struct opening *o = work->data;
     char text[64];
 
+    if (o->missing && o->find != NULL && o->place.archive == NULL) { /* it may just have been moved into an archive */
+        o->find(o->r, &o->place);
+        if (o->place.archive != NULL) {
+            uv_queue_work(o->loop, &o->work, on_worker, after_open);
+            return;
+        }
+    }
     if (o->failed) {
         if (o->answer == RANGE_UNSATISFIABLE) {
             snprintf(text, sizeof text, "bytes */%" PRId64, o->size);
@@ -94,12 +157,12 @@ static void after_open(uv_work_t *work, int status)
         reply_file(o);
     }
     free(o->head);
-    free(o->path);
+    output_place_fini(&o->place);
     free(o->range);
     free(o);
 }
 
-void output_reply(struct request *r, char *dir, const char *name)
+void output_reply(struct request *r, struct output_place place, output_find *find)
 {
     struct opening *o = xcalloc(1, sizeof *o);
     const char *range = request_header(r, "Range");
@@ -110,8 +173,8 @@ void output_reply(struct request *r, char *dir, const char *name)
     o->work.data = o;
     o->loop = request_config(r)->loop;
     o->r = r;
-    o->path = xasprintf("%s/%s", dir, name);
-    free(dir);
+    o->find = find;
+    o->place = place;
     request_hold(r);
     uv_queue_work(o->loop, &o->work, on_worker, after_open);
 }

@@ -2,8 +2,10 @@
 #include "api/follow.h"
 #include "api/handlers.h"
 #include "api/output.h"
+#include "common/xalloc.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static bool is_over(const struct request *r, int64_t generation)
 {
@@ -16,6 +18,7 @@ static bool is_over(const struct request *r, int64_t generation)
 
 static void reply(struct request *r, const char *name)
 {
+    struct output_place place = {.path = NULL};
     struct training_row training;
     int64_t rank = 0, follow, from;
     struct error err;
@@ -34,10 +37,12 @@ static void reply(struct request *r, const char *name)
         return;
     }
     dir = engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank);
+    place.path = xasprintf("%s/%s", dir, name);
+    free(dir);
     if (follow)
-        follow_reply(r, dir, name, from, is_over, training.generation);
+        follow_reply(r, place, NULL, from, is_over, training.generation);
     else
-        output_reply(r, dir, name);
+        output_reply(r, place, NULL);
 }
 
 void training_stdout_get(struct request *r)

@@ -10,6 +10,7 @@
 #include "daemon/laps.h"
 #include "daemon/logs.h"
 #include "daemon/notify.h"
+#include "daemon/archive.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
 #include "daemon/restore.h"
@@ -45,6 +46,7 @@ struct app {
     struct notify *notify;
     struct laps *laps;
     struct checkpoint *checkpoint;
+    struct archive *archive;
     struct sweep *sweep;
     struct api *api;
     char *control_path, *control_endpoint, *python, *rows_dir;
@@ -63,6 +65,13 @@ static int64_t now_ms(void *arg)
 static void random_bytes(void *arg, void *out, size_t size)
 {
     randombytes_buf(out, size);
+}
+
+static bool is_held(void *arg, int64_t ensemble, int64_t index)
+{
+    struct app *app = arg;
+
+    return app->archive != NULL && archive_holds(app->archive, ensemble, index);
 }
 
 static void on_wake(uv_timer_t *timer)
@@ -115,6 +124,7 @@ static void make_engine(struct app *app)
         .now_ms = now_ms,
         .wake_at = wake_at,
         .random = random_bytes,
+        .held = is_held,
         .arg = app,
         .rundir_ops = &rundir_ops,
         .rundir = &app->loop,
@@ -255,14 +265,16 @@ static int start(struct app *app, struct error *err)
     turn_pause(app->turn, COMMIT_PAUSE);
     turn_flush_apart(app->turn, not_flushed, NULL);
     app->state_watch = state_watch_create(&app->loop, app->store, app->turn);
+    app->archive = archive_create(&app->loop, app->store, app->turn, app->config->run_dir,
+                                  app->config->archive_after_ms);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
         adapters_create(&app->adapters, &app->loop, app->config, app->engine, err) < 0 ||
         engine_load(app->engine, err) < 0)
         return -1;
-    app->sweep = sweep_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->keep_output,
-                              app->config->keep_output_for_ms);
+    app->sweep = sweep_create(&app->loop, app->store, app->turn, app->archive, app->config->run_dir,
+                              app->config->keep_output, app->config->keep_output_for_ms);
     app->prune = prune_create(&app->loop, app->store, app->config->keep_events_ms);
     return make_api(app, err);
 }
@@ -276,6 +288,8 @@ static void finish(struct app *app)
     api_destroy(app->api);
     prune_destroy(app->prune);
     sweep_destroy(app->sweep);
+    archive_destroy(app->archive);
+    app->archive = NULL;
     if (app->engine != NULL)
         engine_stop(app->engine);
     adapters_destroy(app->adapters);

@@ -32,6 +32,7 @@ enum key {
     KEY_KEEP_EVENTS,
     KEY_KEEP_OUTPUT,
     KEY_KEEP_OUTPUT_FOR,
+    KEY_ARCHIVE_AFTER,
     KEY_HEARTBEAT,
     KEY_MAX_CONNECTIONS,
     KEY_STREAM_INTERFACE,
@@ -72,6 +73,9 @@ static const struct {
                          "whose captured output is kept for good: all, failed (members that did not succeed) or none; "
                          "other files that members wrote are never removed"},
     [KEY_KEEP_OUTPUT_FOR] = {"keep_output_for", "30d", "how long after the end of its ensemble any output is kept"},
+    [KEY_ARCHIVE_AFTER] = {"archive_after", "10m",
+                        "how long after its job's end an attempt's output is moved into the archives of its ensemble; "
+                        "sooner where more than 10000 jobs wait for that"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
     [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
                              "clients of one listener at once; a quarter of them, at most 256, for those who have not "
@@ -90,6 +94,7 @@ static const struct {
 
 #define KEEP_EVENTS_MS (INT64_C(30) * 86400 * 1000)
 #define KEEP_OUTPUT_FOR_MS KEEP_EVENTS_MS
+#define ARCHIVE_AFTER_MS (INT64_C(10) * 60 * 1000)
 #define HEARTBEAT_MS (INT64_C(15) * 1000)
 
 static const char *const format_names[] = {"text", "json"};
@@ -108,7 +113,8 @@ void config_print_keys(void)
 void config_init(struct config *config)
 {
     *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS,
-                              .keep_output_for_ms = KEEP_OUTPUT_FOR_MS, .heartbeat_ms = HEARTBEAT_MS};
+                              .keep_output_for_ms = KEEP_OUTPUT_FOR_MS, .archive_after_ms = ARCHIVE_AFTER_MS,
+                              .heartbeat_ms = HEARTBEAT_MS};
 }
 
 static void clear_listen(struct config *config)
@@ -271,6 +277,7 @@ static int take(struct config *config, const json_t *json, struct error *err)
         jsonx_string(json, "", keys[KEY_KEEP_OUTPUT].name, JSONX_OPTIONAL, &keep, err) < 0 ||
         (keep != NULL && take_keep_output(config, keep, err) < 0) ||
         take_duration(json, KEY_KEEP_OUTPUT_FOR, 1000, &config->keep_output_for_ms, err) < 0 ||
+        take_duration(json, KEY_ARCHIVE_AFTER, 0, &config->archive_after_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
         jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections,
                   err) < 0 ||

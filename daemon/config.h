@@ -28,6 +28,7 @@ struct config {
     int64_t keep_events_ms;
     enum retain keep_output;
     int64_t keep_output_for_ms;
+    int64_t archive_after_ms;
     int64_t heartbeat_ms;
     char *stream_interface; /* NULL for any */
     char *plugin_dir;

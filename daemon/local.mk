@@ -51,11 +51,14 @@ libdaemon_la_SOURCES = \
 	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \
 	daemon/notify.c daemon/notify.h \
+	daemon/archive.c daemon/archive.h \
 	daemon/prune.c daemon/prune.h \
 	daemon/python.c daemon/python.h \
 	daemon/restore.c daemon/restore.h \
 	daemon/run_claim.c daemon/run_claim.h \
 	daemon/rundir/missing.c daemon/rundir/missing.h \
+	daemon/rundir/archive_file.c daemon/rundir/archive_file.h \
+	daemon/rundir/archiving.c daemon/rundir/archiving.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
 	daemon/rundir/whole.c daemon/rundir/whole.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
@@ -96,6 +99,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/metric.c \
 	daemon/store/moment.c daemon/store/moment.h \
 	daemon/store/migrate.c \
+	daemon/store/archived.c daemon/store/archived.h \
 	daemon/store/parameter_rows.c daemon/store/parameter_rows.h \
 	daemon/store/place.c daemon/store/place.h \
 	daemon/store/presence.c \
@@ -111,12 +115,13 @@ libdaemon_la_SOURCES = \
 	daemon/store/transaction.c \
 	daemon/state_watch.c daemon/state_watch.h \
 	daemon/sweep.c daemon/sweep.h \
-	daemon/turn.c daemon/turn.h
+	daemon/turn.c daemon/turn.h \
+	daemon/unarchive.c daemon/unarchive.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
 	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
-daemon_cflags = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
+daemon_cflags = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
 libdaemon_la_CFLAGS = $(daemon_cflags)
 libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS)
 
@@ -140,7 +145,7 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_migrate tests/unit/test_missing \
-	tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
+	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
 	tests/unit/test_training_checkpoints
 open_store = tests/unit/open_store.c tests/unit/open_store.h
 tests_unit_test_training_checkpoints_SOURCES = tests/unit/test_training_checkpoints.c $(open_store)
@@ -159,6 +164,8 @@ tests_unit_test_spec_whole_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_whole_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_run_claim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_run_claim_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_archiving_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_archiving_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
 tests_unit_test_sweep_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_sweep_LDADD = libdaemon.la $(unit_libs)

@@ -10,6 +10,7 @@
 #include "daemon/store/event.h"
 #include "daemon/store/job.h"
 #include "daemon/store/session.h"
+#include "daemon/unarchive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
 
 static int take_over(struct restoring *r, struct error *err)
 {
-    if (store_job_each_live(r->store, keep_job, r, err) < 0)
+    if (unarchive_for_restore(r->store, r->run_dir, err) < 0 || store_job_each_live(r->store, keep_job, r, err) < 0)
         return -1;
     for (size_t i = 0; i < r->n_jobs; i++)
         if (!is_here(r, &r->jobs[i]) && lose_job(r, &r->jobs[i], err) < 0)

@@ -3,7 +3,9 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "daemon/rundir/archive_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@ struct sweep {
     uv_work_t work;
     struct store *store;
     struct turn *turn;
+    const struct archive *archive;
     const char *run_dir;
     enum retain retain;
     int64_t keep_for_ms;
@@ -102,12 +105,36 @@ static int remove_attempt(const struct sweep *sweep, const struct released *atte
     return rc;
 }
 
+/* Removes the archives of an ensemble of which everything has been let go: those of members that succeeded, and the
+ * others where nothing is kept. */
+static int remove_archives(const struct sweep *sweep, struct error *err)
+{
+    char *path = xasprintf("%s/e%lld", sweep->run_dir, (long long)sweep->ensemble);
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    enum archive_kind kind;
+    int64_t number;
+    int rc = 0;
+
+    while (dir != NULL && rc == 0 && (entry = readdir(dir)) != NULL)
+        if (archive_name_parse(entry->d_name, &kind, &number) &&
+            (kind == ARCHIVE_SUCCEEDED || sweep->retain == RETAIN_NONE) &&
+            unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
+            rc = error_errno(err, "file_remove", "%s/%s", path, entry->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    free(path);
+    return rc;
+}
+
 static void on_worker(uv_work_t *work)
 {
     struct sweep *sweep = work->data;
 
     for (size_t i = 0; i < sweep->n && !sweep->failed; i++)
         sweep->failed = remove_attempt(sweep, &sweep->attempts[i], &sweep->err) < 0;
+    if (!sweep->failed && sweep->next < 0)
+        sweep->failed = remove_archives(sweep, &sweep->err) < 0;
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -146,6 +173,10 @@ static void marked(void *arg, const struct error *failed)
         step_over(sweep, REST_MS);
         return;
     }
+    if (sweep->next < 0 && archive_is_busy(sweep->archive, sweep->ensemble)) { /* it may be writing to an archive */
+        step_over(sweep, STEP_MS);
+        return;
+    }
     uv_queue_work(sweep->timer.loop, &sweep->work, on_worker, after_work);
 }
 
@@ -176,14 +207,15 @@ static void on_timer(uv_timer_t *timer)
     turn_after_commit(sweep->turn, marked, sweep);
 }
 
-struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir,
-                           enum retain retain, int64_t keep_for_ms)
+struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const struct archive *archive,
+                           const char *run_dir, enum retain retain, int64_t keep_for_ms)
 {
     struct sweep *sweep = xcalloc(1, sizeof *sweep);
     struct error err;
 
     sweep->store = store;
     sweep->turn = turn;
+    sweep->archive = archive;
     sweep->run_dir = run_dir;
     sweep->retain = retain;
     sweep->keep_for_ms = keep_for_ms;

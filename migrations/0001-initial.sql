@@ -191,10 +191,12 @@ CREATE TABLE job (
     ended INTEGER,
     pilot INTEGER, -- the job that it runs in; NULL: in none
     node INTEGER,  -- the node there, from 0
+    archived INTEGER NOT NULL DEFAULT 0, -- its files were moved into archives, as far as they ever are
     CHECK ((ended IS NULL) = (state <> 'ended'))
 ) STRICT;
 CREATE INDEX job_live ON job (id) WHERE state <> 'ended';
 CREATE INDEX job_by_ensemble ON job (ensemble, id);
+CREATE INDEX job_unarchived ON job (ended, ensemble) WHERE archived = 0 AND state = 'ended' AND kind = 'members';
 
 CREATE TABLE attempt (
     ensemble INTEGER NOT NULL,
@@ -213,6 +215,9 @@ CREATE TABLE attempt (
     resumed TEXT,        -- the checkpoint that it went on from
     cpu_ms INTEGER,      -- user and system time, from its exit record; NULL where there was none, also of
     memory_peak INTEGER, -- bytes
+    archive INTEGER,      -- the number of the archive file that has its output; NULL: its output is in files of its own
+    archive_kind INTEGER, -- its kind, as in the table of archives
+    archive_at INTEGER,   -- where in that file
     PRIMARY KEY (ensemble, idx, number),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
     CHECK ((ended IS NULL) = (outcome IS NULL))
@@ -221,6 +226,20 @@ CREATE INDEX attempt_by_job ON attempt (job);
 CREATE INDEX attempt_ended ON attempt (ensemble, ended) WHERE outcome = 'succeeded';
 -- No member is under way twice at once.
 CREATE UNIQUE INDEX attempt_open ON attempt (ensemble, idx) WHERE outcome IS NULL;
+
+-- The archive files that are being written, and their sizes: of members that succeeded (kind 1), and of others (0).
+CREATE TABLE archive (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
+    number INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (ensemble, kind)
+) STRICT, WITHOUT ROWID;
+-- The jobs whose files are in archives, and may still be where they were: one row at most.
+CREATE TABLE archiving (
+    ensemble INTEGER NOT NULL,
+    jobs TEXT NOT NULL -- JSON: a list of their ids, negative for jobs whose directory stays
+) STRICT;
 
 -- The causes of failed attempts: a reason without what differs from attempt to attempt (daemon/store/cause.c).
 CREATE TABLE cause (

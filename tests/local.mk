@@ -41,7 +41,7 @@ endif
 TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
+EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
 	tests/bench/run tests/bench/slurm.sh
 
 # The daemon as a whole.
@@ -92,10 +92,12 @@ e2e_tests = \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
 	tests/t/0790-backup.t \
-	tests/t/0795-keep-output.t
+	tests/t/0795-keep-output.t \
+	tests/t/0796-archives.t \
+	tests/t/0797-archives-killed.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
-EXTRA_DIST += tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
+EXTRA_DIST += tests/t/archives.sh tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
 
 # What kills, what is killed, and what asks; without sanitizers, since they are loaded into and run by programs of all sorts.
 check_LTLIBRARIES += tests/t/killer.la

@@ -174,6 +174,7 @@ const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, st
 /* Paths of the run directory, new strings. */
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble);
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number);
+const char *engine_run_dir(const struct engine *engine); /* the run directory itself, borrowed */
 /* Where a checkpoint lies; and the ensemble in whose part of the run directory those of another's members do. */
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path);
 int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble);

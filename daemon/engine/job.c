@@ -13,6 +13,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#define HELD_MS 20 /* between looks at directories that are just being removed */
+
 static void retry(struct engine *engine, struct alarm *alarm)
 {
     struct live_job *job = heap_entry(alarm, struct live_job, retry);
@@ -335,12 +337,25 @@ static void fail_refused(struct engine *engine, struct live_job *job, const stru
     }
 }
 
+/* Returns whether the directory of one of the job's members is just being removed, which takes a moment. */
+static bool is_held(const struct engine *engine, const struct live_job *job)
+{
+    for (size_t i = 0; engine->ports.held != NULL && job->row.kind == JOB_MEMBERS && i < job->n_slots; i++)
+        if (engine->ports.held(engine->ports.arg, job->row.ensemble, job->slots[i].index))
+            return true;
+    return false;
+}
+
 void job_start(struct engine *engine, struct live_job *job)
 {
     struct job_plan plan;
 
     if (job->pending != PENDING_NONE)
         return;
+    if (is_held(engine, job)) {
+        job_retry_in(engine, job, HELD_MS);
+        return;
+    }
     if (job_is_unwanted(job)) {
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it was submitted");
         return;

@@ -11,6 +11,11 @@ char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble)
     return xasprintf("%s/e%lld", engine->ports.run_dir, (long long)ensemble);
 }
 
+const char *engine_run_dir(const struct engine *engine)
+{
+    return engine->ports.run_dir;
+}
+
 /* Made for every member, and therefore not by a format. */
 static struct text member_dir(const struct engine *engine, int64_t ensemble, int64_t index)
 {

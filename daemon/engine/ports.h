@@ -52,6 +52,8 @@ struct engine_ports {
     int64_t (*now_ms)(void *arg);
     void (*wake_at)(void *arg, int64_t when_ms); /* call engine_tick() at that time; replaces the former; INT64_MAX never */
     void (*random)(void *arg, void *out, size_t size);
+    /* Tells whether a member's directory may be removed just now, so that no attempt may begin there; NULL: it never is. */
+    bool (*held)(void *arg, int64_t ensemble, int64_t index);
     void *arg;
     const struct rundir_ops *rundir_ops;
     void *rundir;

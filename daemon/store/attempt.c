@@ -6,7 +6,8 @@ static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "can
 
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
-    "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak FROM attempt a JOIN job j ON j.id = a.job"
+    "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "              \
+    "a.archive_at FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
 {
@@ -39,6 +40,9 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->measured = sqlite3_column_type(stmt, 15) != SQLITE_NULL;
     row->cpu_ms = sqlite3_column_int64(stmt, 15);
     row->memory_peak = sqlite3_column_int64(stmt, 16);
+    row->archive = sqlite3_column_int64(stmt, 17);
+    row->archive_kind = sqlite3_column_int64(stmt, 18);
+    row->archive_at = sqlite3_column_int64(stmt, 19);
 }
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)

@@ -25,6 +25,7 @@ struct attempt_row {
     int64_t submitted_ms, started_ms, ended_ms; /* 0 while it has not happened */
     bool measured;       /* cpu_ms and memory_peak are known */
     int64_t cpu_ms, memory_peak; /* memory_peak in bytes, of the largest of its processes */
+    int64_t archive, archive_kind, archive_at; /* read only; where its output is; archive 0: in no archive (archived.h) */
     int64_t released_ms; /* read only; when its captured output was given up for removal, 0 if it was not */
 };
 

@@ -63,8 +63,8 @@ int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, 
     end = *next < 0 ? INT64_MAX : *next;
     if (store_exec(store, err,
                    "UPDATE attempt SET released = ?5 WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND outcome IS NOT "
-                   "NULL AND released IS NULL AND (?4 OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = ?1 AND "
-                   "m.idx = attempt.idx AND m.state = 'succeeded'))",
+                   "NULL AND released IS NULL AND (?4 OR archive_kind = 1 OR EXISTS (SELECT 1 FROM member m WHERE "
+                   "m.ensemble = ?1 AND m.idx = attempt.idx AND m.state = 'succeeded'))",
                    "iiiii", ensemble, from, end, all, now_ms) < 0)
         return -1;
     return store_each_row(

@@ -5,7 +5,7 @@
 TEST_LIMIT=${LIMIT:-300}
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"
-echo '{"adapters": {"local": {"slots": 6}}, "python": "/bin/true", "log_level": "warning"}' >"$T/config.json"
+echo '{"adapters": {"local": {"slots": 6}}, "python": "/bin/true", "log_level": "warning", "archive_after": "0s"}' >"$T/config.json"
 
 kills --rounds "${ROUNDS:-100}" --storm "${STORM:-7}"
 is "$(told accepted)" "" "what was answered is there, after every crash, and nothing that nobody asked for"

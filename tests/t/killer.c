@@ -213,6 +213,8 @@ WRAP(int, ftruncate64, (int fd, off64_t size), (fd, size))
 WRAP(int, rename, (const char *from, const char *to), (from, to))
 WRAP(int, link, (const char *from, const char *to), (from, to))
 WRAP(int, unlink, (const char *path), (path))
+WRAP(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+WRAP(int, rmdir, (const char *path), (path))
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode))
 WRAP(pid_t, fork, (void), ())
 WRAP(int, posix_spawn,

@@ -202,11 +202,37 @@ static void thousands_of_jobs_are_stopped(void **state)
     assert_null(sim_violation(sim));
 }
 
+static bool held;
+
+static bool is_held(void *arg, int64_t ensemble, int64_t index)
+{
+    return held && ensemble == id && index == 0;
+}
+
+/* While a member's directory may be removed, no attempt of it is started; that of another member is. */
+static void what_is_held_waits(void **state)
+{
+    sim_engine(sim)->ports.held = is_held;
+    held = true;
+    submit(2, 2);
+    assert_int_equal(sim_turn(sim), 0);
+    while (in_state(MEMBER_SUCCEEDED) == 0)
+        assert_true(sim_step(sim));
+    for (int i = 0; i < 100; i++)
+        assert_true(sim_step(sim));
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job j, attempt a WHERE a.job = j.id AND a.idx = 0 AND "
+                                     "j.submitted IS NULL"), 1);
+    held = false;
+    while (in_state(MEMBER_SUCCEEDED) < 2)
+        assert_true(sim_step(sim));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_is_held_waits),
         TEST(a_hundred_thousand_are_resubmitted), TEST(it_is_asked_for_twice),        TEST(a_hundred_thousand_are_cancelled),
         TEST(what_is_left_to_resubmit_is_not),    TEST(thousands_of_jobs_are_stopped),
     };

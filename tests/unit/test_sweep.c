@@ -178,7 +178,7 @@ static bool is_released(int64_t index)
 
 static void begin(enum retain retain)
 {
-    sweep = sweep_create(NULL, store, NULL, run_dir, retain, 1000);
+    sweep = sweep_create(NULL, store, NULL, NULL, run_dir, retain, 1000);
 }
 
 static void output_goes_some_at_a_time(void **state)

@@ -1,0 +1,344 @@
+/* Archives: what goes into them, what stays, and what a write that was cut short leaves behind. */
+#include "common/files.h"
+#include "common/xalloc.h"
+#include "daemon/rundir/archiving.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64];
+static struct error err;
+static struct archiving p;
+
+static void add(const char *name, const char *text)
+{
+    char *path = xasprintf("%s/e1/%s", dir, name), *parent = xasprintf("%.*s", (int)(strrchr(path, '/') - path), path);
+
+    assert_int_equal(dir_make(parent, &err), 0);
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+    free(parent);
+    free(path);
+}
+
+static bool is_there(const char *name)
+{
+    char *path = xasprintf("%s/e1/%s", dir, name);
+    bool there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static void remove_file(const char *name)
+{
+    char *path = xasprintf("%s/e1/%s", dir, name);
+
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+static void add_attempt(int index, const char *job)
+{
+    char name[80], record[120];
+
+    snprintf(record, sizeof record, "{\"job\":\"%s\",\"id\":\"1.%d\",\"started\":1795470844.8510001}", job, index);
+    snprintf(name, sizeof name, "members/0/%d/a1/exit.json", index);
+    add(name, record);
+    snprintf(name, sizeof name, "members/0/%d/a1/stdout", index);
+    add(name, index == 0 ? "first" : "other");
+    snprintf(name, sizeof name, "members/0/%d/a1/stderr", index);
+    add(name, "");
+}
+
+/* One job of two attempts that succeeded, and what archiving_write() is told of it. */
+static int setup(void **state)
+{
+    strcpy(dir, "/tmp/st-archive.XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    add_attempt(0, "st-1");
+    add_attempt(1, "st-1");
+    add("members/0/0/checkpoint/.stretto/x", "");
+    remove_file("members/0/0/checkpoint/.stretto/x");
+    add("jobs/st-1/claim.json", "{\"pid\":1}");
+    add("jobs/st-1/runner.log", "the runner says\n");
+    p = (struct archiving){.run_dir = dir, .ensemble = 1, .n_jobs = 1, .n_attempts = 2};
+    p.jobs = xcalloc(1, sizeof *p.jobs);
+    p.jobs[0] = (struct archiving_job){.id = 1, .name = "st-1", .n = 2};
+    p.attempts = xcalloc(2, sizeof *p.attempts);
+    p.attempts[0] = (struct archiving_attempt){.index = 0, .number = 1, .kind = ARCHIVE_SUCCEEDED, .last = true};
+    p.attempts[1] = (struct archiving_attempt){.index = 1, .number = 1, .kind = ARCHIVE_SUCCEEDED, .last = true};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char *command = xasprintf("rm -rf '%s'", dir);
+    int rc = system(command);
+
+    free(command);
+    archiving_clear(&p);
+    return rc;
+}
+
+static void write_all(void)
+{
+    assert_int_equal(archiving_write(&p, &err), 0);
+}
+
+static void remove_all(void)
+{
+    assert_int_equal(archiving_remove(&p, &err), 0);
+}
+
+/* Returns the part of an attempt, to be freed; NULL where it is in no archive. */
+static char *part_of(size_t i, enum archive_part part)
+{
+    const struct archiving_attempt *a = &p.attempts[i];
+    char *path = archive_path(dir, 1, a->kind, a->file), *text;
+    int64_t first, size;
+    int fd = archive_open(path, a->at, a->index, a->number, part, &first, &size, &err);
+
+    free(path);
+    assert_true(fd >= 0);
+    text = size < 0 ? NULL : xcalloc((size_t)size + 1, 1);
+    assert_true(text == NULL || pread(fd, text, (size_t)size, first) == size);
+    close(fd);
+    return text;
+}
+
+static void assert_part(size_t i, enum archive_part part, const char *wanted)
+{
+    char *text = part_of(i, part);
+
+    if (wanted == NULL)
+        assert_null(text);
+    else
+        assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void all_goes_into_one_file(void **state)
+{
+    write_all();
+    assert_true(p.attempts[0].archived && p.attempts[1].archived && p.jobs[0].whole);
+    assert_true(is_there("members/0/0/a1/stdout") && is_there("jobs/st-1/claim.json"));
+    remove_all();
+    assert_part(0, ARCHIVE_STDOUT, "first");
+    assert_part(1, ARCHIVE_STDOUT, "other");
+    assert_part(1, ARCHIVE_STDERR, "");
+    assert_part(0, ARCHIVE_LOG, NULL);
+    assert_part(1, ARCHIVE_LOG, "the runner says\n");
+    assert_part(0, ARCHIVE_RECORD, "{\"job\":\"st-1\",\"id\":\"1.0\",\"started\":1795470844.851}");
+    assert_false(is_there("members/0/0") || is_there("members/0/1") || is_there("jobs/st-1") ||
+                 is_there("jobs/st-1.over"));
+    assert_true(is_there("succeeded-1.archive"));
+    remove_all(); /* again, as a daemon does that comes after a crash */
+    assert_false(p.attempts[0].changed || p.attempts[1].changed);
+}
+
+static void what_is_the_members_stays(void **state)
+{
+    add("members/0/0/a1/result", "mine");
+    add("members/0/1/checkpoint/c", "mine");
+    p.attempts[1].last = true;
+    write_all();
+    remove_all();
+    assert_true(is_there("members/0/0/a1/result") && is_there("members/0/1/checkpoint/c"));
+    assert_false(is_there("members/0/0/a1/stdout") || is_there("members/0/0/a1/exit.json") ||
+                 is_there("members/0/1/a1"));
+}
+
+static void a_member_that_goes_on_keeps_its_directory(void **state)
+{
+    p.attempts[0].last = false;
+    write_all();
+    remove_all();
+    assert_true(is_there("members/0/0/checkpoint"));
+    assert_false(is_there("members/0/0/a1") || is_there("members/0/1"));
+}
+
+static void a_fence_stays(void **state)
+{
+    add("members/0/1/a1/exit.json", "{\"given_up\":true,\"job\":\"st-1\",\"id\":\"1.1\"}");
+    write_all();
+    remove_all();
+    assert_true(p.attempts[0].archived && !p.attempts[1].archived && !p.jobs[0].whole);
+    assert_true(is_there("members/0/1/a1/exit.json") && is_there("members/0/1/a1/stdout"));
+    assert_true(is_there("jobs/st-1/claim.json"));
+    assert_false(is_there("members/0/0/a1"));
+}
+
+static void the_record_of_another_job_proves_nothing(void **state)
+{
+    add_attempt(1, "st-2");
+    write_all();
+    assert_true(!p.attempts[1].archived && !p.jobs[0].whole);
+}
+
+static void a_job_that_the_daemon_claimed_stays(void **state)
+{
+    add("jobs/st-1/claim.json", "{\"given_up\":true}");
+    write_all();
+    remove_all();
+    assert_true(!p.attempts[0].archived && is_there("jobs/st-1/claim.json") && is_there("members/0/0/a1/exit.json"));
+}
+
+static void a_job_with_files_of_others_stays(void **state)
+{
+    add("jobs/st-1/pbs.log", "said");
+    write_all();
+    remove_all();
+    assert_true(is_there("jobs/st-1/claim.json") && is_there("jobs/st-1/pbs.log"));
+    assert_false(is_there("members/0/0"));
+}
+
+static void an_attempt_that_never_began_is_nothing_to_archive(void **state)
+{
+    p.attempts[1].index = 7;
+    write_all();
+    remove_all();
+    assert_true(!p.attempts[1].archived && p.jobs[0].whole);
+    assert_false(is_there("jobs/st-1"));
+}
+
+static void what_is_no_file_of_ours_stays(void **state)
+{
+    char *path = xasprintf("%s/e1/members/0/0/a1/stdout", dir);
+
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("stderr", path), 0);
+    free(path);
+    write_all();
+    remove_all();
+    assert_part(0, ARCHIVE_STDOUT, NULL);
+    assert_part(0, ARCHIVE_STDERR, "");
+    assert_true(is_there("members/0/0/a1"));
+}
+
+static void what_is_large_stays(void **state)
+{
+    char *large = xcalloc(ARCHIVE_PART_MAX + 2, 1);
+
+    memset(large, 'x', ARCHIVE_PART_MAX + 1);
+    add("members/0/0/a1/stdout", large);
+    free(large);
+    write_all();
+    remove_all();
+    assert_part(0, ARCHIVE_STDOUT, NULL);
+    assert_true(is_there("members/0/0/a1/stdout"));
+    assert_false(is_there("members/0/0/a1/stderr") || is_there("members/0/0/a1/exit.json"));
+}
+
+static void what_has_changed_since_stays(void **state)
+{
+    write_all();
+    add("members/0/0/a1/stdout", "first and more");
+    remove_all();
+    assert_true(p.attempts[0].changed && !p.attempts[1].changed && !p.jobs[0].whole);
+    assert_true(is_there("members/0/0/a1/stdout") && is_there("members/0/0/a1/exit.json") && is_there("jobs/st-1"));
+    assert_false(is_there("members/0/1"));
+}
+
+static void without_its_copy_nothing_is_removed(void **state)
+{
+    write_all();
+    p.attempts[1].at = p.attempts[0].at; /* the entry of another attempt */
+    remove_all();
+    assert_true(p.attempts[1].changed && is_there("members/0/1/a1/stdout") && is_there("jobs/st-1"));
+    assert_false(is_there("members/0/0/a1"));
+}
+
+static void what_the_database_does_not_know_is_not_overwritten(void **state)
+{
+    int64_t at;
+
+    write_all();
+    at = p.attempts[1].at;
+    p.files[ARCHIVE_SUCCEEDED].size = at; /* as if the second had not been committed, or had been cut short */
+    write_all();
+    assert_int_equal(p.attempts[0].file, 2);
+    assert_int_equal(p.files[ARCHIVE_SUCCEEDED].number, 2);
+    p.attempts[1].file = 1;
+    p.attempts[1].at = at;
+    assert_part(1, ARCHIVE_STDOUT, "other");
+    p.files[ARCHIVE_SUCCEEDED].number = 0; /* as if the database were an older one */
+    write_all();
+    assert_int_equal(p.attempts[0].file, 3);
+}
+
+static void more_is_added_to_the_same_file(void **state)
+{
+    write_all();
+    write_all();
+    assert_int_equal(p.attempts[0].file, 1);
+    assert_true(p.attempts[0].at > 0);
+    assert_part(0, ARCHIVE_STDOUT, "first");
+}
+
+static void an_entry_that_is_cut_short_is_none(void **state)
+{
+    struct archive_entry entry;
+    char *path, *texts[ARCHIVE_PARTS];
+    int64_t parts;
+    int fd;
+
+    write_all();
+    path = archive_path(dir, 1, ARCHIVE_SUCCEEDED, 1);
+    fd = open(path, O_RDWR);
+    assert_int_equal(archive_entry_read(fd, p.attempts[1].at, &entry, &parts, &err), 1);
+    assert_int_equal(archive_entry_end(&entry, parts), p.files[ARCHIVE_SUCCEEDED].size);
+    assert_int_equal(archive_parts_read(fd, &entry, parts, texts, &err), 1);
+    assert_string_equal(texts[ARCHIVE_STDOUT], "other");
+    for (size_t i = 0; i < ARCHIVE_PARTS; i++)
+        free(texts[i]);
+    assert_int_equal(pwrite(fd, "X", 1, parts), 1);
+    assert_int_equal(archive_parts_read(fd, &entry, parts, texts, &err), 0);
+    assert_int_equal(archive_entry_read(fd, p.attempts[1].at + 1, &entry, &parts, &err), 0);
+    assert_int_equal(ftruncate(fd, p.files[ARCHIVE_SUCCEEDED].size - 1), 0);
+    assert_int_equal(archive_entry_read(fd, p.attempts[1].at, &entry, &parts, &err), 0);
+    assert_int_equal(archive_open(path, p.attempts[1].at, 1, 1, ARCHIVE_STDOUT, &parts, &parts, &err), -1);
+    close(fd);
+    free(path);
+}
+
+static void names_of_archives(void **state)
+{
+    enum archive_kind kind;
+    int64_t number;
+
+    assert_true(archive_name_parse("succeeded-12.archive", &kind, &number) && kind == ARCHIVE_SUCCEEDED &&
+                number == 12);
+    assert_true(archive_name_parse("other-1.archive", &kind, &number) && kind == ARCHIVE_OTHER && number == 1);
+    assert_false(archive_name_parse("other-1.archive~", &kind, &number) ||
+                 archive_name_parse("other-.archive", &kind, &number) || archive_name_parse("jobs", &kind, &number));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(all_goes_into_one_file),
+        TEST(what_is_the_members_stays),
+        TEST(a_member_that_goes_on_keeps_its_directory),
+        TEST(a_fence_stays),
+        TEST(the_record_of_another_job_proves_nothing),
+        TEST(a_job_that_the_daemon_claimed_stays),
+        TEST(a_job_with_files_of_others_stays),
+        TEST(an_attempt_that_never_began_is_nothing_to_archive),
+        TEST(what_is_no_file_of_ours_stays),
+        TEST(what_is_large_stays),
+        TEST(what_has_changed_since_stays),
+        TEST(without_its_copy_nothing_is_removed),
+        TEST(what_the_database_does_not_know_is_not_overwritten),
+        TEST(more_is_added_to_the_same_file),
+        TEST(an_entry_that_is_cut_short_is_none),
+        cmocka_unit_test(names_of_archives),
+    };
+
+    return cmocka_run_group_tests_name("archives", tests, NULL, NULL);
+}
