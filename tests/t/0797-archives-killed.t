@@ -8,7 +8,7 @@ TEST_LIMIT=240
 
 killed=0 wrong=0
 for call in open write fdatasync rename unlinkat rmdir; do
-	for ((n = 1; n < 100; n += 1 + n / 4)); do
+	for ((n = 1; n < 100; n += 1 + n / 2)); do
 		rm -rf "$STATE"
 		cp -a "$T/snapshot" "$STATE"
 		KILLER_strettod=$call:$n:before KILLER_LOG=$T/kills LD_PRELOAD=$killer "$builddir/strettod" --state-dir "$STATE" \
