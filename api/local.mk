@@ -10,6 +10,7 @@ libapi_la_SOURCES = \
 	api/ensemble_failures_get.c \
 	api/ensemble_get.c \
 	api/ensemble_lists.c api/ensemble_lists.h \
+	api/member_sort.c api/member_sort.h \
 	api/ensemble_json.c api/ensemble_json.h \
 	api/ensemble_patch.c api/training_patch.c \
 	api/ensemble_pause_post.c \

@@ -1,8 +1,9 @@
-/* Lists members by index, all or those that a filter lets through. If it has to look at each member, it looks at some
+/* Lists members by index or sorted, all or those that a filter lets through. If it has to look at each member, it looks at some
  * in each turn of the loop. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/member_filter.h"
+#include "api/member_sort.h"
 #include "api/paced.h"
 #include "api/value.h"
 #include "common/xalloc.h"
@@ -21,6 +22,7 @@ struct listing {
     struct store *store;
     struct ensemble_row ensemble;
     struct member_filter *filter;
+    struct member_sort *sort; /* NULL where the list goes by index */
     const struct spec *spec; /* valid in this turn */
     struct spec *owned;
     json_t *items;
@@ -80,17 +82,23 @@ static void add_rowless(struct listing *l, const struct ensemble_row *ensemble, 
         row.index++;
 }
 
+static json_t *cursor_json(const struct listing *l)
+{
+    if (l->sort != NULL)
+        return member_sort_next(l->sort);
+    return l->next >= 0 ? json_sprintf("%" PRId64, l->next) : json_null();
+}
+
 static void finish(struct listing *l, const struct error *err)
 {
     struct request *r = l->r;
-    char cursor[24];
 
-    snprintf(cursor, sizeof cursor, "%" PRId64, l->next);
     if (err != NULL)
         request_reply_problem(r, err);
     else
-        request_reply_json(r, 200, json_pack("{s:O, s:s?}", "members", l->items, "next", l->next >= 0 ? cursor : NULL));
+        request_reply_json(r, 200, json_pack("{s:O, s:o}", "members", l->items, "next", cursor_json(l)));
     json_decref(l->items);
+    member_sort_destroy(l->sort);
     member_filter_destroy(l->filter);
     spec_destroy(l->owned);
     free(l);
@@ -131,10 +139,33 @@ static int search_piece(struct listing *l, struct error *err)
     l->spec = engine_spec_again(request_config(l->r)->engine, l->ensemble.id, &l->owned, err);
     if (l->spec == NULL || member_filter_look(l->filter, from, end, states, err) < 0)
         return -1;
+    if (l->sort != NULL) {
+        l->at = end;
+        return member_sort_look(l->sort, from, end, states, err);
+    }
     for (; l->at < end && l->next < 0; l->at++)
         if (states[l->at - from] != MEMBER_FILTER_NONE && add_member(l, l->at, err) < 0)
             return -1;
     return 0;
+}
+
+/* Adds the members of a sorted page, once all have been looked at. */
+static int add_sorted(struct listing *l, struct error *err)
+{
+    int64_t index;
+
+    for (int64_t n = 0; l->sort != NULL && (index = member_sort_nth(l->sort, n)) >= 0; n++)
+        if (add_member(l, index, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Returns whether all that the page can have was looked at. Members behind next_index were never tried. */
+static bool has_looked(const struct listing *l)
+{
+    return l->next >= 0 || l->at >= l->end ||
+           (l->sort != NULL && l->ensemble.root == 0 && l->at >= l->ensemble.next_index &&
+            member_sort_is_full(l->sort, l->at));
 }
 
 static void on_turn(struct paced_waiter *waiter, bool ending)
@@ -148,8 +179,8 @@ static void on_turn(struct paced_waiter *waiter, bool ending)
         finish(l, &err);
     } else if (search_piece(l, &err) < 0)
         finish(l, &err);
-    else if (l->next >= 0 || l->at >= l->end)
-        finish(l, NULL);
+    else if (has_looked(l))
+        finish(l, add_sorted(l, &err) < 0 ? &err : NULL);
     else
         paced_wait(request_config(l->r)->paced, waiter);
 }
@@ -182,7 +213,8 @@ static int read_query(struct listing *l, struct error *err)
     int64_t first;
 
     if (request_query_int(l->r, "limit", 1, 1000, &l->limit, err) < 0 ||
-        request_query_int(l->r, "cursor", 0, INT64_MAX, &l->at, err) < 0)
+        member_sort_create(l->r, &l->ensemble, l->limit, &l->sort, err) < 0 ||
+        (l->sort == NULL && request_query_int(l->r, "cursor", 0, INT64_MAX, &l->at, err) < 0))
         return -1;
     l->filter = member_filter_create(l->r, &l->ensemble, err);
     if (l->filter == NULL)
@@ -217,7 +249,7 @@ void members_get(struct request *r)
     if (rc == 0 && named != NULL) {
         l->limit = NAMED_MAX;
         rc = list_named(l, named, &err);
-    } else if (rc == 0 && !member_filter_is_simple(l->filter, &state)) {
+    } else if (rc == 0 && (l->sort != NULL || !member_filter_is_simple(l->filter, &state))) {
         request_hold(r);
         paced_wait(request_config(r)->paced, &l->waiter);
         return;

@@ -6,7 +6,7 @@
 #include <microhttpd.h>
 #include <stdint.h>
 
-#define QUERY_MAX 10
+#define QUERY_MAX 12
 
 struct query {
     struct {

@@ -7,8 +7,19 @@ import {pill} from './states.js';
 
 const PAGE = 50;
 
+const SORTED = {attempts: 'attempts', took: 'took', memory: 'memory'}; // columns that can be sorted, and by what
+
+function sortOf(parameters) {
+  const sort = Object.values(SORTED).includes(parameters.get('sort')) ? parameters.get('sort') : null;
+  return {sort, order: sort && (parameters.get('order') === 'asc' ? 'asc' : 'desc')};
+}
+
 function queryFor(parameters) {
-  const query = queryOf(readFilter(parameters));
+  const query = queryOf(readFilter(parameters)), {sort, order} = sortOf(parameters);
+  if (sort) {
+    query.set('sort', sort);
+    query.set('order', order);
+  }
   query.set('limit', PAGE);
   if (parameters.get('cursor')) query.set('cursor', parameters.get('cursor'));
   return query.toString();
@@ -40,6 +51,20 @@ function row(id, member) {
       member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${member.index}`}, ` goes on in #${member.follow_up}`)));
 }
 
+// The greatest first, then the least, then by index.
+function header(id, parameters, word) {
+  const {sort, order} = sortOf(parameters), isSorted = SORTED[word] !== undefined && SORTED[word] === sort;
+  const next = new URLSearchParams(parameters);
+  for (const name of ['sort', 'order', 'cursor']) next.delete(name);
+  if (!isSorted || order === 'desc') {
+    next.set('sort', SORTED[word]);
+    next.set('order', isSorted ? 'asc' : 'desc');
+  }
+  return h('th', {scope: 'col', class: NUMBERS.has(word) && 'number', 'data-key': word, 'aria-sort': isSorted && (order === 'asc' ? 'ascending' : 'descending')},
+    SORTED[word] === undefined ? word : h('a', {href: `#/ensembles/${id}${next.size > 0 ? `?${next}` : ''}`},
+      isSorted && h('span', {'aria-hidden': 'true'}, order === 'asc' ? '↑ ' : '↓ '), word));
+}
+
 const HEADERS = ['member', 'state', 'attempts', 'took', 'memory', 'parameters', 'reason'];
 const NUMBERS = new Set(['attempts', 'took', 'memory']);
 
@@ -58,7 +83,7 @@ export function membersView(ensemble, page, parameters, filter) {
       ? h('p', {class: 'empty'}, none(filter, queryOf(filter)))
       : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of members'},
           h('table', {class: 'members'},
-            h('thead', null, h('tr', null, HEADERS.map(word => h('th', {scope: 'col', class: NUMBERS.has(word) && 'number'}, word)))),
+            h('thead', null, h('tr', null, HEADERS.map(word => header(id, parameters, word)))),
             h('tbody', null, page.members.map(member => row(id, member))))),
     h('nav', {class: 'pages', 'aria-label': 'Pages of members'},
       cursor && h('a', {href: addressOf(id, parameters, {})}, 'First'),

@@ -21,7 +21,7 @@ ROUTE(POST, "/v1/ensembles/{id}/follow-up", ensemble_follow_up_post, "", ROUTE_B
 ROUTE(GET, "/v1/ensembles/{id}/failures", ensemble_failures_get, "limit", 0)
 ROUTE(GET, "/v1/ensembles/{id}/spec", ensemble_spec_get, "", 0)
 ROUTE(GET, "/v1/ensembles/{id}/states", ensemble_states_get, "since otherwise where host cause", 0)
-ROUTE(GET, "/v1/ensembles/{id}/members", members_get, "state from to where host cause index limit cursor", 0)
+ROUTE(GET, "/v1/ensembles/{id}/members", members_get, "state from to where host cause index sort order limit cursor", 0)
 ROUTE(GET, "/v1/ensembles/{id}/members/{index}", member_get, "", 0)
 ROUTE(POST, "/v1/ensembles/{id}/members/{index}/cancel", member_cancel_post, "", 0)
 ROUTE(POST, "/v1/ensembles/{id}/members/{index}/resubmit", member_resubmit_post, "", ROUTE_BODY_OPTIONAL)

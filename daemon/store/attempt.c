@@ -98,6 +98,17 @@ int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
                     each, arg, err);
 }
 
+int store_attempt_each_in(struct store *store, int64_t ensemble, int64_t from, int64_t end,
+                          int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
+{
+    return each_row(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 "
+                                "ORDER BY a.idx, a.number",
+                                "iii", ensemble, from, end),
+                    each, arg, err);
+}
+
 int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
                             void *arg, struct error *err)
 {

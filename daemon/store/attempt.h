@@ -39,6 +39,9 @@ int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int6
 /* Reads all attempts of a member, by number. */
 int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
                        int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
+/* Reads all attempts of the members from an index up to but without another, by index and number. */
+int store_attempt_each_in(struct store *store, int64_t ensemble, int64_t from, int64_t end,
+                          int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err);
 /* Both read members with an index from `from` up to but without `end`, each once, by index: members whose latest
  * attempt was on a host, and members of which an attempt failed for a cause (cause.h). */
 int store_attempt_each_on_host(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *host,

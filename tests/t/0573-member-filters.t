@@ -34,6 +34,28 @@ same() {
 	shift 2
 	is "$(find "$@" limit=1000)" "$wanted" "$name (${wanted:0:24}…)"
 }
+
+# Sorted by what attempts took and used: in order, in pages of any size, each once
+# in_order SORT ORDER JQ-VALUE QUERY...: the values go one way, those without one come last, and all members are there
+in_order() {
+	local name=$1 order=$2 value=$3 wanted
+	shift 3
+	wanted=$(curl -s -m 60 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" -d limit=1000 "$@" | jq -r '[.members[].index] | join(" ")')
+	curl -s -m 60 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" -d limit=1000 -d sort="$name" -d order="$order" "$@" >sorted.json
+	ok "sorted by $name, $order" jq -e "[.members[] | $value] | . == ((map(values) | sort $([ "$order" = asc ] || echo '| reverse')) + map(select(. == null)))" sorted.json
+	is "$(jq -r '[.members[].index] | sort | join(" ")' sorted.json)" "$wanted" "and all of them are there"
+	is "$(find limit=7 sort="$name" order="$order" "${@/#-d/limit=7}" | tr '|' ' ')" "$(jq -r '[.members[].index] | join(" ")' sorted.json)" "the same in small pages"
+}
+in_order memory desc .last_attempt.memory_peak
+in_order cpu asc .last_attempt.cpu_seconds
+in_order attempts desc .attempts
+ok "sorted by what they took" jq -e '[.members[].last_attempt | (.ended | sub("\\.(?<ms>[0-9]+)Z"; "Z") | fromdate) - (.started | sub("\\.(?<ms>[0-9]+)Z"; "Z") | fromdate)] | .[0] >= .[-1]' \
+	<<<"$(api GET "/v1/ensembles/$id/members?sort=took&order=desc&limit=240")"
+is "$(find sort=memory state=failed limit=1000 | tr ' ' '\n' | sort -n | xargs)" "$(jq -r '[.members[] | select(.state == "failed") | .index] | join(" ")' all.json)" "of those that a filter finds"
+for wrong in sort=size sort=index order=asc "sort=cpu order=up" "sort=cpu cursor=x" "sort=cpu cursor=1:" "sort=cpu cursor=1:nan" "sort=cpu cursor=-1"; do
+	# shellcheck disable=SC2086 # words
+	is "$(find $wrong)" query_wrong_value "not $wrong"
+done
 # states QUERY...: the indices of the members that are told
 states() {
 	local args=() word

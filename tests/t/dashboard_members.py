@@ -211,6 +211,19 @@ def table():
 PLOT = "document.querySelector('.plot')?.parentElement.plot"
 
 
+def sorted_table():
+    open_ensemble(2, "many")
+    for sort, order in ("memory", "desc"), ("memory", "asc"), ("took", "desc"), ("attempts", "desc"):
+        click(f".members th[data-key={sort}] a")
+        until(f"location.hash.includes('sort={sort}&order={order}') && !document.querySelector('[aria-busy]')")
+        wanted = [m["index"] for m in get(f"/v1/ensembles/2/members?limit=50&sort={sort}&order={order}")["members"]]
+        until(f"JSON.stringify([...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))) === '{json.dumps(wanted, separators=(',', ':'))}'")
+        equal(js(f"document.querySelector('.members th[data-key={sort}]').ariaSort"), {"asc": "ascending", "desc": "descending"}[order], f"members are sorted by {sort}, {order}")
+    click("[aria-label='Pages of members'] a:last-child")
+    until("location.hash.includes('cursor=')")
+    js("location.hash = '#/ensembles/2'")
+
+
 def plot_at(across, up):
     """A place of the plot's area, in parts of it."""
     box = js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return {x: r.x, y: r.y, w: r.width, h: r.height}; })()")
@@ -380,4 +393,4 @@ def the_end():
 
 
 port = chromium.forward(path)
-run(log_in, ten, choose, hostile, typed, table, plots, million, cheaply, the_end)
+run(log_in, ten, choose, hostile, typed, table, sorted_table, plots, million, cheaply, the_end)

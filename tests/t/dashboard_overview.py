@@ -144,11 +144,11 @@ def by_metric():
     until(f"{shown}.length === 3")
     click(box("last of train_loss"))
     until(f"{shown}.length === 2")
-    js(f"document.querySelector({json.dumps(box('max of learning_rate'))}).focus()")
+    js(f"document.querySelector({json.dumps(box('max of train_loss'))}).focus()")
     browser.key(" ", "Space")
     until(f"{shown}.length === 3")
     keys = js(shown)
-    equal(keys, ["last:validation_loss", "min:validation_loss", "max:learning_rate"], "which metrics are shown can be chosen, also from the keyboard")
+    equal(keys, ["last:validation_loss", "min:validation_loss", "max:train_loss"], "which metrics are shown can be chosen, also from the keyboard")
     says("name=loss", keys, "their figures are what the API says")
     browser.tab_to(".ensembles a")
     js("document.querySelector('.ensembles th[data-key=\"min:validation_loss\"] a').focus()")
@@ -164,13 +164,13 @@ def by_metric():
     browser.open(f"http://localhost:{port}/{address}")
     until("document.querySelectorAll('.ensembles tbody tr').length === 5")
     equal(js(shown), keys, "and all of it is an address")
-    js("document.getElementById('sort').value = 'max:learning_rate', document.getElementById('sort').dispatchEvent(new Event('change'))")
-    shows("name=loss&sort=max:learning_rate&order=asc", "a field sorts, too")
+    js("document.getElementById('sort').value = 'max:train_loss', document.getElementById('sort').dispatchEvent(new Event('change'))")
+    shows("name=loss&sort=max:train_loss&order=asc", "a field sorts, too")
     click("#order")
-    shows("name=loss&sort=max:learning_rate&order=desc", "in either order")
+    shows("name=loss&sort=max:train_loss&order=desc", "in either order")
     last = js("document.querySelector('.ensembles tbody tr:last-child a').focus(), document.activeElement.getAttribute('href')")
-    go("#/?as=table&name=loss&sort=max%3Alearning_rate&order=asc")
-    shows("name=loss&sort=max:learning_rate&order=asc", "the rows change their places")
+    go("#/?as=table&name=loss&sort=max%3Atrain_loss&order=asc")
+    shows("name=loss&sort=max:train_loss&order=asc", "the rows change their places")
     equal(js("document.activeElement.getAttribute('href')"), last, "and the one that has the focus keeps it")
     go("#/?as=table&sort=min%3Avalidation_loss&order=asc")
     shows("sort=min:validation_loss&order=asc", "those without the metric come last")
@@ -179,16 +179,27 @@ def by_metric():
     tell("train_loss max" in js("document.querySelector('.card').innerText"), "and say by what")
 
 
+CHOSEN = "[...document.querySelectorAll('.ensembles input:checked')].map(e => e.closest('tr').dataset.key).sort()"
+
+
+def choose(*ids):
+    for id in ids:
+        js(f"document.querySelector('.ensembles tr[data-key=\"{id}\"] input').focus()")
+        browser.key(" ", "Space")
+        until(f"new URLSearchParams(location.hash.split('?')[1]).get('chosen')?.split(',').includes('{id}')")
+
+
 def compared():
     go("#/?as=table&name=loss&sort=name&order=asc")
     until("document.querySelectorAll('.ensembles input').length === 5")
     equal(js("document.querySelector('#compare')"), None, "nothing is compared yet")
-    for id in 2, 4, 5:
-        js(f"document.querySelector('.ensembles tr[data-key=\"{id}\"] input').focus()")
-        browser.key(" ", "Space")
-        until(f"new URLSearchParams(location.hash.split('?')[1]).get('chosen').split(',').includes('{id}')")
-    equal(js("[...document.querySelectorAll('.ensembles input:checked')].map(e => e.closest('tr').dataset.key).sort()"), ["2", "4", "5"], "three are chosen from the keyboard")
+    choose(2, 4, 5)
+    equal(js(CHOSEN), ["2", "4", "5"], "three are chosen from the keyboard")
     axe("chosen")
+    click("p.toolbar a:not([id])")
+    until(f"{CHOSEN}.length === 0 && !document.querySelector('#compare')")
+    tell("chosen=" not in js("location.hash"), "and none is chosen again")
+    choose(2, 4, 5)
     click(".ensembles tr[data-key='4'] input")
     until("document.querySelector('#compare').getAttribute('href') === '#/ensembles/2/training?with=5'")
     click("#compare")
@@ -197,10 +208,8 @@ def compared():
         return e?.plot && e.model.tables.flatMap(t => t.lines).map(line => line.label); })()""")
     equal(lines, [f"{name} of #{id}" for id in (2, 5) for name in ("train_loss", "validation_loss")], "two are seen over one another")
     js("history.back()")
-    until("document.querySelectorAll('.ensembles input:checked').length === 2")
-    click("p.toolbar a:not([id])")
-    until("document.querySelectorAll('.ensembles input:checked').length === 0")
-    tell("chosen=" not in js("location.hash"), "and none is chosen again")
+    until(f"{CHOSEN}.length === 2")
+    tell(True, "back in the overview they are still chosen")
 
 
 def small():
