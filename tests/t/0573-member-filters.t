@@ -144,4 +144,16 @@ kill $searching
 wait $searching 2>/dev/null
 api POST "/v1/ensembles/$id/cancel" >"$T/out"
 wait_ensemble "$id" 60
+
+# Members without a value come after those with one, and none is left out, also where most were never tried
+jq -n '{name: "untried", width: 2, members: {command: ["sh", "-c", "test {i} -lt 3 || exec sleep 10000"], retries: 0, parameters: {grid: {i: [range(3000)]}}}}' >spec.json
+id=$(submit spec.json)
+wait_for 60 '[ "$(api GET /v1/ensembles/'"$id"' | jq -c "[.members.succeeded, .members.running]")" = "[3,2]" ]' || bail "nothing runs"
+for order in asc desc; do
+	find limit=1000 sort=memory order=$order | tr '| ' '\n\n' >found
+	is "$(head -n 3 found | sort -n | xargs)|$(tail -n +4 found | md5sum)" "0 1 2|$(seq 3 2999 | md5sum)" "3,000 members by memory, $order: first the three that have used some"
+done
+is "$(find limit=1000 sort=attempts order=desc | tr '| ' '\n\n' | md5sum)" "$(seq 0 2999 | md5sum)" "by attempts: first the five that had one"
+api POST "/v1/ensembles/$id/cancel" >/dev/null
+wait_ensemble "$id" 60
 done_testing
