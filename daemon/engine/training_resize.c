@@ -86,6 +86,7 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, str
         ens->spec->training.resources.copies = (int)ranks;
     } else {
         own->wanted = ranks;
+        alarm_set(engine, &ens->training->look, engine_now(engine));
     }
     if (store_training_update(engine->store, own, err) < 0)
         return -1;
@@ -93,7 +94,6 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, str
                  json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "before", (json_int_t)before));
     log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, id), "training %lld: %lld ranks are wanted, of %lld",
                (long long)id, (long long)ranks, (long long)before);
-    alarm_set(engine, &ens->training->look, engine_now(engine));
     engine_touch(engine, ens);
     engine_settle(engine);
     return 0;

@@ -1,9 +1,10 @@
-"""A rank whose model is the list of samples that it has learnt from: goes-on-rank.py killed|walltime|resized MEMBER-STEPS
+"""A rank whose model is the list of samples that it has learnt from: goes-on-rank.py killed|walltime|resized|disturbed STEPS
 
 Checkpoints have that list, and learnt.json has it at the end: what the model that is left has learnt from. "killed":
 the first two generations save one at every fourth batch, and are killed two batches after the second one, or the
 fourth. "walltime": they stop in the middle until the last one before the end of their time is due. "resized": a
-checkpoint is saved when one is due, also while the rank waits; rank 0 takes over what all ranks had learnt.
+checkpoint is saved when one is due, also while the rank waits; rank 0 takes over what all ranks had learnt. "disturbed":
+the same, and a rank that is alone saves one at every fourth batch, too. STEPS is how many each member sends.
 """
 
 import glob
@@ -74,25 +75,27 @@ def run_out_of_time(rx, model):
 def save_if_due(rx, model):
     """Save the checkpoint of the generation's end; its step is the same on all ranks."""
     if rx.checkpoint_due():
-        rx.checkpoint(model.save, 1000 * rx.generation)
+        rx.checkpoint(model.save, 100000 * rx.generation + 99999)
 
 
 def main():
     mode, steps = sys.argv[1], int(sys.argv[2])
     with stretto.train.open() as rx:
         model = Model(rx)
-        if mode == "resized":
+        if mode in ("resized", "disturbed"):
             rx.on_wait(lambda: save_if_due(rx, model))
         for batch in rx.batches():
             model.learn(batch)
             rx.metric("loss", model.batches, 1 / model.batches)
-            if mode == "resized":
+            if mode in ("resized", "disturbed"):
                 save_if_due(rx, model)
+                if mode == "disturbed" and rx.ranks == 1 and model.batches % 4 == 0 and not rx.unfinished:
+                    rx.checkpoint(model.save, 100000 * rx.generation + model.batches)
             elif mode == "walltime":
                 run_out_of_time(rx, model)
             elif rx.generation <= 2:
                 die(rx, model, steps)
-        assert rx.unfinished == (mode != "killed" and rx.generation <= 2)
+        assert mode == "disturbed" or rx.unfinished == (mode != "killed" and rx.generation <= 2)
         model.save("learnt.json")
         rx.done()
 
