@@ -2,7 +2,7 @@
 # The disk of the state directory is full: said so, new work refused, nothing harmed, and work goes on once there is room.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 mkdir "$STATE" "$T/run"
-mount -t tmpfs -o size=12m tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"
+mount -t tmpfs -o size=16m tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"
 trap 'umount -l "$STATE" 2>/dev/null; cleanup' EXIT
 start_daemon --run-dir "$T/run"
 mkfifo "$T/go"
@@ -12,7 +12,7 @@ jq -n --arg script "read x <>$T/go # $(printf '%060000d' 0)" '{name: "d", member
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 201 "there is room at first"
 wait_for 20 '[ "$(api GET /v1/ensembles/1 | jq .members.running)" = 2 ]' || bail "nothing runs"
 
-head -c 16000000 /dev/zero >"$STATE/fill" 2>/dev/null
+head -c 20000000 /dev/zero >"$STATE/fill" 2>/dev/null
 submits() { [ "$(api_status POST /v1/ensembles "@$T/spec.json")" = 201 ]; }
 while submits || submits; do :; done # until there is no room but what is kept for changes of what there is
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 507 "new work gets 507"
