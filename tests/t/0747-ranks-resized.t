@@ -9,11 +9,11 @@ MEMBERS=6 STEPS=12 # the second half of each waits for the test
 SAMPLES=$((MEMBERS * STEPS))
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 12}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
-spec() { # CHECKPOINT [RETRIES]
-	jq -n --argjson retries "${2:-0}" --arg rank "$srcdir/tests/t/goes-on-rank.py" --argjson checkpoint "$1" --arg steps $STEPS --argjson members $MEMBERS \
+spec() { # CHECKPOINT
+	jq -n --arg rank "$srcdir/tests/t/goes-on-rank.py" --argjson checkpoint "$1" --arg steps $STEPS --argjson members $MEMBERS \
 		--arg member "$builddir/tests/t/stream-member" --arg go "$T/go" '{name: "resized", width: 4,
 		members: {command: [$member, $steps, "-1", $go], parameters: {grid: {i: [range($members)]}}},
-		training: {command: ["python3", $rank, "resized", $steps], retries: $retries,
+		training: {command: ["python3", $rank, "resized", $steps], retries: 0,
 			fields: {temperature: {dtype: "float32", shape: [3, 4]}, flux: {dtype: "float64", shape: [2]},
 				particles: {dtype: "float32", shape: [-1, 3], max: 40}},
 			buffer: {policy: "fifo", capacity: 40, threshold: 0, batch: 5}}} |
@@ -67,15 +67,5 @@ spec '{"every": "1h"}'
 reaches 1 1
 TRAINING=$(training .training.id)
 is "$(answer "$TRAINING" '{"ranks": 500}')" '[422,"resources_impossible","/ranks"]' "nor may it have more than can ever run"
-api POST "/v1/ensembles/$ID/cancel" >/dev/null
-
-# while it waits to begin anew
-spec '{"every": "1h"}' 20
-reaches 1 1
-kill -9 "$(left_behind | while read -r pid; do grep -qs goes-on-rank "/proc/$pid/cmdline" && echo "$pid"; done | tail -n 1)"
-wait_for 60 '[ "$(training "[.training.state, .training.generation]")" = "[\"pending\",2]" ]' || bail "it does not begin anew: $(training .training)"
-is "$(stretto resize "$ID" --ranks 2)" "training $(training .training.id): 2 ranks" "one that waits to begin anew has the new number at once"
-reaches 2 2
-pass "and begins when its wait is over"
 api POST "/v1/ensembles/$ID/cancel" >/dev/null
 done_testing

@@ -1,8 +1,8 @@
-"""A rank whose model is the list of samples that it has learnt from: goes-on-rank.py killed|walltime|resized|disturbed STEPS
+"""A rank whose model is the list of samples that it has learnt from: goes-on-rank.py killed|warned|resized|disturbed STEPS
 
 Checkpoints have that list, and learnt.json has it at the end: what the model that is left has learnt from. "killed":
 the first two generations save one at every fourth batch, and are killed two batches after the second one, or the
-fourth. "walltime": they stop in the middle until the last one before the end of their time is due. "resized": a
+fourth. "warned": they get the signal by which the runner warns them of the end of their time. "resized": a
 checkpoint is saved when one is due, also while the rank waits; rank 0 takes over what all ranks had learnt. "disturbed":
 the same, and a rank that is alone saves one at every fourth batch, too. STEPS is how many each member sends.
 """
@@ -67,8 +67,8 @@ def die(rx, model, steps):
 
 def run_out_of_time(rx, model):
     if rx.generation <= 2 and model.batches == 5 * rx.generation:
-        wait_until(lambda: rx.checkpoint_due() == stretto.train.LAST)
-    if rx.checkpoint_due():
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert rx.checkpoint_due() == stretto.train.LAST
         rx.checkpoint(model.save, model.batches)
 
 
@@ -91,7 +91,7 @@ def main():
                 save_if_due(rx, model)
                 if mode == "disturbed" and rx.ranks == 1 and model.batches % 4 == 0 and not rx.unfinished:
                     rx.checkpoint(model.save, 100000 * rx.generation + model.batches)
-            elif mode == "walltime":
+            elif mode == "warned":
                 run_out_of_time(rx, model)
             elif rx.generation <= 2:
                 die(rx, model, steps)

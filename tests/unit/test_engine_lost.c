@@ -164,6 +164,23 @@ static void the_next_generation_waits_after_a_kill(void **state)
     end();
 }
 
+static void a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks(void **state)
+{
+    static const struct sim_faults fails = {.ranks_fail = 1000};
+    int64_t training_id;
+
+    begin(1, fails);
+    submit(1, 1, training(1));
+    until("SELECT state = 'pending' AND generation = 2 FROM training");
+    training_id = sim_number(sim, "SELECT id FROM training");
+    if (engine_resize_training(sim_engine(sim), training_id, 2, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(sim_number(sim, "SELECT ranks FROM training"), 2);
+    until("SELECT state <> 'pending' FROM training");
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training'"), 2);
+    end();
+}
+
 /* So many that the next generation of their training is there first; the watchers look at when they start. */
 static void members_wait_until_all_are_sent_back(void **state)
 {
@@ -555,6 +572,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(how_a_training_ended_is_known_after_a_kill),
+        cmocka_unit_test(a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks),
         cmocka_unit_test(the_next_generation_waits_after_a_kill),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
