@@ -134,9 +134,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* Every answer begins as HTTP does, and tells no more than one status of those that there are. */
 static void judge(const char *answer, size_t size)
 {
-    static const char *const statuses[] = {"200", "201", "202", "204", "206", "304", "400", "401", "403", "404", "405",
-                                           "409", "411", "413", "414", "415", "416", "422", "429", "431", "501", "503",
-                                           "505"};
+#define PROBLEM(code, status, title) #status,
+    static const char *const statuses[] = {"200", "201", "202", "204", "206", "304", "411", "414", "431", "501", "505",
+#include "api/tbl/problems.h"
+    };
+#undef PROBLEM
     size_t i;
 
     if (size == 0)
