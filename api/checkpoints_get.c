@@ -14,7 +14,7 @@ struct listing {
     char next[72];
 };
 
-/* What is asked for, and where the page begins. */
+/* The question of a request: its filters, and where the page begins. */
 struct query {
     int64_t ensemble, member, training; /* 0 for any, -1 for any member */
     bool in_trainings;                  /* the page begins with a checkpoint of a training */

@@ -24,3 +24,17 @@ void thread_cond_init(pthread_cond_t *cond)
     pthread_cond_init(cond, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
+
+struct timespec thread_moment(int64_t ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}

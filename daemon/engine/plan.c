@@ -67,7 +67,7 @@ char *plan_training_dir(const struct engine *engine, int64_t ensemble)
     return xasprintf("%s/e%lld/training", engine->ports.run_dir, (long long)ensemble);
 }
 
-/* What the ranks need to know of checkpoints, and the directory for them. */
+/* Adds what the ranks need to know of checkpoints to their configuration, and plans the directory for them. */
 static void plan_checkpoints(const struct engine *engine, const struct live_ensemble *ens, json_t *config,
                              struct job_plan *plan)
 {

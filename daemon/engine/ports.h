@@ -38,7 +38,8 @@ struct rundir_ops {
      * file could not be read. */
     void (*missing)(void *rundir, char **paths, size_t n, struct missing_question question,
                     void (*cb)(void *arg, json_t **json, const struct error *err), void *arg);
-    /* What whole_read() finds of `count` members; borrowed for the callback, NULL where a file is not there. `paths` is taken over.
+    /* Read which of `count` members are whole, by whole_read(). The result is borrowed for the callback, and NULL where a
+     * file is not there. `paths` is taken over.
      * err is not NULL where a file could not be read. */
     void (*whole)(void *rundir, char **paths, size_t n, int64_t count,
                   void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg);

@@ -127,9 +127,11 @@ static void explain(const struct live_ensemble *ens, enum generation_end end, bo
     }
     if (!training->ranks_succeeded)
         snprintf(out, size, "%s", training->failure);
+    else if (end == GENERATION_FAILED)
+        snprintf(out, size, "%s", "a rank exited without saying that it was done: no done record");
     else
-        snprintf(out, size, "%s", end == GENERATION_FAILED ? "a rank exited without saying that it was done: no done record"
-                                                           : "its ranks ended because their time was nearly over");
+        snprintf(out, size, "its ranks ended because %s",
+                 training->row.wanted > 0 ? "another number of them was asked for" : "their time was nearly over");
     len = strlen(out);
     if (end == GENERATION_STUCK && ens->spec->training_checkpoint.any)
         snprintf(out + len, size - len, "; it had left no checkpoint%s%s", from[0] != '\0' ? " that is further than " : "",

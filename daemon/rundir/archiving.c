@@ -20,7 +20,7 @@ static const char *const part_names[ARCHIVE_PARTS] = {"exit.json", "stdout", "st
 /* what the daemon and the runner write into a job's directory */
 static const char *const job_files[] = {"job.json", "claim.json", "ended.json", "runner.log"};
 
-/* One archive file that is being written. */
+/* An archive file while it is being written. */
 struct output {
     int fd; /* -1: not open */
     int64_t number, size, before;

@@ -17,7 +17,8 @@
     "(?4 IS NULL OR e.id = ?4 OR e.root = ?4) AND e.name LIKE ?5 ESCAPE '\\' AND +e.state IN (?7, ?8, ?9, ?10, ?11)"
 #define FROM_THERE(value, id, from, condition)                                                                         \
     "SELECT " COLUMNS ", " id ", " value " FROM " from " " condition " AND " PASSES
-/* Those with the same value, and those behind them: SQLite merges the two as it reads them from the index. */
+/* The statement reads ensembles with the same value, and those behind them; SQLite merges the two as it reads them from
+ * the index. */
 #define SORTED(value, id, from, than, direction)                                                                       \
     FROM_THERE(value, id, from, value " = ?1 AND " id " " than " ?2")                                                  \
     " UNION ALL " FROM_THERE(value, id, from, value " " than " ?1") " ORDER BY 17 " direction ", 16 " direction        \

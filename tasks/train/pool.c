@@ -1,5 +1,7 @@
 #include "tasks/train/pool.h"
 
+#include "common/thread.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -183,20 +185,6 @@ static void draw(struct pool *pool)
         pthread_cond_signal(&pool->room);
 }
 
-static struct timespec moment(int timeout_ms)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += timeout_ms / 1000;
-    t.tv_nsec += timeout_ms % 1000 * 1000000L;
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000L;
-    }
-    return t;
-}
-
 /* Waits once more, with the lock held. Returns 0, or ETIMEDOUT. */
 static int wait_for_samples(struct pool *pool, const struct timespec *until)
 {
@@ -216,7 +204,7 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
     int rc = 0, waited = 0;
 
     if (timeout_ms >= 0)
-        until = moment(timeout_ms);
+        until = thread_moment(timeout_ms);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         if (pool->stopped || pool->finished) {

@@ -42,15 +42,9 @@ static bool is_over(const char *path)
 /* Waits until the next look. Returns whether there is to be one. */
 static bool wait(struct reception *r)
 {
-    struct timespec until;
+    struct timespec until = thread_moment(LOOK_MS);
     bool stopping;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
     pthread_mutex_lock(&r->lock);
     while (!r->stopping && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
         ;

@@ -213,15 +213,9 @@ static enum work work_of(const struct saver *c)
 /* Waits until there is something to do; looks are some time apart. */
 static enum work wait_for_work(struct saver *c)
 {
-    struct timespec until;
+    struct timespec until = thread_moment(LOOK_MS);
     enum work work;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
     pthread_mutex_lock(&c->lock);
     while ((work = work_of(c)) == WORK_NONE)
         pthread_cond_wait(&c->changed, &c->lock);

@@ -20,7 +20,7 @@ void saver_destroy(struct saver *c);
 
 enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
 
-/* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, or it was warned by the signal. */
+/* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, it was warned by the signal, or saver_warn() was called. */
 enum saver_due saver_due(struct saver *c);
 
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */

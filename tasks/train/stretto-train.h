@@ -130,8 +130,8 @@ void st_train_stats(struct st_train *t, struct st_train_stats *stats);
 enum { ST_TRAIN_CHECKPOINT_DUE = 1, ST_TRAIN_CHECKPOINT_LAST = 2 };
 
 /* Returns ST_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun; ST_TRAIN_CHECKPOINT_LAST `before`
- * the end of the rank's time, or once the runner has warned it by the spec's signal; else 0. The library takes that
- * signal only where the program has not set what it does. */
+ * the end of the rank's time, once the runner has warned it by the spec's signal, or once the daemon wants another number
+ * of ranks; else 0. The library takes that signal only where the program has not set what it does. */
 int st_train_checkpoint_due(struct st_train *t);
 
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
@@ -152,7 +152,7 @@ int st_train_checkpoint_end(struct st_train *t, int due);
 const char *st_train_resume(const struct st_train *t);
 int64_t st_train_resume_step(const struct st_train *t);
 
-/* Returns 1 after the last checkpoint before the end of the rank's time, else 0. */
+/* Returns 1 once the last checkpoint of this generation of ranks is saved, else 0. */
 int st_train_unfinished(const struct st_train *t);
 
 /* Returns a word for each index of rejected_by; NULL where there is none. */

@@ -29,7 +29,8 @@ _STATES = ("waiting", "receiving", "draining", "done", "unfinished")
 # Python looks at its signals this often while it waits for samples.
 _WAIT_MS = 100
 
-#: What checkpoint_due() returns: nothing is due; a checkpoint is due; it is due, and the last one in this job's time.
+#: What checkpoint_due() returns: nothing is due; a checkpoint is due; it is due, and the last one of these ranks, whose time
+#: is nearly over, or which are to be more or fewer.
 NOT_DUE, DUE, LAST = 0, 1, 2
 
 #: A field's dtype (numpy.dtype) and shape (tuple). A first extent that varies is -1 in it, and at most `max`.
@@ -267,7 +268,7 @@ class Receiver:
 
     @property
     def unfinished(self):
-        """Whether the last checkpoint in this job's time is saved, so that the training goes on in another job."""
+        """Whether the last checkpoint of these ranks is saved, so that the training goes on in another job."""
         return self._calls.unfinished(self._open_handle()) != 0
 
     def interrupt(self):
