@@ -45,6 +45,7 @@ json_t *training_checkpoint_json(const struct request *r, const struct training_
     json_object_set_new(json, "whole", json_integer(row->members));
     json_object_set_new(json, "size", json_integer(row->size));
     json_object_set_new(json, "digest", value_text(row->digest));
+    json_object_set_new(json, "damaged", json_boolean(row->damaged));
     json_object_set_new(json, "time", value_time(row->time_ms));
     free(path);
     free(dir);

@@ -1,5 +1,6 @@
 #include "api/ensemble_json.h"
 
+#include "api/ensemble_trouble.h"
 #include "api/rate.h"
 #include "api/value.h"
 #include "daemon/store/family.h"
@@ -134,10 +135,11 @@ static json_t *notice(const struct request *r, const struct ensemble_row *row)
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT] = {0};
+    char trouble[TROUBLE_SIZE];
     json_t *json;
     char *dir;
 
-    if (store_tally_get(request_store(r), row->id, n, err) < 0)
+    if (store_tally_get(request_store(r), row->id, n, err) < 0 || ensemble_trouble(r, row, trouble, err) < 0)
         return NULL;
     json = json_object();
     json_object_set_new(json, "id", json_integer(row->id));
@@ -145,6 +147,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "state", value_text(ensemble_state_name(row->state)));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "notice", notice(r, row));
+    json_object_set_new(json, "trouble", value_text_or_null(trouble));
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));

@@ -1,5 +1,6 @@
 #include "api/ensemble_json.h"
 #include "api/ensemble_lists.h"
+#include "api/ensemble_trouble.h"
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/listing.h"
@@ -52,12 +53,30 @@ static void list_newest(struct request *r)
     listing_reply(&list, "ensembles", rc);
 }
 
+/* Answers with those that somebody should look at, newest first. */
+static void list_troubled(struct request *r)
+{
+    struct ensemble_filter filter;
+    struct error err;
+
+    if (strcmp(request_query(r, "trouble"), "1") != 0)
+        request_reply_error(r, "query_wrong_value", "query parameter \"trouble\" must be 1, or be left out");
+    else if (request_query(r, "sort") != NULL || request_query(r, "order") != NULL)
+        request_reply_error(r, "query_wrong_value", "query parameters \"trouble\" and \"sort\" exclude each other");
+    else if (read_filter(r, &filter, &err) < 0)
+        request_reply_problem(r, &err);
+    else
+        ensembles_in_trouble(r, &filter);
+}
+
 void ensembles_get(struct request *r)
 {
     struct ensemble_page page = {.r = r};
     struct error err;
 
-    if (request_query(r, "sort") == NULL && request_query(r, "order") == NULL)
+    if (request_query(r, "trouble") != NULL)
+        list_troubled(r);
+    else if (request_query(r, "sort") == NULL && request_query(r, "order") == NULL)
         list_newest(r);
     else if (request_query(r, "sort") == NULL)
         request_reply_error(r, "query_wrong_value", "query parameter \"order\" has no meaning without \"sort\"");

@@ -34,7 +34,7 @@ int64_t find_places(struct request *r, const struct ensemble_row *ensemble, stru
 
 enum member_state find_rowless_state(const struct ensemble_row *ensemble)
 {
-    return ensemble_is_stopped(ensemble) || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;
+    return ensemble->state >= ENSEMBLE_COMPLETE || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;
 }
 
 int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row)
@@ -94,4 +94,9 @@ int find_job(struct request *r, struct job_row *row)
     else
         request_reply_error(r, "job_not_found", "there is no job %" PRId64, request_id(r, 0));
     return -1;
+}
+
+int64_t find_retry_ms(const struct request *r, const struct member_row *row)
+{
+    return row->state == MEMBER_PENDING && row->not_before_ms > request_now_ms(r) ? row->not_before_ms : 0;
 }

@@ -25,6 +25,8 @@ libapi_la_SOURCES = \
 	api/encoding.c api/encoding.h \
 	api/state_changes.c api/state_changes.h \
 	api/ensemble_resume_post.c \
+	api/ensemble_trouble.c api/ensemble_trouble.h \
+	api/ensembles_in_trouble.c \
 	api/ensembles_by_rate.c \
 	api/ensembles_get.c \
 	api/ensembles_post.c \
@@ -91,6 +93,7 @@ libapi_la_SOURCES = \
 	api/token_delete.c \
 	api/tokens_get.c \
 	api/tokens_post.c \
+	api/training_generations_get.c \
 	api/training_get.c \
 	api/training_history_get.c \
 	api/training_json.c \
@@ -101,10 +104,12 @@ libapi_la_SOURCES = \
 	api/buckets.c api/buckets.h \
 	api/training_output_get.c \
 	api/training_ranks_get.c \
+	api/training_resubmit_post.c \
 	api/rate.c api/rate.h \
 	api/value.c api/value.h \
 	api/web.c api/web.h \
-	api/web_get.c
+	api/web_get.c \
+	api/who.c api/who.h
 nodist_libapi_la_SOURCES = web/embedded.c
 libapi_la_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(ZLIB_CFLAGS)
 libapi_la_LIBADD = $(MHD_LIBS) $(GNUTLS_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) $(ZLIB_LIBS)
@@ -204,6 +209,8 @@ EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tes
 	tests/t/dashboard_large.py \
 	tests/t/dashboard_overview.py \
 	tests/t/dashboard_training.py tests/t/told-rank.py \
+	tests/t/0601-dashboard-ranks.t tests/t/dashboard_ranks.py tests/t/scripted-rank.py \
+	tests/t/0602-dashboard-needs.t tests/t/dashboard_needs.py \
 	tests/t/dashboard_tools.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c

@@ -52,7 +52,8 @@ static int add_checkpoint(void *arg, const struct member_checkpoint_row *row)
     return 0;
 }
 
-static json_t *member_json(const struct member_row *row, const struct spec *spec, json_t *attempts, json_t *checkpoints)
+static json_t *member_json(const struct request *r, const struct member_row *row, const struct spec *spec,
+                           json_t *attempts, json_t *checkpoints)
 {
     json_t *json = json_object();
     char seed[24];
@@ -65,6 +66,7 @@ static json_t *member_json(const struct member_row *row, const struct spec *spec
     json_object_set_new(json, "parameters", value_or_null(params_at(spec->params, row->index)));
     json_object_set_new(json, "seed", value_text(seed));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "retry_at", value_time(find_retry_ms(r, row)));
     json_object_set_new(json, "follow_up_of", row->origin != 0 ? json_integer(row->origin) : json_null());
     json_object_set_new(json, "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null());
     json_object_set_new(json, "attempts", attempts);
@@ -95,7 +97,7 @@ void member_get(struct request *r)
         store_member_checkpoint_each(request_store(r), &from,
                                      engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,
                                      CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
-        request_reply_json(r, 200, member_json(&row, spec, attempts.items, checkpoints.items));
+        request_reply_json(r, 200, member_json(r, &row, spec, attempts.items, checkpoints.items));
     } else {
         json_decref(attempts.items);
         json_decref(checkpoints.items);

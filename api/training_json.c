@@ -30,21 +30,45 @@ static json_t *waits_json(const struct request *r, int64_t ensemble)
     return json_pack("{s:f, s:f}", "for_samples", for_samples, "for_room", for_room);
 }
 
+/* Returns what a training that ended early did not need; null if it did not. `sum` is of its ranks. Members that are still
+ * being ended count. */
+static int early_json(const struct request *r, const struct training_row *row, const struct rank_row *sum, int64_t unneeded,
+                      json_t **json, struct error *err)
+{
+    int64_t n[MEMBER_STATE_COUNT] = {0}, members = 0;
+
+    *json = json_null();
+    if (!row->early)
+        return 0;
+    if (store_tally_get(request_store(r), row->ensemble, n, err) < 0)
+        return -1;
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
+        members += state != MEMBER_SUCCEEDED && state != MEMBER_FAILED ? n[state] : 0;
+    *json = json_pack("{s:I, s:o, s:I}", "members", (json_int_t)members, "steps",
+                      row->missing[0] ? json_integer(unneeded) : json_null(), "undrawn",
+                      (json_int_t)(sum->unique - sum->drawn));
+    return 0;
+}
+
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
 {
     struct series series = {json_object(), json_object()};
     struct training_checkpoint_row newest;
+    int64_t retries = engine_training_retries_left(request_config(r)->engine, row->ensemble);
     struct rank_row sum;
     char waits_for[400];
-    json_t *json;
+    json_t *json, *missing = row->missing[0] ? json_loads(row->missing, 0, NULL) : json_null(), *early;
+    int64_t unneeded = json_integer_value(json_object_get(missing, "unneeded"));
     char *dir;
     int rc;
 
     rc = store_training_checkpoint_newest(request_store(r), row->id, &newest, err);
     if (rc < 0 || store_rank_sum(request_store(r), row, &sum, err) < 0 ||
-        store_metric_each_series(request_store(r), row->id, add_series, &series, err) < 0) {
+        store_metric_each_series(request_store(r), row->id, add_series, &series, err) < 0 ||
+        early_json(r, row, &sum, unneeded, &early, err) < 0) {
         json_decref(series.last);
         json_decref(series.ranges);
+        json_decref(missing);
         return NULL;
     }
     json = json_object();
@@ -58,7 +82,9 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "ranks", json_integer(row->ranks));
     json_object_set_new(json, "wanted_ranks", row->wanted > 0 ? json_integer(row->wanted) : json_null());
     json_object_set_new(json, "generation", json_integer(row->generation));
+    json_object_set_new(json, "restarts", json_integer(row->restarts));
     json_object_set_new(json, "failures", json_integer(row->failures));
+    json_object_set_new(json, "retries_left", retries >= 0 ? json_integer(retries) : json_null());
     json_object_set_new(json, "resumed_from", value_text_or_null(row->resumed.name));
     json_object_set_new(json, "checkpoint",
                         rc == 1 ? training_checkpoint_json(r, &newest) : json_null());
@@ -68,7 +94,9 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "drawn", json_integer(sum.drawn));
     json_object_set_new(json, "batches", json_integer(sum.batches));
     json_object_set_new(json, "repeats", json_integer(sum.repeats));
-    json_object_set_new(json, "missing", row->missing[0] ? json_loads(row->missing, 0, NULL) : json_null());
+    json_object_del(missing, "unneeded");
+    json_object_set_new(json, "missing", missing);
+    json_object_set_new(json, "ended_early", early);
     json_object_set_new(json, "samples_per_second", value_real(sum.samples_per_second));
     json_object_set_new(json, "waits", waits_json(r, row->ensemble));
     json_object_set_new(json, "created", value_time(row->created_ms));

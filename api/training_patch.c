@@ -1,5 +1,6 @@
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
+#include "api/who.h"
 #include "common/jsonx.h"
 
 static int read_change(const json_t *json, int64_t *ranks, struct error *err)
@@ -16,13 +17,15 @@ static int read_change(const json_t *json, int64_t *ranks, struct error *err)
 void training_patch(struct request *r)
 {
     json_t *json = request_json(r);
+    char by[WHO_SIZE];
     struct error err;
     int64_t ranks = 0;
 
     if (json == NULL)
         return;
+    who_asks(r, by);
     if (read_change(json, &ranks, &err) < 0 ||
-        engine_resize_training(request_config(r)->engine, request_id(r, 0), ranks, &err) < 0)
+        engine_resize_training(request_config(r)->engine, request_id(r, 0), ranks, by, &err) < 0)
         request_reply_problem(r, &err);
     else
         training_get(r);

@@ -52,9 +52,8 @@ static void print_page(void *arg, const json_t *items)
 /* Returns the path of the list, or NULL with err. */
 static char *list_path(struct cli *cli, const struct ref *ref, struct error *err)
 {
-    long long id = ref->ensemble, training = 0;
-    json_t *ensemble = NULL;
-    char *path;
+    long long id = ref->ensemble;
+    int64_t training;
 
     if (ref->ensemble == 0)
         return xstrdup("/v1/checkpoints?limit=500");
@@ -62,15 +61,8 @@ static char *list_path(struct cli *cli, const struct ref *ref, struct error *err
         return xasprintf("/v1/checkpoints?limit=500&ensemble=%lld&member=%lld", id, (long long)ref->index);
     if (!ref->training)
         return xasprintf("/v1/checkpoints?limit=500&ensemble=%lld", id);
-    path = xasprintf("/v1/ensembles/%lld", id);
-    if (client_get(cli->client, path, &ensemble, NULL, err) == 0) {
-        training = ensemble_training(ensemble) != NULL ? get_int(ensemble_training(ensemble), "id") : 0;
-        if (training == 0)
-            error_set(err, "no_training", "ensemble %lld has no training", id);
-    }
-    json_decref(ensemble);
-    free(path);
-    return training != 0 ? xasprintf("/v1/checkpoints?limit=500&training=%lld", training) : NULL;
+    training = ensemble_training_id(cli->client, id, err);
+    return training < 0 ? NULL : xasprintf("/v1/checkpoints?limit=500&training=%lld", (long long)training);
 }
 
 int cmd_checkpoints(struct cli *cli, int argc, char **argv)

@@ -123,6 +123,17 @@ static void put_use(struct table *table, const json_t *attempt)
     table_cell(table, render_size(text, json_object_get(attempt, "memory_peak")));
 }
 
+static void put_reason(struct table *table, const json_t *member)
+{
+    const char *reason = get_string(member, "reason"), *retry = get_string(member, "retry_at");
+    char text[RENDER_SIZE];
+
+    if (retry[0] != '\0')
+        table_cellf(table, "%s%sretry %s", reason, reason[0] ? "; " : "", render_age(text, retry));
+    else
+        table_cell(table, reason);
+}
+
 #define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
 
 static void print_page(void *arg, const json_t *items)
@@ -144,7 +155,7 @@ static void print_page(void *arg, const json_t *items)
             put_use(table, attempt);
         }
         put_parameters(table, json_object_get(member, "parameters"));
-        table_cell(table, get_string(member, "reason"));
+        put_reason(table, member);
     }
     table_print(table, stdout);
 }
@@ -212,7 +223,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
 {
     char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)ref->ensemble, (long long)ref->index);
     json_t *member = NULL;
-    char *text = NULL, *parameters, *reason;
+    char *text = NULL, *parameters, *reason, age[RENDER_SIZE];
 
     if (client_get(cli->client, path, &member, &text, err) < 0) {
         free(path);
@@ -224,8 +235,12 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
     } else {
         reason = render_text(get_string(member, "reason"));
         parameters = json_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY);
-        printf("member %lld.%lld: %s%s%s\nparameters %s\n", (long long)ref->ensemble, (long long)ref->index,
-               get_string(member, "state"), reason[0] ? ": " : "", reason, parameters ? parameters : "-");
+        printf("member %lld.%lld: %s%s%s\n", (long long)ref->ensemble, (long long)ref->index,
+               get_string(member, "state"), reason[0] ? ": " : "", reason);
+        if (get_string(member, "retry_at")[0])
+            printf("retry      at %s, %s\n", get_string(member, "retry_at"),
+                   render_age(age, get_string(member, "retry_at")));
+        printf("parameters %s\n", parameters ? parameters : "-");
         if (json_array_size(json_object_get(member, "attempts")) > 0) {
             putchar('\n');
             print_attempts(json_object_get(member, "attempts"));

@@ -73,24 +73,19 @@ static int change_width(struct cli *cli, const struct resize *resize, struct err
 
 static int change_ranks(struct cli *cli, const struct resize *resize, struct error *err)
 {
-    char *path = xasprintf("/v1/ensembles/%lld", (long long)resize->id), *text = NULL;
-    json_t *ensemble = NULL, *training = NULL;
-    int rc = client_get(cli->client, path, &ensemble, &text, err);
-    int64_t id = get_int(ensemble_training(ensemble), "id");
+    int64_t id = ensemble_training_id(cli->client, resize->id, err);
+    json_t *training = NULL;
 
-    free(path);
-    free(text);
-    if (rc == 0 && ensemble_training(ensemble) == NULL)
-        rc = error_set(err, "training_not_found", "ensemble %lld has no training", (long long)resize->id);
-    json_decref(ensemble);
-    if (rc < 0 || patch(cli, xasprintf("/v1/trainings/%lld", (long long)id),
+    if (id < 0 || patch(cli, xasprintf("/v1/trainings/%lld", (long long)id),
                         xasprintf("{\"ranks\": %lld}", (long long)resize->ranks), &training, err) < 0)
         return -1;
     if (!cli->json && get_int(training, "wanted_ranks") > 0)
-        printf("training %lld: %lld ranks, as soon as its %lld have saved a checkpoint\n", (long long)id,
-               (long long)get_int(training, "wanted_ranks"), (long long)get_int(training, "ranks"));
+        printf("training %lld: %lld rank%s, as soon as its %lld %s saved a checkpoint\n", (long long)id,
+               (long long)get_int(training, "wanted_ranks"), get_int(training, "wanted_ranks") == 1 ? "" : "s",
+               (long long)get_int(training, "ranks"), get_int(training, "ranks") == 1 ? "has" : "have");
     else if (!cli->json)
-        printf("training %lld: %lld ranks\n", (long long)id, (long long)get_int(training, "ranks"));
+        printf("training %lld: %lld rank%s\n", (long long)id, (long long)get_int(training, "ranks"),
+               get_int(training, "ranks") == 1 ? "" : "s");
     json_decref(training);
     return 0;
 }

@@ -17,10 +17,13 @@
 #include <unistd.h>
 
 #define LIST_EVERY_MS 2000
+#define OPTION_SORT 256 /* beyond the letters, since it has none */
 
 struct status {
     int64_t id;        /* 0 for all */
     const char *state; /* NULL for any */
+    const char *sort;  /* NULL for the newest first */
+    bool reverse;
     bool watch, all;
 };
 
@@ -32,14 +35,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'w': status->watch = true; return 0;
     case 'a': status->all = true; return 0;
     case 's': status->state = arg; return 0;
+    case OPTION_SORT: status->sort = arg; return 0;
+    case 'r': status->reverse = true; return 0;
     case ARGP_KEY_ARG:
         if (status->id)
             argp_error(state, "one ID at a time, please");
         status->id = arg_ensemble(state, arg);
         return 0;
     case ARGP_KEY_END:
-        if (status->id && (status->all || status->state != NULL))
-            argp_error(state, "%s is for the list", status->all ? "--all" : "--state");
+        if (status->id && (status->all || status->state != NULL || status->sort != NULL))
+            argp_error(state, "%s is for the list", status->all ? "--all" : status->sort != NULL ? "--sort" : "--state");
+        if (status->reverse && status->sort == NULL)
+            argp_error(state, "--reverse goes with --sort");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -51,6 +58,11 @@ static const struct argp_option options[] = {
      "in the list, follow-ups by themselves, and not as one with the ensemble that they go on with", 0},
     {"state", 's', "STATE[,STATE...]", 0,
      "in the list, only those that are running, paused, complete, cancelled or failed; follow-ups by themselves", 0},
+    {"sort", OPTION_SORT, "KEY", 0,
+     "the list by created, name, state, progress, rate, or last:, min: or max: and the name of a metric, such as "
+     "min:validation_loss, the least first; follow-ups by themselves",
+     0},
+    {"reverse", 'r', NULL, 0, "where the list is sorted, the greatest first", 0},
     {0}};
 static const struct argp argp = {
     options, parse, "[ID]",
@@ -62,6 +74,7 @@ struct listing {
     struct table *table;
     bool all;
     json_t *shown; /* has the roots of the families that are listed already as keys */
+    const char *metric; /* what the list is sorted by, as "min:validation_loss"; NULL if that is no metric */
 };
 
 /* Adds a row. `family` is NULL, or the family that begins with `root` and whose newest ensemble this is. */
@@ -107,6 +120,18 @@ static int add_family(struct listing *list, const json_t *newest, struct error *
     return rc;
 }
 
+/* Adds the cell of a metric: "last:NAME", "min:NAME" or "max:NAME". */
+static void add_metric(struct table *table, const json_t *training, const char *key)
+{
+    const char *name = strchr(key, ':') + 1;
+    const json_t *range = json_object_get(json_object_get(training, "metric_ranges"), name);
+    const json_t *value = key[0] == 'l' ? json_object_get(json_object_get(training, "metrics"), name)
+                                        : json_object_get(range, key[1] == 'i' ? "min" : "max");
+    char text[RENDER_SIZE];
+
+    table_cell(table, value != NULL ? render_metric(text, value) : "-");
+}
+
 static void print_page(void *arg, const json_t *items)
 {
     struct listing *list = arg;
@@ -120,28 +145,46 @@ static void print_page(void *arg, const json_t *items)
 
         if (list->all || !of_family || add_family(list, ensemble, &err) < 0)
             add_row(list->table, ensemble, NULL, 0);
+        if (list->metric != NULL)
+            add_metric(list->table, ensemble_training(ensemble), list->metric);
     }
     table_print(list->table, stdout);
 }
 
-static char *list_path(const char *state)
+static char *list_path(const struct status *status)
 {
-    char *escaped = client_escape(state != NULL ? state : "");
-    char *path = xasprintf("/v1/ensembles?limit=200%s%s", state != NULL ? "&state=" : "", escaped);
+    char *state = client_escape(status->state != NULL ? status->state : "");
+    char *sort = client_escape(status->sort != NULL ? status->sort : "");
+    char *path = xasprintf("/v1/ensembles?limit=200%s%s%s%s%s", status->state != NULL ? "&state=" : "", state,
+                           status->sort != NULL ? "&sort=" : "", sort, status->reverse ? "&order=desc" : "");
 
-    free(escaped);
+    free(sort);
+    free(state);
     return path;
+}
+
+/* Returns the metric that the list is sorted by, as "min:validation_loss", or NULL. */
+static const char *sorted_metric(const struct status *status)
+{
+    return status->sort != NULL && strchr(status->sort, ':') != NULL ? status->sort : NULL;
 }
 
 static int show_list(struct cli *cli, const struct status *status, struct error *err)
 {
     const char *headers[] = {">id", "name", "state", ">members", ">running",
-                             ">failed", "training", ">eta", "created", NULL};
-    struct listing list = {cli, table_create(headers), status->all || status->state != NULL, json_object()};
-    char *path = list_path(status->state);
-    int rc = pages_each(cli, path, "ensembles", print_page, &list, err);
+                             ">failed", "training", ">eta", "created", NULL, NULL};
+    struct listing list = {cli, NULL, status->all || status->state != NULL || status->sort != NULL, json_object(),
+                           sorted_metric(status)};
+    char *path = list_path(status);
+    char *metric = xasprintf(">%s", list.metric != NULL ? list.metric : "");
+    int rc;
 
+    if (list.metric != NULL)
+        headers[9] = metric;
+    list.table = table_create(headers);
+    rc = pages_each(cli, path, "ensembles", print_page, &list, err);
     free(path);
+    free(metric);
     table_destroy(list.table);
     json_decref(list.shown);
     return rc;

@@ -2,7 +2,9 @@
 
 #include "cli/render.h"
 #include "common/timefmt.h"
+#include "common/xalloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const ensemble_member_states[] = {"pending",    "submitted", "running", "succeeded", "failed",
@@ -22,9 +24,10 @@ bool ensemble_ended(const json_t *ensemble)
 bool ensemble_succeeded(const json_t *ensemble)
 {
     const json_t *training = ensemble_training(ensemble);
+    int64_t unneeded = get_int(json_object_get(training, "ended_early"), "members");
 
     return strcmp(get_string(ensemble, "state"), "complete") == 0 &&
-           ensemble_members(ensemble, "succeeded") == get_int(ensemble, "count") &&
+           ensemble_members(ensemble, "succeeded") == get_int(ensemble, "count") - unneeded &&
            (training == NULL || strcmp(get_string(training, "state"), "done") == 0);
 }
 
@@ -68,6 +71,22 @@ const json_t *ensemble_training(const json_t *ensemble)
     const json_t *training = json_object_get(ensemble, "training");
 
     return json_is_object(training) ? training : NULL;
+}
+
+int64_t ensemble_training_id(struct client *client, int64_t ensemble, struct error *err)
+{
+    char *path = xasprintf("/v1/ensembles/%lld", (long long)ensemble);
+    json_t *json = NULL;
+    int64_t id = -1;
+
+    if (client_get(client, path, &json, NULL, err) == 0) {
+        id = ensemble_training(json) != NULL ? get_int(ensemble_training(json), "id") : -1;
+        if (id < 0)
+            error_set(err, "training_not_found", "ensemble %lld has no training", (long long)ensemble);
+    }
+    json_decref(json);
+    free(path);
+    return id;
 }
 
 const json_t *ensemble_metric(const json_t *ensemble, const char *name)

@@ -1,6 +1,8 @@
 /* Reads an ensemble object as GET /v1/ensembles/ID gives it. */
 #ifndef CLI_ENSEMBLE_H
 #define CLI_ENSEMBLE_H
+#include "cli/client.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +25,9 @@ bool ensemble_held(const json_t *ensemble);
 /* Returns why it does not go on; "" if it does, or has ended. */
 const char *ensemble_notice(const json_t *ensemble);
 const json_t *ensemble_training(const json_t *ensemble);
+/* Asks the daemon for the id of an ensemble's training. Returns -1 with err; its code is "training_not_found" where the
+ * ensemble has none. */
+int64_t ensemble_training_id(struct client *client, int64_t ensemble, struct error *err);
 /* Returns the last value of a metric of its training, or NULL. */
 const json_t *ensemble_metric(const json_t *ensemble, const char *name);
 /* Returns the seconds until its estimated end, or -1 where that is not known. */

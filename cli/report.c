@@ -91,6 +91,14 @@ static void print_checkpoint(const json_t *training, FILE *to)
     fprintf(to, "\n");
 }
 
+static void print_failures(const json_t *training, FILE *to)
+{
+    long long failures = (long long)get_int(training, "failures"), left = (long long)get_int(training, "retries_left");
+
+    if (failures > 0 && json_is_integer(json_object_get(training, "retries_left")))
+        fprintf(to, "failures   %lld, %lld %s left\n", failures, left, left == 1 ? "retry" : "retries");
+}
+
 void report_status(const json_t *ensemble, FILE *to)
 {
     const json_t *training = ensemble_training(ensemble), *rate = json_object_get(ensemble, "rate"), *value;
@@ -114,9 +122,12 @@ void report_status(const json_t *ensemble, FILE *to)
 
         fprintf(to, "training   %lld: ", (long long)get_int(training, "id"));
         print_state(get_string(training, "state"), to);
-        fprintf(to, "%s%s, ranks %lld, generation %lld, on %s\n", reason[0] ? ": " : "", reason,
-                (long long)get_int(training, "ranks"), (long long)get_int(training, "generation"),
+        fprintf(to, "%s%s, ranks %lld", reason[0] ? ": " : "", reason, (long long)get_int(training, "ranks"));
+        if (get_int(training, "wanted_ranks") > 0)
+            fprintf(to, " (%lld wanted)", (long long)get_int(training, "wanted_ranks"));
+        fprintf(to, ", generation %lld, on %s\n", (long long)get_int(training, "generation"),
                 get_string(training, "adapter"));
+        print_failures(training, to);
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),
                 (long long)get_int(training, "duplicates"), (long long)get_int(training, "drawn"));

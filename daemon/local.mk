@@ -31,6 +31,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/progress.c \
 	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/ranks.c \
+	daemon/engine/early.c daemon/engine/early.h \
 	daemon/engine/renew.c daemon/engine/renew.h \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
@@ -40,6 +41,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
 	daemon/engine/training_checkpoints.c daemon/engine/training_resize.c \
+	daemon/engine/training_resubmit.c \
 	daemon/engine/adapter_state.c \
 	daemon/engine/guard.c \
 	daemon/engine/notice.c \
@@ -75,6 +77,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_allocation.c \
 	daemon/spec/spec_checkpoint.c \
 	daemon/spec/spec_follow_up.c \
+	daemon/spec/spec_resubmit.c \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
@@ -97,6 +100,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
 	daemon/store/memory.c daemon/store/memory.h \
 	daemon/store/metric.c \
+	daemon/store/generation.c daemon/store/generation.h \
 	daemon/store/moment.c daemon/store/moment.h \
 	daemon/store/migrate.c \
 	daemon/store/archived.c daemon/store/archived.h \

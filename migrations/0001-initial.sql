@@ -278,7 +278,9 @@ CREATE TABLE training (
     generation INTEGER NOT NULL DEFAULT 1 CHECK (generation > 0),
     keeps INTEGER NOT NULL DEFAULT 1,      -- what ranks of this generation or a later one have acknowledged is not lost
     wanted INTEGER NOT NULL DEFAULT 0,     -- the number of ranks of the next generation, which was asked for; 0: the same
-    failures INTEGER NOT NULL DEFAULT 0,   -- generations that failed, each of which cost a retry
+    wanted_by TEXT,                        -- who asked for it, as a phrase
+    restarts INTEGER NOT NULL DEFAULT 0,   -- how often the ranks of this generation have begun again where they were
+    failures INTEGER NOT NULL DEFAULT 0,   -- failures of ranks, each of which cost a retry
     not_before INTEGER NOT NULL DEFAULT 0, -- when it may be submitted again at the earliest
     resumed TEXT,                          -- the checkpoint that this generation goes on from; NULL: it began at the start
     resumed_step INTEGER NOT NULL DEFAULT 0,
@@ -287,10 +289,45 @@ CREATE TABLE training (
     created INTEGER NOT NULL,
     started INTEGER,
     ended INTEGER,
+    early INTEGER NOT NULL DEFAULT 0, -- 1: it is done, and has said that it needs no more samples, before it had all
     missing TEXT -- JSON: how many steps it lacks, and whose; NULL: they were not counted
 ) STRICT;
 
--- Checkpoints of trainings that are whole, and that their ranks keep.
+-- The generations of each training's ranks, which triggers keep right.
+CREATE TABLE generation (
+    training INTEGER NOT NULL REFERENCES training (id),
+    number INTEGER NOT NULL CHECK (number > 0),
+    ranks INTEGER NOT NULL,
+    started INTEGER, -- when all of its ranks could be reached
+    ended INTEGER,
+    end TEXT CHECK (end IN ('done', 'failed', 'cancelled', 'resized', 'out_of_time')),
+    reason TEXT,
+    resumed TEXT, -- the checkpoint that it went on from; NULL: it began at the start
+    resumed_step INTEGER,
+    PRIMARY KEY (training, number)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER generation_first AFTER INSERT ON training BEGIN
+    INSERT INTO generation (training, number, ranks) VALUES (NEW.id, NEW.generation, NEW.ranks);
+END;
+CREATE TRIGGER generation_goes_on AFTER UPDATE ON training WHEN NEW.generation = OLD.generation BEGIN
+    UPDATE generation SET ranks = NEW.ranks, started = NEW.started, resumed = NEW.resumed,
+            resumed_step = iif(NEW.resumed IS NULL, NULL, NEW.resumed_step), ended = NULL, end = NULL, reason = NULL
+        WHERE training = NEW.id AND number = NEW.generation; -- one that never began may be resubmitted after its end
+    UPDATE generation SET ended = NEW.ended, end = NEW.state, reason = NEW.reason
+        WHERE training = NEW.id AND number = NEW.generation AND NEW.state IN ('done', 'failed', 'cancelled');
+END;
+-- The reason of a training that begins anew tells first which generation ended.
+CREATE TRIGGER generation_next AFTER UPDATE ON training WHEN NEW.generation > OLD.generation BEGIN
+    UPDATE generation SET ended = NEW.ended,
+            end = CASE WHEN NEW.failures > OLD.failures THEN 'failed' WHEN OLD.wanted > 0 THEN 'resized' ELSE 'out_of_time' END,
+            reason = CASE WHEN NEW.reason GLOB 'generation [0-9]*: *' THEN substr(NEW.reason, instr(NEW.reason, ': ') + 2)
+                ELSE NEW.reason END
+        WHERE training = NEW.id AND number = OLD.generation AND ended IS NULL;
+    INSERT INTO generation (training, number, ranks, resumed, resumed_step)
+        VALUES (NEW.id, NEW.generation, NEW.ranks, NEW.resumed, iif(NEW.resumed IS NULL, NULL, NEW.resumed_step));
+END;
+
+-- Checkpoints of trainings that are whole and that their ranks keep, and those that a rank found damaged.
 CREATE TABLE training_checkpoint (
     training INTEGER NOT NULL REFERENCES training (id),
     number INTEGER NOT NULL CHECK (number > 0), -- the newest has the highest
@@ -305,6 +342,7 @@ CREATE TABLE training_checkpoint (
     time INTEGER NOT NULL,
     last INTEGER NOT NULL,    -- its ranks ended with it, and it has all that they held
     members INTEGER NOT NULL, -- how many are whole
+    damaged INTEGER NOT NULL DEFAULT 0, -- a rank found it damaged: nothing goes on from it
     whole BLOB NOT NULL,      -- a bit for each member: 1 where it lacks no sample of it; zeros at the end are left out
     PRIMARY KEY (training, number),
     UNIQUE (training, name)

@@ -102,7 +102,7 @@ async function act(action) {
   told = null;
   try {
     const sentence = await action();
-    if (sentence && asked === view) told = {role: 'status', text: sentence};
+    if (typeof sentence === 'string' && asked === view) told = {role: 'status', text: sentence};
   } catch (problem) {
     if (isLost(problem)) return lose();
     if (asked === view) told = {role: 'alert', text: `That was not done: ${problem.message}`};

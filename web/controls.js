@@ -2,7 +2,7 @@
 import {h, visible} from './dom.js';
 import * as api from './api.js';
 import {canFollowUp, canResubmit, followUp, resubmit} from './again.js';
-import {confirm} from './dialog.js';
+import {ask, confirm} from './dialog.js';
 import {count} from './format.js';
 
 const under = ({members}) => members.submitted + members.running;
@@ -33,6 +33,32 @@ export function widthForm(ensemble, act) {
     h('label', {for: 'width', title: 'How many members may be submitted or running at once'}, 'Width'),
     h('input', {id: 'width', name: 'width', type: 'number', min: '1', max: '1000000', required: true, value: ensemble.width}),
     h('button', null, 'Set'));
+}
+
+const someRanks = n => `${count(n)} ${n === 1 ? 'rank' : 'ranks'}`;
+
+function whatRanksDo({state, ranks, generation}, wanted) {
+  if (state === 'pending') return [`Its next ranks are not submitted yet: there will be ${count(wanted)}.`];
+  return [
+    `${ranks === 1 ? 'Its rank saves' : `Its ${count(ranks)} ranks save`} a last checkpoint with all samples that ${ranks === 1 ? 'it holds, and ends' : 'they hold, and end'}.`,
+    `Generation ${count(generation + 1)} goes on from there with ${someRanks(wanted)}. That costs no retry.`,
+    'Members wait meanwhile, and then send to the new ranks: none runs again.'];
+}
+
+async function setRanks(event, training, act) {
+  event.preventDefault();
+  const ranks = Number(new FormData(event.target).get('ranks'));
+  if (ranks === (training.wanted_ranks ?? training.ranks)) return;
+  const sure = await ask({title: `${someRanks(ranks)} for the training of ensemble ${training.ensemble}?`, describe: () => whatRanksDo(training, ranks),
+    yes: `Go on with ${someRanks(ranks)}`, no: 'Let it be'});
+  if (sure) act(() => api.change('PATCH', `v1/trainings/${training.id}`, {ranks}));
+}
+
+export function ranksForm(training, act) {
+  return h('form', {class: 'width', onsubmit: event => setRanks(event, training, act)},
+    h('label', {for: 'ranks-wanted', title: 'How many processes train together'}, 'Ranks'),
+    h('input', {id: 'ranks-wanted', name: 'ranks', type: 'number', min: '1', max: '1024', required: true, value: training.wanted_ranks ?? training.ranks}),
+    h('button', null, 'Set…'));
 }
 
 // While it goes on.

@@ -75,19 +75,27 @@ function bandsOf(element, model) {
 const dataOf = model =>
   uPlot.join(model.tables.map(({x, lines}) => [x, ...lines.flatMap(({y, max, min}) => (max ? [y, max, min] : [y]))]));
 
-// Where a generation of ranks began.
+// Where a generation of ranks began, with its number where there is room.
 function drawMarks(plot, marks, colour) {
-  const {ctx, bbox} = plot;
+  const {ctx, bbox} = plot,
+    ratio = devicePixelRatio;
+  let free = bbox.left;
   ctx.save();
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'top';
+  ctx.textAlign = 'left';
   ctx.setLineDash([3, 3]);
-  for (const x of marks) {
+  for (const {x, words} of marks) {
     const at = Math.round(plot.valToPos(x, 'x', true)) + 0.5;
     if (at < bbox.left || at > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(at, bbox.top);
     ctx.lineTo(at, bbox.top + bbox.height);
     ctx.stroke();
+    if (at < free || at + ctx.measureText(words).width > bbox.left + bbox.width) continue;
+    ctx.fillText(words, at + 3 * ratio, bbox.top + 2 * ratio);
+    free = at + ctx.measureText(words).width + 8 * ratio;
   }
   ctx.restore();
 }
@@ -234,10 +242,11 @@ function legend(model) {
         h('b', null, TELL[model.y](lastOf(line.y) ?? null)),
       ),
     ),
+    model.marks?.length > 0 && h('li', {class: 'quiet', 'data-key': 'marks'}, '┆ a generation began, with its number'),
   );
 }
 
-// model: {title, x and y: what they count, isLog, range, marks, onZoom(from, to), tables: [{x: [], lines: [{label, colour, dash, y, min, max}]}]}
+// model: {title, x and y: what they count, isLog, range, marks: [{x, words}], onZoom(from, to), tables: [{x: [], lines: [{label, colour, dash, y, min, max}]}]}
 export function curves(key, model) {
   const shown = {...model, tables: model.tables.filter(({x}) => x.length > 0)};
   return h(

@@ -1,13 +1,14 @@
 // What the ranks of a training said over time, as curves: samples in and out, the buffers, and who waits for whom.
 import {curves} from './curves.js';
+import {count} from './format.js';
 
 const at = moment => Date.parse(moment.time) / 1000;
 
 // When each generation after the first began, in seconds since `begun`.
-export const marksOf = (moments, begun) =>
+const marksOf = (moments, begun) =>
   moments
     .filter((moment, i) => i > 0 && moment.generation !== moments[i - 1].generation)
-    .map(moment => at(moment) - begun);
+    .map(moment => ({x: at(moment) - begun, words: count(moment.generation)}));
 
 // When it began, in seconds: what its ranks told just before they could all be reached is not before that.
 export function beginOf({ensemble: {training}, series, moments}) {

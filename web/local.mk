@@ -20,6 +20,7 @@ web_files = \
 	web/fields.js \
 	web/filter.js \
 	web/format.js \
+	web/generations.js \
 	web/grid.js \
 	web/history.js \
 	web/icon.svg \
@@ -42,6 +43,7 @@ web_files = \
 	web/sample.js \
 	web/scatter.js \
 	web/spec.js \
+	web/stacked.js \
 	web/states.js \
 	web/table.js \
 	web/timeline.js \

@@ -4,6 +4,7 @@ import * as api from './api.js';
 import * as format from './format.js';
 import {parametersOf} from './members.js';
 import {facts} from './training.js';
+import {cell, stacked} from './stacked.js';
 import {pill} from './states.js';
 import {timeline} from './timeline.js';
 
@@ -34,16 +35,6 @@ async function load(id, index, parameters) {
   return {member, attempt: attempt.number, outputs: await Promise.all(outputs)};
 }
 
-const NUMBERS = new Set(['took', 'CPU time', 'memory', 'step', 'size']);
-const TEXTS = new Set(['how it ended', 'path']);
-
-const classOf = name => (NUMBERS.has(name) ? 'number' : TEXTS.has(name) && 'wide');
-
-const cell = (name, content) => h('td', {class: classOf(name), 'data-label': name}, content);
-
-const table = (label, headers, rows) => h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, h('table', {class: 'stacked'},
-  h('thead', null, h('tr', null, headers.map(word => h('th', {scope: 'col', class: classOf(word)}, word)))), h('tbody', null, rows)));
-
 const HEADERS = ['attempt', 'state', 'how it ended', 'host', 'started', 'took', 'CPU time', 'memory', 'job'];
 const RESUMED = 'went on from'; // a checkpoint; there is a column for it where any attempt did
 
@@ -66,7 +57,7 @@ function attempts(member, chosen) {
   const isResumed = member.attempts.some(({resumed}) => resumed !== null);
   return h('section', {class: 'panel', 'aria-labelledby': 'attempts'}, h('h2', {id: 'attempts'}, 'Attempts'),
     member.attempts.length === 0 ? h('p', {class: 'empty'}, 'It has not been tried yet.') :
-      [timeline(member), table('Table of attempts', isResumed ? [...HEADERS, RESUMED] : HEADERS,
+      [timeline(member), stacked('Table of attempts', isResumed ? [...HEADERS, RESUMED] : HEADERS,
         [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen, isResumed)))]);
 }
 
@@ -75,7 +66,7 @@ function checkpoints({checkpoints: all, ensemble}) {
   const by = ({ensemble: made, attempt}) => (made === ensemble ? `attempt ${attempt}` : `attempt ${attempt} in #${made}`);
   return h('section', {class: 'panel', 'data-key': 'checkpoints', 'aria-labelledby': 'checkpoints'},
     h('h2', {id: 'checkpoints'}, 'Checkpoints that are whole'),
-    table('Table of checkpoints', ['number', 'step', 'size', 'written', 'by', 'path'], all.slice(-CHECKPOINTS).reverse().map(one =>
+    stacked('Table of checkpoints', ['number', 'step', 'size', 'written', 'by', 'path'], all.slice(-CHECKPOINTS).reverse().map(one =>
       h('tr', {'data-key': one.number}, h('th', {scope: 'row'}, one.number), cell('step', one.step !== null && format.count(one.step)),
         cell('size', format.bytes(one.size)), cell('written', h('time', {datetime: one.time}, format.moment(one.time))), cell('by', by(one.made_by)),
         cell('path', foreign(one.path))))),
@@ -102,7 +93,8 @@ function render({member, attempt, outputs}) {
   return [
     h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / ', h('a', {href: `#/ensembles/${ensemble}`}, `#${ensemble}`), ' / '),
     h('div', {class: 'head'}, h('h1', {tabindex: '-1'}, `Member ${ensemble}.${index}`), pill(member.state)),
-    member.reason && h('p', {class: 'notice'}, foreign(member.reason)),
+    (member.reason || member.retry_at) && h('p', {class: 'notice', 'data-key': 'why'}, member.reason && foreign(member.reason), member.reason && member.retry_at && '; ',
+      member.retry_at && h('time', {datetime: member.retry_at, title: format.moment(member.retry_at)}, `the next attempt is due ${format.until(member.retry_at)}`)),
     h('section', {class: 'panel about', 'aria-label': 'About it'}, facts([
       ['parameters', parametersOf(member.parameters)],
       ['seed', member.seed],

@@ -48,6 +48,7 @@ function row(id, member) {
     h('td', {class: 'number'}, last?.memory_peak != null && format.bytes(last.memory_peak)),
     h('td', {class: 'wide'}, parametersOf(member.parameters, 6)),
     h('td', {class: 'wide'}, member.reason && foreign(member.reason),
+      member.retry_at && `${member.reason ? '; ' : ''}retry ${format.until(member.retry_at)}`,
       member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${member.index}`}, ` goes on in #${member.follow_up}`)));
 }
 

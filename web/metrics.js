@@ -2,7 +2,8 @@
 import {h} from './dom.js';
 import {curves} from './curves.js';
 import {count} from './format.js';
-import {beginOf, marksOf, samplesBy} from './history.js';
+import {marksAlong} from './generations.js';
+import {beginOf, samplesBy} from './history.js';
 
 export const AXES = ['step', 'samples', 'time'];
 
@@ -61,6 +62,11 @@ function wantsLog(tables, parameters) {
   return said !== null ? said === '1' : low > 0 && high / low > 20;
 }
 
+function marksOf(one, names, axis) {
+  const buckets = names.flatMap(name => one.series[name]?.buckets ?? []).sort((a, b) => a.step - b.step);
+  return marksAlong(axis, one, {begun: beginOf(one), by: axis === 'samples' && samplesBy(one.moments), buckets});
+}
+
 export function metricCurves([group, names], all, id, parameters) {
   const axis = axisOf(parameters),
     isAlone = all.length === 1;
@@ -91,7 +97,7 @@ export function metricCurves([group, names], all, id, parameters) {
     y: 'number',
     isLog,
     tables: isLog ? make(true) : linear,
-    marks: axis === 'time' && isAlone ? marksOf(all[0].moments, beginOf(all[0])) : [],
+    marks: isAlone ? marksOf(all[0], names, axis) : [],
     about: [
       isLog ? 'logarithmic' : 'linear',
       lost > 0 &&

@@ -16,11 +16,12 @@ function pace(ensemble) {
   return h('span', null, ensemble.notice ? foreign(ensemble.notice.text) : 'no estimate yet');
 }
 
-function card(ensemble, {sort}) {
+function card(ensemble, {sort, isTroubled}) {
   return h('li', {class: 'card', 'data-key': ensemble.id},
     h('div', {class: 'card-head'},
       h('a', {class: 'card-title', href: `#/ensembles/${ensemble.id}`}, foreign(ensemble.name), ' ', h('span', {class: 'id'}, `#${ensemble.id}`)),
       pill(ensemble.state)),
+    isTroubled && h('p', {'data-key': 'trouble'}, foreign(ensemble.trouble)),
     bar(ensemble.members, ensemble.count),
     h('p', {class: 'quiet card-foot'},
       h('span', null, inWords(ensemble.members)),
@@ -32,7 +33,7 @@ function card(ensemble, {sort}) {
 function empty(choice) {
   if (isFiltered(choice) || choice.cursor !== null)
     return h('div', {class: 'empty', 'data-key': 'none'}, h('p', null, choice.cursor !== null ? 'There are no more ensembles.' : 'No ensemble is like that.'),
-      h('p', null, h('a', {href: addressOf(choice, {states: [], name: ''})}, 'All ensembles')));
+      h('p', null, h('a', {href: addressOf(choice, {states: [], name: '', isTroubled: false})}, 'All ensembles')));
   return h('div', {class: 'empty', 'data-key': 'empty'},
     h('p', null, 'There is no ensemble yet.'),
     h('pre', null, 'stretto submit spec.json'));
@@ -75,7 +76,8 @@ function sortField(choice, ensembles) {
 function tools(choice, ensembles) {
   const as = (words, isTable) => h('a', {href: addressOf(choice, {isTable}), 'aria-current': choice.isTable === isTable && 'true'}, words);
   return h('div', {class: 'toolbar listing', 'data-key': 'tools', role: 'group', 'aria-label': 'Which ensembles, and how'},
-    nameField(choice), stateField(choice), sortField(choice, ensembles),
+    nameField(choice), stateField(choice),
+    choice.isTroubled ? h('a', {class: 'chip', 'data-key': 'troubled', href: addressOf(choice, {isTroubled: false}), title: 'All ensembles'}, 'Needs a person ×') : sortField(choice, ensembles),
     h('span', {class: 'segments', role: 'group', 'aria-label': 'View'}, as('Cards', false), as('Table', true)));
 }
 
@@ -85,15 +87,16 @@ function list(ensembles, choice) {
 }
 
 async function load(choice) {
-  const query = queryOf(choice), [page, adapters] = await Promise.all([api.get(`v1/ensembles?${query}`), api.get('v1/adapters')]);
-  return {...page, query, adapters, troubled: await loadTroubled(choice, page)};
+  const query = queryOf(choice);
+  const [page, adapters, troubled] = await Promise.all([api.get(`v1/ensembles?${query}`), api.get('v1/adapters'), loadTroubled(choice)]);
+  return {...page, query, adapters, troubled};
 }
 
 function render({ensembles, next, query, adapters, troubled}, choice) {
   const isNothing = ensembles.length === 0 && !isFiltered(choice) && choice.cursor === null;
   return [
     h('h1', {tabindex: '-1', 'data-key': 'title'}, 'Ensembles'),
-    needs(troubled, adapters),
+    needs(troubled, adapters, choice),
     adaptersView(adapters),
     !isNothing && tools(choice, ensembles),
     h('div', {'data-key': 'list', 'aria-busy': query !== queryOf(choice) && 'true'}, list(ensembles, choice)),

@@ -1,6 +1,7 @@
 // What the ranks of a training say: how often samples were drawn, and each rank's own figures.
 import {h, svg, foreign} from './dom.js';
 import * as format from './format.js';
+import {cell, stacked} from './stacked.js';
 
 const TIMES_DRAWN = ['once', 'twice', '3–4 times', '5–8 times', '9–16 times', '17–32 times', '33–64 times', 'oftener'];
 
@@ -61,21 +62,18 @@ const RANK_HEADERS = [
 ];
 
 function rankRow(rank) {
-  const numbers = [
-    format.count(rank.received),
-    `${format.count(rank.population)} of ${format.count(rank.capacity)}`,
-    format.count(rank.unseen),
-    format.count(rank.batches),
-    format.duration(rank.sample_wait_seconds ?? 0),
-    format.duration(rank.room_wait_seconds ?? 0),
-  ];
   return h(
     'tr',
     {'data-key': rank.rank},
     h('th', {scope: 'row'}, rank.rank),
-    h('td', null, rank.state ?? 'nothing yet'),
-    h('td', null, rank.host && foreign(rank.host)),
-    numbers.map(text => h('td', {class: 'number'}, text)),
+    cell('state', rank.state ?? 'nothing yet'),
+    cell('host', rank.host && foreign(rank.host)),
+    cell('received', format.count(rank.received)),
+    cell('in the buffer', `${format.count(rank.population)} of ${format.count(rank.capacity)}`),
+    cell('never drawn', format.count(rank.unseen)),
+    cell('batches', format.count(rank.batches)),
+    cell('waited for samples', format.duration(rank.sample_wait_seconds ?? 0)),
+    cell('waited for room', format.duration(rank.room_wait_seconds ?? 0)),
   );
 }
 
@@ -84,23 +82,6 @@ export function ranksView(training, ranks) {
     'section',
     {class: 'panel', 'aria-labelledby': 'ranks'},
     h('h2', {id: 'ranks'}, `Ranks of generation ${format.count(training.generation)}`),
-    h(
-      'div',
-      {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Ranks'},
-      h(
-        'table',
-        null,
-        h(
-          'thead',
-          null,
-          h(
-            'tr',
-            null,
-            RANK_HEADERS.map((word, i) => h('th', {scope: 'col', class: i > 2 && 'number'}, word)),
-          ),
-        ),
-        h('tbody', null, ranks.map(rankRow)),
-      ),
-    ),
+    stacked('Ranks', RANK_HEADERS, ranks.map(rankRow)),
   );
 }

@@ -12,6 +12,20 @@ export function facts(pairs) {
     .map(([name, value]) => h('div', {'data-key': name}, h('dt', null, name), h('dd', null, value))));
 }
 
+function ranksOf({ranks, wanted_ranks: wanted, generation}) {
+  return `${format.count(ranks)}${wanted === null ? '' : ` (${format.count(wanted)} wanted)`}, generation ${format.count(generation)}`;
+}
+
+// Of generations, each of which costs a retry.
+function failuresOf({failures, retries_left: left}) {
+  if (left === null) return failures > 0 ? format.count(failures) : null;
+  return `${failures === 0 ? 'none' : format.count(failures)}, ${format.count(left)} ${left === 1 ? 'retry' : 'retries'} left`;
+}
+
+function checkpointOf({checkpoint}) {
+  return checkpoint && [`step ${format.count(checkpoint.step)}, `, h('time', {datetime: checkpoint.time, title: format.moment(checkpoint.time)}, format.age(checkpoint.time))];
+}
+
 export function figures(training) {
   return facts([
     ['samples received', format.count(training.received)],
@@ -19,7 +33,10 @@ export function figures(training) {
     ['drawn at least once', format.count(training.drawn)],
     ['batches', format.count(training.batches)],
     ['samples a second', training.samples_per_second === null ? null : format.number(training.samples_per_second)],
-    ['ranks', `${format.count(training.ranks)}, generation ${format.count(training.generation)}`],
+    ['ranks', ranksOf(training)],
+    ['failures', failuresOf(training)],
+    ['ranks begun again in place', training.restarts > 0 ? format.count(training.restarts) : null],
+    ['last checkpoint', checkpointOf(training)],
     ['missing steps', training.missing && training.missing.steps > 0 ? `${format.count(training.missing.steps)} of ${format.count(training.missing.members)} members` : null],
   ]);
 }

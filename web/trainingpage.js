@@ -1,8 +1,10 @@
 // The training of an ensemble in detail: its metrics, alone or over those of others, and how samples flow.
 import {h, foreign} from './dom.js';
 import * as api from './api.js';
-import {widthForm} from './controls.js';
+import {ranksForm, widthForm} from './controls.js';
 import {ready} from './curves.js';
+import {count} from './format.js';
+import {generationsView, loadGenerations, trainingCheckpoints} from './generations.js';
 import {historyCurves} from './history.js';
 import {addressOf, AXES, axisOf, groups, metricCurves} from './metrics.js';
 import {histogram, ranksView} from './ranks.js';
@@ -29,12 +31,13 @@ function metricsOf(training, parameters) {
 async function loadOne(id, parameters) {
   const ensemble = await api.get(`v1/ensembles/${id}`),
     {training} = ensemble;
-  if (!training) return {ensemble, series: {}, moments: []};
-  const [{series}, {moments}] = await Promise.all([
+  if (!training) return {ensemble, series: {}, moments: [], generations: []};
+  const [{series}, {moments}, more] = await Promise.all([
     metricsOf(training, parameters),
     api.get(`v1/trainings/${training.id}/history?moments=${MOMENTS}`),
+    loadGenerations(training),
   ]);
-  return {ensemble, series, moments};
+  return {ensemble, series, moments, ...more};
 }
 
 async function load(id, parameters) {
@@ -147,10 +150,17 @@ function head(ensemble, id, {isOperator, act}) {
       ensemble.training && pill(ensemble.training.state),
       isOperator &&
         isOpen &&
-        h('div', {class: 'controls', role: 'group', 'aria-label': 'Change this ensemble'}, widthForm(ensemble, act)),
+        h('div', {class: 'controls', role: 'group', 'aria-label': 'Change this ensemble'}, [
+          widthForm(ensemble, act),
+          ensemble.training && ensemble.training.ended === null && ranksForm(ensemble.training, act),
+        ]),
     ),
   ];
 }
+
+const wantedRanks = ({ranks, wanted_ranks: wanted, generation}) =>
+  `Generation ${count(generation + 1)} will have ${count(wanted)} ${wanted === 1 ? 'rank' : 'ranks'}, ` +
+  `as soon as the ${count(ranks)} of now ${ranks === 1 ? 'has' : 'have'} saved a last checkpoint.`;
 
 function render({all, ranks, candidates}, id, parameters, context) {
   const [{ensemble}] = all,
@@ -160,6 +170,7 @@ function render({all, ranks, candidates}, id, parameters, context) {
   return [
     head(ensemble, id, context),
     whyOf(training) && h('p', {class: 'notice'}, foreign(whyOf(training))),
+    training.wanted_ranks !== null && h('p', {class: 'notice', 'data-key': 'wanted'}, wantedRanks(training)),
     h('section', {class: 'panel', 'aria-label': 'Figures'}, figures(training), output(training)),
     h(
       'section',
@@ -179,6 +190,8 @@ function render({all, ranks, candidates}, id, parameters, context) {
       h('h2', {id: 'flow'}, 'Samples'),
       h('div', {class: 'plots'}, historyCurves(all[0]), histogram(training, ranks)),
     ),
+    generationsView(training, all[0]),
+    trainingCheckpoints(training, all[0]),
     ranksView(training, ranks),
   ];
 }

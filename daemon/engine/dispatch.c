@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "daemon/engine/cancel_member.h"
+#include "daemon/engine/early.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -107,7 +108,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
     return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
-           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) &&
+           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) && (ens->training == NULL || !ens->training->early) &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
             (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
            (has_untried(ens) || ens->due <= now);
@@ -167,27 +168,32 @@ static bool fail_for_missing(struct engine *engine, struct live_ensemble *ens)
     return true;
 }
 
-static void complete(struct engine *engine, struct live_ensemble *ens, int64_t failed)
+static void complete(struct engine *engine, struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT])
 {
     struct ensemble_row *row = &ens->row;
+    bool early = early_is_ending(ens);
+    int64_t failed = tally[MEMBER_FAILED];
     struct error err;
 
-    if (failed == row->count && !ensemble_is_ending(row))
+    if (failed == row->count && (early || !ensemble_is_ending(row)))
         snprintf(row->reason, sizeof row->reason,
                  failed == 1 ? "its only member has failed" : "all %lld members have failed", (long long)failed);
-    if (failed == row->count || ensemble_is_ending(row)) {
+    if (failed == row->count || (ensemble_is_ending(row) && !early)) {
         fail(engine, ens, json_pack("{s:s}", "reason", row->reason));
         return;
     }
     if (fail_for_missing(engine, ens))
         return;
+    if (early)
+        early_tell(engine, ens, tally, row->reason, sizeof row->reason);
     ens->row.state = ENSEMBLE_COMPLETE;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
-    engine_event(engine, "ensemble.complete", ens->row.id, -1, NULL);
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete", (long long)ens->row.id);
+    engine_event(engine, "ensemble.complete", ens->row.id, -1, early ? json_pack("{s:s}", "reason", row->reason) : NULL);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete%s%s", (long long)ens->row.id,
+                early ? ": " : "", row->reason);
     ens->to_cancel = ens->jobs; /* its allocations are given back */
-    if (ens->spec->follows_up)
+    if (ens->spec->follows_up && !early)
         follow_up_auto(engine, ens);
 }
 
@@ -245,9 +251,11 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         alarm_set(engine, &ens->due_alarm, ens->due);
     else
         alarm_set(engine, &ens->due_alarm, INT64_MAX); /* an attempt that ends, or a call, touches the ensemble */
+    if (early_is_ending(ens))
+        early_stop_members(engine, ens);
     if (ens->row.state < ENSEMBLE_COMPLETE && members_over(engine, ens, tally)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
-            complete(engine, ens, tally[MEMBER_FAILED]);
+            complete(engine, ens, tally);
         else
             training_members_over(engine, ens);
     }

@@ -191,7 +191,7 @@ int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_ro
     return rc < 0 ? -1 : 0;
 }
 
-static int check_here(const struct engine *engine, const char *name, int64_t ensemble, struct error *err)
+int engine_check_here(const struct engine *engine, const char *name, int64_t ensemble, struct error *err)
 {
     struct known_adapter *adapter;
 
@@ -206,11 +206,11 @@ static int check_here(const struct engine *engine, const char *name, int64_t ens
 int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
     struct training_row training;
-    int rc = check_here(engine, row->adapter, row->id, err);
+    int rc = engine_check_here(engine, row->adapter, row->id, err);
 
     if (rc == 0)
         rc = store_training_of(engine->store, row->id, &training, err);
-    return rc == 1 && training.state < TRAINING_DONE ? check_here(engine, training.adapter, row->id, err) : rc < 0 ? -1 : 0;
+    return rc == 1 && training.state < TRAINING_DONE ? engine_check_here(engine, training.adapter, row->id, err) : rc < 0 ? -1 : 0;
 }
 
 int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble **ens, struct error *err)

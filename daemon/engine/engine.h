@@ -65,10 +65,11 @@ enum engine_shrink {
 /* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. */
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, struct error *err);
 
-/* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. One that has begun needs checkpoints:
+/* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. `by` is a phrase that says who asks,
+ * such as "by token 3 (cron)". One that has begun needs checkpoints:
  * its ranks save a last one and end, and the next generation has the new number. Fails with "training_not_found",
  * "training_over", "training_no_checkpoints", or as a spec that could not run. */
-int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, struct error *err);
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err);
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
@@ -78,6 +79,22 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, str
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
                     int64_t *n, struct error *err);
+
+/* How a training is to be taken on. */
+struct engine_resubmission {
+    bool afresh;           /* from the start */
+    const char *name;      /* of the checkpoint that it goes on from, or its */
+    int64_t number;        /* number; NULL and 0 for the newest, if there is one */
+    const json_t *changes; /* to the training in the spec: spec_resubmit(); NULL for none */
+};
+
+/* Takes on a training that is over, with its next generation; its ensemble runs again. Checkpoints that are newer than
+ * the one it goes on from count no longer. Members of which that one lacks samples go again from their start, and so do
+ * all that did not succeed, except those that were cancelled one by one. Fails with "training_not_found",
+ * "training_not_over"; "ensemble_not_over" while jobs of the ensemble are still being stopped; "adapter_not_here"; or,
+ * with pointers into the changes, as a spec that could not run, also for a checkpoint that is not there. */
+int engine_resubmit_training(struct engine *engine, int64_t id, const struct engine_resubmission *wish,
+                             struct error *err);
 
 /* What a follow-up is to be like. */
 struct engine_follow_up {
@@ -153,6 +170,8 @@ void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *ou
 /* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and its members for room
  * in the buffer. false: it is not known, since it does not run, or not long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
+/* Returns how many more generations of the training's ranks may fail before it has failed; -1 if it is over. */
+int64_t engine_training_retries_left(struct engine *engine, int64_t ensemble);
 
 /* Why an ensemble does not go on: notice.c has the causes and their order. */
 struct engine_notice {

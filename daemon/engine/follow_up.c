@@ -129,8 +129,9 @@ static int check(struct engine *engine, const struct family *family, const struc
 {
     if (spec->has_training)
         return error_set(err, "training_over",
-                         "the members of ensemble %lld stream into its training, which has ended: they cannot go on without it",
-                         (long long)family->newest.id);
+                         "the members of ensemble %lld stream into its training, which has ended: they cannot go on without it. "
+                         "`stretto resubmit %lld.training` takes it on from its newest checkpoint, and them with it",
+                         (long long)family->newest.id, (long long)family->newest.id);
     if (engine_check_resources(engine, spec, err) == 0)
         return 0;
     spec_follow_up_place(err);
@@ -272,14 +273,19 @@ static int keep_root(void *arg, const int64_t *root)
     return 0;
 }
 
-/* One that was cancelled is left alone until somebody asks for it by its id. */
+/* One that was cancelled is left alone until somebody asks for it by its id; and one whose training ended early needs none
+ * of its members any more. */
 static int is_for_all(struct engine *engine, int64_t root, struct error *err)
 {
+    struct training_row training;
     struct ensemble_row newest;
     int64_t open;
     int rc = store_family_newest(engine->store, root, &newest, err);
 
     if (rc <= 0 || newest.state != ENSEMBLE_COMPLETE)
+        return rc < 0 ? -1 : 0;
+    rc = store_training_of(engine->store, newest.id, &training, err);
+    if (rc < 0 || (rc == 1 && training.early))
         return rc < 0 ? -1 : 0;
     rc = store_family_open(engine->store, root, &open, err);
     return rc < 0 ? -1 : rc == 0;

@@ -111,6 +111,7 @@ struct training {
     enum training_stage stage;
     enum training_reception reception;
     enum training_ending ending;
+    bool early;                     /* a rank of this generation says that it needs no more samples (early.h) */
     bool ranks_succeeded;           /* every rank's exit record says so */
     enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none is known */
     char failure[512];              /* the reason of the rank that failed first */
@@ -221,6 +222,8 @@ int engine_named_member(struct engine *engine, const struct ensemble_row *row, i
 /* Checks that the ensemble's adapter is here, and that of its training unless that is over. Returns 0, or -1 with
  * "adapter_not_here". An ensemble of a plugin that is not loaded is left alone until it is. */
 int engine_check_adapter(const struct engine *engine, const struct ensemble_row *row, struct error *err);
+/* Checks that an adapter of this name is here, for that ensemble. Returns 0, or -1 with "adapter_not_here". */
+int engine_check_here(const struct engine *engine, const char *name, int64_t ensemble, struct error *err);
 /* Ends the ensemble before its members have ended: it has failed for the reason, or is cancelled if that is "". */
 void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, const char *reason);
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens);

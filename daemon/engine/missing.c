@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct others {
+struct some {
     int64_t *items;
     size_t n;
 };
 
-static int add_other(void *arg, const struct member_row *row)
+static int add_one(void *arg, const struct member_row *row)
 {
-    struct others *others = arg;
+    struct some *some = arg;
 
-    others->items = xrealloc(others->items, others->n + 1, sizeof *others->items);
-    others->items[others->n++] = row->index;
+    some->items = xrealloc(some->items, some->n + 1, sizeof *some->items);
+    some->items[some->n++] = row->index;
     return 0;
 }
 
@@ -29,16 +29,28 @@ static int by_index(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int find_others(struct engine *engine, const struct live_ensemble *ens, struct others *others, struct error *err)
+/* Finds the members that did not succeed: those that the training did not need, if it ended early, and others. */
+static int find_others(struct engine *engine, const struct live_ensemble *ens, struct some *others, struct some *unneeded,
+                       struct error *err)
 {
-    static const enum member_state states[] = {MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED};
+    bool early = ens->training->early;
 
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (store_member_each(engine->store, ens->row.id, states[i], 0, INT32_MAX, add_other, others, err) < 0)
+    for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
+        if (state != MEMBER_SUCCEEDED &&
+            store_member_each(engine->store, ens->row.id, state, 0, INT32_MAX, add_one,
+                              early && state != MEMBER_FAILED ? unneeded : others, err) < 0)
             return -1;
     if (others->n > 1)
         qsort(others->items, others->n, sizeof *others->items, by_index);
+    if (unneeded->n > 1)
+        qsort(unneeded->items, unneeded->n, sizeof *unneeded->items, by_index);
     return 0;
+}
+
+/* Returns how many members have no row, since they were never tried. */
+static int64_t untried(const struct live_ensemble *ens)
+{
+    return ens->row.root == 0 ? ens->row.count - ens->row.next_index : 0;
 }
 
 bool missing_is_known(const struct live_ensemble *ens)
@@ -54,6 +66,7 @@ static void counted(void *arg, json_t **json, const struct error *failed)
     int64_t id;
     struct engine *engine = ticket_redeem(arg, &id);
     struct live_ensemble *ens = engine ? engine_find_ensemble(engine, id) : NULL;
+    json_int_t unneeded;
     char *text;
 
     if (ens == NULL)
@@ -65,6 +78,9 @@ static void counted(void *arg, json_t **json, const struct error *failed)
         alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
         return;
     }
+    unneeded = json_integer_value(json_object_get(json[0], "unneeded")) + untried(ens) * ens->spec->steps;
+    if (unneeded > 0)
+        json_object_set_new(json[0], "unneeded", json_integer(unneeded));
     text = json_dumps(json[0], JSON_COMPACT);
     snprintf(ens->training->row.missing, sizeof ens->training->row.missing, "%s", text);
     free(text);
@@ -75,20 +91,23 @@ static void counted(void *arg, json_t **json, const struct error *failed)
 void missing_find(struct engine *engine, struct live_ensemble *ens)
 {
     const struct training_row *row = &ens->training->row;
-    struct missing_question question = {.count = ens->row.count, .steps = ens->spec->steps};
-    struct others others = {0};
+    struct missing_question question = {.count = ens->row.count - untried(ens), .steps = ens->spec->steps};
+    struct some others = {0}, unneeded = {0};
     struct error err;
     char **paths;
 
     if (ens->training->reading == READING_STEPS)
         return;
-    if (find_others(engine, ens, &others, &err) < 0) {
+    if (find_others(engine, ens, &others, &unneeded, &err) < 0) {
         free(others.items);
+        free(unneeded.items);
         store_doom(engine->store, &err);
         return;
     }
     question.others = others.items;
     question.n_others = others.n;
+    question.unneeded = unneeded.items;
+    question.n_unneeded = unneeded.n;
     paths = xcalloc((size_t)row->ranks, sizeof *paths);
     for (int64_t rank = 0; rank < row->ranks; rank++)
         paths[rank] = xasprintf("%s/e%lld/training/g%lld/held-rank%lld.bin", engine->ports.run_dir, (long long)ens->row.id,

@@ -8,7 +8,7 @@
  *   5. all run, and something is slow: training_silent, waits_for_room, waits_for_samples.
  *
  * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/early.h"
 
 #include "common/timefmt.h"
 
@@ -204,6 +204,8 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
         return tell(out, "held", "%s", row->reason);
     if (row->state == ENSEMBLE_PAUSED)
         return tell_paused(row, out);
+    if (ens != NULL && early_is_ending(ens))
+        return tell(out, "ending", "%s; members that still run are being ended", row->reason);
     if (ensemble_is_ending(row))
         return tell(out, "ending", "%s; those that run go on to their end", row->reason);
     if (ens == NULL)

@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "daemon/engine/cancel_member.h"
+#include "daemon/engine/early.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -148,6 +149,22 @@ static void go_afresh(struct member_row *member, struct outcome *told)
         snprintf(told->reason, sizeof told->reason, "its training has begun anew");
 }
 
+/* Writes why the engine ended the attempt, if it did: `stopped`, although the ensemble was not cancelled. */
+static void tell_stopped(const struct live_job *job, const struct slot *slot, bool stopped, struct outcome *told)
+{
+    const struct live_ensemble *ens = job->ensemble;
+    const char *why = NULL;
+
+    if (stopped)
+        why = slot->cancelled ? "cancelled" : early_is_ending(ens) ? "cancelled: the training was done"
+                                                                   : "stopped: the width was reduced";
+    else if (job->row.cancel && !slot->cancelled && told->outcome == ATTEMPT_CANCELLED && ens->training != NULL &&
+             ens->training->row.state == TRAINING_FAILED)
+        why = "cancelled: the training failed";
+    if (why != NULL)
+        text_copy(told->reason, sizeof told->reason, why);
+}
+
 static void tell_ended(struct engine *engine, const struct live_job *job, const struct slot *slot,
                        enum attempt_outcome outcome, enum member_state state, const char *reason)
 {
@@ -199,8 +216,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
 
     if (stale)
         go_afresh(&member, &told);
-    else if (stopped)
-        snprintf(told.reason, sizeof told.reason, slot->cancelled ? "cancelled" : "stopped: the width was reduced");
+    else
+        tell_stopped(job, slot, stopped, &told);
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
     if (resumed != NULL)
@@ -211,6 +228,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (ensemble_is_ending(&ens->row) && member.state == MEMBER_PENDING) /* an ending ensemble has no retries */
         member.state =
             out->outcome == ATTEMPT_FAILED || out->outcome == ATTEMPT_TIMEOUT ? MEMBER_FAILED : MEMBER_CANCELLED;
+    if (early_is_ending(ens) && member.state != MEMBER_SUCCEEDED) /* however it ended, nobody needs it any more */
+        member.state = MEMBER_CANCELLED;
     if (slot->cancelled && member.state != MEMBER_SUCCEEDED) {
         member.state = MEMBER_CANCELLED;
         member.not_before_ms = 0;

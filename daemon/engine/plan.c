@@ -80,6 +80,8 @@ static void plan_checkpoints(const struct engine *engine, const struct live_ense
         json_object_set_new(checkpoint, "every", json_real((double)c->every_ms / 1000));
     if (c->before_ms > 0)
         json_object_set_new(checkpoint, "before", json_real((double)c->before_ms / 1000));
+    if (c->retain >= 0)
+        json_object_set_new(checkpoint, "retain", json_integer((json_int_t)c->retain));
     json_object_set_new(config, "checkpoint", checkpoint);
     if (resumed->name[0] != '\0')
         json_object_set_new(config, "resume", json_pack("{s:s, s:I}", "name", resumed->name, "step",
@@ -181,6 +183,8 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     if (!pilot && checkpoint->any)
         desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .before_ms = checkpoint->before_ms, .signal = checkpoint->signal,
                                                       .glob = checkpoint->glob, .keep = checkpoint->keep};
+    if (training && checkpoint->any && checkpoint->retain != 0)
+        desc.restarts = job->ensemble->spec->training_retries - job->ensemble->training->row.failures;
     control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
     plan->failed = plan_tasks(engine, job, &text, plan) < 0;

@@ -1,6 +1,7 @@
 /* Reads what the ranks of a training report: endpoints, counters, checkpoints, metric points and their end. */
 #include "daemon/engine/internal.h"
 
+#include "daemon/engine/early.h"
 #include "daemon/engine/moments.h"
 #include "daemon/engine/renew.h"
 
@@ -114,15 +115,16 @@ static enum generation_end judge(const struct training *training, enum rank_stat
     return got_further(&training->row, newest) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
 }
 
-/* Writes why the training is not done; "" if it is. */
-static void explain(const struct live_ensemble *ens, enum generation_end end, bool members_over, char *out, size_t size)
+/* Writes why the training is not done; "" if it is. `may_end`: its members have ended, or it says that it needs no more
+ * of them. */
+static void explain(const struct live_ensemble *ens, enum generation_end end, bool may_end, char *out, size_t size)
 {
     const struct training *training = ens->training;
     const char *from = training->row.resumed.name;
     size_t len;
 
     if (end == GENERATION_DONE) {
-        snprintf(out, size, "%s", members_over ? "" : "it ended before its members had");
+        snprintf(out, size, "%s", may_end ? "" : "it ended before its members had");
         return;
     }
     if (!training->ranks_succeeded)
@@ -130,8 +132,9 @@ static void explain(const struct live_ensemble *ens, enum generation_end end, bo
     else if (end == GENERATION_FAILED)
         snprintf(out, size, "%s", "a rank exited without saying that it was done: no done record");
     else
-        snprintf(out, size, "its ranks ended because %s",
-                 training->row.wanted > 0 ? "another number of them was asked for" : "their time was nearly over");
+        snprintf(out, size, "its ranks ended because %s%s",
+                 training->row.wanted > 0 ? "another number of them was asked for " : "their time was nearly over",
+                 training->row.wanted > 0 ? training->row.wanted_by : "");
     len = strlen(out);
     if (end == GENERATION_STUCK && ens->spec->training_checkpoint.any)
         snprintf(out + len, size - len, "; it had left no checkpoint%s%s", from[0] != '\0' ? " that is further than " : "",
@@ -164,7 +167,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     end = judge(training, sum.state, &newest);
-    explain(ens, end, dispatch_all_final(tally), reason, sizeof reason);
+    explain(ens, end, training->early || dispatch_all_final(tally), reason, sizeof reason);
     if (renew_may(ens, end, sum.state >= RANK_READY)) {
         renew_training(engine, ens, end, &newest, reason);
         return;
@@ -177,9 +180,13 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
         training->row.missing[0] = '\0';
     snprintf(training->row.reason, sizeof training->row.reason, "%.500s", reason);
+    training->row.early = false;
+    if (training->row.state == TRAINING_DONE && early_is_end(ens, tally, &sum))
+        early_end(engine, ens, dispatch_all_final(tally));
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.ended", ens->row.id, -1,
-                 json_pack("{s:s, s:s}", "state", training_state_name(training->row.state), "reason", reason));
+                 json_pack("{s:s, s:s, s:b}", "state", training_state_name(training->row.state), "reason", reason, "early",
+                           (int)training->row.early));
     if (training->row.state == TRAINING_FAILED) {
         char whole[700];
 
@@ -301,6 +308,42 @@ static void take_waits(struct engine *engine, struct training *training, json_t 
     waits_note(&training->waits, &sum, (int)training->row.ranks);
 }
 
+static void tell_restart(struct engine *engine, const struct live_ensemble *ens, const json_t *restart)
+{
+    struct training_row *row = &ens->training->row;
+    const char *reason = json_string_value(json_object_get(restart, "reason"));
+    const char *host = json_string_value(json_object_get(restart, "host"));
+    long long rank = (long long)integer(restart, "rank");
+
+    snprintf(row->reason, sizeof row->reason, "rank %lld: %.400s", rank, reason != NULL ? reason : "");
+    log_change(LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id),
+               "training %lld: all ranks of generation %lld have begun again with the samples that they held, since rank "
+               "%lld failed: %s",
+               (long long)row->id, (long long)row->generation, rank, reason != NULL ? reason : "");
+    engine_event(engine, "training.recovered", ens->row.id, -1,
+                 json_pack("{s:I, s:I, s:I, s:s?, s:s?}", "generation", (json_int_t)row->generation, "restart",
+                           (json_int_t)row->restarts, "rank", (json_int_t)rank, "host", host, "reason", reason));
+}
+
+/* Takes from restarts.json that the ranks have begun again where they were; each time has cost a retry. */
+static void take_restarts(struct engine *engine, struct live_ensemble *ens, const json_t *file)
+{
+    const json_t *list = json_object_get(file, "restarts");
+    struct training_row *row = &ens->training->row;
+    size_t known = (size_t)row->restarts;
+    struct error err;
+
+    if (json_array_size(list) <= known)
+        return;
+    for (size_t i = known; i < json_array_size(list); i++) {
+        row->restarts++;
+        row->failures++;
+        tell_restart(engine, ens, json_array_get(list, i));
+    }
+    store_training_update(engine->store, row, &err);
+    engine_touch(engine, ens);
+}
+
 static void ranks_read(void *arg, json_t **json, const struct error *failed)
 {
     int64_t id;
@@ -319,9 +362,12 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
         take_rank(engine, &ens->training->row, rank, json + rank * RANK_FILES);
     take_waits(engine, ens->training, json);
     moments_take(engine, &ens->training->row, json);
+    early_note(engine, ens, json);
     mark_ready(engine, ens);
-    training_take_checkpoints(
-        engine, ens, ens->spec->training_checkpoint.any ? json[ens->training->row.ranks * RANK_FILES] : NULL);
+    json += ens->training->row.ranks * RANK_FILES;
+    if (ens->spec->training_checkpoint.any)
+        take_restarts(engine, ens, json[1]);
+    training_take_checkpoints(engine, ens, ens->spec->training_checkpoint.any ? json[0] : NULL);
     engine_settle(engine);
 }
 
@@ -340,6 +386,7 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
     size_t n = RANK_FILES * (size_t)training->row.ranks;
+    const struct training_row *row = &training->row;
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
@@ -349,10 +396,13 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     if (training->reading != READING_NONE || (training->stage == STAGE_OPEN && !engine_has_room(engine)))
         return;
     training->reading = READING_ONCE;
-    paths = xcalloc(n + 1, sizeof *paths);
+    paths = xcalloc(n + 2, sizeof *paths);
     for (int64_t rank = 0; rank < training->row.ranks; rank++)
         engine_rank_files(engine, &training->row, rank, paths + rank * RANK_FILES);
-    if (ens->spec->training_checkpoint.any)
+    if (ens->spec->training_checkpoint.any) {
         paths[n++] = engine_training_checkpoint_path(engine, ens->row.id, "checkpoints.json");
+        paths[n++] = xasprintf("%s/e%lld/training/g%lld/restarts.json", engine->ports.run_dir, (long long)ens->row.id,
+                               (long long)row->generation);
+    }
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, ranks_read, ticket_new(engine, ens->row.id));
 }

@@ -81,6 +81,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
 
     snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);
     row->generation++;
+    row->restarts = 0;
     row->state = TRAINING_PENDING;
     row->started_ms = 0;
     row->ended_ms = row->not_before_ms = engine_now(engine);
@@ -104,6 +105,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     training->heard_ms = 0;
     training->reception = RECEPTION_OPEN;
     training->ending = ENDING_NOT_ASKED;
+    training->early = false;
     if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, newest->number, kept, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the training begin anew again */
         return;

@@ -5,6 +5,14 @@
 #include "daemon/store/cancellation.h"
 #include "daemon/store/family.h"
 
+static bool has_training(struct engine *engine, int64_t id)
+{
+    struct training_row training;
+    struct error ignored;
+
+    return store_training_of(engine->store, id, &training, &ignored) == 1;
+}
+
 /* May members of it go again? What they would stream into must still take members: once every member is final, its
  * ranks are told that no more will come, and a rank cannot be told otherwise. */
 static int check(struct engine *engine, int64_t id, struct ensemble_row *row, int64_t tally[MEMBER_STATE_COUNT],
@@ -18,8 +26,9 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
     if (ensemble_is_ending(row))
         return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", (long long)id, row->reason);
     if (row->state == ENSEMBLE_CANCELLED || (row->state == ENSEMBLE_FAILED && tally[MEMBER_FAILED] < row->count))
-        return error_set(err, "ensemble_over", "ensemble %lld is %s: its members cannot go again", (long long)id,
-                         ensemble_state_name(row->state));
+        return error_set(err, "ensemble_over", "ensemble %lld is %s: its members cannot go again%s", (long long)id,
+                         ensemble_state_name(row->state),
+                         has_training(engine, id) ? " without its training, which can be resubmitted" : "");
     return 0;
 }
 
@@ -31,8 +40,10 @@ static int check_training(struct engine *engine, int64_t id, const int64_t tally
     if (rc <= 0)
         return rc;
     if (training.state >= TRAINING_DONE)
-        return error_set(err, "training_over", "the training of ensemble %lld is %s: it takes no more members",
-                         (long long)id, training_state_name(training.state));
+        return error_set(err, "training_over",
+                         "the training of ensemble %lld is %s: it takes no more members. `stretto resubmit %lld.training` takes "
+                         "it on, and members that it lacks samples of",
+                         (long long)id, training_state_name(training.state), (long long)id);
     if (dispatch_all_final(tally))
         return error_set(err, "training_over",
                          "every member of ensemble %lld has ended and its training was told so: it takes no more",
@@ -124,7 +135,7 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
     if (check(engine, id, &row, tally, err) < 0)
         return -1;
     rc = look_at_member(engine, &row, index, &member, err);
-    if (rc <= 0)
+    if (rc < 0 || (rc == 0 && row.state < ENSEMBLE_COMPLETE)) /* it is pending, or under way */
         return rc;
     if (check_training(engine, id, tally, err) < 0)
         return -1;

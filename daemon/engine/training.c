@@ -148,7 +148,7 @@ static void reception_written(void *arg, const struct error *failed)
     alarm_set(engine, &ens->training->reception_retry, engine_now(engine) + FILE_RETRY_MS);
 }
 
-/* Tells the ranks that all members are final, once that is committed, because it cannot be taken back later. */
+/* Tells the ranks that no more samples come, once that is committed, because it cannot be taken back later. */
 static void members_over_committed(void *arg, const struct error *failed)
 {
     int64_t id, tally[MEMBER_STATE_COUNT];
@@ -167,7 +167,8 @@ static void members_over_committed(void *arg, const struct error *failed)
     file = xcalloc(1, sizeof *file);
     file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)id,
                            (long long)ens->training->row.generation);
-    file->json = xasprintf("{\"version\":1,\"over\":true,\"succeeded\":%lld,\"other\":%lld}\n",
+    file->json = xasprintf("{\"version\":1,\"over\":true%s,\"succeeded\":%lld,\"other\":%lld}\n",
+                           ens->training->early && !dispatch_all_final(tally) ? ",\"early\":true" : "",
                            (long long)tally[MEMBER_SUCCEEDED],
                            (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
@@ -175,7 +176,7 @@ static void members_over_committed(void *arg, const struct error *failed)
                                     telling_new(engine, ens));
 }
 
-/* Tells the ranks that all members are final and no more will come. It is done again after a restart, which is
+/* Tells the ranks that no more samples will come: all members are final, or one of the ranks needs no more. It is done again after a restart, which is
  * harmless. */
 void training_members_over(struct engine *engine, struct live_ensemble *ens)
 {
@@ -186,6 +187,17 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
     alarm_set(engine, &training->reception_retry, INT64_MAX);
     training->reception = RECEPTION_TELLING;
     turn_after_commit(engine->turn, members_over_committed, telling_new(engine, ens));
+}
+
+int64_t engine_training_retries_left(struct engine *engine, int64_t id)
+{
+    const struct live_ensemble *ens = engine_find_ensemble(engine, id);
+    int64_t left;
+
+    if (ens == NULL || ens->training == NULL || ens->training->row.state >= TRAINING_DONE)
+        return -1;
+    left = ens->spec->training_retries - ens->training->row.failures;
+    return left > 0 ? left : 0;
 }
 
 int engine_each_training(const struct engine *engine, int (*each)(void *arg, const struct training_row *row), void *arg)

@@ -85,14 +85,32 @@ static bool is_listed(const json_t *list, const char *name)
     return false;
 }
 
-/* Drops what the ranks keep no longer. While members are being sent back by a checkpoint, all stay. */
+static int let_go(struct engine *engine, const struct live_ensemble *ens, const struct training_checkpoint_row *row,
+                  bool newest, struct error *err)
+{
+    if (!newest)
+        return store_training_checkpoint_drop(engine->store, row->training, row->number, err);
+    log_warn_of(LOG_TRAINING(ens->row.id, row->training), "training %lld: checkpoint %s is damaged, as a rank found",
+                (long long)row->training, row->name);
+    return store_training_checkpoint_damaged(engine->store, row->training, row->number, err);
+}
+
+/* Drops what the ranks keep no longer. While members are being sent back by a checkpoint, all stay. Ranks let the newest
+ * one go only where it is damaged; that is noted, and its row stays. */
 static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens, const struct stored *stored,
                          const json_t *list, struct error *err)
 {
-    for (size_t i = 0; i < stored->n && !ens->chores; i++)
-        if (!is_listed(list, stored->rows[i].name) &&
-            store_training_checkpoint_drop(engine->store, ens->training->row.id, stored->rows[i].number, err) < 0)
+    bool newest = true;
+
+    for (size_t i = stored->n; i-- > 0 && !ens->chores;) {
+        const struct training_checkpoint_row *row = &stored->rows[i];
+
+        if (row->damaged)
+            continue;
+        if (!is_listed(list, row->name) && let_go(engine, ens, row, newest, err) < 0)
             return -1;
+        newest = false;
+    }
     return 0;
 }
 
@@ -171,6 +189,14 @@ static void ask(struct engine *engine, struct live_ensemble *ens, json_t *list, 
     engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count, bits_read, taking);
 }
 
+/* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was dropped
+ * when the training was resubmitted from an earlier checkpoint. */
+static bool is_new(const struct live_ensemble *ens, const struct stored *stored,
+                   const struct training_checkpoint_row *row)
+{
+    return row->generation == ens->training->row.generation && !is_stored(stored, row->name);
+}
+
 /* Takes the oldest of the first `left` items that is not stored yet; after the last one the reading goes on. `list` is
  * taken over. */
 static void take_next(struct engine *engine, struct live_ensemble *ens, json_t *list, size_t left)
@@ -182,7 +208,7 @@ static void take_next(struct engine *engine, struct live_ensemble *ens, json_t *
     if (store_training_checkpoint_each(engine->store, row.training, 0, 0, INT32_MAX, keep_row, &stored, &err) < 0)
         goto failed;
     for (; left > 0; left--) {
-        if (!parse(json_array_get(list, left - 1), &row) || is_stored(&stored, row.name))
+        if (!parse(json_array_get(list, left - 1), &row) || !is_new(ens, &stored, &row))
             continue;
         ask(engine, ens, list, left - 1, &row);
         free(stored.rows);

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static int check(struct engine *engine, struct live_ensemble *ens, int64_t ranks
     return rc;
 }
 
-int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, struct error *err)
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err)
 {
     struct training_row row, *own;
     struct live_ensemble *ens;
@@ -86,14 +87,15 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, str
         ens->spec->training.resources.copies = (int)ranks;
     } else {
         own->wanted = ranks;
+        text_copy(own->wanted_by, sizeof own->wanted_by, by);
         alarm_set(engine, &ens->training->look, engine_now(engine));
     }
     if (store_training_update(engine->store, own, err) < 0)
         return -1;
     engine_event(engine, "training.resized", ens->row.id, -1,
-                 json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "before", (json_int_t)before));
-    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, id), "training %lld: %lld ranks are wanted, of %lld",
-               (long long)id, (long long)ranks, (long long)before);
+                 json_pack("{s:I, s:I, s:s}", "ranks", (json_int_t)ranks, "before", (json_int_t)before, "by", by));
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, id), "training %lld: %lld ranks are wanted, of %lld: asked for %s",
+               (long long)id, (long long)ranks, (long long)before, by);
     engine_touch(engine, ens);
     engine_settle(engine);
     return 0;

@@ -14,10 +14,10 @@
 
 struct counting {
     const struct missing_question *question;
-    size_t other; /* the next of the others */
+    size_t other, spared; /* the next of the others, and of those that are unneeded */
     uint64_t held[AT_ONCE];
     uint32_t part[AT_ONCE];
-    int64_t steps, members;
+    int64_t steps, members, unneeded;
     json_t *first;
 };
 
@@ -47,6 +47,11 @@ static void look_at(struct counting *c, int64_t member, uint64_t held)
         c->other++;
         return;
     }
+    if (c->spared < q->n_unneeded && q->unneeded[c->spared] == member) {
+        c->spared++;
+        c->unneeded += lacks;
+        return;
+    }
     if (lacks == 0)
         return;
     c->steps += lacks;
@@ -74,6 +79,8 @@ json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_q
     }
     if (rc == 0)
         result = json_pack("{s:I, s:I, s:O}", "steps", (json_int_t)c->steps, "members", (json_int_t)c->members, "first", c->first);
+    if (rc == 0 && question->n_unneeded > 0)
+        json_object_set_new(result, "unneeded", json_integer(c->unneeded));
     json_decref(c->first);
     free(c);
     return result;

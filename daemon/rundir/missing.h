@@ -9,14 +9,15 @@
 #include <stdint.h>
 
 /* The question is asked about members 0 to count - 1, each of which should send `steps` steps, except for `others`: a list of indices
- * in ascending order, from malloc. */
+ * in ascending order, from malloc; and those that are `unneeded`, a list of the same kind. */
 struct missing_question {
     int64_t count, steps;
-    int64_t *others;
-    size_t n_others;
+    int64_t *others, *unneeded;
+    size_t n_others, n_unneeded;
 };
 
-/* An object: "steps" that are missing, of how many "members", and the "first" of these, a list of objects with "member" and "steps". A
+/* An object: "steps" that are missing, of how many "members", and the "first" of these, a list of objects with "member" and "steps". Where
+ * members were not needed, "unneeded" is the number of their steps that are not held. A
  * file that is not there counts as a rank that holds nothing; NULL where one cannot be read. */
 json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_question *question, struct error *err);
 #endif

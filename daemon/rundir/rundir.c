@@ -70,6 +70,7 @@ static void work_free(struct work *work)
     free(work->text);
     free(work->chains);
     free(work->question.others);
+    free(work->question.unneeded);
     free(work->whole.bits);
     free(work);
 }

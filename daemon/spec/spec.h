@@ -30,6 +30,7 @@ struct spec_checkpoint {
     int signal;           /* the signal that warns them; 0 for none */
     const char *glob;     /* names of files that are checkpoints; NULL if only the library records them */
     const json_t *resume; /* arguments for going on from a checkpoint, or NULL */
+    int64_t retain;       /* of a training: drawn samples that a rank keeps in memory; -1 for the usual number */
     int64_t keep;         /* number of checkpoints that are kept of each member, or of the training */
     int64_t attempts;     /* of members: number of attempts in a row without progress after which a member is given up */
 };
@@ -100,6 +101,11 @@ json_t *spec_follow_up(const json_t *spec, const json_t *changes, struct error *
 void spec_follow_up_place(struct error *err);
 /* Checks whether such changes can be made to any spec. Returns 0, or -1 with code and pointer. */
 int spec_follow_up_check(const json_t *changes, struct error *err);
+/* Makes the spec for a training that is resubmitted: `command` and `ranks` of the changes replace those of the spec,
+ * and what is in `env` and `resources` is added to them, or replaces what is there. Fails and is judged as
+ * spec_follow_up(). */
+json_t *spec_resubmit(const json_t *spec, const json_t *changes, struct error *err);
+void spec_resubmit_place(struct error *err);
 /* Checks that so many ranks of the training cannot block each other. Fails with a pointer into the spec. */
 int spec_check_ranks(const struct spec *spec, int64_t ranks, struct error *err);
 #endif

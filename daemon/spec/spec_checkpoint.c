@@ -106,7 +106,7 @@ int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error
 
 int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, struct error *err)
 {
-    static const char *const keys[] = {"every", "before", "signal", "grace", "keep", NULL};
+    static const char *const keys[] = {"every", "before", "signal", "grace", "keep", "retain", NULL};
     static const char at[] = "/training/checkpoint";
     struct spec_checkpoint *c = &spec->training_checkpoint;
     const json_t *obj = NULL;
@@ -117,6 +117,9 @@ int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, st
         return 0;
     if (jsonx_only(obj, at, keys, err) < 0 || parse_common(c, &spec->training, obj, at, err) < 0 ||
         jsonx_duration(obj, at, "every", JSONX_OPTIONAL, 1, &c->every_ms, err) < 0)
+        return -1;
+    c->retain = -1;
+    if (jsonx_int(obj, at, "retain", JSONX_OPTIONAL, 0, INT32_MAX, &c->retain, err) < 0)
         return -1;
     if (c->before_ms > 0 && c->signal == 0)
         c->signal = SIGUSR1;

@@ -25,7 +25,8 @@ int spec_parse_follow_up(struct spec *spec, struct error *err)
     if (spec->follows_up && spec->has_training)
         return error_at(
             err, "spec_impossible_value", "/follow_up/auto",
-            "members that stream into a training cannot go on in a follow-up: their training has ended by then");
+            "members that stream into a training cannot go on in a follow-up: their training has ended by then, "
+            "and `stretto resubmit ID.training` takes it on");
     return 0;
 }
 

@@ -95,6 +95,11 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
     return spec;
 }
 
+int store_ensemble_change_spec(struct store *store, int64_t id, const char *spec, struct error *err)
+{
+    return store_exec(store, err, "UPDATE ensemble SET spec = ?2 WHERE id = ?1", "it", id, spec);
+}
+
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *),
                     void *arg, struct error *err)
 {
@@ -267,6 +272,16 @@ int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct 
                    "i", ensemble) < 0)
         return -1;
     return store_exec(store, err, "UPDATE tally SET n = 0 WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
+}
+
+int store_ensemble_restore_untried(struct store *store, int64_t ensemble, struct error *err)
+{
+    if (store_tallies_write(store, err) < 0)
+        return -1;
+    return store_exec(store, err,
+                      "UPDATE tally SET n = n + iif(state = 'pending', 1, -1) * (SELECT count - next_index FROM "
+                      "ensemble WHERE id = ?1) WHERE ensemble = ?1 AND state IN ('pending', 'cancelled')",
+                      "i", ensemble);
 }
 
 int store_ensemble_skip(struct store *store, int64_t id, struct error *err)

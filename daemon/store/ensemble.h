@@ -56,6 +56,8 @@ int store_ensemble_skip(struct store *store, int64_t id, struct error *err);
 int store_ensemble_update(struct store *store, const struct ensemble_row *row, struct error *err);
 /* Returns 1 if there is such an ensemble, 0 if not, -1 on error. */
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err);
+/* Replaces the text of the spec. */
+int store_ensemble_change_spec(struct store *store, int64_t id, const char *spec, struct error *err);
 /* Returns the text of the spec, to be freed; NULL where there is no such ensemble or on error. */
 char *store_ensemble_spec(struct store *store, int64_t id, struct error *err);
 
@@ -85,6 +87,8 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
 int store_tally_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 /* Counts members without a row as cancelled. No member with a row may be pending. */
 int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err);
+/* Counts them as pending again. */
+int store_ensemble_restore_untried(struct store *store, int64_t ensemble, struct error *err);
 /* Returns when the last of its members succeeded, and how long the slowest of the last 20 that succeeded took from its
  * submission on; 0 where none has succeeded. */
 int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err);

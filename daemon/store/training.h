@@ -25,11 +25,14 @@ struct training_row {
     int64_t ranks, generation;
     int64_t keeps;         /* samples that ranks of this generation or a later one have acknowledged are not lost */
     int64_t wanted;        /* the number of ranks that the next generation is to have; 0 for the same */
-    int64_t failures;      /* generations that failed, each of which cost a retry */
+    char wanted_by[256];   /* who asked for it, as a phrase such as "by token 3 (cron)" */
+    int64_t restarts;      /* how often the ranks of this generation have begun again where they were */
+    int64_t failures;      /* failures of ranks, each of which cost a retry */
     int64_t not_before_ms; /* when it may be submitted again at the earliest */
     struct training_resumed resumed;
     int64_t created_ms, started_ms;
     int64_t ended_ms; /* for a training that is pending again, the end of its last generation */
+    bool early;        /* it is done, and has said that it needs no more samples, before it had all */
     char missing[512]; /* the steps that never came, as daemon/rundir/missing.h has them; "" if they were not counted */
 };
 
@@ -60,6 +63,9 @@ int store_training_of(struct store *store, int64_t ensemble, struct training_row
 /* Returns the id of the job of the generation that it `keeps`, even if that has ended; INT64_MAX where none was made for
  * it. */
 int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err);
+
+/* Counts the jobs that it has had: one for each generation, except one that was cancelled before it was submitted. */
+int store_training_jobs(struct store *store, const struct training_row *row, int64_t *n, struct error *err);
 
 int store_rank_put(struct store *store, const struct rank_row *row, struct error *err);
 int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,

@@ -5,7 +5,8 @@
 #define COLUMNS "training, number, name, generation, step, batches, drawn, ranks, size, digest, time, members, " \
                 "last"
 #define SELECT                                                                                                         \
-    "SELECT " COLUMNS ", (SELECT ensemble FROM training WHERE id = training_checkpoint.training) FROM training_checkpoint "
+    "SELECT " COLUMNS ", (SELECT ensemble FROM training WHERE id = training_checkpoint.training), damaged "            \
+    "FROM training_checkpoint "
 
 static void read_row(sqlite3_stmt *stmt, struct training_checkpoint_row *row)
 {
@@ -23,13 +24,14 @@ static void read_row(sqlite3_stmt *stmt, struct training_checkpoint_row *row)
     row->members = sqlite3_column_int64(stmt, 11);
     row->last = sqlite3_column_int(stmt, 12);
     row->ensemble = sqlite3_column_int64(stmt, 13);
+    row->damaged = sqlite3_column_int(stmt, 14);
 }
 
 int store_training_checkpoint_newest(struct store *store, int64_t training, struct training_checkpoint_row *row,
                                      struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     SELECT "WHERE training = ?1 "
+                                     SELECT "WHERE training = ?1 AND NOT damaged "
                                      "ORDER BY number DESC LIMIT 1",
                                      "i", training);
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
@@ -43,12 +45,15 @@ int store_training_checkpoint_newest(struct store *store, int64_t training, stru
 int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *whole,
                                   size_t size, struct error *err)
 {
-    struct training_checkpoint_row newest;
-    int rc = store_training_checkpoint_newest(store, row->training, &newest, err);
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT coalesce(max(number), 0) + 1 FROM training_checkpoint WHERE training = ?1", "i",
+                                     row->training);
 
-    if (rc < 0)
+    if (stmt == NULL || store_row(store, stmt, err) != 1)
         return -1;
-    row->number = rc == 1 ? newest.number + 1 : 1;
+    row->number = sqlite3_column_int64(stmt, 0);
+    if (store_row_taken(store, stmt, err) < 0)
+        return -1;
     return store_exec(store, err,
                       "INSERT INTO training_checkpoint (" COLUMNS ", whole) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
                       "?9, ?10, ?11, ?12, ?13, ?14)",
@@ -60,6 +65,18 @@ int store_training_checkpoint_add(struct store *store, struct training_checkpoin
 int store_training_checkpoint_drop(struct store *store, int64_t training, int64_t number, struct error *err)
 {
     return store_exec(store, err, "DELETE FROM training_checkpoint WHERE training = ?1 AND number = ?2", "ii", training,
+                      number);
+}
+
+int store_training_checkpoint_damaged(struct store *store, int64_t training, int64_t number, struct error *err)
+{
+    return store_exec(store, err, "UPDATE training_checkpoint SET damaged = 1 WHERE training = ?1 AND number = ?2", "ii",
+                      training, number);
+}
+
+int store_training_checkpoint_drop_after(struct store *store, int64_t training, int64_t number, struct error *err)
+{
+    return store_exec(store, err, "DELETE FROM training_checkpoint WHERE training = ?1 AND number > ?2", "ii", training,
                       number);
 }
 

@@ -38,7 +38,7 @@ class Files:
             raise RuntimeError(f"{directory}/{wrong[0]}.npy has {len(self._files[wrong[0]])} steps, not {steps}")
         first = self._files[0]
         self.fields = {heat_surrogate.FIELD: Field(first.dtype, first.shape[1:])}
-        self.resume = self.resume_step = None
+        self.resume = self.resume_step = self.checkpoint_every = None
 
     @staticmethod
     def checkpoint_due():

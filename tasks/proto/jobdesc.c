@@ -210,6 +210,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 ||
         (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
         parse_checkpoint(root, &desc->checkpoint, err) < 0 ||
+        jsonx_int(root, "", "restarts", JSONX_OPTIONAL, 0, INT64_MAX, &desc->restarts, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)

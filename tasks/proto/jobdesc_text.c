@@ -53,6 +53,8 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
         string(t, ",\"glob\":", desc->checkpoint.glob);
         text_add(&t->text, ",\"keep\":%" PRId64 "}", desc->checkpoint.keep);
     }
+    if (desc->restarts > 0)
+        number(t, ",\"restarts\":", desc->restarts);
     string(t, ",\"umask\":", desc->umask);
     raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");
 }

@@ -17,6 +17,7 @@ stretto_run_SOURCES = \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/rank.c tasks/runner/rank.h \
 	tasks/runner/records.c tasks/runner/records.h \
+	tasks/runner/restarts.c tasks/runner/restarts.h \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
 	tasks/runner/shell.c tasks/runner/shell.h \
@@ -47,7 +48,7 @@ tests_unit_test_oom_LDADD = $(unit_libs)
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
 	tasks/runner/answer.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
-	tasks/runner/looks.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
+	tasks/runner/looks.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
 	tasks/runner/task.c tasks/runner/watch.c
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs)

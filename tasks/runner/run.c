@@ -8,6 +8,7 @@
 #include "tasks/runner/leftovers.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
+#include "tasks/runner/restarts.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/silence.h"
 
@@ -48,6 +49,7 @@ struct run {
     bool news;        /* exit records were written since the daemon was notified */
     struct leftovers leftovers;
     struct silences silences;
+    struct restarts restarts;
     int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
     bool all_told;    /* processes that are left after the last task were told to end */
 };
@@ -91,8 +93,13 @@ static int write_ended(const char *path, const void *what, struct error *err)
 
 static void task_recorded(struct run *r, struct task *t)
 {
-    char *path = xasprintf("%s/exit.json", t->desc->dir);
+    char *path;
 
+    if (restarts_take(&r->restarts, t, r->stop == STOP_NONE)) {
+        r->kill_at = earlier(r->kill_at, 0); /* the other ranks may wait for it in a collective call for long */
+        return;
+    }
+    path = xasprintf("%s/exit.json", t->desc->dir);
     if (t->rec.outcome != EXITREC_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
         r->rank_failed = true;
     log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
@@ -136,7 +143,6 @@ static void start_tasks(struct run *r)
     for (size_t i = 0; i < r->ntasks; i++) {
         enum stop stop = asked_to_stop(r);
 
-        task_init(&r->tasks[i], r->job, &r->job->desc->tasks[i]);
         if (stop != STOP_NONE)
             task_skip(&r->tasks[i], stop);
         else
@@ -153,7 +159,7 @@ static void start_tasks(struct run *r)
  * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
 static bool is_held(const struct run *r, const struct task *t)
 {
-    if (r->stop != STOP_NONE || t->silent != SILENT_NOT)
+    if (r->stop != STOP_NONE || t->silent != SILENT_NOT || r->restarts.wanted)
         return false;
     if (task_died_as_told(t))
         return true;
@@ -170,7 +176,7 @@ static int64_t release_held(struct run *r, int64_t now)
 
         if (t->held_until == 0)
             continue;
-        if (r->stop == STOP_NONE && now < t->held_until) {
+        if (r->stop == STOP_NONE && !r->restarts.wanted && now < t->held_until) {
             next = t->held_until < next ? t->held_until : next;
             continue;
         }
@@ -200,7 +206,7 @@ static bool reap(struct run *r, int64_t now)
 
             if (t->pid != pid)
                 continue;
-            task_end(t, status, &usage, r->stop);
+            task_end(t, status, &usage, r->restarts.wanted ? STOP_RANK : r->stop);
             if (is_held(r, t)) {
                 t->held_until = now + TOLD_TOO_MS;
                 r->held++;
@@ -373,6 +379,37 @@ static void keep_log(struct run *r, int64_t now)
     r->keep_log = INT64_MAX;
 }
 
+static void init_tasks(struct run *r)
+{
+    for (size_t i = 0; i < r->ntasks; i++)
+        task_init(&r->tasks[i], r->job, &r->job->desc->tasks[i]);
+}
+
+/* The ranks are to begin again, and no process is left of them. If the job is to end meanwhile, they do not. */
+static void start_again(struct run *r)
+{
+    if (asked_to_stop(r) != STOP_NONE || r->stop != STOP_NONE) {
+        restarts_give_up(&r->restarts);
+        for (size_t i = 0; i < r->ntasks; i++)
+            task_recorded(r, &r->tasks[i]);
+        return;
+    }
+    restarts_begin(&r->restarts);
+    r->kill_at = INT64_MAX;
+    r->sweep_ms = SWEEP_MIN_MS;
+    r->left = r->ntasks;
+    r->held = 0;
+    for (size_t i = 0; i < r->ntasks; i++)
+        task_fini(&r->tasks[i]);
+    init_tasks(r);
+    leftovers_fini(&r->leftovers);
+    leftovers_init(&r->leftovers, r->tasks, r->ntasks, r->job->desc->grace_ms);
+    silences_fini(&r->silences);
+    silences_init(&r->silences, r->job, r->job->machine->monotonic_ms());
+    start_tasks(r);
+    control_sender_nudge(r->control, CONTROL_STATUS);
+}
+
 /* Loops until nothing runs and every record is on the disk. */
 static void loop(struct run *r, int64_t give_up_after)
 {
@@ -380,7 +417,11 @@ static void loop(struct run *r, int64_t give_up_after)
         int64_t now = r->job->machine->monotonic_ms(), until, held;
         bool children = reap(r, now); /* before the clock is read, so that a task that ended in time counts so */
 
-        if (children && r->left == 0)
+        if (!children && r->left == 0 && r->restarts.wanted) {
+            start_again(r);
+            continue;
+        }
+        if (children && r->left == 0 && !r->restarts.wanted)
             end_children(r, now);
         end_silent(r, now);
         look_whether_given_up(r, now);
@@ -468,6 +509,8 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     job->watch = r.looks.watch;
     if (job->desc->checkpoint.any) /* without a deadline there is a warning only when somebody ends the job */
         r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
+    init_tasks(&r);
+    restarts_init(&r.restarts, job, r.tasks);
     r.records = records_create(job->machine->monotonic_ms, record_written, &r);
     start_tasks(&r);
     /* whoever started the runner expects its end soon after the walltime */
@@ -480,6 +523,8 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     looks_fini(&r.looks);
     leftovers_fini(&r.leftovers);
     silences_fini(&r.silences);
+    restarts_fini(&r.restarts);
+    job->restarts = NULL;
     for (size_t i = 0; i < r.ntasks; i++)
         task_fini(&r.tasks[i]);
     free(r.tasks);

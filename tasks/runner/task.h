@@ -34,6 +34,7 @@ struct job {
     const char *const *launch; /* the command that replaces the tasks' launchers; NULL: none */
     const char *tmpdir; /* NULL: the job asked for none */
     struct oom *oom; /* reports ends for lack of memory; NULL: none */
+    struct restarts *restarts; /* of the ranks of a training; NULL: they are started once */
     struct watch *watch; /* of directories with checkpoints; NULL: none */
     int64_t deadline; /* Unix seconds; 0: none */
     bool cut_short; /* the deadline is before the walltime's end, since the scheduler would end the job */

@@ -7,6 +7,7 @@
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
 #include "tasks/runner/looks.h"
+#include "tasks/runner/restarts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +71,21 @@ static void set_alive(struct environment *env, const struct task *t)
     free(path);
 }
 
+/* Names the memory to a rank that outlives its process. A path leads through launchers, which close descriptors. */
+static void set_memory(struct environment *env, const struct task *t)
+{
+    const struct restarts *r = t->job->restarts;
+    int fd = r->memory[t->desc - t->job->desc->tasks];
+    char text[64];
+
+    snprintf(text, sizeof text, "%d", r->number);
+    environment_set(env, "STRETTO_RESTART", text);
+    if (fd < 0)
+        return;
+    snprintf(text, sizeof text, "/proc/%d/fd/%d", (int)getpid(), fd);
+    environment_set(env, "STRETTO_KEPT", text);
+}
+
 static struct environment *make_environment(const struct task *t)
 {
     struct environment *env = environment_create();
@@ -105,6 +121,8 @@ static struct environment *make_environment(const struct task *t)
     }
     if (t->job->desc->silence_ms > 0)
         set_alive(env, t);
+    if (t->job->restarts != NULL)
+        set_memory(env, t);
     if (t->job->deadline != 0) {
         snprintf(number, sizeof number, "%lld", (long long)t->job->deadline);
         environment_set(env, "STRETTO_DEADLINE", number);
@@ -112,10 +130,12 @@ static struct environment *make_environment(const struct task *t)
     return env;
 }
 
-static int open_output(const char *dir, const char *name, struct error *err)
+/* Opens a file of output: a new one, or that of the task's former process. */
+static int open_output(const struct task *t, const char *name, struct error *err)
 {
-    char *path = xasprintf("%s/%s", dir, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    bool again = t->job->restarts != NULL && t->job->restarts->number > 0;
+    char *path = xasprintf("%s/%s", t->desc->dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | (again ? 0 : O_TRUNC) | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
 
     if (fd < 0)
         error_errno(err, "cannot_start", "cannot start: %s", path);
@@ -233,8 +253,8 @@ static int try_start(struct task *t, struct error *err)
     struct program program = {0};
     int fds[3] = {-1, -1, -1}, rc = -1, failed;
 
-    if (dir_make(t->desc->dir, err) < 0 || (fds[1] = open_output(t->desc->dir, "stdout", err)) < 0 ||
-        (fds[2] = open_output(t->desc->dir, "stderr", err)) < 0)
+    if (dir_make(t->desc->dir, err) < 0 || (fds[1] = open_output(t, "stdout", err)) < 0 ||
+        (fds[2] = open_output(t, "stderr", err)) < 0)
         goto out;
     if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
         goto out;

@@ -68,9 +68,9 @@ static int read_buffer(struct train_config *c, struct error *err)
     c->buffer.capacity = (size_t)capacity;
     c->buffer.threshold = (size_t)threshold;
     c->buffer.batch = (size_t)batch;
-    /* each rank draws in its own order, and each generation in another one */
+    /* each rank draws in its own order, and each generation and process in another one */
     c->buffer.seed = (uint64_t)seed + (uint64_t)c->rank * 0x9e3779b97f4a7c15u +
-                     (uint64_t)(c->generation - 1) * 0xd1342543de82ef95u;
+                     (uint64_t)(c->generation - 1) * 0xd1342543de82ef95u + (uint64_t)c->restart * 0xaf251af3b0f025b5u;
     return 0;
 }
 
@@ -80,6 +80,7 @@ static int read_checkpoint(struct train_config *c, struct error *err)
     double every = 0, before = 0;
 
     c->checkpoint.keep = 1;
+    c->checkpoint.retain = -1;
     if (jsonx_object(c->json, "", "checkpoint", JSONX_OPTIONAL, &given, err) < 0)
         return -1;
     if (given == NULL)
@@ -88,6 +89,7 @@ static int read_checkpoint(struct train_config *c, struct error *err)
         jsonx_number(given, "/checkpoint", "every", JSONX_OPTIONAL, &every, err) < 0 ||
         jsonx_number(given, "/checkpoint", "before", JSONX_OPTIONAL, &before, err) < 0 ||
         jsonx_int(given, "/checkpoint", "keep", JSONX_OPTIONAL, 1, 1000, &c->checkpoint.keep, err) < 0 ||
+        jsonx_int(given, "/checkpoint", "retain", JSONX_OPTIONAL, 0, INT32_MAX, &c->checkpoint.retain, err) < 0 ||
         jsonx_object(c->json, "", "resume", JSONX_OPTIONAL, &resume, err) < 0)
         return -1;
     c->checkpoint.every_ms = (int64_t)(every * 1000);
@@ -145,7 +147,8 @@ int train_config_read(struct train_config *config, struct error *err)
     memset(config, 0, sizeof *config);
     if (dir == NULL || *dir == '\0')
         return error_set(err, "not_under_stretto", "STRETTO_TRAINING_DIR is not set");
-    if (read_rank("STRETTO_RANK", 0, &config->rank, err) < 0)
+    if (read_rank("STRETTO_RANK", 0, &config->rank, err) < 0 ||
+        (getenv("STRETTO_RESTART") != NULL && read_rank("STRETTO_RESTART", 0, &config->restart, err) < 0))
         return -1;
     config->dir = strdup(dir);
     path = alloc_printf("%s/training.json", dir);
@@ -170,6 +173,7 @@ void train_config_fini(struct train_config *config)
 {
     free(config->dir);
     free(config->parameter);
+    free(config->checkpoint.newest);
     field_set_fini(&config->fields);
     json_decref(config->json);
     memset(config, 0, sizeof *config);

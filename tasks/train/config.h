@@ -14,6 +14,7 @@ struct train_config {
     json_t *json; /* training.json, which owns the strings below */
     uint64_t ensemble;
     uint32_t generation;
+    int restart; /* how often the processes of this generation were started anew by the runner */
     uint64_t count; /* members of the ensemble */
     uint64_t steps; /* steps that each of them sends; 0: not known */
     const char *job;
@@ -33,8 +34,10 @@ struct train_config {
         const char *dir; /* of all checkpoints of this training; NULL: the spec asks for none */
         int64_t every_ms, before_ms; /* 0: not given */
         int64_t keep;
+        int64_t retain;     /* drawn samples to be kept in memory until a checkpoint has them; -1: the usual number */
         const char *resume; /* the name of the one to go on from, or NULL */
         int64_t resume_step;
+        char *newest; /* owns `resume` after a restart */
     } checkpoint;
 };
 

@@ -1,10 +1,13 @@
 #include "tasks/train/drawn.h"
 
+#include "tasks/train/kept.h"
+
 #include <stdlib.h>
 
 struct drawn {
     struct stepset *set;
     uint64_t members, count;
+    uint32_t cut; /* the number of the next checkpoint */
     uint32_t of[]; /* each member */
 };
 
@@ -15,6 +18,7 @@ struct drawn *drawn_create(uint64_t count)
     if (drawn == NULL)
         return NULL;
     drawn->members = count;
+    drawn->cut = 1;
     drawn->set = stepset_create();
     if (drawn->set != NULL)
         return drawn;
@@ -30,12 +34,25 @@ void drawn_destroy(struct drawn *drawn)
     free(drawn);
 }
 
-void drawn_add(struct drawn *drawn, uint64_t member, int64_t step)
+uint32_t drawn_add(struct drawn *drawn, uint64_t member, int64_t step)
 {
-    if (stepset_reserve(drawn->set) < 0 || !stepset_add(drawn->set, member, step))
-        return;
+    if (stepset_reserve(drawn->set) < 0)
+        return KEPT_FOREVER;
+    if (!stepset_add(drawn->set, member, step)) /* it is twice in one batch */
+        return drawn->cut;
     drawn->of[member]++;
     drawn->count++;
+    return drawn->cut;
+}
+
+uint32_t drawn_cut(const struct drawn *drawn)
+{
+    return drawn->cut;
+}
+
+void drawn_next_cut(struct drawn *drawn)
+{
+    drawn->cut++;
 }
 
 int drawn_add_run(struct drawn *drawn, const struct stepset_run *run)

@@ -32,12 +32,35 @@ struct endpoint {
     int lock; /* held as long as this process is the rank */
     bool locked;
     json_t *names;  /* all endpoints */
+    struct network_place place; /* where it was bound, for the next process of this rank */
     char key[NETWORK_KEY_SIZE]; /* public key of the endpoints on the network; "" where there are none */
 };
 
 static int no_memory(struct error *err)
 {
     return error_set(err, "train_memory", "no memory for the rank's endpoint");
+}
+
+/* Takes the place of the former process of this rank, which was killed. */
+static int take_place(struct endpoint *e, const struct kept_head *head, struct error *err)
+{
+    e->place.again = true;
+    e->place.ports = head->ports < KEPT_PORTS_MAX ? head->ports : KEPT_PORTS_MAX;
+    memcpy(e->place.port, head->port, sizeof e->place.port);
+    memcpy(e->place.public_key, head->public_key, sizeof e->place.public_key);
+    memcpy(e->place.secret_key, head->secret_key, sizeof e->place.secret_key);
+    e->path = strndup(head->path, sizeof head->path);
+    return e->path != NULL ? 0 : no_memory(err);
+}
+
+/* Notes the place for the next process, if this one is killed. */
+static void leave_place(const struct endpoint *e, struct kept_head *head)
+{
+    snprintf(head->path, sizeof head->path, "%s", e->path);
+    memcpy(head->port, e->place.port, sizeof head->port);
+    memcpy(head->public_key, e->place.public_key, sizeof e->place.public_key);
+    memcpy(head->secret_key, e->place.secret_key, sizeof e->place.secret_key);
+    head->ports = (uint32_t)e->place.ports;
 }
 
 static int choose_path(struct endpoint *e, const struct train_config *config, struct error *err)
@@ -99,17 +122,15 @@ static uint64_t largest_message(const struct train_config *config)
 static int bind_loopback(struct endpoint *e, struct error *err)
 {
     const char *host = getenv("STRETTO_STREAM_TCP");
-    char name[64], bound[128];
-    size_t size = sizeof bound;
+    char bound[128];
 
     if (host == NULL || *host == '\0')
         return 0;
     if (strncmp(host, "127.", 4) != 0 || strlen(host) > 15)
         return error_set(err, "train_endpoint", "STRETTO_STREAM_TCP takes a loopback address such as 127.0.0.1, not %s",
                          host);
-    snprintf(name, sizeof name, "tcp://%s:*", host);
-    if (zmq_bind(e->socket, name) != 0 || zmq_getsockopt(e->socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0)
-        return error_set(err, "train_endpoint", "cannot bind %s: %s", name, zmq_strerror(zmq_errno()));
+    if (network_bind_host(e->socket, host, &e->place, bound, sizeof bound) < 0)
+        return error_set(err, "train_endpoint", "cannot bind a port of %s: %s", host, zmq_strerror(zmq_errno()));
     return json_array_append_new(e->names, json_string(bound)) == 0 ? 0 : no_memory(err);
 }
 
@@ -159,8 +180,10 @@ int endpoint_publish(const struct endpoint *e, const struct train_config *config
     return rc;
 }
 
-struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct error *err)
+struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct kept_head *head,
+                                 struct error *err)
 {
+    bool again = head != NULL && config->restart > 0 && head->path[0] != '\0';
     struct endpoint *e = calloc(1, sizeof *e);
 
     if (e == NULL) {
@@ -168,10 +191,14 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
         return NULL;
     }
     e->lock = -1;
-    if (choose_path(e, config, err) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 &&
+    if ((again ? take_place(e, head, err) : choose_path(e, config, err)) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 &&
         bind_loopback(e, err) == 0 &&
-        (!config->network || network_bind(e->socket, config->interface, e->names, e->key, err) == 0))
+        (!config->network || network_bind(e->socket, config->interface, &e->place, e->names, err) == 0)) {
+        memcpy(e->key, e->place.public_key, sizeof e->key);
+        if (head != NULL)
+            leave_place(e, head);
         return e;
+    }
     endpoint_destroy(e);
     return NULL;
 }
@@ -194,6 +221,7 @@ void endpoint_destroy(struct endpoint *e)
     free(e->made_dir);
     free(e->path);
     free(e->lock_path);
+    explicit_bzero(&e->place, sizeof e->place);
     free(e);
 }
 

@@ -13,7 +13,7 @@ static bool wants_held(const struct train_config *config)
 }
 
 struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                             intake_reply *reply, void *arg)
+                             struct kept *kept, intake_reply *reply, void *arg)
 {
     struct intake *in = calloc(1, sizeof *in);
 
@@ -22,6 +22,7 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->config = config;
     in->pool = pool;
     in->store = store;
+    in->kept = kept;
     in->reply = reply;
     in->arg = arg;
     in->memory_max = shared_wanted() ? shared_size(&config->fields, config->ranks) : 0;
@@ -43,6 +44,7 @@ void intake_destroy(struct intake *in)
     for (int i = 0; i < in->readies; i++)
         sample_unref(in->ready[i].sample);
     intake_drop_orphans(in);
+    intake_drop_left(in);
     peers_destroy(in->peers);
     stepset_destroy(in->have);
     stepset_destroy(in->fed);
@@ -274,6 +276,8 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     if (!(finalized & bit))
         intake_count(&in->counters.finalized, 1);
     atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
+    if (in->kept != NULL)
+        kept_finalized(in->kept)[f->member / 8] |= bit;
     forget(in, peer);
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);
 }

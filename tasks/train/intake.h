@@ -14,9 +14,9 @@ struct intake;
 typedef void intake_reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f,
                           const char *payload);
 
-/* The arguments outlive the intake. */
+/* The arguments outlive the intake. `kept` is the store's, or NULL. */
 struct intake *intake_create(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                             intake_reply *reply, void *arg);
+                             struct kept *kept, intake_reply *reply, void *arg);
 void intake_destroy(struct intake *intake);
 
 /* Takes over what the checkpoint has from which this training goes on: samples that are learnt, or that the generation
@@ -27,6 +27,10 @@ int intake_resume(struct intake *intake, const struct resume *resume, struct err
 /* Puts the samples that were handed over into the pool; waits where it has no room. Called before the first message, by
  * the thread that takes messages. Returns 0; -1 with err where they cannot be read any more. */
 int intake_feed(struct intake *intake, struct error *err);
+
+/* When everything was drawn, members that still send get no answer, rather than be refused: the daemon is about to end
+ * them. */
+void intake_end_quietly(struct intake *intake);
 
 /* Takes no more samples: what has come and is not in the pool is regarded as not received, but for fields that are
  * acknowledged. Called after pool_finish(). */

@@ -4,28 +4,55 @@
 
 #include <stdlib.h>
 
-/* Copies the payload into a message of its own, as if it had come in one. It is verified there, since its member could
- * write to the shared memory at any time. */
-static bool fetch(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f, zmq_msg_t *msg)
+/* Finds the payload of a frame that lies in its member's memory; NULL where it does not. */
+static const void *find_payload(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f)
 {
     const void *payload = peer->memory != NULL ? mapping_at(peer->memory, f->place, f->length) : NULL;
-    uint8_t *to;
 
-    if (payload == NULL) {
+    if (payload == NULL)
         intake_reject(in, from, f, FAULT_MEMORY, "its payload lies nowhere in the memory that the member shares");
-        return false;
-    }
-    if (zmq_msg_init_size(msg, FRAME_HEADER_SIZE + f->length) != 0)
-        return intake_no_memory(in);
-    to = (uint8_t *)zmq_msg_data(msg) + FRAME_HEADER_SIZE;
+    return payload;
+}
+
+/* Copies the payload. The copy is verified, since its member could write to the shared memory at any time. */
+static bool copy_payload(struct intake *in, struct origin from, const struct frame *f, void *to, const void *payload)
+{
     copy_out(to, payload, f->length);
     if ((f->flags & FRAME_PAYLOAD_CHECKSUM) && f->payload_checksum != frame_checksum(to, f->length)) {
         intake_reject(in, from, f, FRAME_BAD_PAYLOAD, frame_fault_text(FRAME_BAD_PAYLOAD));
-        zmq_msg_close(msg);
         return false;
     }
     intake_count(&in->counters.memory_bytes, (int64_t)f->length);
     return true;
+}
+
+/* Takes a field out of the memory of its member: to where the sample keeps it, or into a message of its own, as if it
+ * had come in one. */
+static bool take_from_memory(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f,
+                             struct sample *sample)
+{
+    const void *payload = find_payload(in, from, peer, f);
+    void *to = payload != NULL ? sample_place(sample, f->field) : NULL;
+    zmq_msg_t msg;
+    uint8_t *data;
+    bool taken;
+
+    if (payload == NULL)
+        return false;
+    if (to != NULL) {
+        if (!copy_payload(in, from, f, to, payload))
+            return false;
+        sample_placed(sample, f->field, f->length);
+        return true;
+    }
+    if (zmq_msg_init_size(&msg, FRAME_HEADER_SIZE + f->length) != 0)
+        return intake_no_memory(in);
+    data = (uint8_t *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE;
+    taken = copy_payload(in, from, f, data, payload);
+    if (taken && !sample_take(sample, f->field, data, f->length, &msg))
+        taken = intake_no_memory(in);
+    zmq_msg_close(&msg);
+    return taken;
 }
 
 /* Begins the sample of a step with its first field; NULL where there is no memory. */
@@ -37,7 +64,17 @@ static struct sample *begin(struct intake *in, struct peer *peer, int64_t step)
         sample_unref(sample);
         sample = NULL;
     }
+    if (sample != NULL)
+        sample_set_stream(sample, peer->session, peer->attempt);
     return sample;
+}
+
+/* Drops a sample of which nothing has come. */
+static void drop_begun(struct intake *in, struct peer *peer, struct sample *sample)
+{
+    if (in->config->fields.count > 1)
+        peer_partial_end(peer, sample);
+    sample_unref(sample);
 }
 
 /* Takes a field of a step that is held already: of a stream with several fields, that may be the rest of a step whose
@@ -62,7 +99,6 @@ bool intake_take_field(struct intake *in, struct origin from, struct peer *peer,
 {
     struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
     uint64_t before = peer->last;
-    zmq_msg_t fetched;
     bool taken;
 
     if (f->field >= in->config->fields.count || !field_takes(&in->config->fields.field[f->field], f)) {
@@ -77,21 +113,16 @@ bool intake_take_field(struct intake *in, struct origin from, struct peer *peer,
     }
     if (stepset_reserve(in->have) < 0)
         return intake_no_memory(in);
-    if (frame_is_in_memory(f)) {
-        if (!fetch(in, from, peer, f, &fetched))
-            return false;
-        from.msg = &fetched;
-        payload = (const uint8_t *)zmq_msg_data(&fetched) + FRAME_HEADER_SIZE;
-    }
-    if (sample == NULL)
-        sample = begin(in, peer, f->step);
-    taken = sample != NULL && sample_take(sample, f->field, payload, f->length, from.msg);
-    if (frame_is_in_memory(f))
-        zmq_msg_close(&fetched);
-    if (!taken) {
-        if (in->config->fields.count == 1)
-            sample_unref(sample);
+    if (sample == NULL && (sample = begin(in, peer, f->step)) == NULL)
         return intake_no_memory(in);
+    if (frame_is_in_memory(f))
+        taken = take_from_memory(in, from, peer, f, sample);
+    else
+        taken = sample_take(sample, f->field, payload, f->length, from.msg) || intake_no_memory(in);
+    if (!taken) {
+        if (sample->have == 0)
+            drop_begun(in, peer, sample);
+        return false;
     }
     peer->last = f->sequence;
     peer->rewound = false;

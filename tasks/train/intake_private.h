@@ -30,6 +30,7 @@ struct intake {
     const struct train_config *config;
     struct pool *pool;
     struct sample_store *store;
+    struct kept *kept; /* where samples outlive the process; NULL: nowhere */
     intake_reply *reply;
     void *arg;
     struct peers *peers;
@@ -46,6 +47,9 @@ struct intake {
     struct orphan *orphans;
     const struct resume *resume; /* what it goes on from */
     struct stepset *fed; /* the samples of it that are in the pool; NULL when all are */
+    bool quiet; /* see intake_end_quietly() */
+    struct sample **left; /* whole samples that a former process of this rank has left, which are not in the pool yet */
+    size_t left_count;
     int ended; /* FAULT_ENDED, FAULT_STOPPED: no samples are taken any more, for this reason; 0: they are */
     bool said[FAULTS];
     int64_t said_memory; /* monotonic ms; 0: never */
@@ -112,6 +116,7 @@ bool intake_is_full(const struct intake *in);
  * earlier attempts. Returns false where there is no memory. */
 bool intake_adopt_orphans(struct intake *in, struct peer *peer);
 void intake_drop_orphans(struct intake *in);
+void intake_drop_left(struct intake *in);
 
 /* Takes the next SAMPLE frame of this peer. Returns whether it was valid. */
 bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,

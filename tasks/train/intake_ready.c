@@ -121,7 +121,7 @@ static void put_ready(struct intake *in)
         }
     }
     if (n < 0)
-        end(in, put, n == POOL_PUT_ENDED ? FAULT_ENDED : FAULT_STOPPED);
+        end(in, put, n == POOL_PUT_ENDED && !in->quiet ? FAULT_ENDED : FAULT_STOPPED);
     in->readies = 0;
 }
 

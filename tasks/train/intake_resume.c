@@ -64,13 +64,60 @@ static int enter_all(struct intake *in, struct handover *handover, struct error 
     return rc;
 }
 
+/* Takes over a slot that a former process of this rank has left. One whose sample was drawn before the checkpoint, or is
+ * in another slot, too, is given back. */
+static int take_slot(void *arg, struct kept_slot *slot)
+{
+    struct intake *in = arg;
+    struct sample *sample = sample_of_slot(in->store, slot);
+    struct handover_item item = {.sample = sample, .session = slot->session, .attempt = slot->attempt};
+    int rc = 0;
+
+    if (sample == NULL)
+        return -1;
+    if (!sample_is_whole(sample)) {
+        rc = stepset_has(in->have, sample->member, sample->step) ? 0 : add_orphan(in, &item);
+    } else if ((rc = enter(in, sample)) == 1) {
+        in->left[in->left_count++] = sample;
+        return 0;
+    }
+    sample_unref(sample);
+    return rc;
+}
+
+static int count_slot(void *arg, struct kept_slot *slot)
+{
+    ++*(size_t *)arg;
+    return 0;
+}
+
+/* Takes over what a former process of this rank has left in the memory that outlives it. */
+static int take_left(struct intake *in, struct error *err)
+{
+    uint8_t *finalized = in->kept != NULL ? kept_finalized(in->kept) : NULL;
+    size_t slots = 0;
+
+    if (in->kept == NULL || in->config->restart == 0)
+        return 0;
+    kept_each(in->kept, count_slot, &slots);
+    in->left = calloc(slots + 1, sizeof *in->left);
+    if (in->left == NULL || kept_each(in->kept, take_slot, in) < 0)
+        return no_memory(err);
+    for (uint64_t member = 0; member < in->config->count; member++)
+        if (finalized[member / 8] >> member % 8 & 1 && !(in->finalized[member / 8] >> member % 8 & 1)) {
+            in->finalized[member / 8] |= (uint8_t)(1 << member % 8);
+            intake_count(&in->counters.finalized, 1);
+        }
+    return 0;
+}
+
 int intake_resume(struct intake *in, const struct resume *resume, struct error *err)
 {
     const struct cut *cut = &resume->cut;
 
     in->resume = resume;
     if (cut->whole == NULL) /* there is none to go on from */
-        return 0;
+        return take_left(in, err);
     for (size_t i = 0; i < cut->n_runs; i++) {
         int added = stepset_add_run(in->have, &cut->runs[i]);
 
@@ -87,7 +134,7 @@ int intake_resume(struct intake *in, const struct resume *resume, struct error *
         if (enter_all(in, open_file(in, i, err), err) < 0)
             return -1;
     in->fed = stepset_create();
-    return in->fed != NULL ? 0 : no_memory(err);
+    return in->fed != NULL ? take_left(in, err) : no_memory(err);
 }
 
 /* Puts a sample into the pool. Returns whether more may follow. */
@@ -146,8 +193,31 @@ static int feed_all(struct intake *in, struct handover *handover, struct error *
     return rc < 0 ? -1 : fed;
 }
 
+/* Puts the samples into the pool that a former process of this rank has left. Returns as feed(). */
+static bool feed_left(struct intake *in)
+{
+    for (size_t i = 0; i < in->left_count; i++) {
+        if (!feed(in, in->left[i]))
+            return false;
+        in->left[i] = NULL;
+    }
+    return true;
+}
+
+void intake_drop_left(struct intake *in)
+{
+    for (size_t i = 0; i < in->left_count; i++)
+        sample_unref(in->left[i]);
+    free(in->left);
+    in->left = NULL;
+    in->left_count = 0;
+}
+
 int intake_feed(struct intake *in, struct error *err)
 {
+    if (!feed_left(in))
+        return 0;
+    intake_drop_left(in);
     for (size_t i = 0; i < in->resume->handovers; i++) {
         int rc = feed_all(in, open_file(in, i, err), err);
 
@@ -156,6 +226,8 @@ int intake_feed(struct intake *in, struct error *err)
     }
     stepset_destroy(in->fed);
     in->fed = NULL;
+    if (in->kept != NULL)
+        kept_begin(in->kept);
     return 0;
 }
 
@@ -193,6 +265,11 @@ bool intake_adopt_orphans(struct intake *in, struct peer *peer)
     return true;
 }
 
+void intake_end_quietly(struct intake *in)
+{
+    in->quiet = true;
+}
+
 void intake_halt(struct intake *in)
 {
     intake_turn(in); /* nothing is put into the pool any more */
@@ -222,6 +299,9 @@ int intake_hand_over(struct intake *in, struct handover *handover, struct error 
     peers_each_partial(in->peers, hand_over, handover);
     for (const struct orphan *orphan = in->orphans; orphan != NULL; orphan = orphan->next)
         handover_add(handover, &orphan->item);
+    for (size_t i = 0; i < in->left_count; i++)
+        if (in->left[i] != NULL)
+            handover_add(handover, &(struct handover_item){.sample = in->left[i]});
     for (size_t i = 0; in->fed != NULL && i < in->resume->handovers; i++)
         if (hand_over_unfed(in, open_file(in, i, err), handover, err) < 0)
             return -1;

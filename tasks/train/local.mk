@@ -12,6 +12,7 @@ libtrain_la_SOURCES = \
 	tasks/train/handover.c tasks/train/handover.h \
 	tasks/train/intake.c tasks/train/intake.h tasks/train/intake_private.h \
 	tasks/train/intake_answer.c tasks/train/intake_field.c tasks/train/intake_ready.c tasks/train/intake_resume.c \
+	tasks/train/kept.c tasks/train/kept.h \
 	tasks/train/mapping.c tasks/train/mapping.h \
 	tasks/train/network.c tasks/train/network.h \
 	tasks/train/peers.c tasks/train/peers.h \
@@ -42,6 +43,7 @@ stretto_python = \
 	$(member_python) \
 	tasks/train/python/stretto/__init__.py \
 	tasks/train/python/stretto/_library.py \
+	tasks/train/python/stretto/_snapshot.py \
 	tasks/train/python/stretto/distributed.py \
 	tasks/train/python/stretto/torch.py \
 	tasks/train/python/stretto/train.py
@@ -103,9 +105,15 @@ tests_unit_test_stream_crowd_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_descriptors
 tests_unit_test_descriptors_CFLAGS = $(stream_cflags)
 tests_unit_test_descriptors_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_kept
+tests_unit_test_kept_CFLAGS = $(stream_cflags)
+tests_unit_test_kept_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_saver
 tests_unit_test_saver_CFLAGS = $(stream_cflags)
 tests_unit_test_saver_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_saver_behind
+tests_unit_test_saver_behind_CFLAGS = $(stream_cflags)
+tests_unit_test_saver_behind_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_report tests/unit/test_stream_held
 tests_unit_test_stream_held_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_held_LDADD = $(stream_libs)
@@ -157,6 +165,6 @@ endif
 check_PROGRAMS += tests/t/stream-member
 tests_t_stream_member_SOURCES = tests/t/stream-member.c
 tests_t_stream_member_LDADD = libmember.la
-EXTRA_DIST += tests/t/stream-rank.py
-dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t
-TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t
+EXTRA_DIST += tests/t/stream-rank.py tests/t/snapshot.py
+dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t
+TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t

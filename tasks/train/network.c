@@ -69,34 +69,50 @@ static int no_memory(struct error *err)
     return error_set(err, "train_memory", "no memory for the rank's endpoints");
 }
 
-static int encrypt(void *socket, char public_key[NETWORK_KEY_SIZE], struct error *err)
+static int encrypt(void *socket, struct network_place *place, struct error *err)
 {
-    char secret[NETWORK_KEY_SIZE];
-    int server = 1, rc = 0;
+    int server = 1;
 
-    if (zmq_curve_keypair(public_key, secret) != 0)
+    if (!place->again && zmq_curve_keypair(place->public_key, place->secret_key) != 0)
         return error_set(err, "train_endpoint", "no key for the network: %s (is libzmq built with CURVE?)",
                          zmq_strerror(zmq_errno()));
     if (zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &server, sizeof server) != 0 ||
-        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret, sizeof secret) != 0)
-        rc = error_set(err, "train_endpoint", "the network cannot be encrypted: %s", zmq_strerror(zmq_errno()));
-    explicit_bzero(secret, sizeof secret);
-    return rc;
+        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, place->secret_key, sizeof place->secret_key) != 0)
+        return error_set(err, "train_endpoint", "the network cannot be encrypted: %s", zmq_strerror(zmq_errno()));
+    return 0;
 }
 
-static int bind_to(void *socket, const char *host, int ipv6, char *bound, size_t size)
+static unsigned port_of(const char *bound)
+{
+    return (unsigned)strtoul(strrchr(bound, ':') + 1, NULL, 10);
+}
+
+int network_bind_host(void *socket, const char *host, struct network_place *place, char *bound, size_t size)
 {
     char name[INET6_ADDRSTRLEN + 16];
 
-    snprintf(name, sizeof name, "tcp://%s:*", host);
-    return zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0 && zmq_bind(socket, name) == 0
-               ? zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size)
+    if (place->again && place->bound < place->ports)
+        snprintf(name, sizeof name, "tcp://%s:%u", host, place->port[place->bound]);
+    else
+        snprintf(name, sizeof name, "tcp://%s:*", host);
+    if (zmq_bind(socket, name) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0)
+        return -1;
+    if (!place->again && place->ports < KEPT_PORTS_MAX)
+        place->port[place->ports++] = (uint16_t)port_of(bound);
+    place->bound++;
+    return 0;
+}
+
+static int bind_to(void *socket, const char *host, int ipv6, struct network_place *place, char *bound, size_t size)
+{
+    return zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0
+               ? network_bind_host(socket, host, place, bound, size)
                : -1;
 }
 
 /* Binds the addresses of one interface, each with a port of its own. */
-static int bind_interface(void *socket, const struct ifaddrs *all, const char *named, json_t *endpoints,
-                          struct error *err)
+static int bind_interface(void *socket, const struct ifaddrs *all, const char *named,
+                          struct network_place *place, json_t *endpoints, struct error *err)
 {
     static const int families[] = {AF_INET, AF_INET6};
     size_t before = json_array_size(endpoints);
@@ -107,7 +123,7 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
             if (!is_of(i, families[family]) || strcmp(i->ifa_name, named) != 0 ||
                 host_of(i->ifa_addr, host, sizeof host) == NULL)
                 continue;
-            if (bind_to(socket, host, families[family] == AF_INET6, bound, sizeof bound) < 0)
+            if (bind_to(socket, host, families[family] == AF_INET6, place, bound, sizeof bound) < 0)
                 return error_set(err, "train_endpoint",
                                  "cannot bind a port of %s, an address of the interface \"%s\": %s", host, named,
                                  zmq_strerror(zmq_errno()));
@@ -122,15 +138,16 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
 }
 
 /* Binds every address of this host, or its IPv4 ones where it has no others, with one port. */
-static int bind_all(void *socket, const struct ifaddrs *all, json_t *endpoints, struct error *err)
+static int bind_all(void *socket, const struct ifaddrs *all, struct network_place *place, json_t *endpoints,
+                    struct error *err)
 {
     char bound[128], host[HOST_NAME_MAX + 1] = "";
-    bool ipv6 = bind_to(socket, "[::]", 1, bound, sizeof bound) == 0;
+    bool ipv6 = bind_to(socket, "[::]", 1, place, bound, sizeof bound) == 0;
     unsigned port;
 
-    if (!ipv6 && bind_to(socket, "0.0.0.0", 0, bound, sizeof bound) < 0)
+    if (!ipv6 && bind_to(socket, "0.0.0.0", 0, place, bound, sizeof bound) < 0)
         return error_set(err, "train_endpoint", "cannot bind a port on the network: %s", zmq_strerror(zmq_errno()));
-    port = (unsigned)strtoul(strrchr(bound, ':') + 1, NULL, 10);
+    port = port_of(bound);
     for (enum rank rank = RANK_FAST; rank < RANKS; rank++) {
         if (add_interfaces(endpoints, all, rank, AF_INET, port) < 0 ||
             (ipv6 && add_interfaces(endpoints, all, rank, AF_INET6, port) < 0))
@@ -142,18 +159,18 @@ static int bind_all(void *socket, const struct ifaddrs *all, json_t *endpoints, 
     return 0;
 }
 
-int network_bind(void *socket, const char *interface, json_t *endpoints, char public_key[NETWORK_KEY_SIZE],
+int network_bind(void *socket, const char *interface, struct network_place *place, json_t *endpoints,
                  struct error *err)
 {
     struct ifaddrs *all;
     int rc;
 
-    if (encrypt(socket, public_key, err) < 0)
+    if (encrypt(socket, place, err) < 0)
         return -1;
     if (getifaddrs(&all) != 0)
         return error_errno(err, "train_endpoint", "cannot list the network interfaces");
-    rc = interface != NULL ? bind_interface(socket, all, interface, endpoints, err)
-                           : bind_all(socket, all, endpoints, err);
+    rc = interface != NULL ? bind_interface(socket, all, interface, place, endpoints, err)
+                           : bind_all(socket, all, place, endpoints, err);
     freeifaddrs(all);
     return rc;
 }

@@ -2,16 +2,31 @@
 #ifndef TASKS_TRAIN_NETWORK_H
 #define TASKS_TRAIN_NETWORK_H
 #include "common/error.h"
+#include "tasks/proto/kept.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #define NETWORK_KEY_SIZE 41
 
+/* Where a rank can be reached: the ports in the order in which they were bound, and the keys. With `again` these are
+ * given, as those of the rank's former process, and are taken once more; else they are set. */
+struct network_place {
+    bool again;
+    size_t ports, bound;
+    uint16_t port[KEPT_PORTS_MAX];
+    char public_key[NETWORK_KEY_SIZE], secret_key[NETWORK_KEY_SIZE];
+};
+
+/* Binds a port of the host's address, and writes the endpoint. Returns -1 with zmq_errno(). */
+int network_bind_host(void *socket, const char *host, struct network_place *place, char *bound, size_t size);
+
 /* Binds ports of the system's choice on the addresses of `interface` only, or where that is NULL on every address of
- * the host, with CURVE and a key pair made for this process: whoever does not know the public key, which is in a file
+ * the host, with CURVE and a key pair made for this rank: whoever does not know the public key, which is in a file
  * that only its owner can read, cannot send a frame. Appends the endpoints that other hosts may try, the most likely
  * ones first: IPv4 before IPv6, and the host's name where no interface is named. Addresses that were bound to the
  * socket before stay bound. */
-int network_bind(void *socket, const char *interface, json_t *endpoints,
-                 char public_key[NETWORK_KEY_SIZE], struct error *err);
+int network_bind(void *socket, const char *interface, struct network_place *place, json_t *endpoints,
+                 struct error *err);
 #endif

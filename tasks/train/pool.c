@@ -260,7 +260,7 @@ void pool_done(struct pool *pool)
 {
     for (size_t i = 0; pool->drawn != NULL && i < pool->taken_count; i++)
         if (pool->taken[i]->draws == 0)
-            drawn_add(pool->drawn, pool->taken[i]->member, pool->taken[i]->step);
+            pool->taken[i]->cut = drawn_add(pool->drawn, pool->taken[i]->member, pool->taken[i]->step);
     pthread_mutex_lock(&pool->lock);
     pool->counters.batches++;
     for (size_t i = 0; i < pool->taken_count; i++)

@@ -34,6 +34,7 @@ struct receiver {
     struct endpoint *endpoint;
     void *socket; /* the endpoint's */
     struct pool *pool;
+    struct kept *kept; /* or NULL */
     struct intake *intake;
     bool over; /* the pool was told that reception is over */
     bool owing; /* acknowledgements are owed, since `owed` */
@@ -42,7 +43,7 @@ struct receiver {
     int64_t swept;
     int wake; /* eventfd: written to after one of the following was set */
     const struct resume *resume;
-    atomic_bool stopping, reception_over, halting;
+    atomic_bool stopping, reception_over, early, halting;
     sem_t halted;  /* posted when nothing is taken any more */
     sem_t started; /* posted when the endpoint is bound, or err tells why not */
     struct error err;
@@ -184,6 +185,8 @@ static void receive(struct receiver *r)
         empty = turn(r);
         if (!told && atomic_load(&r->reception_over)) {
             told = true;
+            if (atomic_load(&r->early))
+                intake_end_quietly(r->intake);
             empty = false; /* frames that were on their way before are still taken first */
         }
         now = time_monotonic_ms();
@@ -203,7 +206,7 @@ static int open_endpoint(struct receiver *r)
     r->zmq = zmq_ctx_new();
     if (r->zmq == NULL)
         return error_set(&r->err, "train_memory", "no ZeroMQ context");
-    r->endpoint = endpoint_create(r->config, r->zmq, &r->err);
+    r->endpoint = endpoint_create(r->config, r->zmq, r->kept != NULL ? kept_head(r->kept) : NULL, &r->err);
     if (r->endpoint == NULL)
         return -1;
     r->socket = endpoint_socket(r->endpoint);
@@ -252,7 +255,7 @@ static int start(struct receiver *r)
 }
 
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                                const struct resume *resume, struct error *err)
+                                struct kept *kept, const struct resume *resume, struct error *err)
 {
     struct receiver *r = calloc(1, sizeof *r);
 
@@ -264,7 +267,8 @@ struct receiver *receiver_start(const struct train_config *config, struct pool *
     r->config = config;
     r->pool = pool;
     r->resume = resume;
-    r->intake = intake_create(config, pool, store, reply, r);
+    r->kept = kept;
+    r->intake = intake_create(config, pool, store, kept, reply, r);
     sem_init(&r->started, 0, 0);
     sem_init(&r->halted, 0, 0);
     if (start(r) == 0)
@@ -274,8 +278,9 @@ struct receiver *receiver_start(const struct train_config *config, struct pool *
     return NULL;
 }
 
-void receiver_over(struct receiver *r)
+void receiver_over(struct receiver *r, bool early)
 {
+    atomic_store(&r->early, early);
     atomic_store(&r->reception_over, true);
     wake(r);
 }

@@ -22,10 +22,11 @@ struct receiver;
 /* Starts the thread, which binds and publishes the rank's endpoint. The thread and ZeroMQ's threads have descriptors of
  * their own, so that connections take none of the program's. All arguments outlive the receiver. */
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
-                                const struct resume *resume, struct error *err);
+                                struct kept *kept, const struct resume *resume, struct error *err);
 
-/* No more members will come: takes in what has been sent so far, and then tells the pool. Callable from any thread. */
-void receiver_over(struct receiver *receiver);
+/* No more samples will come: takes in what has been sent so far, and then tells the pool. `early`: members still run, and
+ * wait until they are ended. Callable from any thread. */
+void receiver_over(struct receiver *receiver, bool early);
 
 /* The training ends as planned: takes and acknowledges nothing any more, and waits for that. Then hands over what the
  * next generation needs of samples that are not in the pool (intake_hand_over()). Called by the training's thread, after pool_finish(). */

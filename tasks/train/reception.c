@@ -23,7 +23,8 @@ struct reception {
     pthread_t thread;
 };
 
-static bool is_over(const char *path)
+/* Returns whether no more samples will come; *early, whether members still run. */
+static bool is_over(const char *path, bool *early)
 {
     struct error err;
     json_t *value;
@@ -35,6 +36,7 @@ static bool is_over(const char *path)
     if (value == NULL)
         log_warn("%s", err.text);
     over = json_is_true(json_object_get(value, "over"));
+    *early = json_is_true(json_object_get(value, "early"));
     json_decref(value);
     return over;
 }
@@ -57,12 +59,12 @@ static void *run(void *arg)
 {
     struct reception *r = arg;
 
-    bool over = false;
+    bool over = false, early;
 
     do {
-        if (!over && is_over(r->path)) {
+        if (!over && is_over(r->path, &early)) {
             over = true;
-            receiver_over(r->receiver);
+            receiver_over(r->receiver, early);
         }
         if (r->saver != NULL && access(r->last, F_OK) == 0) {
             saver_warn(r->saver);

@@ -40,6 +40,7 @@ struct report {
     struct st_train_stats last;
     int64_t last_ms; /* monotonic; 0 before the first */
     bool done;
+    bool early; /* the done record says so */
     pthread_t thread;
 };
 
@@ -83,13 +84,15 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
         {"repeats", s->repeats},   {"population", s->population}, {"unseen", s->unseen},
         {"bytes", s->bytes},       {"memory_bytes", s->memory_bytes}, {"finalized", s->finalized},
     };
-    json_t *status = json_pack("{s:i, s:I, s:i, s:f, s:s}", "version", 1, "generation",
-                               (json_int_t)r->config->generation, "rank", r->config->rank, "time",
+    json_t *status = json_pack("{s:i, s:I, s:i, s:i, s:f, s:s}", "version", 1, "generation",
+                               (json_int_t)r->config->generation, "restart", r->config->restart, "rank", r->config->rank, "time",
                                (double)time_now_ms() / 1000, "state", states[s->state]);
     int rc = 0;
 
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         rc |= json_object_set_new(status, counters[i].name, json_integer((json_int_t)counters[i].value));
+    if (r->early)
+        rc |= json_object_set_new(status, "early", json_true());
     rc |= json_object_set_new(status, "capacity", json_integer((json_int_t)r->config->buffer.capacity));
     rc |= json_object_set_new(status, "samples_per_second", json_real(s->samples_per_second));
     rc |= json_object_set_new(status, "room_wait_seconds", json_real(s->room_wait_seconds));
@@ -212,6 +215,23 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* Removes what a former process of this rank has left: that it is done, and the beginning of a line in the file of
+ * metrics, which it had not written to its end when it was killed. */
+static void take_over(struct report *r)
+{
+    char *done = alloc_printf("%s/done-rank%d.json", r->config->dir, r->config->rank), last;
+    int fd = open(r->metrics, O_RDWR | O_APPEND | O_CLOEXEC);
+    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+
+    if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n' && write(fd, "\n", 1) != 1)
+        log_warn("%s: %s", r->metrics, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (done != NULL)
+        unlink(done);
+    free(done);
+}
+
 struct report *report_start(const struct train_config *config, void (*stats)(void *arg, struct st_train_stats *stats),
                             void *arg, struct error *err)
 {
@@ -231,6 +251,8 @@ struct report *report_start(const struct train_config *config, void (*stats)(voi
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->writing, NULL);
     thread_cond_init(&r->wake);
+    if (config->restart > 0)
+        take_over(r);
     control_sender_nudge(r->sender, CONTROL_ENDPOINT);
     if (thread_start(&r->thread, run, r) == 0)
         return r;
@@ -311,7 +333,7 @@ double report_rate(struct report *r)
     return rate;
 }
 
-int report_done(struct report *r, enum st_train_state state, struct error *err)
+int report_done(struct report *r, enum st_train_state state, bool early, struct error *err)
 {
     struct st_train_stats s;
     int rc;
@@ -321,6 +343,7 @@ int report_done(struct report *r, enum st_train_state state, struct error *err)
     r->stats(r->arg, &s);
     measure_rate(r, &s, time_monotonic_ms());
     s.state = (int32_t)state;
+    r->early = early;
     rc = write_file(r, "status", &s, err);
     if (rc == 0)
         rc = write_file(r, "done", &s, err);

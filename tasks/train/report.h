@@ -23,6 +23,7 @@ void report_flush(struct report *report);
 /* Returns the samples per second of the last status. */
 double report_rate(struct report *report);
 
-/* Writes metrics, a last status, and the done record, at once; `state` is how the training ended. */
-int report_done(struct report *report, enum st_train_state state, struct error *err);
+/* Writes metrics, a last status, and the done record, at once; `state` is how the training ended;
+ * `early`: it is done although more samples may come. */
+int report_done(struct report *report, enum st_train_state state, bool early, struct error *err);
 #endif

@@ -130,6 +130,8 @@ static int find_handovers(const struct train_config *config, int ranks, struct r
     resume->handover = calloc((size_t)ranks, sizeof *resume->handover);
     if (resume->handover == NULL)
         return no_memory(err);
+    if (config->restart > 0) /* the former process has taken them over, and has left them in memory */
+        return 0;
     for (int rank = 0; rc == 0 && rank < ranks; rank++)
         if (ranks != config->ranks || rank == config->rank)
             rc = find_handover(config, rank, resume, err);
@@ -156,6 +158,22 @@ static int load(const struct train_config *config, struct resume *resume, struct
         rc = find_handovers(config, part.ranks, resume, err);
     free(dir);
     return rc;
+}
+
+int resume_choose(struct train_config *config, struct error *err)
+{
+    int64_t step;
+
+    if (config->restart == 0 || config->checkpoint.dir == NULL)
+        return 0;
+    config->checkpoint.newest = saved_newest(config, &step, err);
+    if (config->checkpoint.newest == NULL)
+        return -1;
+    if (*config->checkpoint.newest == '\0') /* it goes on from where the generation began */
+        return 0;
+    config->checkpoint.resume = config->checkpoint.newest;
+    config->checkpoint.resume_step = step;
+    return 0;
 }
 
 int resume_load(const struct train_config *config, struct resume *resume, struct error *err)

@@ -16,6 +16,10 @@ struct resume {
     size_t handovers;
 };
 
+/* After a restart, the training goes on from the newest checkpoint of its generation, if there is one, and not from the
+ * one that the generation began with: sets that in the configuration. Returns 0; -1 with err. */
+int resume_choose(struct train_config *config, struct error *err);
+
 /* Reads the checkpoint that the configuration names, if it names one. -1 with err, whose code is "train_resume" where
  * the checkpoint is damaged. */
 int resume_load(const struct train_config *config, struct resume *resume, struct error *err);

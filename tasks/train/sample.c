@@ -1,5 +1,6 @@
 #include "tasks/train/sample.h"
 
+#include "tasks/proto/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,14 @@
 #define IN_MESSAGE SIZE_MAX
 
 struct sample_store {
-    int fields;
+    struct kept *kept; /* NULL: samples are not kept in slots */
+    int fields, parameters;
     size_t size;                    /* of a sample with its small fields */
-    size_t at[FIELDS_MAX];          /* the place of a small field in it; IN_MESSAGE for large ones */
-    size_t bytes[FIELDS_MAX];       /* of a small field; the maximum, where it varies */
+    size_t slot_size;
+    size_t at[FIELDS_MAX];          /* the place of a field in it or in its slot; IN_MESSAGE for large ones */
+    size_t bytes[FIELDS_MAX];       /* of a field; the maximum, where it varies */
     bool varies[FIELDS_MAX];
-    size_t sizes;                   /* the place in it of the sizes of small fields that vary */
+    size_t sizes;                   /* the place in it, or in its slot, of the sizes of fields that vary */
     struct sample *idle;            /* used by the thread that creates samples */
     _Atomic(struct sample *) freed; /* added to by any thread; taken over as a whole */
 };
@@ -43,31 +46,59 @@ void params_unref(struct params *params)
         free(params);
 }
 
-struct sample_store *sample_store_create(const struct field_set *fields)
+/* Lays out small fields behind the sample; large ones stay in their messages. */
+static void lay_out_sample(struct sample_store *store, const struct field_set *fields)
+{
+    store->size = store->sizes = sizeof(struct sample) + (size_t)fields->count * sizeof(zmq_msg_t);
+    if (memchr(store->varies, true, sizeof store->varies) != NULL)
+        store->size += (size_t)fields->count * sizeof(size_t);
+    store->size = (store->size + 15) / 16 * 16;
+    for (int i = 0; i < fields->count; i++) {
+        store->at[i] = IN_MESSAGE;
+        if (FRAME_HEADER_SIZE + store->bytes[i] > FRAME_SHARING_MAX)
+            continue;
+        store->at[i] = store->size;
+        store->size += (store->bytes[i] + 15) / 16 * 16;
+    }
+}
+
+/* Lays out a slot: its head, the parameters, the fields' sizes, and the fields, each from a new line of the cache. */
+static void lay_out_slot(struct sample_store *store, const struct field_set *fields)
+{
+    store->size = sizeof(struct sample);
+    store->sizes = KEPT_SLOT_HEAD + (size_t)store->parameters * sizeof(double);
+    store->slot_size = store->sizes + (size_t)fields->count * sizeof(size_t);
+    store->slot_size = (store->slot_size + 63) / 64 * 64;
+    for (int i = 0; i < fields->count; i++) {
+        store->at[i] = store->slot_size;
+        store->slot_size += (store->bytes[i] + 63) / 64 * 64;
+    }
+}
+
+struct sample_store *sample_store_create(const struct field_set *fields, struct kept *kept, int parameters)
 {
     struct sample_store *store = calloc(1, sizeof *store);
 
     if (store == NULL)
         return NULL;
+    store->kept = kept;
     store->fields = fields->count;
-    store->size = store->sizes = sizeof(struct sample) + (size_t)fields->count * sizeof(zmq_msg_t);
-    for (int i = 0; i < fields->count; i++)
-        store->varies[i] = field_varies(&fields->field[i]);
-    if (memchr(store->varies, true, sizeof store->varies) != NULL)
-        store->size += (size_t)fields->count * sizeof(size_t);
-    store->size = (store->size + 15) / 16 * 16;
+    store->parameters = parameters;
     for (int i = 0; i < fields->count; i++) {
-        size_t bytes = fields->field[i].bytes;
-
-        store->bytes[i] = bytes;
-        store->at[i] = IN_MESSAGE;
-        if (FRAME_HEADER_SIZE + bytes > FRAME_SHARING_MAX)
-            continue;
-        store->at[i] = store->size;
-        store->size += (bytes + 15) / 16 * 16;
+        store->varies[i] = field_varies(&fields->field[i]);
+        store->bytes[i] = fields->field[i].bytes;
     }
+    if (kept != NULL)
+        lay_out_slot(store, fields);
+    else
+        lay_out_sample(store, fields);
     atomic_init(&store->freed, NULL);
     return store;
+}
+
+size_t sample_slot_size(const struct sample_store *store)
+{
+    return store->slot_size;
 }
 
 static void free_list(struct sample *sample)
@@ -100,7 +131,7 @@ static struct sample *take_idle(struct sample_store *store)
     return sample;
 }
 
-struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params)
+static struct sample *begin(struct sample_store *store, uint64_t member, int64_t step)
 {
     struct sample *sample = take_idle(store);
 
@@ -108,12 +139,71 @@ struct sample *sample_create(struct sample_store *store, uint64_t member, int64_
         return NULL;
     atomic_init(&sample->refs, 1);
     sample->draws = 0;
+    sample->cut = KEPT_NOT_DRAWN;
     sample->have = 0;
     sample->member = member;
     sample->step = step;
-    sample->params = params_ref(params);
     sample->store = store;
+    sample->slot = NULL;
     return sample;
+}
+
+/* Gives a sample that nothing was entered in back to the store. */
+static void put_idle(struct sample *sample)
+{
+    sample->next = sample->store->idle;
+    sample->store->idle = sample;
+}
+
+static double *params_of(struct kept_slot *slot)
+{
+    return (double *)(void *)((char *)slot + KEPT_SLOT_HEAD);
+}
+
+struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params)
+{
+    struct sample *sample = begin(store, member, step);
+    struct kept_slot *slot;
+
+    if (sample == NULL)
+        return NULL;
+    if (store->kept != NULL) {
+        slot = sample->slot = kept_take(store->kept);
+        if (slot == NULL) {
+            put_idle(sample);
+            return NULL;
+        }
+        slot->member = member;
+        slot->step = step;
+        slot->session = 0;
+        memcpy(params_of(slot), params->value, (size_t)params->count * sizeof *params->value);
+    }
+    sample->params = params_ref(params);
+    return sample;
+}
+
+struct sample *sample_of_slot(struct sample_store *store, struct kept_slot *slot)
+{
+    struct params *params = params_create(store->parameters);
+    struct sample *sample = params != NULL ? begin(store, slot->member, slot->step) : NULL;
+
+    if (sample == NULL) {
+        params_unref(params);
+        return NULL;
+    }
+    memcpy(params->value, params_of(slot), (size_t)params->count * sizeof *params->value);
+    sample->params = params;
+    sample->slot = slot;
+    sample->have = atomic_load_explicit(&slot->have, memory_order_acquire);
+    return sample;
+}
+
+void sample_set_stream(struct sample *sample, uint64_t session, uint32_t attempt)
+{
+    if (sample->slot == NULL)
+        return;
+    sample->slot->session = session;
+    sample->slot->attempt = attempt;
 }
 
 struct sample *sample_ref(struct sample *sample)
@@ -129,7 +219,9 @@ void sample_unref(struct sample *sample)
     if (sample == NULL || atomic_fetch_sub_explicit(&sample->refs, 1, memory_order_acq_rel) != 1)
         return;
     store = sample->store;
-    for (int i = 0; i < store->fields; i++)
+    if (sample->slot != NULL)
+        kept_give(store->kept, sample->slot, sample->cut);
+    for (int i = 0; sample->slot == NULL && i < store->fields; i++)
         if (store->at[i] == IN_MESSAGE && (sample->have >> i & 1))
             zmq_msg_close(&sample->field[i]);
     params_unref(sample->params);
@@ -139,9 +231,15 @@ void sample_unref(struct sample *sample)
         ;
 }
 
+/* The memory in which the fields lie that are not in messages. */
+static char *memory_of(const struct sample *sample)
+{
+    return sample->slot != NULL ? (char *)sample->slot : (char *)sample;
+}
+
 static size_t *sizes_of(const struct sample *sample)
 {
-    return (size_t *)((char *)sample + sample->store->sizes);
+    return (size_t *)(void *)(memory_of(sample) + sample->store->sizes);
 }
 
 /* Keeps a large field's message. A field that can be large, but is small this time, gets memory of its own, too. */
@@ -167,13 +265,28 @@ bool sample_take(struct sample *sample, int field, const void *payload, size_t b
     if (at == IN_MESSAGE) {
         if (!keep_message(&sample->field[field], payload, bytes, msg))
             return false;
+        sample->have |= (uint64_t)1 << field;
     } else {
-        memcpy((char *)sample + at, payload, bytes);
-        if (sample->store->varies[field])
-            sizes_of(sample)[field] = bytes;
+        copy_out(memory_of(sample) + at, payload, bytes);
+        sample_placed(sample, field, bytes);
     }
-    sample->have |= (uint64_t)1 << field;
     return true;
+}
+
+void *sample_place(struct sample *sample, int field)
+{
+    size_t at = sample->store->at[field];
+
+    return at == IN_MESSAGE || (sample->have >> field & 1) ? NULL : memory_of(sample) + at;
+}
+
+void sample_placed(struct sample *sample, int field, size_t bytes)
+{
+    if (sample->store->varies[field])
+        sizes_of(sample)[field] = bytes;
+    sample->have |= (uint64_t)1 << field;
+    if (sample->slot != NULL) /* from now on the field outlives the process */
+        atomic_store_explicit(&sample->slot->have, sample->have, memory_order_release);
 }
 
 bool sample_is_whole(const struct sample *sample)
@@ -196,5 +309,5 @@ const void *sample_payload(struct sample *sample, int field)
     size_t at = sample->store->at[field];
 
     return at == IN_MESSAGE ? (const char *)zmq_msg_data(&sample->field[field]) + FRAME_HEADER_SIZE
-                            : (const char *)sample + at;
+                            : memory_of(sample) + at;
 }

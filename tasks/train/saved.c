@@ -162,21 +162,29 @@ static void take_out(json_t *list, const char *name)
             json_array_remove(list, i);
 }
 
-/* Tells whether a directory is that of a checkpoint which is older than this one: of this generation or of an earlier
- * one. */
-static bool is_older(const char *dir, const char *than)
+/* The order of a name, gG[.R]-sS[-b]: the generation, its restart, the step, and whether it is that step's second one. */
+static bool parse_name(const char *name, int64_t order[4])
 {
-    uint32_t generation, its;
-    int64_t step, its_step;
     int end = 0;
 
-    if (sscanf(dir, "g%" SCNu32 "-s%" SCNd64 "%n", &its, &its_step, &end) != 2 ||
-        (dir[end] != '\0' && strcmp(dir + end, "-b") != 0) ||
-        sscanf(than, "g%" SCNu32 "-s%" SCNd64, &generation, &step) != 2)
+    order[1] = 0;
+    if (sscanf(name, "g%" SCNd64 "-s%" SCNd64 "%n", &order[0], &order[2], &end) != 2 &&
+        sscanf(name, "g%" SCNd64 ".%" SCNd64 "-s%" SCNd64 "%n", &order[0], &order[1], &order[2], &end) != 3)
         return false;
-    if (its == generation && its_step == step)
-        return strcmp(dir, than) < 0;
-    return its < generation || (its == generation && its_step < step);
+    order[3] = strcmp(name + end, "-b") == 0;
+    return order[3] || name[end] == '\0';
+}
+
+bool saved_is_older(const char *name, const char *than)
+{
+    int64_t its[4], other[4];
+
+    if (!parse_name(name, its) || !parse_name(than, other))
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (its[i] != other[i])
+            return its[i] < other[i];
+    return false;
 }
 
 static bool is_listed(const json_t *list, const char *name)
@@ -196,6 +204,22 @@ static bool is_in_use(const struct train_config *config, const char *name)
     return config->checkpoint.resume != NULL && strcmp(config->checkpoint.resume, name) == 0;
 }
 
+/* Takes out what former generations saved after the checkpoint that this one went on from: a user chose an earlier
+ * one, or the start. */
+static void take_out_left(const struct train_config *config, json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list);) {
+        const json_t *entry = json_array_get(list, i);
+
+        if (config->checkpoint.resume != NULL && is_named(entry, config->checkpoint.resume))
+            return;
+        if (integer(entry, "generation") < (int64_t)config->generation)
+            json_array_remove(list, i);
+        else
+            i++;
+    }
+}
+
 /* Removes the checkpoints that are older than the newest, not in the list, and not in use. */
 static void remove_others(const struct train_config *config, const json_t *list, const char *newest)
 {
@@ -208,7 +232,7 @@ static void remove_others(const struct train_config *config, const json_t *list,
         return;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (!is_older(entry->d_name, newest) || is_listed(list, entry->d_name) || is_in_use(config, entry->d_name))
+        if (!saved_is_older(entry->d_name, newest) || is_listed(list, entry->d_name) || is_in_use(config, entry->d_name))
             continue;
         path = saved_path(config, entry->d_name, NULL);
         if (path != NULL)
@@ -231,6 +255,7 @@ int saved_add(const struct train_config *config, const char *name, struct error 
         return -1;
     }
     take_out(list, name);
+    take_out_left(config, list);
     json_array_insert_new(list, 0, entry);
     while (json_array_size(list) > (size_t)config->checkpoint.keep)
         json_array_remove(list, json_array_size(list) - 1);
@@ -249,4 +274,33 @@ int saved_drop(const struct train_config *config, const char *name, struct error
         return -1;
     take_out(list, name);
     return write_list(config, list, err);
+}
+
+char *saved_newest(const struct train_config *config, int64_t *step, struct error *err)
+{
+    json_t *list = read_list(config, err);
+    const json_t *entry = NULL, *item;
+    const char *name;
+    char *copy = NULL;
+    size_t i;
+
+    json_array_foreach (list, i, item)
+        if (entry == NULL && integer(item, "generation") == config->generation)
+            entry = item;
+    name = json_string_value(json_object_get(entry, "name"));
+    if (list != NULL && (copy = strdup(name != NULL ? name : "")) == NULL)
+        no_memory(err);
+    *step = integer(entry, "step");
+    json_decref(list);
+    return copy;
+}
+
+bool saved_is_whole(const struct train_config *config, const char *name)
+{
+    struct error ignored; /* it is looked for again */
+    json_t *list = read_list(config, &ignored);
+    bool listed = list != NULL && is_listed(list, name);
+
+    json_decref(list);
+    return listed;
 }

@@ -32,6 +32,17 @@ int saved_part_read(const struct train_config *config, const char *name, int ran
  * what earlier generations left unfinished. Returns 1; 0 where parts are missing; -1. */
 int saved_add(const struct train_config *config, const char *name, struct error *err);
 
+/* Returns the name of the newest in the list that is of this generation, and sets its step; "" where there is none, NULL
+ * with err. To be freed. */
+char *saved_newest(const struct train_config *config, int64_t *step, struct error *err);
+
+/* Tells whether the list has it. */
+bool saved_is_whole(const struct train_config *config, const char *name);
+
+/* Tells whether a name is that of a checkpoint that is older: of an earlier generation, an earlier process of the same
+ * rank in it, or of an earlier step. */
+bool saved_is_older(const char *name, const char *than);
+
 /* Takes a damaged checkpoint out of the list. Its files stay. */
 int saved_drop(const struct train_config *config, const char *name, struct error *err);
 #endif

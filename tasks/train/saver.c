@@ -24,8 +24,16 @@
 
 static volatile sig_atomic_t warned; /* the signal came */
 
+/* What becomes of this rank's part of the newest checkpoint. A next one is begun in IDLE only. */
+enum stage {
+    STAGE_IDLE,  /* it is written, or dropped; or begun, and the program has not learnt anything since */
+    STAGE_STATE, /* the cut is taken, and the program writes its state */
+    STAGE_PART,  /* the thread writes the rest */
+};
+
 struct saver {
     const struct train_config *config;
+    struct kept *kept; /* or NULL */
     int64_t deadline_ms;                 /* Unix time of the walltime's end; 0: none */
     atomic_bool told;                    /* the daemon wants the last one */
     int64_t begun_ms;                    /* monotonic; when the last one was begun, or this generation */
@@ -40,9 +48,14 @@ struct saver {
         char name[NAME_SIZE];
         int64_t step;
         struct cut cut;
-    } job;                  /* to be written by the thread */
-    bool writing;           /* there is one */
-    char pending[NAME_SIZE]; /* rank 0: the newest that lacks parts of other ranks; "" if none */
+    } job; /* from the cut on */
+    enum stage stage;
+    /* The oldest and the newest of which this rank's part is written, and which are not known to be whole. Rank 0 adds
+     * them to the list, and waits for that. */
+    struct part {
+        char name[NAME_SIZE]; /* "": there is none */
+        uint32_t cut;
+    } pending, newer;
     bool stopping, failed;
     struct error err; /* why the last one could not be written */
     pthread_t thread;
@@ -72,7 +85,7 @@ static int64_t deadline_ms(void)
     return text != NULL ? strtoll(text, NULL, 10) * 1000 : 0;
 }
 
-struct saver *saver_create(const struct train_config *config, struct error *err)
+struct saver *saver_create(const struct train_config *config, struct kept *kept, struct error *err)
 {
     struct saver *c;
 
@@ -85,6 +98,7 @@ struct saver *saver_create(const struct train_config *config, struct error *err)
         return NULL;
     }
     c->config = config;
+    c->kept = kept;
     c->begun_ms = time_monotonic_ms();
     c->deadline_ms = deadline_ms();
     c->step = -1;
@@ -99,39 +113,76 @@ void saver_warn(struct saver *c)
     atomic_store(&c->told, true);
 }
 
+static enum stage stage_of(struct saver *c)
+{
+    enum stage stage;
+
+    pthread_mutex_lock(&c->lock);
+    stage = c->stage;
+    pthread_mutex_unlock(&c->lock);
+    return stage;
+}
+
 enum saver_due saver_due(struct saver *c)
 {
     int64_t before = c->config->checkpoint.before_ms, every = c->config->checkpoint.every_ms;
 
     if (warned || atomic_load(&c->told) || (before > 0 && c->deadline_ms > 0 && c->deadline_ms - time_now_ms() < before))
         return SAVER_LAST;
-    return every > 0 && time_monotonic_ms() - c->begun_ms >= every ? SAVER_DUE : SAVER_NOT_DUE;
+    return every > 0 && time_monotonic_ms() - c->begun_ms >= every && stage_of(c) == STAGE_IDLE ? SAVER_DUE
+                                                                                                 : SAVER_NOT_DUE;
 }
 
-/* Adds the pending checkpoint to the list once all parts are there. One that can never be whole is given up: a rank
- * has finished without it. */
-static void complete(struct saver *c)
+/* Adds a checkpoint to the list once all parts are there. Returns 1; 0 where parts are missing; -1 with err where it
+ * can never be whole, since a rank has finished without it. */
+static int add_if_whole(const struct saver *c, const char *name, struct error *err)
 {
     struct saved_part part;
-    struct error err;
-    int rc = c->pending[0] != '\0' ? saved_add(c->config, c->pending, &err) : 0;
+    int rc = saved_add(c->config, name, err);
 
-    for (int rank = 0; rc == 0 && c->pending[0] != '\0' && rank < c->config->ranks; rank++) {
+    for (int rank = 0; rc == 0 && rank < c->config->ranks; rank++) {
         char *done = alloc_printf("%s/done-rank%d.json", c->config->dir, rank);
 
         if (done != NULL && access(done, F_OK) == 0 &&
-            saved_part_read(c->config, c->pending, rank, &part, &err) < 0 && errno == ENOENT)
-            rc = error_set(&err, "train_checkpoint", "rank %d had finished before", rank);
+            saved_part_read(c->config, name, rank, &part, err) < 0 && errno == ENOENT)
+            rc = error_set(err, "train_checkpoint", "rank %d had finished before", rank);
         free(done);
     }
-    if (rc == 0)
-        return;
     if (rc < 0)
-        log_error("checkpoint %s is not whole: %s", c->pending, err.text);
+        log_error("checkpoint %s is not whole: %s", name, err->text);
+    return rc;
+}
+
+/* Looks whether a checkpoint is whole. Returns as add_if_whole(). */
+static int look(const struct saver *c, const struct part *part, struct error *err)
+{
+    int rc;
+
+    if (part->name[0] == '\0')
+        return 0;
+    rc = c->config->rank == 0 ? add_if_whole(c, part->name, err) : saved_is_whole(c->config, part->name);
+    if (rc > 0 && c->kept != NULL)
+        kept_cut_is_whole(c->kept, part->cut, part->name);
+    return rc;
+}
+
+/* Looks at what is written. Where other ranks are slower, the oldest is waited for, since a newer one comes each time
+ * before it is whole; a newer one that is whole replaces it. */
+static void complete(struct saver *c)
+{
+    struct error err, newer_err;
+    int older = look(c, &c->pending, &err), newer = look(c, &c->newer, &newer_err);
+
+    if (older == 0 && newer == 0)
+        return;
     pthread_mutex_lock(&c->lock);
-    c->failed = rc < 0;
-    c->err = err;
-    c->pending[0] = '\0';
+    c->failed = newer < 0 || (newer == 0 && older < 0);
+    c->err = newer < 0 ? newer_err : err;
+    if (newer == 0)
+        c->pending = c->newer;
+    else if (newer > 0 || older != 0)
+        c->pending.name[0] = '\0';
+    c->newer.name[0] = '\0';
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
 }
@@ -184,6 +235,7 @@ static int write_part(const struct saver *c, const struct job *job, struct error
 
 static void write_job(struct saver *c)
 {
+    struct part part = {.cut = c->job.cut.number};
     struct error err;
     int rc = write_part(c, &c->job, &err);
 
@@ -194,9 +246,10 @@ static void write_job(struct saver *c)
     c->failed = rc < 0;
     if (rc < 0)
         c->err = err;
-    else if (c->config->rank == 0)
-        memcpy(c->pending, c->job.name, sizeof c->pending);
-    c->writing = false;
+    memcpy(part.name, c->job.name, sizeof part.name);
+    if (rc == 0 && (c->config->rank == 0 || c->kept != NULL))
+        *(c->pending.name[0] == '\0' ? &c->pending : &c->newer) = part;
+    c->stage = STAGE_IDLE;
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
 }
@@ -205,9 +258,9 @@ enum work { WORK_NONE, WORK_WRITE, WORK_LOOK, WORK_STOP };
 
 static enum work work_of(const struct saver *c)
 {
-    if (c->writing)
+    if (c->stage == STAGE_PART)
         return WORK_WRITE;
-    return c->stopping ? WORK_STOP : c->pending[0] != '\0' ? WORK_LOOK : WORK_NONE;
+    return c->stopping ? WORK_STOP : c->pending.name[0] != '\0' ? WORK_LOOK : WORK_NONE;
 }
 
 /* Waits until there is something to do; looks are some time apart. */
@@ -248,11 +301,26 @@ static int start_thread(struct saver *c, struct error *err)
     return 0;
 }
 
+static void name_checkpoint(struct saver *c, int64_t step, bool again)
+{
+    char restart[16] = "";
+
+    if (c->config->restart > 0)
+        snprintf(restart, sizeof restart, ".%d", c->config->restart);
+    snprintf(c->name, sizeof c->name, "g%" PRIu32 "%s-s%" PRId64 "%s", c->config->generation, restart, step,
+             again ? "-b" : "");
+}
+
 const char *saver_begin(struct saver *c, int64_t step, struct error *err)
 {
-    bool again = step == c->step && !c->again, begun = false; /* again: nothing was learnt since the one before */
+    bool again, begun = false;
     char *dir;
 
+    pthread_mutex_lock(&c->lock);
+    while (c->stage != STAGE_IDLE)
+        pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    again = step == c->step && !c->again; /* nothing was learnt since the one before */
     if (step < 0 || (step <= c->step && !again) || step < c->config->checkpoint.resume_step) {
         error_set(err, "train_checkpoint", "the step of a checkpoint (%lld) must be above that of the one before (%lld)",
                   (long long)step, (long long)(c->step >= 0 ? c->step : c->config->checkpoint.resume_step));
@@ -260,12 +328,8 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
     }
     if (start_thread(c, err) < 0)
         return NULL;
-    pthread_mutex_lock(&c->lock);
-    while (c->writing)
-        pthread_cond_wait(&c->changed, &c->lock);
-    pthread_mutex_unlock(&c->lock);
     c->begun_ms = time_monotonic_ms();
-    snprintf(c->name, sizeof c->name, "g%" PRIu32 "-s%" PRId64 "%s", c->config->generation, step, again ? "-b" : "");
+    name_checkpoint(c, step, again);
     dir = saved_path(c->config, c->name, NULL);
     free(c->state);
     c->state = state_path(c->config, c->name, c->config->rank);
@@ -291,24 +355,44 @@ char *saver_path(const struct saver *c, const char *kind, const char *ending)
     return saved_path(c->config, c->name, file);
 }
 
-void saver_end(struct saver *c, struct cut *cut)
+void saver_cut(struct saver *c, struct cut *cut)
 {
     pthread_mutex_lock(&c->lock);
     memcpy(c->job.name, c->name, sizeof c->job.name);
     c->job.step = c->step;
     c->job.cut = *cut;
-    c->writing = true;
-    pthread_cond_broadcast(&c->changed);
+    c->stage = STAGE_STATE;
     pthread_mutex_unlock(&c->lock);
     *cut = (struct cut){0};
+}
+
+bool saver_has_cut(struct saver *c)
+{
+    return stage_of(c) == STAGE_STATE;
+}
+
+static void enter(struct saver *c, enum stage stage)
+{
+    pthread_mutex_lock(&c->lock);
+    c->stage = stage;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void saver_end(struct saver *c)
+{
+    enter(c, STAGE_PART);
 }
 
 void saver_abandon(struct saver *c)
 {
     if (c->state != NULL)
         state_remove(c->state);
+    if (saver_has_cut(c))
+        cut_fini(&c->job.cut);
     c->step = c->before; /* the program may try this step again */
     c->again = false;
+    enter(c, STAGE_IDLE);
 }
 
 int saver_wait(struct saver *c, struct error *err)
@@ -316,7 +400,7 @@ int saver_wait(struct saver *c, struct error *err)
     int rc = 0;
 
     pthread_mutex_lock(&c->lock);
-    while (c->writing || c->pending[0] != '\0')
+    while (c->stage != STAGE_IDLE || (c->config->rank == 0 && c->pending.name[0] != '\0'))
         pthread_cond_wait(&c->changed, &c->lock);
     if (c->failed) {
         *err = c->err;
@@ -337,6 +421,8 @@ void saver_destroy(struct saver *c)
         pthread_mutex_unlock(&c->lock);
         pthread_join(c->thread, NULL);
     }
+    if (c->stage == STAGE_STATE) /* nobody will write it */
+        cut_fini(&c->job.cut);
     pthread_cond_destroy(&c->changed);
     pthread_mutex_destroy(&c->lock);
     free(c->state);

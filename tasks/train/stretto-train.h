@@ -9,6 +9,7 @@
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -126,25 +127,43 @@ void st_train_stats(struct st_train *t, struct st_train_stats *stats);
  *         if (path == NULL || st_train_checkpoint_end(t, save(path) == 0 ? due : 0) < 0)
  *             ...st_train_error(t)
  *     }
+ *
+ * A program that can copy its state in memory faster than it can write it goes on training meanwhile: after _begin() it
+ * copies the state (st_train_copy()) and calls st_train_checkpoint_cut(), and another thread of the program writes the
+ * copy to the path and calls st_train_checkpoint_end().
  */
 enum { ST_TRAIN_CHECKPOINT_DUE = 1, ST_TRAIN_CHECKPOINT_LAST = 2 };
 
-/* Returns ST_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun; ST_TRAIN_CHECKPOINT_LAST `before`
- * the end of the rank's time, once the runner has warned it by the spec's signal, or once the daemon wants another number
- * of ranks; else 0. The library takes that signal only where the program has not set what it does. */
+/* Returns ST_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its part
+ * of that (one that becomes due before is put off until then); ST_TRAIN_CHECKPOINT_LAST `before` the end of the rank's
+ * time, once the runner has warned it by the spec's signal, or once the daemon wants another number of ranks; else 0. The
+ * library takes that signal only where the program has not set what it does. */
 int st_train_checkpoint_due(struct st_train *t);
 
+/* Returns "every" of the spec in milliseconds; 0 where a checkpoint is never due before the end of the time. */
+int64_t st_train_checkpoint_every_ms(const struct st_train *t);
+
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
- * once, where nothing was learnt in between. Returns the path that
- * the program is to write its state to, as a file or a directory, valid until the next checkpoint is begun; NULL on
- * failure. Ranks other than 0 may write nothing. Waits while the one before is still being written. */
+ * once, where nothing was learnt in between. Returns the path that the program is to write its state to, as a file or a
+ * directory, valid until the next checkpoint is begun; NULL on failure. Ranks other than 0 may write nothing. Waits while
+ * the one before is still being written, by the program or the library. */
 const char *st_train_checkpoint_begin(struct st_train *t, int64_t step);
 
+/* Takes the stream's part of the checkpoint that was begun: the samples that were drawn by now. The program has a copy of
+ * its state as of now, goes on training, and writes the copy; st_train_checkpoint_end() then has to be called, from any
+ * thread, before st_train_close(). Until then the checkpoint does not count, and st_train_done() and
+ * st_train_checkpoint_begin() wait. `due` as for st_train_checkpoint_end(). On failure the checkpoint is dropped. */
+int st_train_checkpoint_cut(struct st_train *t, int due);
+
+/* Copies memory past the processor's caches, which takes little more than half the time of memcpy() where a large state
+ * is copied. */
+void st_train_copy(void *to, const void *from, size_t size);
+
 /* The state is written: `due` is what st_train_checkpoint_due() returned, or ST_TRAIN_CHECKPOINT_DUE; or it could not be
- * written: 0, and this one is dropped. The rest is done in the background: flushing, and all that concerns the stream.
- * A failure there is logged, and the training goes on. After ST_TRAIN_CHECKPOINT_LAST the call waits until that is done,
- * and fails where it could not be; then st_train_batch() returns ST_TRAIN_END, and st_train_done() reports that the
- * training is to go on in another job. */
+ * written: 0, and this one is dropped. Takes the stream's part, unless st_train_checkpoint_cut() has. The rest is done in
+ * the background: flushing, and writing the stream's part. A failure there is logged, and the training goes on. After
+ * ST_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails where it could not be; then st_train_batch()
+ * returns ST_TRAIN_END, and st_train_done() reports that the training is to go on in another job. */
 int st_train_checkpoint_end(struct st_train *t, int due);
 
 /* Returns the path of what this rank had saved, or rank 0 where this one had not, in the checkpoint that this training
@@ -159,7 +178,12 @@ int st_train_unfinished(const struct st_train *t);
 const char *st_train_fault_name(int fault);
 
 /* Reports that the training has finished with success: writes the final counters where the daemon looks for them. Waits
- * until checkpoints that were ended are written. Where st_train_unfinished(), it reports that instead. */
+ * until checkpoints that were ended are written. Where st_train_unfinished(), it reports that instead.
+ *
+ * Where st_train_batch() has not returned ST_TRAIN_END, the training says with this call that it has learnt enough: it
+ * takes no more samples, and once all ranks are done and have ended, the daemon ends what still runs of the members and
+ * starts no others. The ensemble is complete then, and tells what was not needed. Other ranks get ST_TRAIN_END when they
+ * have drawn what they hold. */
 int st_train_done(struct st_train *t);
 
 #ifdef __cplusplus

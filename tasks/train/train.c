@@ -26,6 +26,7 @@ _Static_assert(POOL_DRAWS == ST_TRAIN_DRAWS, "there is a counter for each bin");
 struct st_train {
     struct error err;
     struct train_config config;
+    struct kept *kept; /* NULL where samples end with the process */
     struct sample_store *store;
     struct pool *pool;
     struct receiver *receiver;
@@ -35,6 +36,7 @@ struct st_train {
     struct drawn *drawn;
     struct resume resume; /* what it goes on from */
     bool unfinished; /* the last checkpoint before the end of the time is saved */
+    bool early;      /* it is done, and needs no more samples, although more may come */
 };
 
 /* Collects the counters in the reverse order of a sample's way, so that it never reports more drawn than received. */
@@ -107,8 +109,11 @@ static int note_drawn(struct st_train *t)
 /* Starts reception, behind the checkpoint that the training goes on from, if there is one. */
 static int start_receiver(struct st_train *t)
 {
-    if (resume_load(&t->config, &t->resume, &t->err) == 0 && (t->saver == NULL || note_drawn(t) == 0))
-        t->receiver = receiver_start(&t->config, t->pool, t->store, &t->resume, &t->err);
+    if (resume_load(&t->config, &t->resume, &t->err) == 0 &&
+        (t->kept == NULL ||
+         kept_layout(t->kept, sample_slot_size(t->store), t->config.checkpoint.resume, &t->err) == 0) &&
+        (t->saver == NULL || note_drawn(t) == 0))
+        t->receiver = receiver_start(&t->config, t->pool, t->store, t->kept, &t->resume, &t->err);
     if (t->receiver == NULL)
         resume_give_up(&t->config, &t->err);
     cut_fini(&t->resume.cut);
@@ -119,17 +124,18 @@ static int start(struct st_train *t)
 {
     struct buffer *buffer;
 
-    if (train_config_read(&t->config, &t->err) < 0)
+    if (train_config_read(&t->config, &t->err) < 0 || resume_choose(&t->config, &t->err) < 0)
         return -1;
     buffer = buffer_create(&t->config.buffer, &t->err);
     if (buffer == NULL)
         return -1;
     keep_memory();
     t->pool = pool_create(buffer, t->config.buffer.batch);
-    t->store = sample_store_create(&t->config.fields);
+    t->kept = kept_open(&t->config);
+    t->store = sample_store_create(&t->config.fields, t->kept, t->config.parameters);
     if (t->pool == NULL || t->store == NULL)
         return error_set(&t->err, "train_memory", "no memory for the training's buffer");
-    t->saver = saver_create(&t->config, &t->err);
+    t->saver = saver_create(&t->config, t->kept, &t->err);
     if ((t->saver == NULL && t->err.code[0] != '\0') || start_receiver(t) < 0)
         return -1;
     t->reception = reception_watch(&t->config, t->receiver, t->saver, &t->err);
@@ -141,6 +147,8 @@ static int start(struct st_train *t)
 
 static void stop(struct st_train *t)
 {
+    if (t->kept != NULL)
+        kept_freeze(t->kept);
     saver_destroy(t->saver);
     report_stop(t->report);
     if (t->pool != NULL)
@@ -151,7 +159,9 @@ static void stop(struct st_train *t)
     drawn_destroy(t->drawn);
     resume_fini(&t->resume);
     sample_store_destroy(t->store);
+    kept_close(t->kept);
     train_config_fini(&t->config);
+    t->kept = NULL;
     t->saver = NULL;
     t->drawn = NULL;
     t->report = NULL;
@@ -391,8 +401,15 @@ static int write_held_counts(struct st_train *t)
 
 int st_train_checkpoint_due(struct st_train *t)
 {
+    enum saver_due due;
+
     alive_sign();
-    return t->saver != NULL && !t->unfinished ? (int)saver_due(t->saver) : 0;
+    if (t->saver == NULL || t->unfinished)
+        return 0;
+    due = saver_due(t->saver);
+    if (due == SAVER_NOT_DUE && t->kept != NULL && kept_is_due(t->kept, drawn_cut(t->drawn)))
+        due = SAVER_DUE;
+    return (int)due;
 }
 
 const char *st_train_checkpoint_begin(struct st_train *t, int64_t step)
@@ -425,6 +442,8 @@ static int take_cut(struct st_train *t, bool last, struct cut *cut)
         return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
     }
     stepset_copy(set, cut->runs);
+    cut->number = drawn_cut(t->drawn);
+    drawn_next_cut(t->drawn);
     receiver_whole(t->receiver, last ? NULL : t->drawn, cut->whole);
     return 0;
 }
@@ -457,7 +476,7 @@ static int hand_over_all(struct st_train *t)
     return rc;
 }
 
-int st_train_checkpoint_end(struct st_train *t, int due)
+int st_train_checkpoint_cut(struct st_train *t, int due)
 {
     bool last = due == ST_TRAIN_CHECKPOINT_LAST;
     struct cut cut;
@@ -465,18 +484,43 @@ int st_train_checkpoint_end(struct st_train *t, int due)
     alive_sign();
     if (t->saver == NULL)
         return error_set(&t->err, "train_checkpoint", "no checkpoint was begun");
-    if (due == 0 || (last && hand_over_all(t) < 0) || take_cut(t, last, &cut) < 0) {
+    if ((last && hand_over_all(t) < 0) || take_cut(t, last, &cut) < 0) {
         saver_abandon(t->saver);
-        return due == 0 ? 0 : -1;
+        return -1;
     }
     report_flush(t->report); /* points of before the checkpoint do not come again */
-    saver_end(t->saver, &cut);
-    if (!last)
+    saver_cut(t->saver, &cut);
+    return 0;
+}
+
+int st_train_checkpoint_end(struct st_train *t, int due)
+{
+    alive_sign();
+    if (t->saver == NULL)
+        return error_set(&t->err, "train_checkpoint", "no checkpoint was begun");
+    if (due == 0) {
+        saver_abandon(t->saver);
+        return 0;
+    }
+    if (!saver_has_cut(t->saver) && st_train_checkpoint_cut(t, due) < 0)
+        return -1;
+    saver_end(t->saver);
+    if (due != ST_TRAIN_CHECKPOINT_LAST)
         return 0;
     if (saver_wait(t->saver, &t->err) < 0)
         return -1;
     t->unfinished = true;
     return 0;
+}
+
+void st_train_copy(void *to, const void *from, size_t size)
+{
+    copy_out(to, from, size);
+}
+
+int64_t st_train_checkpoint_every_ms(const struct st_train *t)
+{
+    return t->saver != NULL ? t->config.checkpoint.every_ms : 0;
 }
 
 const char *st_train_resume(const struct st_train *t)
@@ -494,13 +538,29 @@ int st_train_unfinished(const struct st_train *t)
     return t->unfinished;
 }
 
+/* The training needs no more samples: if more may come, it takes and acknowledges none any more, so that members that
+ * still send can tell that not all of their steps are held. */
+static void end_reception(struct st_train *t)
+{
+    struct pool_counters pool;
+
+    pool_counters(t->pool, &pool);
+    if (t->early || pool.ended)
+        return;
+    t->early = true;
+    pool_finish(t->pool);
+    receiver_halt(t->receiver);
+}
+
 int st_train_done(struct st_train *t)
 {
     struct error late; /* a checkpoint that nobody needs any more was not saved; the log says so */
 
     if (t->saver != NULL)
         saver_wait(t->saver, &late);
+    if (!t->unfinished)
+        end_reception(t);
     if (!t->unfinished && write_held_counts(t) < 0)
         return -1;
-    return report_done(t->report, t->unfinished ? ST_TRAIN_UNFINISHED : ST_TRAIN_DONE, &t->err);
+    return report_done(t->report, t->unfinished ? ST_TRAIN_UNFINISHED : ST_TRAIN_DONE, t->early, &t->err);
 }

@@ -106,7 +106,7 @@ static double run_pool(char *batch, double seconds, double *drawn)
     long draws = 0, put_before;
     double from;
 
-    store = sample_store_create(&fields);
+    store = sample_store_create(&fields, NULL, 5);
     pool = pool_create(buffer_create(&config, &err), BATCH);
     must(pthread_create(&thread, NULL, put_samples, NULL) == 0, "no thread");
     while (put < (long)(2 * capacity)) {

@@ -60,6 +60,14 @@ static void inside(struct sim *sim, struct claimant *c, int64_t pilots)
     c->cpus = pilots * c->job_cpus;
 }
 
+/* Returns whether the engine knows that the ensemble's training needs no more samples. */
+static bool has_enough(struct sim *sim, int64_t ensemble)
+{
+    const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), ensemble);
+
+    return ens != NULL && ens->training != NULL && ens->training->early;
+}
+
 /* Finds the ensembles, and counts as waiting their members that are due before `now`. Does not count the job
  * `new_job`. */
 static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct claimant out[CLAIMANTS_MAX])
@@ -79,7 +87,7 @@ static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct cl
         c->waits_to_train = sqlite3_column_int(stmt, 5);
         c->cpus = tasks * sqlite3_column_int64(stmt, 6);
         c->trains = sqlite3_column_int(stmt, 7);
-        c->wants = sqlite3_column_int(stmt, 9);
+        c->wants = sqlite3_column_int(stmt, 9) && !has_enough(sim, c->id);
         c->job_cpus = tasks * sqlite3_column_int64(stmt, 10);
         if (!sqlite3_column_int(stmt, 8))
             c->training_cpus = 0;

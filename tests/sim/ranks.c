@@ -6,7 +6,9 @@
  * TRAINING//learnt-gG: those whose samples generation G has learnt, with those of the checkpoint that it began with
  * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members
  * TRAINING//left-gG: true where generation G left a checkpoint that is further than that
- * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it */
+ * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it
+ * TRAINING//dropped: the names of checkpoints that were left behind when the training was resubmitted; also "" if it is
+ *                    not known whether a resubmission was committed */
 #include "tests/sim/cluster.h"
 
 #include "common/xalloc.h"
@@ -88,12 +90,40 @@ static json_t *list_of(struct cluster *c, const char *training)
     return json_object_get(file, "checkpoints");
 }
 
+/* Returns the checkpoint that a generation must go on from, borrowed, or NULL; `name` is what it was told. */
+static json_t *newest_of(struct cluster *c, const char *training, const char *name)
+{
+    const json_t *dropped = truth(c->sim, training, "dropped", 0);
+    bool known = json_object_get(dropped, "") == NULL;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach (list_of(c, training), i, item)
+        if (known ? json_object_get(dropped, name_of(item)) == NULL : name != NULL && strcmp(name, name_of(item)) == 0)
+            return item;
+    return NULL;
+}
+
+void sim_resubmitted(struct sim *sim, const char *training, const char *from, bool known)
+{
+    json_t *dropped = truth(sim, training, "dropped", 0), *item;
+    size_t i;
+
+    if (!known)
+        json_object_set_new(dropped, "", json_true());
+    json_array_foreach (list_of(sim_cluster(sim, 0), training), i, item) {
+        if (!known || strcmp(name_of(item), from) == 0)
+            return;
+        json_object_set_new(dropped, name_of(item), json_true());
+    }
+}
+
 void ranks_begin(struct cluster *c, const json_t *rank)
 {
     char *training = training_dir(rank);
     int generation = generation_of(rank);
-    json_t *newest = json_array_get(list_of(c, training), 0), *begun = truth(c->sim, training, "begun", generation);
     const char *name = name_of(json_object_get(config_of(c, rank), "resume"));
+    json_t *newest = newest_of(c, training, name), *begun = truth(c->sim, training, "begun", generation);
 
     if (generation > 1 && (name == NULL ? newest != NULL : newest == NULL || strcmp(name, name_of(newest)) != 0))
         sim_violate(c->sim, "generation %d of %s begins from %s, and the newest checkpoint is %s", generation, training,
@@ -118,12 +148,21 @@ static json_t *keys_of(json_t *object)
     return keys;
 }
 
+/* Removes from the list what was left behind when the training was resubmitted. */
+static void drop_left(json_t *list, const json_t *item, const char *from)
+{
+    while (json_array_size(list) > 0 && number(json_array_get(list, 0), "generation") < number(item, "generation") &&
+           (from == NULL || strcmp(name_of(json_array_get(list, 0)), from) != 0))
+        json_array_remove(list, 0);
+}
+
 /* Adds an item to the list, and removes what falls out of it. */
-static void list_it(struct cluster *c, const char *training, json_t *item, json_int_t keep)
+static void list_it(struct cluster *c, const char *training, json_t *item, json_int_t keep, const char *from)
 {
     char *dir = xasprintf("%s/checkpoints", training), *its;
     json_t *list = list_of(c, training) != NULL ? json_copy(list_of(c, training)) : json_array();
 
+    drop_left(list, item, from);
     json_array_insert_new(list, 0, item);
     for (; (json_int_t)json_array_size(list) > keep; json_array_remove(list, (size_t)keep)) {
         its = xasprintf("%s/%s", dir, name_of(json_array_get(list, (size_t)keep)));
@@ -164,7 +203,7 @@ bool ranks_save(struct cluster *c, const json_t *rank)
             json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I}", "name", name, "generation", generation, "step",
                       batches, "batches", batches, "ranks", 1, "time", (double)sim_now(c->sim) / 1000, "size", 8,
                       "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt)),
-            number(config, "keep"));
+            number(config, "keep"), name_of(json_object_get(config_of(c, rank), "resume")));
     free(training);
     return true;
 }
@@ -188,7 +227,7 @@ void ranks_learn(struct cluster *c, const json_t *rank)
         ranks_save(c, rank);
 }
 
-static char *dir_of(struct sim *sim, int64_t ensemble)
+char *sim_training_dir(struct sim *sim, int64_t ensemble)
 {
     char *whole = engine_ensemble_dir(sim_engine(sim), ensemble), *training = xasprintf("%s/training", whole);
 
@@ -198,7 +237,7 @@ static char *dir_of(struct sim *sim, int64_t ensemble)
 
 bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char *checkpoint)
 {
-    char *training = dir_of(sim, ensemble), index[24];
+    char *training = sim_training_dir(sim, ensemble), index[24];
     bool is;
 
     snprintf(index, sizeof index, "%lld", (long long)member);
@@ -210,7 +249,7 @@ bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char 
 
 bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member)
 {
-    char *training = dir_of(sim, ensemble), index[24];
+    char *training = sim_training_dir(sim, ensemble), index[24];
     bool has;
 
     snprintf(index, sizeof index, "%lld", (long long)member);
@@ -222,7 +261,7 @@ bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t 
 
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation)
 {
-    char *training = dir_of(sim, ensemble);
+    char *training = sim_training_dir(sim, ensemble);
     bool left = json_object_get(truth(sim, training, "left", generation), "further") != NULL;
 
     free(training);

@@ -154,13 +154,13 @@ static int generation_of(const char *dir)
     return atoi(strrchr(dir, '/') + 2);
 }
 
-static void rank_says(struct cluster *c, struct cjob *job, const char *dir, const char *state)
+static void rank_says(struct cluster *c, struct cjob *job, const char *dir, const char *state, bool early)
 {
     double now = (double)sim_now(c->sim) / 1000;
 
     cluster_put(c, dir, "done-rank0.json",
-        json_pack("{s:i, s:i, s:i, s:f, s:s}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now,
-                  "state", state));
+        json_pack("{s:i, s:i, s:i, s:f, s:s, s:b}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now,
+                  "state", state, "early", (int)early));
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
 }
 
@@ -173,11 +173,13 @@ static const char *rank_outcome(struct cluster *c, struct cjob *job, const json_
     if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out * (ranks_may_save(c, task) ? 8 : 1))) {
         if (sim_chance(c->sim, 400) || !ranks_save(c, task))
             return "timeout";
-        rank_says(c, job, dir, "unfinished");
+        rank_says(c, job, dir, "unfinished", false);
+    } else if (cluster_get(c, dir, "reception.json") == NULL && sim_chance(c->sim, sim_faults_of(c->sim)->ranks_end_early)) {
+        rank_says(c, job, dir, "done", true);
     } else if (cluster_get(c, dir, "reception.json") == NULL) { /* it goes on until it is told that no more come */
         return NULL;
     } else {
-        rank_says(c, job, dir, "done");
+        rank_says(c, job, dir, "done", false);
     }
     return sim_chance(c->sim, sim_faults_of(c->sim)->ranks_fail) ? "failed" : "succeeded";
 }
@@ -290,7 +292,8 @@ static void kill_runner(struct sim *sim, void *arg)
     task_end_free(end);
 }
 
-/* Verifies that no member starts when its training was told that no more come. */
+/* Verifies that no member starts when its training was told that no more come, unless that needs no more: then members
+ * that were submitted before may still start. */
 static void check_reception(struct cluster *c, const json_t *task)
 {
     const char *id = json_string_value(json_object_get(task, "id"));
@@ -300,7 +303,8 @@ static void check_reception(struct cluster *c, const json_t *task)
                                     (int)json_integer_value(json_object_get(current, "generation")))
                         : NULL;
 
-    if (dir != NULL && cluster_get(c, dir, "reception.json") != NULL)
+    if (dir != NULL && cluster_get(c, dir, "reception.json") != NULL &&
+        !json_is_true(json_object_get(cluster_get(c, dir, "reception.json"), "early")))
         sim_violate(c->sim, "member %s started when its training had been told that no more come", id);
     free(dir);
 }

@@ -23,6 +23,7 @@ struct sim_faults {
     /* ranks time out, or save and end before that, at each of their looks whether more members come */
     int ranks_time_out;
     int ranks_fail;      /* ranks fail after they have said that they are done */
+    int ranks_end_early; /* ranks say that they need no more samples, at each of their looks whether more members come */
     int records_lost;    /* a runner does not hand back the records of a job; a third as often, it lacks a single one */
     int cancel_lost;     /* the scheduler accepts an order to cancel, and does nothing */
     int cancel_refused;  /* the scheduler does not accept an order to cancel */
@@ -165,6 +166,11 @@ void watch_pilots_end(struct sim *sim);
 bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char *checkpoint);
 /* Tells whether the member's samples came to the generation, or were learnt in the checkpoint that it began with. */
 bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member);
+/* Returns the directory of an ensemble's training, to be freed. */
+char *sim_training_dir(struct sim *sim, int64_t ensemble);
+/* Notes that the training in that directory was resubmitted from a checkpoint, or from the start if it is "". `known`
+ * is false if the daemon died, or the commit failed, before it was answered. */
+void sim_resubmitted(struct sim *sim, const char *training, const char *from, bool known);
 /* Tells whether the generation left a checkpoint that is further than the one that it began with. */
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
 

@@ -204,7 +204,8 @@ void watch_end(struct sim *sim)
           "= 'attempt.ended' ORDER BY v.id DESC LIMIT 1)");
     SIM_HOLDS(sim, "complete ensembles with cancelled members that nobody cancelled",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "
-          "'cancelled' AND NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx)");
+          "'cancelled' AND NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) "
+          "AND NOT EXISTS (SELECT 1 FROM training t WHERE t.ensemble = e.id AND t.early)");
     SIM_HOLDS(sim, "complete ensembles of which every member failed",
           "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'failed' WHERE e.state = "
           "'complete' AND t.n = e.count");
@@ -245,7 +246,8 @@ void watch_end(struct sim *sim)
           "m.ensemble AND a.idx = m.idx AND a.number = m.attempts WHERE json_extract(e.spec, '$.members.checkpoint') "
           "IS NOT NULL AND m.heir IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
           "ifnull(a.reason, '') NOT LIKE '%before it started%' AND NOT (ifnull(a.host, '') = '' AND "
-          "(ifnull(a.reason, '') LIKE 'stopped:%' OR ifnull(a.reason, '') = 'cancelled')) AND "
+          "(ifnull(a.reason, '') LIKE 'stopped:%' OR ifnull(a.reason, '') = 'cancelled' OR "
+          "ifnull(a.reason, '') LIKE 'cancelled:%')) AND "
           "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
           "m.since_in ELSE e.id END, m.since) <> (SELECT coalesce(max(k.number), 0) FROM member_checkpoint k WHERE "
           "k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
@@ -256,7 +258,8 @@ void watch_end(struct sim *sim)
           "made, "
           "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'lost' AND "
           "a.number > 3) AS lost, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
-          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted')) AS again "
+          "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted', "
+          "'training.resubmitted')) AS again "
           "FROM member m) WHERE told > made + lost OR (told < made AND NOT again)");
     SIM_HOLDS(sim, "members given up that might have been tried again, or the other way round",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state = "

@@ -26,6 +26,17 @@ static void out_of_time(sqlite3_context *context, int n, sqlite3_value **values)
     free(dir);
 }
 
+static void said_early(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct sim *sim = sqlite3_user_data(context);
+    char *dir = engine_generation_dir(sim_engine(sim), sqlite3_value_int64(values[0]), sqlite3_value_int64(values[1]));
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/done-rank0.json", dir);
+    sqlite3_result_int(context, json_is_true(json_object_get(json_object_get(sim_files(sim), path), "early")));
+    free(dir);
+}
+
 static void left_further(sqlite3_context *context, int n, sqlite3_value **values)
 {
     sqlite3_result_int(context, sim_left_further(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
@@ -63,7 +74,7 @@ void watch_trainings_store(struct sim *sim)
     static const char triggers[] =
         "CREATE TEMP TRIGGER begun_anew AFTER INSERT ON main.job WHEN NEW.kind = 'training' AND NEW.created < (SELECT "
         "max(j.ended) FROM main.job j WHERE j.ensemble = NEW.ensemble AND j.kind = 'training' AND j.id <> NEW.id) + "
-        "(SELECT iif(out_of_time(t.ensemble, t.generation - 1), 0, min(300000, 1000 << (t.failures - 1))) FROM "
+        "(SELECT iif(t.failures = 0 OR out_of_time(t.ensemble, t.generation - 1), 0, min(300000, 1000 << (t.failures - 1))) FROM "
         "main.training t WHERE t.ensemble = NEW.ensemble) BEGIN "
         "SELECT violate('a training begins anew before its time'); END;"
         "CREATE TEMP TRIGGER for_those_before AFTER INSERT ON main.job WHEN NEW.kind <> 'training' AND EXISTS (SELECT "
@@ -80,13 +91,15 @@ void watch_trainings_store(struct sim *sim)
         "OLD.generation AND NEW.failures > OLD.failures AND out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
         "violate('a training that was out of time lost a retry'); END;"
         "CREATE TEMP TRIGGER failure_is_free AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
-        "OLD.generation AND NEW.failures = OLD.failures AND NOT out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
+        "OLD.generation AND NEW.failures = OLD.failures AND OLD.state IN ('submitted', 'running') AND NOT "
+        "out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
         "violate('a training that failed lost no retry'); END;";
     sqlite3 *db = sim_store(sim)->db;
     char *why = NULL;
 
     sqlite3_create_function(db, "rank_outcome", 2, SQLITE_UTF8, sim, rank_outcome, NULL, NULL);
     sqlite3_create_function(db, "out_of_time", 2, SQLITE_UTF8, sim, out_of_time, NULL, NULL);
+    sqlite3_create_function(db, "said_early", 2, SQLITE_UTF8, sim, said_early, NULL, NULL);
     sqlite3_create_function(db, "left_further", 2, SQLITE_UTF8, sim, left_further, NULL, NULL);
     sqlite3_create_function(db, "is_whole", 3, SQLITE_UTF8, sim, is_whole, NULL, NULL);
     sqlite3_create_function(db, "has_samples", 3, SQLITE_UTF8, sim, has_samples, NULL, NULL);
@@ -109,6 +122,11 @@ void watch_trainings_end(struct sim *sim)
     SIM_HOLDS(sim, "trainings that were out of time, had got further, and have failed",
               "SELECT count(*) FROM training WHERE state = 'failed' AND out_of_time(ensemble, generation) AND "
               "left_further(ensemble, generation)");
+    SIM_HOLDS(sim, "trainings that ended early, and their rank did not say that it needs no more",
+              "SELECT count(*) FROM training WHERE early AND (state <> 'done' OR NOT said_early(ensemble, generation))");
+    SIM_HOLDS(sim, "ensembles whose training ended early, and they are not complete",
+              "SELECT count(*) FROM training t JOIN ensemble e ON e.id = t.ensemble WHERE t.early AND e.state NOT IN "
+              "('complete', 'cancelled') AND e.count <> (SELECT n FROM tally WHERE ensemble = e.id AND state = 'failed')");
     if (!sim_faults_of(sim)->tidy)
         SIM_HOLDS(sim, "members that have succeeded, and their samples are missing in a training that is done",
                   "SELECT count(*) FROM member m JOIN training t USING (ensemble) WHERE t.state = 'done' AND m.state = "

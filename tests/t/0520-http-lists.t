@@ -99,6 +99,7 @@ is "$(walk "/v1/ensembles/$id/members?limit=10&state=succeeded" members | wc -l)
 	"by state, too"
 
 # Jobs, newest first: of a state, of an adapter
+wait_for 120 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state != '"'ended'"'")" = 0 ]' || bail "a job does not end"
 jobs=$(sqlite3 -readonly "$STATE/stretto.db" "SELECT id FROM job WHERE state = 'ended' ORDER BY id DESC")
 n=$(wc -l <<<"$jobs")
 ok "there are 20 jobs and more ($n)" test "$n" -gt 20

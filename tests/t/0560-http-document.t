@@ -103,13 +103,14 @@ for path, item in doc["paths"].items():
         method = method.upper()
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
-        changes = method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit")
+        again = path == "/v1/trainings/{id}/resubmit" # of one that is over, and of which the first call is not the last
+        changes = not again and (method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit"))
         there = path.replace("{file}", "app.js").replace("{id}", (open_training if changes else training)
                              if "/trainings/" in path else open_ensemble if changes else over if path.endswith("/follow-up") else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index).replace("{file}", "app.js")
             status, kind, data = call(*prepared(method, at, body))
-            tell(status < 300 or (status == 404 and b'"output_not_found"' in data), f"{method} {at}: {status} {data[:200]}")
+            tell(status < 300 or (status == 404 and b'"output_not_found"' in data) or (again and index > "0" and status == 409), f"{method} {at}: {status} {data[:200]}")
             check(operation, f"{method} {at}", status, kind, data)
         if "{" in path:
             gone = re.sub(r"\{[a-z]+\}", "999999", path)

@@ -38,8 +38,13 @@ jobs 1 2
 jobs 7.1
 resubmit
 resubmit 1 2
-resubmit 7.training
+resubmit 7.training x
+resubmit 7.training --state failed
+resubmit 7.training --env LR
+resubmit 7 --ranks 2
 resubmit 7.1 --state failed
+spec
+spec 7.1
 follow-up
 follow-up 1 2
 follow-up 1 --all
@@ -202,6 +207,9 @@ POST /v1/ensembles/7/members/0/cancel 200 {"cancelled": true}
 POST /v1/ensembles/7/members/1/cancel 200 {"cancelled": false, "state": "cancelled"}
 POST /v1/ensembles/7/resubmit 200 {"resubmitted": 12}
 POST /v1/ensembles/7/members/0/resubmit 200 {"resubmitted": 1}
+GET /v1/ensembles/6 200 {"training": {"id": 30}}
+GET /v1/ensembles/6/spec 200 {"name": "a", "width": 3}
+POST /v1/trainings/30/resubmit 202 {"id": 30, "generation": 2, "resumed_from": "g1-s4"}
 POST /v1/ensembles/7/follow-up 200 {"id": 9, "follow_up_of": 7, "count": 3, "state": "running"}
 POST /v1/tokens 201 {"id": 4, "role": "reader", "token": "the-token"}
 DELETE /v1/tokens/4 200 {"id": 4}
@@ -220,6 +228,14 @@ asks "POST /v1/ensembles/7/resubmit" '{}' resubmit 7
 like "$(cat out)" '12 members' "and says how many"
 asks "POST /v1/ensembles/7/resubmit" '{"states":["failed","unfinished"],"from":"start"}' resubmit 7 -s failed -s unfinished --from start
 asks "POST /v1/ensembles/7/members/0/resubmit" '{"from":"checkpoint"}' resubmit 7.0 --from checkpoint
+training="$(printf 'GET /v1/ensembles/6\nPOST /v1/trainings/30/resubmit')"
+asks "$training" '{}' resubmit 6.training
+is "$(cat out)" "training 30 of ensemble 6: generation 2 goes on from checkpoint g1-s4" "and says from where"
+asks "$training" '{"checkpoint":"g1-s4","ranks":2,"env":{"LR":"0.1","A":"b=c"},"resources":{"walltime":"2h","queue":"q"},"command":["train","--lr","-x"]}' \
+	resubmit 6.training -c g1-s4 -r 2 -e LR=0.1 --env A=b=c -t 2h -q q -- train --lr -x
+asks "$training" '{"checkpoint":4,"from":"checkpoint"}' resubmit --checkpoint 4 6.training --from checkpoint
+asks "GET /v1/ensembles/6/spec" "" spec 6
+is "$(jq -c . out)" '{"name":"a","width":3}' "and prints it"
 asks "POST /v1/ensembles/7/follow-up" '{}' follow-up 7
 like "$(cat out)" 'ensemble 9 follows up 7: 3 members, running' "and names both"
 asks "POST /v1/ensembles/7/follow-up" '{"states":["failed"],"width":2,"pack":3,"resources":{"walltime":"2h","queue":"q"},"adapter":"pbs"}' \

@@ -6,77 +6,16 @@ TEST_LIMIT=200
 command -v python3 >/dev/null || skip_all "no Python"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 
-# A rank does what the lines of a file say, one after the other: "save NAME BATCHES WHOLE-OF-RANK-0 WHOLE-OF-RANK-1", "die", "unfinished",
-# "done", "enlist NAME BATCHES" (one of which there are no files), "wait" (for the walltime).
-cat >"$T/rank.py" <<'EOF2'
-import json, os, signal, sys, time
-rank, here = int(os.environ["STRETTO_RANK"]), os.environ["STRETTO_TRAINING_DIR"]
-config = json.load(open(f"{here}/training.json"))
-generation, checkpoints = config["generation"], config["checkpoint"]["dir"]
-def write(path, value):
-    with open(path + ".part", "w") as file:
-        json.dump(value, file)
-    os.rename(path + ".part", path)
-def say(file, state, **more):
-    write(f"{here}/{file}-rank{rank}.json", {"version": 1, "generation": generation, "rank": rank, "time": time.time(), "state": state, **more})
-def wait_for(path):
-    while not os.path.exists(path):
-        time.sleep(0.02)
-def bits(members):
-    field = bytearray(2)
-    for m in filter(None, members.split(",")):
-        field[int(m) // 8] |= 1 << int(m) % 8
-    return bytes(field)
-def save(name, batches, *whole):
-    os.makedirs(f"{checkpoints}/{name}", exist_ok=True)
-    with open(f"{checkpoints}/{name}/whole-rank{rank}.part", "wb") as file:
-        file.write(bits(whole[rank]))
-    os.rename(f"{checkpoints}/{name}/whole-rank{rank}.part", f"{checkpoints}/{name}/whole-rank{rank}.bin")
-    if rank > 0:
-        return
-    wait_for(f"{checkpoints}/{name}/whole-rank1.bin")
-    write(f"{checkpoints}/{name}/state-rank0", {"batches": batches})
-    enlist(name, batches)
-def enlist(name, batches):
-    try:
-        items = json.load(open(f"{checkpoints}/checkpoints.json"))["checkpoints"]
-    except FileNotFoundError:
-        items = []
-    items.insert(0, {"name": name, "generation": generation, "step": int(batches) * 10, "batches": int(batches), "ranks": 2,
-        "time": time.time(), "size": 12345, "digest": "00112233445566ff", "drawn": int(batches) * 4})
-    write(f"{checkpoints}/checkpoints.json", {"version": 1, "checkpoints": items[:config["checkpoint"]["keep"]]})
-if "resume" in config:
-    wait_for(f"{checkpoints}/{config['resume']['name']}/state-rank0")
-warned = []
-signal.signal(int(os.environ.get("STRETTO_CHECKPOINT_SIGNAL", signal.SIGUSR1)), lambda *_: warned.append(1))
-write(f"{config['stream']}/g{generation}-rank{rank}.json", {"version": 1})
-say("status", "receiving", received=1)
-wait_for(f"{sys.argv[1]}{generation}")
-for verb, *words in map(str.split, open(f"{sys.argv[1]}{generation}")):
-    if verb == "save":
-        save(*words)
-    elif verb == "enlist" and rank == 0:
-        enlist(*words)
-    elif verb == "die" and rank == 0:
-        sys.exit(3)
-    elif verb == "warned":
-        while not warned:
-            time.sleep(0.02)
-    elif verb in ("unfinished", "done"):
-        say("done", verb)
-        sys.exit(0)
-    else:
-        time.sleep(300)
-EOF2
+cp "$srcdir/tests/t/scripted-rank.py" "$T/rank.py"
 # say GENERATION LINE...
 say() { printf '%s\n' "${@:2}" >"$T/$NAME.part" && mv "$T/$NAME.part" "$T/$NAME$1"; }
 # begin NAME CHECKPOINT RESOURCES: nine members, of which 5 to 8 wait for a file
 begin() {
 	NAME=$1
-	jq -n --arg t "$T" --arg name "$1" --argjson checkpoint "$2" --argjson resources "$3" '{name: $name, width: 9,
+	jq -n --argjson retries "${RETRIES:-1}" --arg t "$T" --arg name "$1" --argjson checkpoint "$2" --argjson resources "$3" '{name: $name, width: 9,
 		members: {command: ["sh", "-c", "echo $STRETTO_STREAM_GENERATION; [ {i} -lt 5 ] || while [ ! -e \($t)/\($name).go ]; do sleep 0.1; done"],
 			parameters: {grid: {i: [range(9)]}}},
-		training: {ranks: 2, command: ["python3", ($t + "/rank.py"), ($t + "/" + $name)], retries: 1, checkpoint: $checkpoint,
+		training: {ranks: 2, command: ["python3", ($t + "/rank.py"), ($t + "/" + $name)], retries: $retries, checkpoint: $checkpoint,
 			resources: $resources, fields: {u: {dtype: "float32", shape: [1]}}}}' >"$T/spec.json"
 	ID=$(submit "$T/spec.json")
 	RUN=$STATE/run/e$ID
@@ -152,8 +91,35 @@ ok "it ends" wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .training.generation, .training.failures]' "$T/ensemble.json")" '["failed",2,2]' "each failure costs a retry"
 is "$(events checkpoint restarted)" g1-s10 "nothing goes on from a checkpoint that is listed and not there"
 like "$(cat "$DAEMON_LOG")" "nothing can go on from checkpoint g1-s15" "the log tells of it"
+# A rank takes a damaged checkpoint out of the list, and the next generation goes on from the one before.
+RETRIES=2 begin d '{}' '{}'
+say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" "save g1-s20 2 0,1,2,3,4 0,1,2,3,4" die
+reaches 2 5
+like "$(stretto status "$ID")" 'failures   1, 1 retry left' "status tells how many retries are left"
+say 2 "drop g1-s20" die
+reaches 3 5
+is "$(ensemble '[.training.failures, .training.retries_left, .training.resumed_from, .training.checkpoint.name]')" '[2,0,"g1-s10","g1-s10"]' \
+	"what is damaged is not gone on from again"
+is "$(api GET "/v1/checkpoints?training=$(ensemble .training.id)" | jq -c '[.checkpoints[] | [.name, .damaged]]')" '[["g1-s10",false],["g1-s20",true]]' \
+	"the list tells that it is damaged"
+like "$(stretto checkpoints "$ID.training")" 'g1-s20/state-rank0 \(damaged\)' "the command, too"
+say 3 "save g3-s20 2 0,1,2,3,4 0,1,2,3,4" "save g3-s30 3 0,1,2,3,4 0,1,2,3,4" "until $T/d.end" die
+wait_for 60 "[ \"\$(ensemble .training.checkpoint.name)\" = '\"g3-s30\"' ]"
+is "$(api GET "/v1/checkpoints?training=$(ensemble .training.id)" | jq -c '[.checkpoints[] | [.name, .damaged]]')" \
+	'[["g1-s20",true],["g3-s20",false],["g3-s30",false]]' "what is kept no longer goes, and is not called damaged"
+: >"$T/d.end"
+ok "it ends" wait_ensemble "$ID" 60
+generations() { api GET "/v1/trainings/$(ensemble .training.id)/generations$1" | jq -c "$2"; }
+is "$(generations "" '[.generations[] | [.number, .ranks, .end, .resumed_from, .resumed_step]], .next' | xargs)" \
+	"[[3,2,failed,g1-s10,10],[2,2,failed,g1-s20,20],[1,2,failed,null,null]] null" "the generations are listed"
+is "$(generations "?limit=2" '[.generations[].number], .next' | xargs) $(generations "?limit=2&cursor=2" '[.generations[].number], .next' | xargs)" \
+	"[3,2] 2 [1] null" "in pages"
+is "$(generations "" '[.generations[] | (.started < .ended) and (.reason | startswith("rank 0 failed: "))] | unique')" '[true]' \
+	"with when and why each ended"
+is "$(api GET /v1/trainings/1/generations | jq -c '[.generations[] | [.number, .end]]') $(api_status GET /v1/trainings/99/generations)" \
+	'[[3,"done"],[2,"out_of_time"],[1,"failed"]] 404' "as it ended"
 is "$(api GET "/v1/checkpoints" | jq -c '[.checkpoints[] | "\(.of) \(.ensemble) \(.name)"]')" \
-	'["training 1 g2-s30","training 1 g3-s40","training 2 g1-s20","training 2 g2-s20","training 3 g2-s20"]' "all are listed by training"
+	'["training 1 g2-s30","training 1 g3-s40","training 2 g1-s20","training 2 g2-s20","training 3 g2-s20","training 4 g1-s20","training 4 g3-s20","training 4 g3-s30"]' "all are listed by training"
 # as api/openapi.yaml says
 for python in python3 /usr/bin/python3; do
 	"$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null && break
@@ -170,5 +136,6 @@ jsonschema.validate(json.load(open(sys.argv[3])), dict(doc[sys.argv[2]], **{"$de
 }
 fits CheckpointPage /v1/checkpoints
 fits Training /v1/trainings/1
+fits Generations /v1/trainings/4/generations
 is "$(api_status GET "/v1/checkpoints?training=9") $(api_status GET "/v1/checkpoints?training=1&ensemble=1")" "404 400" "others are not there"
 done_testing

@@ -3,6 +3,8 @@
 # has learnt from every sample, from each once.
 TEST_LIMIT=300
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
+# shellcheck source=tests/t/blocks.sh
+. "$srcdir/tests/t/blocks.sh"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 
 MEMBERS=6 STEPS=12 # the second half of each waits for the test
@@ -31,13 +33,17 @@ spec '{"every": "1h"}'
 reaches 1 1
 wait_for 60 '[ "$(training .training.received)" = 24 ]' || bail "four members do not send half of their steps"
 TRAINING=$(training .training.id)
-is "$(stretto resize "$ID" --ranks 2)" "training $TRAINING: 2 ranks, as soon as its 1 have saved a checkpoint" "two ranks are asked for"
+# as the README has it
+mkdir -p "$T/states"
+ln -s "$STATE" "$T/states/stretto"
+URL=$STRETTO_URL
+XDG_STATE_HOME=$T/states run_blocks "$srcdir/README.md" "tested with a training"
+export STRETTO_URL=$URL
 reaches 2 2
 pass "two ranks go on, though no sample came meanwhile"
 is "$(training '[.training.wanted_ranks, .training.failures, .members.running]')" "[null,0,4]" "it costs no retry, and members run on"
 is "$(training .training.unique)" 24 "the new ranks have what the former one had"
-api PATCH "/v1/trainings/$TRAINING" '{"ranks": 1}' >"$T/answer"
-is "$(jq -c '[.ranks, .wanted_ranks]' "$T/answer")" '[2,1]' "one rank is asked for, over HTTP"
+is "$(stretto resize "$ID" --ranks 1)" "training $TRAINING: 1 rank, as soon as its 2 have saved a checkpoint" "one rank is asked for, by the command"
 reaches 3 1
 : >"$T/go"
 ok "the ensemble ends" wait_ensemble "$ID" 120
@@ -49,6 +55,9 @@ is "$(jq -c --argjson steps $STEPS '[.learnt | length, (map(.[0] * $steps + .[1]
 is "$(api GET "/v1/ensembles/$ID/members" | jq -c '[.members[].attempts | if type == "number" then . else length end] | unique')" '[1]' \
 	"no member ran again"
 is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM event WHERE kind = 'training.resized'")" 2 "events tell of both changes"
+is "$(api GET "/v1/trainings/$TRAINING/generations" | jq -c '[.generations[] | [.number, .ranks, .end, .reason]]')" \
+	'[[3,1,"done",null],[2,2,"resized","its ranks ended because another number of them was asked for over the daemon'\''s Unix socket"],[1,1,"resized","its ranks ended because another number of them was asked for over the daemon'\''s Unix socket"]]' \
+	"the generations say why each ended"
 
 # what cannot be
 rm "$T/go"

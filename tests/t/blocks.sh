@@ -9,7 +9,7 @@ run_blocks() {
 		armed && /^```sh$/ { n++; inside = 1; armed = 0; next }
 		/^```$/ { inside = 0 }
 		inside { print > ("block." n) }' "$1"
-	ok "it has tested examples" test -e block.3
+	ok "it has tested examples" test -e block.1
 	unset STRETTO_URL
 	SOCKET=$XDG_STATE_HOME/stretto/stretto.sock # for is_ready
 	rm -f "$T/bin/jq"

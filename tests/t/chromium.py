@@ -99,7 +99,8 @@ class Browser:
 
     def click(self, selector):
         """With the mouse, in its middle, as soon as it is there. Where something else has come under the mouse meanwhile, since the page
-        goes on, that does not hear of it, and the mouse is pressed anew; an element that was pressed and does not get the click is not."""
+        goes on, that does not hear of it, and the mouse is pressed anew; so it is where the element has moved before the mouse was
+        released. An element that stays, was pressed and does not get the click is not pressed again."""
         element = f"document.querySelector({json.dumps(selector)})"
         end = time.monotonic() + LIMIT
         while True:
@@ -108,9 +109,15 @@ class Browser:
                 const top = document.elementFromPoint(x, y);
                 return r.width > 0 && top && (e.contains(top) || top.contains(e)) ? {{x, y}} : null; }})()""")
             self.js(f"""(() => {{ let hit = null; const kinds = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'];
+                let pressed, down;
                 const look = event => {{
                     const e = {element};
-                    hit ??= !!e && (e.contains(event.target) || event.target.contains(e));
+                    if (hit === null) {{
+                        hit = !!e && (e.contains(event.target) || event.target.contains(e));
+                        [pressed, down] = [e, event.target];
+                    }} else if (hit && e === pressed && event.target !== down && !e.contains(event.target)) {{
+                        hit = false; // it has moved from under the mouse before that was released
+                    }}
                     if (!hit) event.preventDefault(), event.stopImmediatePropagation();
                 }};
                 for (const kind of kinds) addEventListener(kind, look, {{capture: true}});

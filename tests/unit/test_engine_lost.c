@@ -173,7 +173,7 @@ static void a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks(voi
     submit(1, 1, training(1));
     until("SELECT state = 'pending' AND generation = 2 FROM training");
     training_id = sim_number(sim, "SELECT id FROM training");
-    if (engine_resize_training(sim_engine(sim), training_id, 2, &err) < 0)
+    if (engine_resize_training(sim_engine(sim), training_id, 2, "by a test", &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(sim_number(sim, "SELECT ranks FROM training"), 2);
     until("SELECT state <> 'pending' FROM training");

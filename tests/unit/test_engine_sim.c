@@ -9,6 +9,7 @@
 
 #include "common/files.h"
 #include "common/log.h"
+#include "daemon/store/training_checkpoint.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/specs.h"
@@ -80,10 +81,10 @@ static size_t submit(struct sim *sim, uint64_t seed, struct accepted accepted[],
     return *n - before;
 }
 
-/* By itself: it ends, or is paused for a reason. */
+/* By itself: it ends, is ending, or is paused for a reason. */
 static bool may_become(enum ensemble_state was, const struct ensemble_row *row)
 {
-    return was == row->state || (was < ENSEMBLE_COMPLETE && row->state >= ENSEMBLE_COMPLETE) ||
+    return was == row->state || ensemble_is_ending(row) || (was < ENSEMBLE_COMPLETE && row->state >= ENSEMBLE_COMPLETE) ||
            (was == ENSEMBLE_RUNNING && row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0');
 }
 
@@ -112,7 +113,7 @@ static bool commits_fail(const struct sim *sim)
 
 static bool is_refusal(const struct error *err)
 {
-    return strcmp(err->code, "ensemble_over") == 0 || strcmp(err->code, "training_over") == 0 ||
+    return strcmp(err->code, "ensemble_over") == 0 || strcmp(err->code, "training_over") == 0 || strcmp(err->code, "training_not_over") == 0 ||
            strcmp(err->code, "member_succeeded") == 0 || strcmp(err->code, "member_not_found") == 0 ||
            strcmp(err->code, "ensemble_not_over") == 0 || strcmp(err->code, "follow_up_needless") == 0 ||
            strcmp(err->code, "member_in_follow_up") == 0 || strcmp(err->code, "resources_impossible") == 0;
@@ -154,7 +155,7 @@ static struct member_row last_left(struct sim *sim, const struct accepted *acc)
     return last;
 }
 
-/* Those of which it was answered that they go again have done so. */
+/* Those of which it was answered that they go again have done so, unless their training ended early. */
 static void check_resubmitted(struct sim *sim, const struct accepted accepted[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -164,10 +165,45 @@ static void check_resubmitted(struct sim *sim, const struct accepted accepted[],
         struct error err;
 
         if (acc->again_after > 0 && store_ensemble_get(sim_store(sim), acc->id, &row, &err) == 1 && row.state == ENSEMBLE_COMPLETE &&
+            row.reason[0] == '\0' &&
             store_member_get(sim_store(sim), acc->id, acc->again, &member, &err) == 1 && member.attempts <= acc->again_after)
             sim_violate(sim, "member %lld.%lld was to go again after attempt %lld, and has not", (long long)acc->id,
                         (long long)acc->again, (long long)acc->again_after);
     }
+}
+
+static int pick(void *arg, const struct training_checkpoint_row *row)
+{
+    struct training_checkpoint_row *picked = arg;
+
+    *picked = *row;
+    return row->number >= picked[1].number;
+}
+
+/* A training that was resubmitted: its directory, and the checkpoint that it goes on from ("" for none). */
+struct resubmitted {
+    char *dir, from[64];
+};
+
+/* Has the training of an ensemble go on from any of its checkpoints, or from the start. */
+static int resubmit_training(struct sim *sim, const struct accepted *acc, struct resubmitted *out, struct error *err)
+{
+    struct training_checkpoint_row picked[2] = {0}; /* the second one has the number that is looked for */
+    struct engine_resubmission wish = {.afresh = sim_chance(sim, 200)};
+    struct training_row row;
+    int rc = store_training_of(sim_store(sim), acc->id, &row, err);
+
+    if (rc <= 0)
+        return rc < 0 ? -1 : error_set(err, "training_over", "there is none");
+    picked[1].number = sim_chance(sim, 500) ? INT64_MAX : (int64_t)sim_random(sim, 6);
+    store_training_checkpoint_each(sim_store(sim), row.id, 0, 0, INT32_MAX, pick, picked, err);
+    if (!wish.afresh && picked[1].number < INT64_MAX)
+        wish.number = picked[0].number;
+    out->dir = sim_training_dir(sim, acc->id);
+    memcpy(out->from, picked[0].name, sizeof out->from);
+    if (wish.afresh)
+        out->from[0] = '\0';
+    return engine_resubmit_training(sim_engine(sim), row.id, &wish, err);
 }
 
 static int cancel_member(struct sim *sim, struct accepted *acc, struct error *err)
@@ -187,8 +223,9 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     static const enum member_state states[] = {MEMBER_FAILED, MEMBER_UNFINISHED};
     struct engine *engine = sim_engine(sim);
     int64_t n = 0, width = 1 + (int64_t)sim_random(sim, 12);
-    int verb = (int)sim_random(sim, 15), rc = 0;
+    int verb = (int)sim_random(sim, 17), rc = 0;
     struct member_row left = last_left(sim, acc);
+    struct resubmitted resubmitted = {.dir = NULL};
     struct ensemble_row row;
     struct error err;
     bool paused = store_ensemble_get(sim_store(sim), acc->id, &row, &err) == 1 && row.state == ENSEMBLE_PAUSED;
@@ -209,6 +246,8 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 12:
     case 13:
     case 14: rc = cancel_member(sim, acc, &err); break;
+    case 15:
+    case 16: rc = resubmit_training(sim, acc, &resubmitted, &err); break;
     default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &err); break;
     }
     if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
@@ -216,6 +255,9 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     if (rc < 0)
         calls_refused(sim, &err);
     note(sim, acc, rc == 0 || is_refusal(&err));
+    if (rc == 0 && resubmitted.dir != NULL)
+        sim_resubmitted(sim, resubmitted.dir, resubmitted.from, acc->known);
+    free(resubmitted.dir);
     if (rc < 0 || !acc->known)
         return;
     if (paused && acc->state == ENSEMBLE_RUNNING && verb != 3 && verb != 4)
@@ -302,6 +344,7 @@ static struct sim_faults random_faults(uint64_t seed)
         .task_fails = 50 * wild,
         .ranks_time_out = wild > 0,
         .ranks_fail = 30 * wild,
+        .ranks_end_early = wild > 1,
         .records_lost = 300,
         .cancel_lost = 20 * wild,
         .write_fails = 20 * wild,

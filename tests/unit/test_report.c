@@ -92,6 +92,7 @@ static void the_daemon_is_told(void **state)
     done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
     status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
     assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
+    assert_null(json_object_get(done, "early"));
     assert_true(json_equal(done, status) || json_object_size(done) == json_object_size(status));
     for (size_t i = 0; i < 6; i++) {
         static const char *const keys[] = {"received", "unique", "drawn", "batches", "finalized", "version"};
@@ -109,6 +110,32 @@ static void the_daemon_is_told(void **state)
     status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
     assert_string_equal(json_string_value(json_object_get(status, "state")), "done");
     json_decref(status);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void who_has_learnt_enough_takes_no_more(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    struct error err;
+    json_t *done;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 0, 1));
+    t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
+    assert_int_equal(stretto_close(s), 0);
+    assert_int_equal(st_train_done(t), 0);
+    assert_int_equal(st_train_batch(t, NULL, NULL, NULL, NULL, 0), ST_TRAIN_END);
+    done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
+    assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
+    assert_true(json_is_true(json_object_get(done, "early")));
+    assert_int_equal(json_integer_value(json_object_get(done, "unique")), 1);
+    assert_int_equal(json_integer_value(json_object_get(done, "drawn")), 0);
+    json_decref(done);
+    assert_int_equal(st_train_done(t), 0);
     st_train_close(t);
     fixture_fini(&fx);
 }
@@ -150,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_that_ends_without_done_leaves_its_metrics),
         cmocka_unit_test(the_daemon_is_told),
+        cmocka_unit_test(who_has_learnt_enough_takes_no_more),
         cmocka_unit_test(who_cannot_tell_what_it_holds_is_not_done),
     };
 

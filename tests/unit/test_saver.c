@@ -239,10 +239,16 @@ static void only_the_newest_are_kept(void **state)
     assert_int_equal(access(path, F_OK), -1);
     snprintf(path, sizeof path, "%s/g1-s3/state-rank0", dir);
     assert_int_equal(access(path, F_OK), 0);
-    begin_anew(&fx, 2, "g1-s3", 3); /* the newest was no good, say */
+    begin_anew(&fx, 2, "g1-s3", 3); /* a user did not want the newest */
     t = fixture_rank(0);
     save(t, 3, "state", ST_TRAIN_CHECKPOINT_DUE);
-    WAIT_FOR_LIST("g2-s3 g1-s4 ");
+    WAIT_FOR_LIST("g2-s3 g1-s3 ");
+    save(t, 4, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g2-s4 g2-s3 ");
+    snprintf(path, sizeof path, "%s/g1-s4", dir);
+    assert_int_equal(access(path, F_OK), -1);
+    snprintf(path, sizeof path, "%s/g1-s3/state-rank0", dir);
+    assert_int_equal(access(path, F_OK), 0); /* it may still be read */
     st_train_close(t);
     tear_down(&fx);
 }

@@ -111,7 +111,8 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
         return
     device = torch.device(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    path = os.path.join(os.environ["STRETTO_TRAINING_DIR"], "ranks-of-%s" % os.environ.get("STRETTO_JOB", "job"))
+    path = os.path.join(os.environ["STRETTO_TRAINING_DIR"], "ranks-of-%s.%s"
+                        % (os.environ.get("STRETTO_JOB", "job"), os.environ.get("STRETTO_RESTART", "0")))
     # -1: users are not counted, so the file stays until the run directory is removed
     store = torch.distributed.FileStore(path, -1)
     store.set_timeout(meet_within)

@@ -6,6 +6,7 @@
         ...batch["temperature"], batch["params"], batch["member"], batch["step"]
 """
 
+import logging
 import os
 import weakref
 
@@ -13,7 +14,7 @@ import numpy
 import torch
 import torch.utils.data
 
-from stretto import train
+from stretto import _snapshot, train
 
 # The number of batches whose memory is kept: the loop's present batch, its next one, and one that it holds on to.
 _KEPT = 3
@@ -113,10 +114,18 @@ class Checkpoints:
     keywords name is the same on all ranks, and rank 0 saves it: with DistributedDataParallel give the model that it
     wraps. What `own` (a dict) names differs from rank to rank, and each rank saves its own. Call step() on all ranks
     after each batch. `batches` is the number of calls, counted on from the checkpoint.
+
+    The training waits only until all of it is copied in memory, and a thread writes the copy, in the format of
+    torch.save(). That takes as much memory on the host as the state is large, once, from the first batch on where the
+    spec's training.checkpoint has "every"; with several ranks mostly on rank 0, which saves the model. background=False
+    does without: the training waits until torch.save() has written the state. So it does for the last checkpoint, after
+    which there are no more batches, with PyTorch before 1.13, and where there is no memory for the copy.
     """
 
-    def __init__(self, rx, own=None, **shared):
+    def __init__(self, rx, own=None, background=True, **shared):
         self._rx, self._own, self._shared = rx, own or {}, shared
+        self._snapshots = _snapshot.Snapshots() if background and _snapshot.available() else None
+        self._prepared = False
         self.batches = rx.resume_step or 0
         if rx.ranks == 1: # others may be in the middle of a batch
             rx.on_wait(self._while_waiting)
@@ -141,11 +150,29 @@ class Checkpoints:
         for name, part in parts.items():
             part.load_state_dict(saved[name])
 
-    def _save(self, path):
+    def _state(self):
         shared = self._shared if self._rx.rank == 0 else {}
-        torch.save({"shared": {name: part.state_dict() for name, part in shared.items()},
-                    "own": {name: part.state_dict() for name, part in self._own.items()},
-                    "random": torch.get_rng_state()}, path)
+        return {"shared": {name: part.state_dict() for name, part in shared.items()},
+                "own": {name: part.state_dict() for name, part in self._own.items()},
+                "random": torch.get_rng_state()}
+
+    def _save(self, path):
+        torch.save(self._state(), path)
+
+    def _copy(self, path):
+        write = self._snapshots.take(self._state())
+        if write is not None:
+            return lambda: write(path)
+        logging.getLogger("stretto").warning("there is no memory for a copy of the state: from now on the training "
+                                             "waits while a checkpoint is written")
+        self._snapshots = None
+        return self._save(path)
+
+    def _prepare(self):
+        """Have memory for copies made ready after the first batch, when the optimiser has all of its state."""
+        if not self._prepared and self._snapshots is not None and self._rx.checkpoint_every is not None:
+            self._snapshots.prepare(self._state())
+        self._prepared = True
 
     def _while_waiting(self):
         if self._rx.checkpoint_due() == train.LAST:
@@ -154,7 +181,10 @@ class Checkpoints:
     def step(self):
         """Count a batch, and save a checkpoint if one is due. Returns whether it did."""
         self.batches += 1
-        if not self._rx.checkpoint_due():
+        self._prepare()
+        due = self._rx.checkpoint_due()
+        if not due:
             return False
-        self._rx.checkpoint(self._save, self.batches)
+        behind = self._snapshots is not None and due != train.LAST
+        self._rx.checkpoint(self._copy if behind else self._save, self.batches)
         return True

@@ -16,7 +16,9 @@ goes on while Python validates, saves or sleeps. Draw batches from one thread at
 
 import collections
 import ctypes
+import logging
 import os
+import threading
 import weakref
 
 import numpy
@@ -101,7 +103,10 @@ class Receiver:
         path = calls.resume(handle)
         self.resume = None if path is None else os.fsdecode(path)
         self.resume_step = None if path is None else calls.resume_step(handle)
+        #: How often a checkpoint becomes due, in seconds; None where none does before the end of the time.
+        self.checkpoint_every = calls.checkpoint_every_ms(handle) / 1000 or None
         self._due = NOT_DUE
+        self._writer = None  # the thread that writes the newest checkpoint
         self._on_wait = None
         # with several ranks: an object that makes their decisions the same (stretto.distributed)
         self._agreement = None
@@ -222,9 +227,10 @@ class Receiver:
     def checkpoint_due(self):
         """Return whether a checkpoint is due, to be asked after each batch: NOT_DUE (which is false), DUE or LAST.
 
-        Times are those of the spec's training.checkpoint; without it, none is ever due. The ranks of a process group
-        (stretto.distributed) get the same answer, if each asks as often as the others. Other programs with several ranks
-        let one rank ask, tell its answer to all, and give it to checkpoint().
+        Times are those of the spec's training.checkpoint; without it, none is ever due. One that becomes due while this
+        rank is still writing the one before is put off until that is written, but not the last one. The ranks of a
+        process group (stretto.distributed) get the same answer, if each asks as often as the others. Other programs with
+        several ranks let one rank ask, tell its answer to all, and give it to checkpoint().
         """
         due = self._calls.checkpoint_due(self._open_handle())
         self._due = due if self._agreement is None else self._agreement.of(due)
@@ -239,6 +245,14 @@ class Receiver:
         need not be given where this rank has asked. The rest is written in the background, except for LAST: after that
         there are no more batches, and done() reports that the training is to go on in another job.
 
+        The training goes on sooner if `save` only copies the state in memory and returns a function that writes the
+        copy. That is called without arguments in a thread of its own, and this method returns; stretto.torch does so.
+        The checkpoint is of the moment at which `save` returned, and counts once it is whole. The next checkpoint(),
+        done() and close() wait for the thread. If the function raises, the program goes on: the logger "stretto" says
+        why this checkpoint is not saved (on standard error, unless the program has configured logging), and the one
+        before stays the newest. For LAST the function is called before this method returns, and what it raises is
+        raised.
+
         A training that goes on from the checkpoint never gets the samples again that were drawn before it, and gets all
         others, so the model must have learnt from every batch that was given out. Raises what `save` raises, after which
         the same step may be tried again.
@@ -247,17 +261,49 @@ class Receiver:
         path = self._calls.checkpoint_begin(handle, int(step))
         if path is None:
             self._failed()
+        path, due = os.fsdecode(path), due or self._due or DUE
         try:
-            if save is not None:
-                save(os.fsdecode(path))
-            if self.rank == 0 and not os.path.lexists(path):
-                raise RuntimeError("rank 0 has saved nothing: %s is not there" % os.fsdecode(path))
+            write = save(path) if save is not None else None
+            behind = callable(write) and due != LAST
+            if callable(write) and not behind:
+                write()
+            if not behind:
+                self._require_state(path)
         except BaseException:
             self._calls.checkpoint_end(handle, NOT_DUE)
             raise
-        if self._calls.checkpoint_end(handle, (due or self._due or DUE)) != 0:
+        finish = self._calls.checkpoint_cut if behind else self._calls.checkpoint_end
+        if finish(handle, due) != 0:
             self._failed()
         self._due = NOT_DUE
+        if behind:
+            self._start_writer(write, path, int(step))
+
+    def _start_writer(self, *args):
+        # not a daemon: the interpreter does not end before the checkpoint is written
+        self._writer = threading.Thread(target=self._write, args=args, name="stretto-checkpoint")
+        try:
+            self._writer.start()
+        except RuntimeError:  # no thread can be started
+            self._writer = None
+            self._write(*args)
+
+    def _require_state(self, path):
+        if self.rank == 0 and not os.path.lexists(path):
+            raise RuntimeError("rank 0 has saved nothing: %s is not there" % path)
+
+    def _write(self, write, path, step):
+        """Write a copied state, in a thread of its own."""
+        written = NOT_DUE
+        try:
+            write()
+            self._require_state(path)
+            written = DUE
+        except Exception:  # pylint: disable=broad-except
+            logging.getLogger("stretto").exception("the checkpoint of step %d is not saved: %s cannot be written", step,
+                                                   path)
+        finally:
+            self._calls.checkpoint_end(self._handle, written)
 
     def on_wait(self, call):
         """Have `call()` called about ten times a second while next_batch() waits for samples; None: nothing.
@@ -278,12 +324,18 @@ class Receiver:
     def done(self):
         """Tell the daemon that this training has finished with success. Closing alone does not.
 
+        Before next_batch() has returned None this says that the training has learnt enough: once all ranks have said that
+        they are done, and have ended, members that still run are ended, no others are started, and the ensemble is
+        complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
+
         Where it is unfinished, the daemon is told that instead."""
         if self._calls.done(self._open_handle()) != 0:
             self._failed()
 
     def close(self):
-        """Stop receiving. Arrays already given stay valid."""
+        """Stop receiving, once a checkpoint that is being written is written. Arrays already given stay valid."""
+        if self._writer is not None:
+            self._writer.join()
         self._finalizer()
         self._handle = None
 

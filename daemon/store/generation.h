@@ -1,0 +1,19 @@
+/* The generations of a training's ranks: when each began, and how and why it ended. Triggers of the schema write them. */
+#ifndef DAEMON_STORE_GENERATION_H
+#define DAEMON_STORE_GENERATION_H
+#include "daemon/store/store.h"
+
+struct generation_row {
+    int64_t number, ranks;
+    int64_t started_ms; /* when all of its ranks could be reached; 0 if they never could */
+    int64_t ended_ms;   /* 0 while it is the current one and the training is not over */
+    char end[16];       /* "done", "failed", "cancelled", "resized" or "out_of_time"; "" if it has not ended */
+    char reason[512];
+    char resumed[64]; /* the checkpoint that it went on from; "" if it began at the start */
+    int64_t resumed_step;
+};
+
+/* Reads at most `limit` generations below number `before` (0 for all), the newest first. */
+int store_generation_each(struct store *store, int64_t training, int64_t before, int limit,
+                          int (*each)(void *arg, const struct generation_row *row), void *arg, struct error *err);
+#endif

@@ -1,0 +1,70 @@
+/* Samples in memory that outlives this process (tasks/proto/kept.h). Each sample has a slot there, from its first field
+ * until nobody needs it again: it was drawn, it has left the buffer, and a checkpoint is whole that was begun after it
+ * was drawn. When the process is killed, its next one finds in the slots what members were told is held, and goes on
+ * from the newest checkpoint.
+ *
+ * Drawn samples are retained up to a limit. Where more would have to be, they are let go, and until the next checkpoint
+ * is whole the memory is KEPT_LACKING: nothing is lost then either, but members have to run again after a failure. */
+#ifndef TASKS_TRAIN_KEPT_H
+#define TASKS_TRAIN_KEPT_H
+#include "tasks/proto/kept.h"
+#include "tasks/train/config.h"
+
+#include <stdatomic.h>
+
+struct kept;
+
+/* A slot. What follows it is laid out by sample.c. */
+struct kept_slot {
+    _Atomic uint64_t have; /* a bit for each field whose payload is there; 0: the slot is free */
+    uint64_t member;
+    int64_t step;
+    uint64_t session; /* of the stream that began it, with its attempt */
+    uint32_t attempt;
+    uint32_t cut;           /* the next two are of this process only */
+    struct kept_slot *next;
+};
+
+#define KEPT_SLOT_HEAD 64
+_Static_assert(sizeof(struct kept_slot) <= KEPT_SLOT_HEAD, "a slot's payload begins at a line of the cache");
+
+/* Maps the memory of this rank. NULL where it has none: the training saves no checkpoints, the runner gave none, or it
+ * cannot be reached, of which the log tells. */
+struct kept *kept_open(const struct train_config *config);
+void kept_close(struct kept *kept); /* NULL is allowed */
+
+/* Sets the size of a slot, the head included, before anything else is called. -1 with err where the memory has another
+ * layout, or is KEPT_LACKING, so that nothing can go on with it. `resume` is the checkpoint to go on from, or NULL. */
+int kept_layout(struct kept *kept, size_t slot_size, const char *resume, struct error *err);
+
+/* The samples, and what is retained, are complete from now on. */
+void kept_begin(struct kept *kept);
+
+struct kept_head *kept_head(struct kept *kept);
+
+/* From now on no slot becomes free: this process ends, and its next one may need all of them. */
+void kept_freeze(struct kept *kept);
+
+/* Takes a free slot; called by one thread. NULL where there is no memory. */
+struct kept_slot *kept_take(struct kept *kept);
+
+/* Gives a slot back. `cut`: the number of the checkpoint that is the first to have the sample among those that were
+ * drawn (drawn_cut()), KEPT_NOT_DRAWN for one that nobody drew, KEPT_FOREVER for one that no checkpoint will have. */
+#define KEPT_NOT_DRAWN 0
+#define KEPT_FOREVER UINT32_MAX
+void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut);
+
+/* The checkpoint of this number and name is whole, on all ranks: the samples that it has are let go. */
+void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name);
+
+/* `cut` is the number of the checkpoint that would be the next: tells whether it should be saved now, because the spec
+ * limits how many samples are retained. */
+bool kept_is_due(struct kept *kept, uint32_t cut);
+
+/* Calls `each` for all slots that are not free, and returns 0; where it returns something else, that is returned at once.
+ * Called before the first kept_take(); `each` may call kept_give(). */
+int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot), void *arg);
+
+/* A bit for each member of the ensemble that has announced its end. */
+uint8_t *kept_finalized(struct kept *kept);
+#endif

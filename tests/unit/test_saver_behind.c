@@ -1,0 +1,280 @@
+/* Checkpoints whose state another thread of the program writes while the training goes on. */
+#include "common/files.h"
+#include "common/timefmt.h"
+#include "tasks/train/cut.h"
+#include "tasks/train/state.h"
+#include "tests/unit/stream_fixture.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STEPS 20
+#define LIMIT_MS (FIXTURE_LIMIT_SECONDS * 1000)
+#define FIFO "{\"policy\": \"fifo\", \"capacity\": 100, \"threshold\": 0, \"batch\": 5, \"seed\": 7}"
+
+static char dir[40];
+
+static void set_up(struct fixture *fx, int ranks, double every)
+{
+    struct error err;
+    json_t *json;
+
+    fixture_init_ranks(fx, ranks, 4, 0, 1, FIFO);
+    strcpy(dir, "/tmp/stretto-saver-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    json = file_read_json(fixture_path(fx, "training.json"), &err);
+    json_object_set_new(json, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", 2, "every", every));
+    assert_int_equal(file_write_json(fixture_path(fx, "training.json"), json, 0600, &err), 0);
+    json_decref(json);
+    unsetenv("STRETTO_CHECKPOINT_SIGNAL");
+}
+
+static void tear_down(struct fixture *fx)
+{
+    fixture_fini(fx);
+    state_remove(dir);
+}
+
+/* Tells whether checkpoints.json names these, each followed by a blank. */
+static int lists(void *arg)
+{
+    const char *left = arg;
+    char path[80];
+    struct error err;
+    const json_t *entry;
+    json_t *json;
+    size_t i;
+
+    snprintf(path, sizeof path, "%s/checkpoints.json", dir);
+    json = file_read_json(path, &err);
+    json_array_foreach (json_object_get(json, "checkpoints"), i, entry) {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+
+        if (strncmp(left, name, strlen(name)) != 0 || left[strlen(name)] != ' ') {
+            left = "?";
+            break;
+        }
+        left += strlen(name) + 1;
+    }
+    json_decref(json);
+    return *left == '\0';
+}
+
+#define WAIT_FOR_LIST(names) assert_true(fixture_wait(lists, (void *)(uintptr_t)(names), LIMIT_MS))
+
+/* A thread of the program that writes a copy of the state, and then ends the checkpoint by that. */
+struct writer {
+    struct st_train *t;
+    const char *path;
+    int due;
+    pid_t until_waits; /* it writes when this thread waits for something; 0: at once */
+    atomic_bool written;
+    pthread_t thread;
+};
+
+static int waits(void *arg)
+{
+    char path[64], state = '?';
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)*(pid_t *)arg);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+    fclose(f);
+    return state == 'S';
+}
+
+static void *write_behind(void *arg)
+{
+    struct writer *w = arg;
+    struct error err;
+
+    if (w->until_waits != 0)
+        fixture_wait(waits, &w->until_waits, LIMIT_MS);
+    file_write_whole(w->path, "state", 5, 0600, &err);
+    atomic_store(&w->written, true);
+    st_train_checkpoint_end(w->t, w->due);
+    return NULL;
+}
+
+static void start(struct writer *w)
+{
+    assert_int_equal(pthread_create(&w->thread, NULL, write_behind, w), 0);
+}
+
+/* Begins a checkpoint and takes its cut. Returns the path. */
+static const char *cut(struct st_train *t, int64_t step)
+{
+    const char *path = st_train_checkpoint_begin(t, step);
+
+    if (path == NULL || st_train_checkpoint_cut(t, ST_TRAIN_CHECKPOINT_DUE) < 0)
+        fail_msg("%s", st_train_error(t));
+    return path;
+}
+
+static void save(struct st_train *t, int64_t step, int due)
+{
+    const char *path = st_train_checkpoint_begin(t, step);
+    struct error err;
+
+    assert_non_null(path);
+    assert_int_equal(file_write_whole(path, "state", 5, 0600, &err), 0);
+    assert_int_equal(st_train_checkpoint_end(t, due), 0);
+}
+
+static void what_is_drawn_while_the_state_is_written_is_not_in_the_checkpoint(void **state)
+{
+    struct fixture fx;
+    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE};
+    struct stretto *s;
+    struct cut was;
+    struct error err;
+    char from[80];
+    int times[STEPS] = {0};
+
+    set_up(&fx, 1, 0);
+    w.t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_close(s), 0);
+    assert_int_equal(fixture_draw(&fx, w.t, LIMIT_MS, STEPS, times), 5);
+    w.path = cut(w.t, 1);
+    assert_int_equal(fixture_draw(&fx, w.t, LIMIT_MS, STEPS, times), 5);
+    assert_true(lists("")); /* it does not count yet */
+    start(&w);
+    WAIT_FOR_LIST("g1-s1 ");
+    pthread_join(w.thread, NULL);
+    snprintf(from, sizeof from, "%s/g1-s1", dir);
+    assert_int_equal(cut_read(&was, from, 0, 1, &err), 0);
+    assert_int_equal(was.drawn, 5);
+    assert_int_equal(was.batches, 1);
+    cut_fini(&was);
+    st_train_close(w.t);
+    tear_down(&fx);
+}
+
+static int is_due(void *arg)
+{
+    return st_train_checkpoint_due(arg) == ST_TRAIN_CHECKPOINT_DUE;
+}
+
+static int has_passed(void *arg)
+{
+    return time_monotonic_ms() > *(int64_t *)arg;
+}
+
+static void none_but_the_last_is_due_while_the_one_before_is_written(void **state)
+{
+    struct fixture fx;
+    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE};
+    int64_t every;
+
+    set_up(&fx, 1, 0.05);
+    setenv("STRETTO_CHECKPOINT_SIGNAL", "10", 1); /* SIGUSR1 */
+    w.t = fixture_rank(0);
+    assert_int_equal(st_train_checkpoint_every_ms(w.t), 50);
+    w.path = cut(w.t, 1);
+    every = time_monotonic_ms() + 50;
+    assert_true(fixture_wait(has_passed, &every, LIMIT_MS));
+    assert_int_equal(st_train_checkpoint_due(w.t), 0);
+    start(&w);
+    assert_true(fixture_wait(is_due, w.t, LIMIT_MS));
+    assert_true(atomic_load(&w.written));
+    pthread_join(w.thread, NULL);
+    w.path = cut(w.t, 2);
+    raise(SIGUSR1);
+    assert_int_equal(st_train_checkpoint_due(w.t), ST_TRAIN_CHECKPOINT_LAST);
+    assert_int_equal(st_train_checkpoint_end(w.t, 0), 0);
+    st_train_close(w.t);
+    tear_down(&fx);
+}
+
+static void the_next_one_and_done_wait_for_the_one_before(void **state)
+{
+    struct fixture fx;
+    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE, .until_waits = (pid_t)syscall(SYS_gettid)};
+
+    set_up(&fx, 1, 0);
+    w.t = fixture_rank(0);
+    w.path = cut(w.t, 1);
+    start(&w);
+    save(w.t, 2, ST_TRAIN_CHECKPOINT_LAST);
+    assert_true(atomic_load(&w.written));
+    pthread_join(w.thread, NULL);
+    assert_true(lists("g1-s2 g1-s1 "));
+    assert_int_equal(st_train_unfinished(w.t), 1);
+
+    w.written = false;
+    w.path = cut(w.t, 3);
+    start(&w);
+    assert_int_equal(st_train_done(w.t), 0);
+    assert_true(atomic_load(&w.written));
+    pthread_join(w.thread, NULL);
+    assert_true(lists("g1-s3 g1-s2 "));
+    st_train_close(w.t);
+    tear_down(&fx);
+}
+
+static void a_state_that_cannot_be_written_leaves_the_one_before(void **state)
+{
+    struct fixture fx;
+    struct writer w = {.due = 0};
+
+    set_up(&fx, 1, 0);
+    w.t = fixture_rank(0);
+    save(w.t, 1, ST_TRAIN_CHECKPOINT_DUE);
+    w.path = cut(w.t, 2);
+    start(&w);
+    save(w.t, 3, ST_TRAIN_CHECKPOINT_DUE);
+    pthread_join(w.thread, NULL);
+    WAIT_FOR_LIST("g1-s3 g1-s1 ");
+    cut(w.t, 4); /* nobody ends it */
+    st_train_close(w.t);
+    assert_true(lists("g1-s3 g1-s1 "));
+    tear_down(&fx);
+}
+
+static void a_slow_rank_finishes_a_checkpoint_though_others_have_newer_ones(void **state)
+{
+    struct fixture fx;
+    struct st_train *t0;
+    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE};
+
+    set_up(&fx, 2, 0);
+    t0 = fixture_rank(0);
+    w.t = fixture_rank(1);
+    w.path = cut(w.t, 1);
+    for (int step = 1; step <= 3; step++)
+        save(t0, step, ST_TRAIN_CHECKPOINT_DUE);
+    assert_null(st_train_checkpoint_begin(t0, 3 - 1)); /* which has waited for the part of step 3 */
+    start(&w);
+    WAIT_FOR_LIST("g1-s1 ");
+    pthread_join(w.thread, NULL);
+    save(w.t, 3, ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s3 g1-s1 ");
+    st_train_close(t0);
+    st_train_close(w.t);
+    tear_down(&fx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_drawn_while_the_state_is_written_is_not_in_the_checkpoint),
+        cmocka_unit_test(none_but_the_last_is_due_while_the_one_before_is_written),
+        cmocka_unit_test(the_next_one_and_done_wait_for_the_one_before),
+        cmocka_unit_test(a_state_that_cannot_be_written_leaves_the_one_before),
+        cmocka_unit_test(a_slow_rank_finishes_a_checkpoint_though_others_have_newer_ones),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
+}
