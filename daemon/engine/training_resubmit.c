@@ -75,7 +75,7 @@ static int find_checkpoint(struct engine *engine, const struct engine_resubmissi
     if (store_training_checkpoint_each(engine->store, id, 0, 0, INT32_MAX, find, &wanted, err) < 0)
         return -1;
     if (again->from.damaged)
-        return error_at(err, "spec_impossible_value", "/checkpoint",
+        return error_at(err, "checkpoint_damaged", "/checkpoint",
                         "checkpoint %s is damaged, as a rank found: nothing can go on from it", again->from.name);
     if (again->from.number > 0)
         return 0;

@@ -116,7 +116,7 @@ static bool is_refusal(const struct error *err)
     return strcmp(err->code, "ensemble_over") == 0 || strcmp(err->code, "training_over") == 0 || strcmp(err->code, "training_not_over") == 0 ||
            strcmp(err->code, "member_succeeded") == 0 || strcmp(err->code, "member_not_found") == 0 ||
            strcmp(err->code, "ensemble_not_over") == 0 || strcmp(err->code, "follow_up_needless") == 0 ||
-           strcmp(err->code, "member_in_follow_up") == 0 || strcmp(err->code, "resources_impossible") == 0;
+           strcmp(err->code, "member_in_follow_up") == 0 || strcmp(err->code, "checkpoint_damaged") == 0 || strcmp(err->code, "resources_impossible") == 0;
 }
 
 static int keep_index(void *arg, const struct member_row *row)
@@ -172,12 +172,20 @@ static void check_resubmitted(struct sim *sim, const struct accepted accepted[],
     }
 }
 
+/* The checkpoint that a user asks for: the first from `number` on, damaged or not, or the newest that is not damaged. */
+struct picked {
+    int64_t number; /* 0: the newest */
+    struct training_checkpoint_row row;
+};
+
 static int pick(void *arg, const struct training_checkpoint_row *row)
 {
-    struct training_checkpoint_row *picked = arg;
+    struct picked *picked = arg;
 
-    *picked = *row;
-    return row->number >= picked[1].number;
+    if (picked->number == 0 && row->damaged)
+        return 0;
+    picked->row = *row;
+    return picked->number != 0 && row->number >= picked->number;
 }
 
 /* A training that was resubmitted: its directory, and the checkpoint that it goes on from ("" for none). */
@@ -188,22 +196,24 @@ struct resubmitted {
 /* Has the training of an ensemble go on from any of its checkpoints, or from the start. */
 static int resubmit_training(struct sim *sim, const struct accepted *acc, struct resubmitted *out, struct error *err)
 {
-    struct training_checkpoint_row picked[2] = {0}; /* the second one has the number that is looked for */
+    struct picked picked = {.number = sim_chance(sim, 500) ? 0 : 1 + (int64_t)sim_random(sim, 6)};
     struct engine_resubmission wish = {.afresh = sim_chance(sim, 200)};
     struct training_row row;
     int rc = store_training_of(sim_store(sim), acc->id, &row, err);
 
     if (rc <= 0)
         return rc < 0 ? -1 : error_set(err, "training_over", "there is none");
-    picked[1].number = sim_chance(sim, 500) ? INT64_MAX : (int64_t)sim_random(sim, 6);
-    store_training_checkpoint_each(sim_store(sim), row.id, 0, 0, INT32_MAX, pick, picked, err);
-    if (!wish.afresh && picked[1].number < INT64_MAX)
-        wish.number = picked[0].number;
+    store_training_checkpoint_each(sim_store(sim), row.id, 0, 0, INT32_MAX, pick, &picked, err);
+    if (!wish.afresh && picked.number != 0)
+        wish.number = picked.row.number;
     out->dir = sim_training_dir(sim, acc->id);
-    memcpy(out->from, picked[0].name, sizeof out->from);
+    memcpy(out->from, picked.row.name, sizeof out->from);
     if (wish.afresh)
         out->from[0] = '\0';
-    return engine_resubmit_training(sim_engine(sim), row.id, &wish, err);
+    rc = engine_resubmit_training(sim_engine(sim), row.id, &wish, err);
+    if (wish.number > 0 && picked.row.damaged && rc == 0)
+        sim_violate(sim, "training %lld goes on from checkpoint %s, which is damaged", (long long)row.id, picked.row.name);
+    return rc;
 }
 
 static int cancel_member(struct sim *sim, struct accepted *acc, struct error *err)
