@@ -179,9 +179,10 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
     SIM_HOLDS(sim, "succeeded members without exactly one succeeded attempt, the last, since their training began anew",
           "SELECT count(*) FROM member m WHERE m.state = 'succeeded' AND (SELECT group_concat(number) FROM attempt a "
-          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND coalesce((SELECT count(*) "
-          "FROM job j WHERE j.ensemble = a.ensemble AND j.kind = 'training' AND j.id < a.job) >= (SELECT generation "
-          "FROM training t WHERE t.ensemble = a.ensemble AND t.generation > 1) OR (a.number = m.attempts AND is_whole("
+          "WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'succeeded' AND coalesce((SELECT v.id "
+          "FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'member.submitted' AND "
+          "json_extract(v.detail, '$.attempt') = a.number) > (SELECT max(v.id) FROM event v WHERE v.ensemble = "
+          "a.ensemble AND v.kind IN ('training.restarted', 'training.resubmitted')) OR (a.number = m.attempts AND is_whole("
           "m.ensemble, m.idx, (SELECT resumed FROM training t WHERE t.ensemble = m.ensemble))) OR " BEFORE_A_CANCEL
           ", 1)) IS NOT m.attempts");
     SIM_HOLDS(sim, "histories with a gap",
