@@ -32,7 +32,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/ranks.c \
 	daemon/engine/early.c daemon/engine/early.h \
-	daemon/engine/renew.c daemon/engine/renew.h \
+	daemon/engine/reclaim.c daemon/engine/reclaim.h daemon/engine/renew.c daemon/engine/renew.h \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
 	daemon/engine/rows.c \

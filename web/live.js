@@ -9,7 +9,7 @@ export const KINDS = [
   'attempt.ended', 'ensemble.cancelled', 'ensemble.complete', 'ensemble.ending', 'ensemble.failed', 'ensemble.follow_up', 'ensemble.paused',
   'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed', 'ensemble.submitted', 'member.cancelled', 'member.resubmitted',
   'member.running', 'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended',
-  'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted', 'training.running', 'training.submitted', 'gap',
+  'training.reclaimed', 'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted', 'training.running', 'training.submitted', 'gap',
 ];
 
 export class Live {

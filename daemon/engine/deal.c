@@ -189,6 +189,25 @@ bool deal_fits_beside_trainings(const struct live_ensemble *ens)
     return trainings.tasks == 0 || deal_fit_together(ens->adapter, &trainings, &members);
 }
 
+bool deal_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more)
+{
+    struct adapter_resources sum = {0};
+
+    if (adapter->ops->slots(adapter->adapter) == 0)
+        return false;
+    if (more != NULL)
+        add(adapter, &sum, more, 1);
+    for (const struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next) {
+        for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
+            struct adapter_resources r = resources_of(job);
+
+            if (job->adapter == adapter && !job_is_inside(job) && !job->row.cancel && job->open > 0)
+                add(adapter, &sum, &r, 1);
+        }
+    }
+    return !fits(adapter, &sum);
+}
+
 void deal_touch_all(struct engine *engine, const struct known_adapter *adapter)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)

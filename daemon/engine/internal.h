@@ -121,6 +121,7 @@ struct training {
     double status_time;    /* the sum of the times at which the ranks last reported their status */
     int64_t heard_ms;      /* when that sum last changed; 0 if the ranks have not reported yet */
     struct alarm reception_retry;
+    struct alarm reclaim; /* looks whether the generation waits for places that its members hold (reclaim.h) */
 };
 
 /* guard.c: counts members of an ensemble that all fail in the same way */
@@ -304,6 +305,9 @@ bool deal_fit_together(const struct known_adapter *adapter, const struct adapter
 struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter);
 int64_t deal_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
 /* Touches all ensembles of the adapter, because a training on it has begun or ended. */
+/* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need more
+ * than it has. An adapter that says nothing of its places is never full. */
+bool deal_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more);
 void deal_touch_all(struct engine *engine, const struct known_adapter *adapter);
 
 /* takers.c: writes who has the slots of an adapter, all but one ensemble, like "ensemble 3 takes 6 slots, ensemble 5

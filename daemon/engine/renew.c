@@ -1,5 +1,7 @@
 #include "daemon/engine/renew.h"
 
+#include "daemon/engine/reclaim.h"
+
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "daemon/store/training_checkpoint.h"
@@ -120,7 +122,10 @@ void renew_wait(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
 
-    if (!has_former(ens) || training->row.state != TRAINING_PENDING)
+    if (!has_former(ens))
+        return;
+    reclaim_wait(engine, ens);
+    if (training->row.state != TRAINING_PENDING)
         return;
     alarm_set(engine, &training->look, training->row.not_before_ms);
 }

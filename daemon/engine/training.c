@@ -1,6 +1,8 @@
 /* The life of a training: its job, and how it ends. ranks.c reads what its ranks report meanwhile. */
 #include "daemon/engine/internal.h"
 
+#include "daemon/engine/reclaim.h"
+
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
@@ -32,6 +34,7 @@ struct training *training_new(struct live_ensemble *ens)
     training->made_for_it = INT64_MAX;
     training->look.ring = look;
     training->reception_retry.ring = reception_retry;
+    training->reclaim.ring = reclaim_look;
     return training;
 }
 
@@ -41,6 +44,7 @@ void training_free(struct engine *engine, struct training *training)
         return;
     alarm_set(engine, &training->look, INT64_MAX);
     alarm_set(engine, &training->reception_retry, INT64_MAX);
+    alarm_set(engine, &training->reclaim, INT64_MAX);
     free(training);
 }
 

@@ -158,6 +158,38 @@ void pilots_kill_node(struct node *node, bool crash)
     node->journal.size = node->synced;
 }
 
+static sim_event_fn task_ends;
+
+static void end_at(struct inner *inner, size_t task, int64_t when, const char *outcome, bool late)
+{
+    struct ending *end = xcalloc(1, sizeof *end);
+
+    *end = (struct ending){inner, task, outcome, late};
+    sim_at(sim_of(inner->node), when, task_ends, end);
+}
+
+/* Returns how long after its beginning a task must have ended at the latest, INT64_MAX for never, by its walltime and the
+ * time of its allocation. */
+static int64_t most_ms(const struct inner *inner, bool *late)
+{
+    int64_t walltime = (int64_t)(1000 * json_number_value(json_object_get(inner->descriptor, "walltime")));
+    const struct flight *flight = inner->node->flight;
+    int64_t left = flight->deadline_ms - flight->skew_ms - inner->started_ms;
+
+    *late = left < walltime;
+    return walltime <= 0 ? INT64_MAX : walltime < left ? walltime : left;
+}
+
+/* Lets a task that waits for ranks end a second later, or when its time is over. */
+static void wait_for_ranks(struct inner *inner, size_t task)
+{
+    struct sim *sim = sim_of(inner->node);
+    bool late;
+    int64_t most = most_ms(inner, &late), ms = sim_now(sim) + 1000 - inner->started_ms;
+
+    end_at(inner, task, inner->started_ms + (ms < most ? ms : most), ms < most ? NULL : "timeout", late);
+}
+
 static void task_ends(struct sim *sim, void *arg)
 {
     struct ending end = *(struct ending *)arg;
@@ -172,6 +204,10 @@ static void task_ends(struct sim *sim, void *arg)
         return;
     if (end.outcome == NULL)
         end.outcome = sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed" : "succeeded";
+    if (strcmp(end.outcome, "succeeded") == 0 && !sim_ending(sim) && !ranks_take(c, task)) {
+        wait_for_ranks(inner, end.task);
+        return;
+    }
     if (checkpoints)
         checkpoints_leave(c, task);
     if (checkpoints && strcmp(end.outcome, "succeeded") == 0 && !checkpoints_are_done(c, task))
@@ -186,14 +222,6 @@ static void task_ends(struct sim *sim, void *arg)
     if (--inner->open == 0)
         inner_over(inner, 0);
     pilots_settle(inner->node);
-}
-
-static void end_at(struct inner *inner, size_t task, int64_t when, const char *outcome, bool late)
-{
-    struct ending *end = xcalloc(1, sizeof *end);
-
-    *end = (struct ending){inner, task, outcome, late};
-    sim_at(sim_of(inner->node), when, task_ends, end);
 }
 
 void pilots_end(struct inner *inner, const char *outcome, bool late)
@@ -211,17 +239,14 @@ void pilots_end(struct inner *inner, const char *outcome, bool late)
 static void begin_task(struct inner *inner, size_t i)
 {
     struct cluster *c = inner->node->flight->cluster;
-    int64_t now = sim_now(c->sim);
-    int64_t walltime = (int64_t)(1000 * json_number_value(json_object_get(inner->descriptor, "walltime")));
-    int64_t left = inner->node->flight->deadline_ms - inner->node->flight->skew_ms - now, most = INT64_MAX;
+    bool late;
+    int64_t most = most_ms(inner, &late);
     int64_t ms = (int64_t)sim_random(c->sim, sim_chance(c->sim, sim_faults_of(c->sim)->lies > 0 ? 30 : 0)
                                                  ? LONG_MS
                                                  : (uint64_t)sim_faults_of(c->sim)->run_ms);
 
     runner_begin(c, task_of(inner, i), checkpoints_any(inner->descriptor));
-    if (walltime > 0)
-        most = walltime < left ? walltime : left;
-    end_at(inner, i, now + (ms < most ? ms : most), ms < most ? NULL : "timeout", left < walltime);
+    end_at(inner, i, inner->started_ms + (ms < most ? ms : most), ms < most ? NULL : "timeout", late);
 }
 
 static void start(struct inner *inner)

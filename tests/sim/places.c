@@ -26,7 +26,8 @@ struct claimant {
 #define CLAIMANTS                                                                                                      \
     "SELECT e.id, e.adapter, coalesce(json_extract(e.spec, '$.share'), 1), "                                           \
     "coalesce(json_extract(e.spec, '$.members.resources.tasks'), 1) AS tasks, "                                        \
-    "coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1), "                                                \
+    "coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1) * coalesce((SELECT max(size) FROM job j WHERE "   \
+    "j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.ranks, 1), "                                 \
     "coalesce(t.state = 'pending' AND e.state = 'running' "                                                            \
     "AND (t.generation = 1 OR t.ended + iif(out_of_time(t.ensemble, t.generation - 1), 0, "                            \
     "min(300000, 1000 << (t.failures - 1))) <= ?2), 0), "                                                              \

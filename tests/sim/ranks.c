@@ -2,11 +2,15 @@
  * Some save checkpoints, as docs/run-directory.md has them. The truth about each generation is kept beside its files,
  * under names that no path has:
  *
- * TRAINING//sent-gG: the members that have sent all of their samples to generation G
+ * TRAINING//sent-gG: the members that have sent all of their samples to generation G, with those whose samples were held
+ *                    in the last checkpoint that it began with
  * TRAINING//learnt-gG: those whose samples generation G has learnt, with those of the checkpoint that it began with
  * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members
- * TRAINING//left-gG: true where generation G left a checkpoint that is further than that
+ * TRAINING//left-gG: "further" is true where generation G left a checkpoint that is further than that, "last" where it
+ *                    has saved a last one: it takes no more samples
+ * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job
  * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it
+ * TRAINING//learnt: a map from each checkpoint's name to the members whose samples it has learnt; a last one holds others
  * TRAINING//dropped: the names of checkpoints that were left behind when the training was resubmitted; also "" if it is
  *                    not known whether a resubmission was committed */
 #include "tests/sim/cluster.h"
@@ -60,13 +64,35 @@ static json_int_t number(const json_t *item, const char *key)
     return json_integer_value(json_object_get(item, key));
 }
 
+/* Returns the generation that takes the samples of a member: its own, or a later one that keeps what came to that. */
+static int receiver(struct cluster *c, const json_t *task)
+{
+    const json_t *current = cluster_get(c, env(task, "STRETTO_STREAM"), "current.json");
+    int own = atoi(env(task, "STRETTO_STREAM_GENERATION"));
+
+    return json_object_get(current, "keeps") != NULL && number(current, "keeps") <= own ? (int)number(current, "generation")
+                                                                                       : own;
+}
+
+bool ranks_take(struct cluster *c, const json_t *task)
+{
+    char *training = training_dir(task);
+    int generation = receiver(c, task);
+    bool take = true;
+
+    if (training[0] != '\0' && !sim_faults_of(c->sim)->tidy)
+        take = json_object_get(truth(c->sim, training, "begun", generation), "whole") != NULL &&
+               json_object_get(truth(c->sim, training, "left", generation), "last") == NULL;
+    free(training);
+    return take;
+}
+
 void ranks_sent(struct cluster *c, const json_t *task)
 {
     char *training = training_dir(task);
 
     if (training[0] != '\0' && !sim_faults_of(c->sim)->tidy)
-        json_object_set_new(truth(c->sim, training, "sent", atoi(env(task, "STRETTO_STREAM_GENERATION"))),
-                            env(task, "STRETTO_MEMBER"), json_true());
+        json_object_set_new(truth(c->sim, training, "sent", receiver(c, task)), env(task, "STRETTO_MEMBER"), json_true());
     free(training);
 }
 
@@ -128,12 +154,16 @@ void ranks_begin(struct cluster *c, const json_t *rank)
     if (generation > 1 && (name == NULL ? newest != NULL : newest == NULL || strcmp(name, name_of(newest)) != 0))
         sim_violate(c->sim, "generation %d of %s begins from %s, and the newest checkpoint is %s", generation, training,
                     name != NULL ? name : "its start", newest != NULL ? name_of(newest) : "none");
+    json_object_set_new(begun, "whole", json_object());
     if (name != NULL && newest != NULL) {
-        json_t *whole = json_object_get(truth(c->sim, training, "whole", 0), name_of(newest));
+        json_t *whole = json_object_get(truth(c->sim, training, "whole", 0), name);
 
         json_object_update(begun, newest);
         json_object_set(begun, "whole", whole);
-        json_object_update(truth(c->sim, training, "learnt", generation), whole);
+        json_object_update(truth(c->sim, training, "learnt", generation),
+                           json_object_get(truth(c->sim, training, "learnt", 0), name));
+        if (json_is_true(json_object_get(newest, "last")))
+            json_object_update(truth(c->sim, training, "sent", generation), whole);
     }
     free(training);
 }
@@ -178,31 +208,37 @@ bool ranks_may_save(struct cluster *c, const json_t *rank)
     return json_object_get(config_of(c, rank), "checkpoint") != NULL && !sim_faults_of(c->sim)->tidy;
 }
 
-bool ranks_save(struct cluster *c, const json_t *rank)
+bool ranks_save(struct cluster *c, const json_t *rank, bool last)
 {
     const json_t *config = json_object_get(config_of(c, rank), "checkpoint");
     char *training = training_dir(rank), *dir, name[64];
     int generation = generation_of(rank);
     json_t *learnt = truth(c->sim, training, "learnt", generation);
     json_t *begun = truth(c->sim, training, "begun", generation);
-    json_t *saved = truth(c->sim, training, "whole", 0);
+    json_t *saved = truth(c->sim, training, "whole", 0), *whole = json_copy(learnt);
     json_int_t batches = number(begun, "batches") + number(truth(c->sim, training, "batches", generation), "n");
 
     if (!ranks_may_save(c, rank)) {
+        json_decref(whole);
         free(training);
         return false;
     }
     snprintf(name, sizeof name, "g%d-s%lld-%zu", generation, (long long)batches, json_object_size(saved));
-    json_object_set_new(saved, name, json_copy(learnt));
+    if (last) {
+        json_object_update(whole, truth(c->sim, training, "sent", generation));
+        json_object_set_new(truth(c->sim, training, "left", generation), "last", json_true());
+    }
+    json_object_set_new(truth(c->sim, training, "learnt", 0), name, json_copy(learnt));
+    json_object_set_new(saved, name, whole);
     dir = xasprintf("%s/checkpoints/%s", training, name);
-    cluster_put(c, dir, "whole-rank0.bin", keys_of(learnt));
+    cluster_put(c, dir, "whole-rank0.bin", keys_of(whole));
     free(dir);
     if (name_of(begun) == NULL || batches > number(begun, "batches"))
         json_object_set_new(truth(c->sim, training, "left", generation), "further", json_true());
     list_it(c, training,
-            json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I}", "name", name, "generation", generation, "step",
+            json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I, s:b}", "name", name, "generation", generation, "step",
                       batches, "batches", batches, "ranks", 1, "time", (double)sim_now(c->sim) / 1000, "size", 8,
-                      "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt)),
+                      "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt), "last", (int)last),
             number(config, "keep"), name_of(json_object_get(config_of(c, rank), "resume")));
     free(training);
     return true;
@@ -224,7 +260,49 @@ void ranks_learn(struct cluster *c, const json_t *rank)
     }
     free(training);
     if (sim_chance(c->sim, SAVES))
-        ranks_save(c, rank);
+        ranks_save(c, rank, false);
+}
+
+bool ranks_are_to_end(struct cluster *c, const json_t *rank)
+{
+    return cluster_get(c, env(rank, "STRETTO_TRAINING_DIR"), "last.json") != NULL;
+}
+
+/* Takes back what was learnt after the generation's newest checkpoint; what was sent is kept. */
+static void forget_later(struct cluster *c, const char *training, int generation)
+{
+    const json_t *begun = truth(c->sim, training, "begun", generation);
+    json_t *learnt = truth(c->sim, training, "learnt", generation), *newest = json_array_get(list_of(c, training), 0);
+    const json_t *from = newest != NULL && number(newest, "generation") == generation ? newest : begun;
+
+    json_object_clear(learnt);
+    if (name_of(from) != NULL)
+        json_object_update(learnt, json_object_get(truth(c->sim, training, "learnt", 0), name_of(from)));
+    json_object_set_new(truth(c->sim, training, "batches", generation), "n",
+                        json_integer(number(from, "batches") - number(begun, "batches")));
+}
+
+bool ranks_begin_again(struct cluster *c, const json_t *rank, json_int_t at_most)
+{
+    char *training = training_dir(rank);
+    int generation = generation_of(rank);
+    json_t *restarts = truth(c->sim, training, "restarts", generation), *file;
+    json_int_t n = number(restarts, "n") + 1;
+
+    if (n > at_most) {
+        free(training);
+        return false;
+    }
+    forget_later(c, training, generation);
+    json_object_set_new(restarts, "n", json_integer(n));
+    file = cluster_get(c, env(rank, "STRETTO_TRAINING_DIR"), "restarts.json");
+    file = file != NULL ? json_deep_copy(file) : json_pack("{s:i, s:[]}", "version", 1, "restarts");
+    json_array_append_new(json_object_get(file, "restarts"),
+                          json_pack("{s:I, s:f, s:i, s:s, s:s}", "number", n, "time", (double)sim_now(c->sim) / 1000, "rank", 0,
+                                    "host", "n1", "reason", "simulated"));
+    cluster_put(c, env(rank, "STRETTO_TRAINING_DIR"), "restarts.json", file);
+    free(training);
+    return true;
 }
 
 char *sim_training_dir(struct sim *sim, int64_t ensemble)
@@ -257,6 +335,15 @@ bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t 
           json_object_get(json_object_get(truth(sim, training, "begun", generation), "whole"), index) != NULL;
     free(training);
     return has;
+}
+
+int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation)
+{
+    char *training = sim_training_dir(sim, ensemble);
+    int64_t n = number(truth(sim, training, "restarts", generation), "n");
+
+    free(training);
+    return n;
 }
 
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation)

@@ -154,34 +154,83 @@ static int generation_of(const char *dir)
     return atoi(strrchr(dir, '/') + 2);
 }
 
-static void rank_says(struct cluster *c, struct cjob *job, const char *dir, const char *state, bool early)
+/* All ranks of a job say the same. */
+static void ranks_say(struct cluster *c, struct cjob *job, const char *dir, const char *state, bool early)
 {
+    size_t n = json_array_size(json_object_get(cluster_get(c, job->dir, "job.json"), "tasks"));
     double now = (double)sim_now(c->sim) / 1000;
 
-    cluster_put(c, dir, "done-rank0.json",
-        json_pack("{s:i, s:i, s:i, s:f, s:s, s:b}", "version", 1, "generation", generation_of(dir), "rank", 0, "time", now,
-                  "state", state, "early", (int)early));
+    for (size_t rank = 0; rank < n; rank++) {
+        char *name = xasprintf("done-rank%zu.json", rank);
+
+        cluster_put(c, dir, name,
+                    json_pack("{s:i, s:i, s:I, s:f, s:s, s:b}", "version", 1, "generation", generation_of(dir), "rank",
+                              (json_int_t)rank, "time", now, "state", state, "early", (int)early));
+        free(name);
+    }
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
 }
 
-/* Returns the outcome of a rank; NULL where it goes on. */
-static const char *rank_outcome(struct cluster *c, struct cjob *job, const json_t *task)
+/* A rank dies. Tells whether all go on in their job. */
+static bool ranks_survive(struct cluster *c, struct cjob *job, const json_t *task)
+{
+    json_t *desc = cluster_get(c, job->dir, "job.json");
+
+    if (!ranks_begin_again(c, task, json_integer_value(json_object_get(desc, "restarts"))))
+        return false;
+    runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
+    return true;
+}
+
+/* Returns the outcome of the ranks of a job, which end together; NULL where they go on. */
+static const char *ranks_outcome(struct cluster *c, struct cjob *job, const json_t *task)
 {
     const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
 
     ranks_learn(c, task);
-    if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out * (ranks_may_save(c, task) ? 8 : 1))) {
-        if (sim_chance(c->sim, 400) || !ranks_save(c, task))
+    if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_restart))
+        return ranks_survive(c, job, task) ? NULL : "failed";
+    if (ranks_are_to_end(c, task) && sim_chance(c->sim, 400)) {
+        ranks_save(c, task, true);
+        ranks_say(c, job, dir, "unfinished", false);
+    } else if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out * (ranks_may_save(c, task) ? 8 : 1))) {
+        if (sim_chance(c->sim, 400) || !ranks_save(c, task, sim_chance(c->sim, 500)))
             return "timeout";
-        rank_says(c, job, dir, "unfinished", false);
+        ranks_say(c, job, dir, "unfinished", false);
     } else if (cluster_get(c, dir, "reception.json") == NULL && sim_chance(c->sim, sim_faults_of(c->sim)->ranks_end_early)) {
-        rank_says(c, job, dir, "done", true);
+        ranks_say(c, job, dir, "done", true);
     } else if (cluster_get(c, dir, "reception.json") == NULL) { /* it goes on until it is told that no more come */
         return NULL;
     } else {
-        rank_says(c, job, dir, "done", false);
+        ranks_say(c, job, dir, "done", false);
     }
     return sim_chance(c->sim, sim_faults_of(c->sim)->ranks_fail) ? "failed" : "succeeded";
+}
+
+/* Writes down how a task has ended; the ranks of a job end together. */
+static void write_ends(struct cluster *c, struct cjob *job, const json_t *task, const char *outcome)
+{
+    const json_t *tasks = json_object_get(cluster_get(c, job->dir, "job.json"), "tasks");
+
+    for (size_t i = 0; i == 0 || (is_training(task) && i < json_array_size(tasks)); i++) {
+        const json_t *one = is_training(task) && tasks != NULL ? json_array_get(tasks, i) : task;
+
+        runner_count(c, one, -1);
+        write_exit(c, job, one, outcome);
+    }
+}
+
+/* Returns the outcome of a task whose time is over by itself; NULL where it goes on. */
+static const char *own_outcome(struct cluster *c, struct cjob *job, const json_t *task)
+{
+    const char *outcome = job->cancelled ? "cancelled"
+                          : sim_chance(c->sim, sim_faults_of(c->sim)->task_fails) ? "failed" : "succeeded";
+
+    if (job->dead || job->cancelled || sim_ending(c->sim))
+        return outcome;
+    if (is_training(task))
+        return ranks_outcome(c, job, task);
+    return strcmp(outcome, "succeeded") != 0 || ranks_take(c, task) ? outcome : NULL;
 }
 
 static void task_ends(struct sim *sim, void *arg)
@@ -190,19 +239,14 @@ static void task_ends(struct sim *sim, void *arg)
     struct cluster *c = end->cluster;
     struct cjob *job = end->job;
     const json_t *tasks = json_object_get(cluster_get(c, job->dir, "job.json"), "tasks");
-    const char *outcome = job->cancelled                                           ? "cancelled"
-                          : sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed"
-                                                                                    : "succeeded";
+    const char *outcome = own_outcome(c, job, end->task);
     size_t i;
     json_t *task;
 
-    if (!job->dead && is_training(end->task) && !job->cancelled && !sim_ending(sim)) {
-        outcome = rank_outcome(c, job, end->task);
-        if (outcome == NULL) {
-            end_later(c, job, end->task, sim_now(sim) + 1000);
-            task_end_free(end);
-            return;
-        }
+    if (outcome == NULL) {
+        end_later(c, job, end->task, sim_now(sim) + 1000);
+        task_end_free(end);
+        return;
     }
     if (!job->dead && leaves_checkpoints(c, job)) {
         checkpoints_leave(c, end->task);
@@ -210,8 +254,7 @@ static void task_ends(struct sim *sim, void *arg)
             outcome = "timeout";
     }
     if (!job->dead) {
-        runner_count(c, end->task, -1);
-        write_exit(c, job, end->task, outcome);
+        write_ends(c, job, end->task, outcome);
         json_array_foreach (tasks, i, task)
             if (cluster_get(c, json_string_value(json_object_get(task, "dir")), "exit.json") == NULL)
                 goto others_run;
@@ -370,14 +413,16 @@ void runner_start(struct sim *sim, void *arg)
             runner_count(c, task, 1);
         if (is_training(task)) {
             const json_t *env = json_object_get(task, "env");
-            char *file = xasprintf("g%d-rank0.json",
-                                   generation_of(json_string_value(json_object_get(env, "STRETTO_TRAINING_DIR"))));
+            char *file = xasprintf("g%d-rank%zu.json",
+                                   generation_of(json_string_value(json_object_get(env, "STRETTO_TRAINING_DIR"))), i);
 
             cluster_put(c, json_string_value(json_object_get(env, "STRETTO_STREAM")), file,
                         json_pack("{s:i}", "version", 1));
             free(file);
-            ranks_begin(c, task);
             runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
+            if (i > 0) /* the first one speaks for all */
+                continue;
+            ranks_begin(c, task);
         }
         end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
     }

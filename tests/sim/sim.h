@@ -23,6 +23,7 @@ struct sim_faults {
     /* ranks time out, or save and end before that, at each of their looks whether more members come */
     int ranks_time_out;
     int ranks_fail;      /* ranks fail after they have said that they are done */
+    int ranks_restart;   /* a rank dies, and all begin again in their job where they may, at each of their looks */
     int ranks_end_early; /* ranks say that they need no more samples, at each of their looks whether more members come */
     int records_lost;    /* a runner does not hand back the records of a job; a third as often, it lacks a single one */
     int cancel_lost;     /* the scheduler accepts an order to cancel, and does nothing */
@@ -171,6 +172,8 @@ char *sim_training_dir(struct sim *sim, int64_t ensemble);
 /* Notes that the training in that directory was resubmitted from a checkpoint, or from the start if it is "". `known`
  * is false if the daemon died, or the commit failed, before it was answered. */
 void sim_resubmitted(struct sim *sim, const char *training, const char *from, bool known);
+/* Returns how often the ranks of the generation have begun again in their job. */
+int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation);
 /* Tells whether the generation left a checkpoint that is further than the one that it began with. */
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
 

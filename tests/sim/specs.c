@@ -99,6 +99,8 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 600))
         json_object_set_new(json_object_get(spec, "training"), "checkpoint",
                             json_pack("{s:I}", "keep", (json_int_t)(1 + sim_random(sim, 3))));
+    if (json_object_get(spec, "training") != NULL && sim_chance(sim, 200))
+        json_object_set_new(json_object_get(spec, "training"), "ranks", json_integer((json_int_t)(1 + sim_random(sim, 3))));
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
         json_object_set_new(json_object_get(spec, "training"), "adapter",
                             json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));

@@ -56,7 +56,13 @@ static void has_samples(sqlite3_context *context, int n, sqlite3_value **values)
                                                 sqlite3_value_int(values[1]), sqlite3_value_int64(values[2])));
 }
 
-/* SQL function: returns the outcome in the exit record of a generation's only rank; NULL where it left none. */
+static void restarts(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int64(context, sim_restarts(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
+                                               sqlite3_value_int(values[1])));
+}
+
+/* SQL function: returns the outcome in the exit record of a generation's first rank; NULL where it left none. */
 static void rank_outcome(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct sim *sim = sqlite3_user_data(context);
@@ -102,6 +108,7 @@ void watch_trainings_store(struct sim *sim)
     sqlite3_create_function(db, "said_early", 2, SQLITE_UTF8, sim, said_early, NULL, NULL);
     sqlite3_create_function(db, "left_further", 2, SQLITE_UTF8, sim, left_further, NULL, NULL);
     sqlite3_create_function(db, "is_whole", 3, SQLITE_UTF8, sim, is_whole, NULL, NULL);
+    sqlite3_create_function(db, "restarts", 2, SQLITE_UTF8, sim, restarts, NULL, NULL);
     sqlite3_create_function(db, "has_samples", 3, SQLITE_UTF8, sim, has_samples, NULL, NULL);
     if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
         sim_violate(sim, "the store cannot be watched: %s", why);
@@ -127,6 +134,20 @@ void watch_trainings_end(struct sim *sim)
     SIM_HOLDS(sim, "ensembles whose training ended early, and they are not complete",
               "SELECT count(*) FROM training t JOIN ensemble e ON e.id = t.ensemble WHERE t.early AND e.state NOT IN "
               "('complete', 'cancelled') AND e.count <> (SELECT n FROM tally WHERE ensemble = e.id AND state = 'failed')");
+    SIM_HOLDS(sim, "trainings that are over, and their ranks have begun again in their job more often than was counted, or less",
+              "SELECT count(*) FROM training WHERE state IN ('done', 'failed') AND restarts <> restarts(ensemble, "
+              "generation)");
+    SIM_HOLDS(sim, "generations that are over, and of whose ranks it was not told that they have begun again",
+              "SELECT count(*) FROM event e WHERE e.kind = 'training.restarted' AND restarts(e.ensemble, "
+              "json_extract(e.detail, '$.generation') - 1) <> (SELECT count(*) FROM event v WHERE v.ensemble = e.ensemble "
+              "AND v.kind = 'training.recovered' AND json_extract(v.detail, '$.generation') = json_extract(e.detail, "
+              "'$.generation') - 1)");
+    SIM_HOLDS(sim, "trainings that have failed more often than their spec allows",
+              "SELECT count(*) FROM training t JOIN ensemble e ON e.id = t.ensemble WHERE t.failures > "
+              "coalesce(json_extract(e.spec, '$.training.retries'), 0) + (t.state = 'failed')");
+    SIM_HOLDS(sim, "trainings whose last job has not as many ranks as they",
+              "SELECT count(*) FROM training t WHERE t.state = 'done' AND t.ranks <> (SELECT j.size FROM job j WHERE "
+              "j.ensemble = t.ensemble AND j.kind = 'training' ORDER BY j.id DESC LIMIT 1)");
     if (!sim_faults_of(sim)->tidy)
         SIM_HOLDS(sim, "members that have succeeded, and their samples are missing in a training that is done",
                   "SELECT count(*) FROM member m JOIN training t USING (ensemble) WHERE t.state = 'done' AND m.state = "

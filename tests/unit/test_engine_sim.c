@@ -114,6 +114,7 @@ static bool commits_fail(const struct sim *sim)
 static bool is_refusal(const struct error *err)
 {
     return strcmp(err->code, "ensemble_over") == 0 || strcmp(err->code, "training_over") == 0 || strcmp(err->code, "training_not_over") == 0 ||
+           strcmp(err->code, "training_no_checkpoints") == 0 ||
            strcmp(err->code, "member_succeeded") == 0 || strcmp(err->code, "member_not_found") == 0 ||
            strcmp(err->code, "ensemble_not_over") == 0 || strcmp(err->code, "follow_up_needless") == 0 ||
            strcmp(err->code, "member_in_follow_up") == 0 || strcmp(err->code, "checkpoint_damaged") == 0 || strcmp(err->code, "resources_impossible") == 0;
@@ -216,6 +217,16 @@ static int resubmit_training(struct sim *sim, const struct accepted *acc, struct
     return rc;
 }
 
+static int resize_training(struct sim *sim, const struct accepted *acc, struct error *err)
+{
+    struct training_row row;
+    int rc = store_training_of(sim_store(sim), acc->id, &row, err);
+
+    if (rc <= 0)
+        return rc < 0 ? -1 : error_set(err, "training_over", "there is none");
+    return engine_resize_training(sim_engine(sim), row.id, 1 + (int64_t)sim_random(sim, 3), "over the Unix socket", err);
+}
+
 static int cancel_member(struct sim *sim, struct accepted *acc, struct error *err)
 {
     int64_t index = sim_chance(sim, 700) ? (int64_t)sim_random(sim, 40) : some_member(sim, acc);
@@ -233,7 +244,7 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     static const enum member_state states[] = {MEMBER_FAILED, MEMBER_UNFINISHED};
     struct engine *engine = sim_engine(sim);
     int64_t n = 0, width = 1 + (int64_t)sim_random(sim, 12);
-    int verb = (int)sim_random(sim, 17), rc = 0;
+    int verb = (int)sim_random(sim, 19), rc = 0;
     struct member_row left = last_left(sim, acc);
     struct resubmitted resubmitted = {.dir = NULL};
     struct ensemble_row row;
@@ -258,6 +269,8 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 14: rc = cancel_member(sim, acc, &err); break;
     case 15:
     case 16: rc = resubmit_training(sim, acc, &resubmitted, &err); break;
+    case 17:
+    case 18: rc = resize_training(sim, acc, &err); break;
     default: rc = engine_resubmit(engine, acc->id, states, 2, sim_chance(sim, 300), &n, &err); break;
     }
     if (rc < 0 && !is_refusal(&err) && (strncmp(err.code, "store_", 6) != 0 || !commits_fail(sim)))
@@ -354,6 +367,7 @@ static struct sim_faults random_faults(uint64_t seed)
         .task_fails = 50 * wild,
         .ranks_time_out = wild > 0,
         .ranks_fail = 30 * wild,
+        .ranks_restart = wild,
         .ranks_end_early = wild > 1,
         .records_lost = 300,
         .cancel_lost = 20 * wild,

@@ -1,0 +1,11 @@
+/* A training whose next generation waits for places that its own members hold takes them back. Those members wait for
+ * the ranks, so neither would ever go on: where ranks are added, or where others have taken what the last generation
+ * left. Batch systems are left alone: they say nothing of their places, and walltimes end what waits. */
+#ifndef DAEMON_ENGINE_RECLAIM_H
+#define DAEMON_ENGINE_RECLAIM_H
+#include "daemon/engine/internal.h"
+
+/* Begins to look whether the generation gets its places. Also called after a restart. */
+void reclaim_wait(struct engine *engine, struct live_ensemble *ens);
+void reclaim_look(struct engine *engine, struct alarm *alarm); /* rings a training's `reclaim` */
+#endif
