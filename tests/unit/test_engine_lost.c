@@ -181,6 +181,34 @@ static void a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks(voi
     end();
 }
 
+/* More ranks are asked for where members hold all other places; and the daemon dies while they wait for these. */
+static void ranks_that_are_added_get_the_places_of_members_that_wait_for_them(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 300000};
+
+    for (int dies = 0; dies < 2; dies++) {
+        json_t *more = training(1);
+
+        json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
+        begin(1, calm);
+        sim_limit(sim, 0, 5, 0);
+        submit(20, 1, more);
+        until("SELECT count(*) = 4 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
+        assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), 3, "", &err), 0);
+        until("SELECT generation = 2 AND state = 'submitted' FROM training");
+        if (dies) {
+            sim_crash(sim);
+            sim_boot(sim);
+        }
+        until("SELECT generation = 2 AND state = 'running' FROM training");
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training' AND size = 3"), 1);
+        assert_in_range(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'cancelled' AND started IS NOT NULL"), 0, 2);
+        until_over();
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), 20);
+        end();
+    }
+}
+
 /* So many that the next generation of their training is there first; the watchers look at when they start. */
 static void members_wait_until_all_are_sent_back(void **state)
 {
@@ -574,6 +602,7 @@ int main(void)
         cmocka_unit_test(how_a_training_ended_is_known_after_a_kill),
         cmocka_unit_test(a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks),
         cmocka_unit_test(the_next_generation_waits_after_a_kill),
+        cmocka_unit_test(ranks_that_are_added_get_the_places_of_members_that_wait_for_them),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
