@@ -1,13 +1,17 @@
 // Numbers and times for people.
 
 const whole = new Intl.NumberFormat('en');
+const minutes = new Intl.DateTimeFormat([], {hour: '2-digit', minute: '2-digit'});
+const rounded = []; // a formatter for each number of digits: to make one takes far longer than to use it
 
 export const count = n => whole.format(n);
+
+const roundedTo = digits => (rounded[digits] ??= new Intl.NumberFormat('en', {maximumSignificantDigits: digits}));
 
 export function number(value, digits = 4) {
   if (value === null || value === undefined) return 'NaN';
   const size = Math.abs(value);
-  if (value === 0 || (size >= 0.001 && size < 1e6)) return new Intl.NumberFormat('en', {maximumSignificantDigits: digits}).format(value);
+  if (value === 0 || (size >= 0.001 && size < 1e6)) return roundedTo(digits).format(value);
   return value.toExponential(2).replace('e+', 'e');
 }
 
@@ -54,6 +58,6 @@ export const until = time => (since(time) < 0 ? `in ${duration(-since(time))}` :
 
 export const moment = time => new Date(time).toLocaleString();
 
-export const minute = time => new Date(time).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit'});
+export const minute = time => minutes.format(new Date(time));
 
 export const clock = time => new Date(time).toLocaleTimeString();

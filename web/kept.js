@@ -46,7 +46,9 @@ class Kept {
     if (this.choice.isAll || !chosen.isWhole) this.further = [];
     else if (asked !== this.furtherFor) this.further = asked === '' ? [] : choose(this.copy.states, chosen.has, FURTHER).indices;
     this.furtherFor = asked;
-    await this.sample.load(this.plotted(), redraw);
+    const plotted = this.plotted();
+    this.sample.keep(plotted);
+    await this.sample.load(plotted, redraw);
   }
 
   plotted() {
@@ -84,11 +86,16 @@ class Kept {
     return {codes, from, to, mask, has, isWhole: search === '' || mask !== null};
   }
 
+  // How many members the filter leaves; they are counted again only when members or the filter have changed.
   count(filter) {
-    const chosen = this.chosen(filter);
-    if (chosen === null || !chosen.isWhole) return null;
+    const key = queryOf(filter).toString(), chosen = this.chosen(filter);
+    if (key === '' || chosen === null || !chosen.isWhole) return null;
+    const {counted} = this, {event} = this.copy;
+    if (counted?.key === key && counted.event === event && counted.mask === chosen.mask) return counted.found;
     const counts = countStates(this.copy.states, chosen.from, chosen.to + 1, chosen.has);
-    return counts.reduce((sum, n, code) => (code === NO_MEMBER ? sum : sum + n), 0);
+    const found = counts.reduce((sum, n, code) => (code === NO_MEMBER ? sum : sum + n), 0);
+    this.counted = {key, event, mask: chosen.mask, found};
+    return found;
   }
 }
 

@@ -40,6 +40,17 @@ export class Sample {
     else for (const index of indices) if (this.lines.has(index)) this.old.add(index);
   }
 
+  // Forgets those that are not plotted any more.
+  keep(indices) {
+    if (this.lines.size <= indices.length) return;
+    const wanted = new Set(indices);
+    for (const index of this.lines.keys()) {
+      if (wanted.has(index)) continue;
+      this.lines.delete(index);
+      this.old.delete(index);
+    }
+  }
+
   // Asks for what is not known of these; told() whenever some of it is there.
   async load(indices, told) {
     if (this.isLoading) return;

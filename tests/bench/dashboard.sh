@@ -2,7 +2,7 @@
 # while it is moved and zoomed, the CPU time of the page's longest tasks (which the load of the machine does not change), and the memory of the page before and after BENCH_SECONDS (60) of that. Needs Chromium. dashboard_bench.py
 # tells which figures.
 # shellcheck shell=bash
-TEST_LIMIT=1200
+TEST_LIMIT=$((1200 + ${BENCH_SECONDS:-60}))
 . "${srcdir:?}/tests/bench/lib.sh"
 chromium=$(command -v chromium) || bail "the benchmark of the dashboard needs chromium"
 make -s -C "$builddir" tests/bench/fill_members >&2
