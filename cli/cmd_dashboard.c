@@ -129,6 +129,7 @@ static void print_links(const struct cli *cli, const struct dashboard *d, const 
 {
     const struct url *url = client_url(cli->client);
     const char *login = get_string(made, "login");
+    char until[RENDER_SIZE];
 
     if (url->socket != NULL) {
         print_tunnel(d, url->socket, login);
@@ -140,7 +141,7 @@ static void print_links(const struct cli *cli, const struct dashboard *d, const 
     }
     printf("\nThe page may %s, until %s.\n",
            strcmp(get_string(made, "role"), "operator") == 0 ? "look and change things" : "look",
-           get_string(made, "session_expires"));
+           render_moment(until, get_string(made, "session_expires")));
 }
 
 struct links {

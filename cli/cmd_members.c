@@ -238,8 +238,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         printf("member %lld.%lld: %s%s%s\n", (long long)ref->ensemble, (long long)ref->index,
                get_string(member, "state"), reason[0] ? ": " : "", reason);
         if (get_string(member, "retry_at")[0])
-            printf("retry      at %s, %s\n", get_string(member, "retry_at"),
-                   render_age(age, get_string(member, "retry_at")));
+            printf("retry      at %s\n", render_moment(age, get_string(member, "retry_at")));
         printf("parameters %s\n", parameters ? parameters : "-");
         if (json_array_size(json_object_get(member, "attempts")) > 0) {
             putchar('\n');

@@ -38,7 +38,7 @@ static const struct argp argp = {options, parse, "SPEC", "Run the ensemble that 
 /* Warns that an ensemble was accepted but cannot start as things are. */
 static void warn(const json_t *ensemble)
 {
-    char *text = render_text(ensemble_notice(ensemble));
+    char *text = render_sentence(ensemble_notice(ensemble));
 
     fprintf(stderr, "stretto: warning: %s; ensemble %lld waits until that has changed\n", text,
             (long long)get_int(ensemble, "id"));

@@ -165,7 +165,7 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
         return -1;
     table = table_create(headers);
     json_array_foreach(json_object_get(reply, "ensembles"), i, ensemble) {
-        char text[RENDER_SIZE];
+        char text[RENDER_SIZE], *waiting = render_sentence(ensemble_notice(ensemble));
 
         table_cellf(table, "%lld", (long long)get_int(ensemble, "id"));
         table_cell(table, get_string(ensemble, "name"));
@@ -174,7 +174,8 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
         table_cellf(table, "%lld", (long long)ensemble_members(ensemble, "running"));
         table_cellf(table, "%lld", (long long)ensemble_members(ensemble, "failed"));
         table_cell(table, ensemble_eta(ensemble) < 0 ? "-" : render_duration(text, ensemble_eta(ensemble)));
-        table_cell(table, ensemble_notice(ensemble));
+        table_cell(table, waiting);
+        free(waiting);
     }
     table_print(table, out);
     if (json_is_string(json_object_get(reply, "next")))

@@ -113,7 +113,7 @@ static void show_notice(struct progress *progress, const json_t *ensemble)
     snprintf(progress->notice, sizeof progress->notice, "%s", code);
     if (code[0] == '\0' || ensemble_held(ensemble)) /* a hold ends the waiting, and is reported then */
         return;
-    text = render_text(ensemble_notice(ensemble));
+    text = render_sentence(ensemble_notice(ensemble));
     progress_hide(progress);
     fprintf(progress->to, "ensemble %lld waits: %s\n", (long long)get_int(ensemble, "id"), text);
     free(text);

@@ -77,6 +77,54 @@ char *render_age(char buf[RENDER_SIZE], const char *iso)
     return buf;
 }
 
+char *render_moment(char buf[RENDER_SIZE], const char *iso)
+{
+    double at = render_time_parse(iso);
+    time_t then = (time_t)at, now = (time_t)(time_now_ms() / 1000);
+    char clock[24], age[RENDER_SIZE];
+    struct tm tm, today;
+
+    snprintf(buf, RENDER_SIZE, "%s", iso);
+    if (at < 0 || localtime_r(&then, &tm) == NULL || localtime_r(&now, &today) == NULL)
+        return buf;
+    strftime(clock, sizeof clock, tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M" : "%Y-%m-%d %H:%M", &tm);
+    snprintf(buf, RENDER_SIZE, "%s (%.30s)", clock, render_age(age, iso));
+    return buf;
+}
+
+/* Returns the length of the time with which a text begins, as the daemon writes times; 0 where it begins with none. */
+static size_t time_length(const char *text)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
+    size_t i;
+
+    for (i = 0; form[i] != '\0'; i++)
+        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return 0;
+    return i;
+}
+
+char *render_sentence(const char *text)
+{
+    char *plain = render_text(text), *out, when[RENDER_SIZE], iso[TIMEFMT_SIZE];
+    size_t size, n;
+    FILE *to = open_memstream(&out, &size);
+
+    for (const char *c = plain; *c != '\0'; c += n) {
+        n = time_length(c);
+        if (n > 0) {
+            snprintf(iso, sizeof iso, "%.*s", (int)n, c);
+            fputs(render_moment(when, iso), to);
+        } else {
+            n = 1;
+            fputc(*c, to);
+        }
+    }
+    fclose(to);
+    free(plain);
+    return out;
+}
+
 double render_time_parse(const char *iso)
 {
     struct tm tm = {0};

@@ -17,6 +17,13 @@ char *render_duration(char buf[RENDER_SIZE], double seconds);
 /* Writes a time of the API as "3 min ago", "in 12 h" or "now", and any other text as it is. Returns buf. */
 char *render_age(char buf[RENDER_SIZE], const char *iso);
 
+/* Writes a time of the API as "12:04 (3 min ago)" by the clock of this machine, with the day where that is another one, and any other
+ * text as it is. Returns buf. */
+char *render_moment(char buf[RENDER_SIZE], const char *iso);
+
+/* Like render_text(), for a sentence of the daemon: each time in it is written as by render_moment(). To be freed. */
+char *render_sentence(const char *text);
+
 /* Writes bytes as "512 B" or "12.3 MiB"; "-" for null or missing. Returns buf. */
 char *render_size(char buf[RENDER_SIZE], const json_t *bytes);
 

@@ -67,7 +67,7 @@ static void print_lineage(const json_t *ensemble, FILE *to)
 
 static void print_notice(const json_t *ensemble, FILE *to)
 {
-    char *words = render_text(ensemble_notice(ensemble));
+    char *words = render_sentence(ensemble_notice(ensemble));
 
     if (words[0] && !ensemble_held(ensemble)) /* a hold is printed as the reason of its state */
         fprintf(to, "waiting    %s%s%s\n", style_on(STYLE_CARE), words, style_off(STYLE_CARE));

@@ -12,6 +12,7 @@ import {addressOf, filterView, readFilter} from './filter.js';
 import {keptOf, MOST} from './kept.js';
 import {mapView} from './map.js';
 import {plotsView} from './plots.js';
+import {sentence} from './sentence.js';
 
 async function load(id, parameters, redraw) {
   const ensemble = await api.get(`v1/ensembles/${id}`);
@@ -49,7 +50,7 @@ function summary(ensemble) {
   ]);
 }
 
-const why = ({notice, reason}) => (notice || reason) && h('p', {class: 'notice'}, foreign(notice?.text ?? reason));
+const why = ({notice, reason}) => (notice || reason) && h('p', {class: 'notice'}, sentence(notice?.text ?? reason));
 
 function render({ensemble, members, failures, metrics, family}, parameters, {isOperator, act, redraw}) {
   const filter = readFilter(parameters), kept = keptOf(String(ensemble.id));

@@ -60,4 +60,6 @@ export const moment = time => new Date(time).toLocaleString();
 
 export const minute = time => minutes.format(new Date(time));
 
+export const day = time => new Date(time).toLocaleDateString();
+
 export const clock = time => new Date(time).toLocaleTimeString();

@@ -42,6 +42,7 @@ web_files = \
 	web/ranges.js \
 	web/sample.js \
 	web/scatter.js \
+	web/sentence.js \
 	web/spec.js \
 	web/stacked.js \
 	web/states.js \

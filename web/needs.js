@@ -3,6 +3,7 @@ import {h, foreign} from './dom.js';
 import * as api from './api.js';
 import * as format from './format.js';
 import {addressOf, isFiltered} from './listed.js';
+import {sentence} from './sentence.js';
 import {sign} from './states.js';
 
 const MOST = 6;
@@ -16,7 +17,7 @@ export async function loadTroubled(choice) {
 const isIll = ({state, ensembles}) => state === 'silent' || (state === 'not_set_up' && ensembles > 0);
 
 function need(key, name, why) {
-  return h('li', {'data-key': key}, sign('failed'), h('div', null, name, h('p', null, foreign(why))));
+  return h('li', {'data-key': key}, sign('failed'), h('div', null, name, h('p', null, sentence(why))));
 }
 
 const link = ({id, name}) => h('a', {href: `#/ensembles/${id}`}, foreign(name), ' ', h('span', {class: 'id'}, `#${id}`));

@@ -5,6 +5,7 @@ import {inShort, sortings, valueOf} from './columns.js';
 import * as format from './format.js';
 import {addressOf, currentChoice, isFiltered, queryOf, readChoice, STATES} from './listed.js';
 import {adaptersView, loadTroubled, needs} from './needs.js';
+import {sentence} from './sentence.js';
 import {bar, inWords, pill, sign} from './states.js';
 import {table} from './table.js';
 
@@ -13,7 +14,7 @@ const PAUSE = 250; // after a letter was typed
 function pace(ensemble) {
   if (ensemble.ended !== null) return h('span', {title: format.moment(ensemble.ended)}, `ended ${format.age(ensemble.ended)}`);
   if (ensemble.eta) return h('span', {title: format.moment(ensemble.eta)}, `${format.rate(ensemble.rate)}, done ${format.until(ensemble.eta)}`);
-  return h('span', null, ensemble.notice ? foreign(ensemble.notice.text) : 'no estimate yet');
+  return h('span', null, ensemble.notice ? sentence(ensemble.notice.text) : 'no estimate yet');
 }
 
 function card(ensemble, {sort, isTroubled}) {
@@ -21,7 +22,7 @@ function card(ensemble, {sort, isTroubled}) {
     h('div', {class: 'card-head'},
       h('a', {class: 'card-title', href: `#/ensembles/${ensemble.id}`}, foreign(ensemble.name), ' ', h('span', {class: 'id'}, `#${ensemble.id}`)),
       pill(ensemble.state)),
-    isTroubled && h('p', {'data-key': 'trouble'}, foreign(ensemble.trouble)),
+    isTroubled && h('p', {'data-key': 'trouble'}, sentence(ensemble.trouble)),
     bar(ensemble.members, ensemble.count),
     h('p', {class: 'quiet card-foot'},
       h('span', null, inWords(ensemble.members)),

@@ -1,6 +1,7 @@
 # dashboard_needs.py SOCKET CHROMIUM DIR: what needs a person, in a real browser.
 #
 # The daemon has 64 ensembles: of 1 to 8 a member has failed, of 1 more than a week ago; member 9.1 waits for its next attempt.
+import re
 import chromium
 from dashboard_tools import browser, click, equal, fits, get, heading, js, link, path, quiet, run, tell, until
 
@@ -25,6 +26,10 @@ def retried():
     js("location.hash = '#/ensembles/9'")
     heading("retried #9")
     until("[...document.querySelectorAll('.members tbody tr')].at(-1)?.innerText.includes('retry in 3 d')")
+    equal(js("document.querySelector('main > .notice time')?.dateTime"), get("/v1/ensembles/9")["notice"]["text"].split(" at ")[1], "the ensemble says when, too")
+    said = js("document.querySelector('main > .notice').innerText")
+    tell(re.fullmatch(r"the next attempt of a member that failed is made at \S+ \d+:\d\d:\d\d( [AP]M)? \(in 3 d \d+ h\)", said),
+         "by the clock of whoever looks, and in how long", said)
     js("location.hash = '#/ensembles/9/members/1'")
     heading("Member 9.1")
     why = until("document.querySelector('[data-key=why]')?.innerText")

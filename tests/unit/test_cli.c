@@ -123,6 +123,30 @@ static void test_render(void **state)
     free(text);
 }
 
+/* By the clock of this machine, whose noon it is here, so that a second more or less is of the same day. */
+static void test_sentence(void **state)
+{
+    time_t now = time(NULL);
+    char zone[16], buf[RENDER_SIZE], iso[32], *text;
+
+    snprintf(zone, sizeof zone, "XYZ%d", gmtime(&now)->tm_hour - 12);
+    setenv("TZ", zone, 1);
+    tzset();
+    strftime(iso, sizeof iso, "%Y-%m-%dT%H:%M:%S.500Z", gmtime(&now));
+    assert_memory_equal(render_moment(buf, iso), "12:", 3);
+    assert_string_equal(buf + 5, strstr(buf, " (")); /* the minute, and no day */
+    setenv("TZ", "XYZ-5", 1);
+    tzset();
+    text = render_sentence("since 2001-02-03T23:05:06.789Z: not 2001-02-03, 2001-02-03T23:05\x1b or 2001-02-03T23:05:06.789z");
+    assert_memory_equal(text, "since 2001-02-04 04:05 (", 24);
+    assert_string_equal(strchr(text, ')'), "): not 2001-02-03, 2001-02-03T23:05  or 2001-02-03T23:05:06.789z");
+    assert_non_null(strstr(text, " d ago)"));
+    free(text);
+    assert_string_equal(render_moment(buf, "soon"), "soon");
+    unsetenv("TZ");
+    tzset();
+}
+
 static void assert_number(json_t *number, const char *wanted)
 {
     char buf[RENDER_SIZE];
@@ -374,7 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
-        cmocka_unit_test(test_render_figures), cmocka_unit_test(test_table_is_straight),
+        cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
         cmocka_unit_test(test_render),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_spec_file),
