@@ -81,6 +81,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "adapter", value_text(row->adapter));
     json_object_set_new(json, "ranks", json_integer(row->ranks));
     json_object_set_new(json, "wanted_ranks", row->wanted > 0 ? json_integer(row->wanted) : json_null());
+    json_object_set_new(json, "can_resize", json_boolean(engine_can_resize_training(request_config(r)->engine, row->ensemble)));
     json_object_set_new(json, "generation", json_integer(row->generation));
     json_object_set_new(json, "restarts", json_integer(row->restarts));
     json_object_set_new(json, "failures", json_integer(row->failures));

@@ -55,6 +55,9 @@ async function setRanks(event, training, act) {
 }
 
 export function ranksForm(training, act) {
+  if (!training.can_resize)
+    return h('span', {class: 'quiet', 'data-key': 'fixed', title: 'With "checkpoint" in "training" of its spec, the number could be changed'},
+      `${someRanks(training.ranks)} to the end, since it saves no checkpoints`);
   return h('form', {class: 'width', onsubmit: event => setRanks(event, training, act)},
     h('label', {for: 'ranks-wanted', title: 'How many processes train together'}, 'Ranks'),
     h('input', {id: 'ranks-wanted', name: 'ranks', type: 'number', min: '1', max: '1024', required: true, value: training.wanted_ranks ?? training.ranks}),

@@ -170,6 +170,8 @@ void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *ou
 /* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and its members for room
  * in the buffer. false: it is not known, since it does not run, or not long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
+/* Returns whether another number of ranks may be asked for: the training is not over, and its ranks save checkpoints or are not submitted. */
+bool engine_can_resize_training(struct engine *engine, int64_t ensemble);
 /* Returns how many more generations of the training's ranks may fail before it has failed; -1 if it is over. */
 int64_t engine_training_retries_left(struct engine *engine, int64_t ensemble);
 

@@ -40,13 +40,26 @@ void training_ask_to_end(struct engine *engine, struct live_ensemble *ens)
     engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, asked, ticket_new(engine, ens->row.id));
 }
 
+/* A generation that has begun is followed by another one only if the next one finds a checkpoint. */
+static bool can_have_other_ranks(const struct live_ensemble *ens)
+{
+    return ens->training->row.state == TRAINING_PENDING || ens->spec->training_checkpoint.any;
+}
+
+bool engine_can_resize_training(struct engine *engine, int64_t ensemble)
+{
+    const struct live_ensemble *ens = engine_find_ensemble(engine, ensemble);
+
+    return ens != NULL && ens->training != NULL && ens->training->row.state < TRAINING_DONE && can_have_other_ranks(ens);
+}
+
 /* Checks that the training could run with so many ranks, as the spec is checked when it is submitted. */
 static int check(struct engine *engine, struct live_ensemble *ens, int64_t ranks, struct error *err)
 {
     struct spec *spec = ens->spec;
     int rc;
 
-    if (ens->training->row.state != TRAINING_PENDING && !spec->training_checkpoint.any)
+    if (!can_have_other_ranks(ens))
         return error_set(err, "training_no_checkpoints",
                          "the ranks of a training that has begun can be changed only if its spec has \"checkpoint\" in "
                          "\"training\": training %lld has none",

@@ -68,6 +68,7 @@ spec null
 reaches 1 1
 TRAINING=$(training .training.id)
 is "$(answer "$TRAINING" '{"ranks": 2}')" '[409,"training_no_checkpoints",null]' "a training without checkpoints keeps its ranks"
+is "$(training .training.can_resize)" false "which it says"
 is "$(answer "$TRAINING" '{"ranks": 0}')" '[422,"spec_impossible_value","/ranks"]' "none is no number of ranks"
 is "$(answer "$TRAINING" '{"rank": 2}')" '[422,"spec_unknown_key","/rank"]' "a word that is not known is refused"
 is "$(training '[.training.ranks, .training.wanted_ranks]')" '[1,null]' "nothing has changed"

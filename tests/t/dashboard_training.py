@@ -134,6 +134,8 @@ def width():
     browser.key("Enter")
     until("document.querySelector('#width').getAttribute('value') === '2'")
     equal(get("/v1/ensembles/1")["width"], 2, "the width is set from here, too")
+    equal(js("[document.querySelector('#ranks-wanted'), document.querySelector('[data-key=fixed]').innerText]"),
+          [None, "1 rank to the end, since it saves no checkpoints"], "ranks that cannot be changed are no control, and why is told")
 
 
 def reader():
