@@ -176,8 +176,10 @@ static bool ranks_survive(struct cluster *c, struct cjob *job, const json_t *tas
 {
     json_t *desc = cluster_get(c, job->dir, "job.json");
 
-    if (!ranks_begin_again(c, task, json_integer_value(json_object_get(desc, "restarts"))))
-        return false;
+    do /* it may die again before anyone has looked */
+        if (!ranks_begin_again(c, task, json_integer_value(json_object_get(desc, "restarts"))))
+            return false;
+    while (sim_chance(c->sim, 300));
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
     return true;
 }

@@ -21,7 +21,7 @@ survive() { # NAME DEATHS [RANKS] [CHECKPOINT] [CAPACITY]
 			buffer: {policy: "fifo", capacity: $capacity, threshold: 0, batch: 5}}}' >"$T/spec.json"
 	ID=$(submit "$T/spec.json")
 	RUN=$STATE/run/e$ID
-	wait_ensemble "$ID" 280 || bail "it does not end: $(tail -n 5 "$RUN"/training/g*/rank*/stderr)"
+	wait_ensemble "$ID" 60 || bail "it does not end: $(tail -n 5 "$RUN"/training/g*/rank*/stderr)"
 	E=$(cat "$T/ensemble.json")
 }
 field() { jq -c "$1" <<<"$E"; }
