@@ -41,6 +41,6 @@ export function chart(name, {buckets}) {
     scale && svg('svg', {viewBox: `0 -3 ${WIDTH} ${HEIGHT + 6}`, preserveAspectRatio: 'none', role: 'img',
       'aria-label': `from ${number(scale.low)} to ${number(scale.high)}`}, paths(finite, scale)),
     h('p', {class: 'quiet'}, scale && `${number(scale.low)} to ${number(scale.high)}${scale.isLog ? ', logarithmic' : ''}; steps ${count(buckets[0].step)} to ${count(buckets.at(-1).last_step)}`,
-      lost > 0 && h('span', {class: 's-failed'}, ` ${count(lost)} values are not finite`)),
+      lost > 0 && h('span', {class: 's-failed'}, `${scale ? '; ' : ''}${count(lost)} ${lost === 1 ? 'value is' : 'values are'} not finite`)),
     table(buckets));
 }

@@ -45,7 +45,7 @@ export function scaleOf(field, lines) {
   const sorted = lines.map(line => field.value(line)).filter(value => value !== null).sort((a, b) => a - b);
   let low = sorted[0] ?? 0, high = sorted.at(-1) ?? 1;
   if (low === high) [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
-  const isLog = low > 0 && high / low > 200 && sorted[sorted.length >> 1] < high / 10, f = isLog ? Math.log10 : x => x, back = isLog ? x => 10 ** x : x => x, span = f(high) - f(low);
+  const isLog = low > 0 && high / low > 200 && sorted[sorted.length >> 1] <= high / 10, f = isLog ? Math.log10 : x => x, back = isLog ? x => 10 ** x : x => x, span = f(high) - f(low);
   return {isLog, low, high, at: value => (value === null ? null : (f(value) - f(low)) / span), pick: part => back(f(low) + Math.min(1, Math.max(0, part)) * span),
     ticks: (isLog ? powers(low, high) : steps(low, high)).map(value => [(f(value) - f(low)) / span, field.inWords(value)])};
 }

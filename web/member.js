@@ -39,11 +39,12 @@ const HEADERS = ['attempt', 'state', 'how it ended', 'host', 'started', 'took', 
 const RESUMED = 'went on from'; // a checkpoint; there is a column for it where any attempt did
 
 function attemptRow(member, attempt, chosen, isResumed) {
-  const how = attempt.exit_code !== null ? `exit ${attempt.exit_code}` : attempt.signal !== null ? `signal ${attempt.signal}` : '';
+  const how = attempt.exit_code !== null ? `exit ${attempt.exit_code}` : attempt.signal !== null ? `signal ${attempt.signal}` : null;
+  const why = attempt.reason ?? attempt.waits_for ?? how;
   return h('tr', {'data-key': attempt.number, 'aria-current': attempt.number === chosen && 'true'},
     h('th', {scope: 'row'}, h('a', {href: `#/ensembles/${member.ensemble}/members/${member.index}?attempt=${attempt.number}`}, attempt.number)),
     cell('state', pill(attempt.outcome ?? attempt.state)),
-    cell('how it ended', foreign(attempt.reason ?? attempt.waits_for ?? how)),
+    cell('how it ended', why && foreign(why)),
     cell('host', attempt.host && foreign(attempt.host)),
     cell('started', attempt.started && h('time', {datetime: attempt.started}, format.moment(attempt.started))),
     cell('took', format.between(attempt.started, attempt.ended)),

@@ -25,10 +25,11 @@ function line(attempt, begun, end) {
     started = ms(attempt.started),
     ended = ms(attempt.ended) ?? end,
     span = Math.max(1, end - begun);
-  const words = [
-    `queued for ${duration(((started ?? ended) - submitted) / 1000)}`,
-    started !== null && `ran for ${duration((ended - started) / 1000)}`,
-  ].filter(Boolean);
+  const ran = started !== null && `for ${duration((ended - started) / 1000)}`,
+    words = [
+      `queued for ${duration(((started ?? ended) - submitted) / 1000)}`,
+      ran && `${attempt.ended === null ? 'running' : 'ran'} ${ran}`,
+    ].filter(Boolean);
   return h(
     'li',
     {'data-key': attempt.number},
@@ -43,7 +44,7 @@ function line(attempt, begun, end) {
       'span',
       {class: 'how'},
       pill(attempt.outcome ?? attempt.state),
-      h('span', {class: 'quiet'}, ' ', words.at(-1), attempt.host !== null && [' on ', foreign(attempt.host)]),
+      h('span', {class: 'quiet'}, ' ', ran && attempt.ended === null ? ran : words.at(-1), attempt.host !== null && [' on ', foreign(attempt.host)]),
     ),
   );
 }
