@@ -44,12 +44,14 @@ static void lose(const struct live_ensemble *ens, struct member_row *member, con
     fail_or_wait(member, member->losses > LOSSES_MAX || member->failures > ens->spec->retries, member->losses, now);
 }
 
-/* Leaves the member unfinished: it has a newer checkpoint, from which another attempt or another ensemble can go on. */
-static void stop_here(struct member_row *member, const struct progress *progress)
+/* Handles an attempt that ran out of time and left a newer checkpoint, from which another attempt can go on. Where the
+ * member streams into a training, that attempt is made by itself: the training waits for the steps that are left, and
+ * no other ensemble could send them. Otherwise the member is unfinished. */
+static void stop_here(const struct live_ensemble *ens, struct member_row *member, const struct progress *progress)
 {
     size_t len = strlen(member->reason);
 
-    member->state = MEMBER_UNFINISHED;
+    member->state = ens->training != NULL && !ensemble_is_ending(&ens->row) ? MEMBER_PENDING : MEMBER_UNFINISHED;
     member->stalls = member->losses = 0;
     snprintf(member->reason + len, sizeof member->reason - len, "; its checkpoint is %s", progress->newest);
 }
@@ -90,7 +92,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         return;
     case ATTEMPT_TIMEOUT:
         if (checkpoints && progress->made) {
-            stop_here(member, progress);
+            stop_here(ens, member, progress);
             break;
         }
         if (checkpoints && out->late) {
@@ -111,7 +113,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     case ATTEMPT_CANCELLED: /* the ensemble is cancelled, or somebody else ended the runner: preemption, a drain */
     case ATTEMPT_LOST:
         if (progress->made) {
-            stop_here(member, progress);
+            stop_here(ens, member, progress);
             break;
         }
         lose(ens, member, out, now);
@@ -181,13 +183,13 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
     engine_event_of_attempt(engine, "attempt.ended", job->row.ensemble, slot->index, slot->number, rest);
 }
 
-/* Returns whether the end counts among the causes of failures: not if it was asked for, nor if a checkpoint was
- * left. */
-static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct member_row *member)
+/* Returns whether the end counts among the causes of failures: not if it was asked for, nor if the member was out of
+ * time and got further. */
+static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct progress *progress)
 {
-    return (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_TIMEOUT ||
-            attempt->outcome == ATTEMPT_LOST) &&
-           !slot->cancelled && member->state != MEMBER_UNFINISHED;
+    return !slot->cancelled &&
+           (attempt->outcome == ATTEMPT_FAILED ||
+            ((attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) && !progress->made));
 }
 
 static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
@@ -237,7 +239,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
         return;
-    if (!stopped && !unstarted && is_failure(slot, &attempt, &member) &&
+    if (!stopped && !unstarted && is_failure(slot, &attempt, &progress) &&
         store_cause_count(engine->store, &attempt, &err) < 0)
         return;
     slot_tell_running(engine, job, slot);

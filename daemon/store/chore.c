@@ -91,6 +91,28 @@ static int collect_index(void *arg, const struct member_row *row)
     return 0;
 }
 
+/* Lets a member not count as whole of which the checkpoint was taken before its last attempt had ended: an earlier attempt,
+ * which was out of time, had told its end, and may have left steps to the last one. */
+static int clear_continued(struct piece *p, int64_t last)
+{
+    const struct chore *chore = p->chore;
+    sqlite3_stmt *stmt =
+        store_query(p->store, p->err,
+                    "SELECT m.idx FROM member m INDEXED BY member_by_state JOIN attempt a ON a.ensemble = m.ensemble "
+                    "AND a.idx = m.idx AND a.number = m.attempts WHERE m.ensemble = ?1 AND m.state = 'succeeded' AND "
+                    "m.idx BETWEEN ?2 AND ?3 AND m.attempts > 1 AND a.ended > (SELECT k.time FROM training_checkpoint "
+                    "k JOIN training t ON t.id = k.training WHERE t.ensemble = ?1 AND k.number = ?4)",
+                    "iiii", chore->ensemble, chore->next, last, chore->checkpoint);
+    int rc = stmt != NULL ? store_row(p->store, stmt, p->err) : -1;
+
+    for (; rc == 1; rc = store_row(p->store, stmt, p->err)) {
+        int64_t bit = sqlite3_column_int64(stmt, 0) - p->first;
+
+        p->whole[bit / 8] &= (unsigned char)~(1 << bit % 8);
+    }
+    return rc;
+}
+
 static int reset_piece(struct piece *p, const int64_t *members, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -125,6 +147,8 @@ static int reset_missing(struct store *store, const struct chore *chore, int lim
     rc = store_training_checkpoint_whole(store, chore->ensemble, chore->checkpoint, p.first / 8, p.whole, size, err);
     if (rc == 0) /* it is kept until the chore is done */
         rc = store_damaged(store, "a checkpoint of a training has gone", err);
+    if (rc == 1 && chore->state == MEMBER_SUCCEEDED && clear_continued(&p, last) < 0)
+        rc = -1;
     if (rc == 1)
         rc = store_member_each_between(store, chore->ensemble, chore->state, chore->next, last, collect_index, &next,
                                        err);

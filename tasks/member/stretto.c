@@ -192,6 +192,7 @@ static void note_whole(struct stretto *s, const struct sending *to)
 /* Notes the result of handing a message to a link. */
 static int note_sent(struct stretto *s, const struct sending *to, int rc)
 {
+    s->covered = false;
     if (rc < 0)
         s->failed = true;
     else
@@ -326,8 +327,11 @@ double stretto_time_left(const struct stretto *s)
 
 int stretto_checkpoint_due(const struct stretto *s, double seconds)
 {
+    bool due = checkpoint_due(&s->env, seconds);
+
     alive_sign();
-    return checkpoint_due(&s->env, seconds);
+    ((struct stretto *)s)->due = s->due || due; /* the caller's copy is const, what it points to is not */
+    return due;
 }
 
 /* Waits until the ranks hold what was sent: an attempt that goes on from a checkpoint does not send it again. */
@@ -352,7 +356,10 @@ int stretto_checkpointed(struct stretto *s, const char *path, int64_t step)
 
     alive_sign();
     rc = wait_for_held(s);
-    return rc == 0 ? checkpoint_record(path, step, &s->err) : rc;
+    if (rc == 0)
+        rc = checkpoint_record(path, step, &s->err);
+    s->covered = s->covered || rc == 0;
+    return rc;
 }
 
 int stretto_finish(struct stretto *s)
@@ -366,6 +373,10 @@ int stretto_finish(struct stretto *s)
         return 0;
     if (incomplete(s) < 0)
         return -1;
+    if (s->due && s->covered) { /* it stops for now, and its next attempt sends what is left: the ranks hear of no end */
+        s->finished = true;
+        return 0;
+    }
     be_patient(s);
     links_enter(s->links);
     rc = leave(s, links_finish(s->links, s->until, &s->err));

@@ -108,7 +108,9 @@ int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
 
 /* Waits until the ranks hold everything that was sent, tells them that this member has finished, and frees the stream.
  * Returns 0 only if everything has been acknowledged, and the ranks hold as many steps of this member as the spec's
- * training.steps says, where it is given: a member must not report success otherwise. The stream is freed in either
+ * training.steps says, where it is given: a member must not report success otherwise. A program that was told that a
+ * checkpoint is due, and whose last act was to record one, stops for now: the ranks are not told that it has finished,
+ * and steps may be missing. It must not report success either (the spec's success.file). The stream is freed in any
  * case, with a message on stderr on failure. NULL is allowed. */
 int stretto_close(struct stretto *s);
 

@@ -20,6 +20,8 @@ struct stretto {
         struct lending lending;
         uint64_t lent_extent;
     } field[FIELDS_MAX];
+    bool due;         /* the program was told that it is time to leave a checkpoint and stop */
+    bool covered;     /* everything that was sent is covered by a checkpoint that was recorded */
     bool failed;      /* nothing more can be sent */
     bool finished;    /* everything is acknowledged, and the ranks know that it was all */
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */

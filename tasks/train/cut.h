@@ -14,6 +14,7 @@ struct cut {
     uint8_t *whole; /* a bit for each member of which everything was drawn, or handed over, that it sends to this rank */
     bool last;      /* the rank ends with it, and hands over what was not drawn; not in the files */
     uint32_t number; /* drawn_cut(); not in the files */
+    double time;     /* Unix time at which it was taken; not in the files */
 };
 
 /* Writes stream-rankR.bin and whole-rankR.bin into the checkpoint's directory, and flushes them. */

@@ -147,6 +147,20 @@ static bool make_room(struct intake *in, struct origin from, const struct frame 
     return spare != NULL;
 }
 
+/* Takes back that the member has ended: an attempt of it that has more to send has begun. */
+static void member_goes_on(struct intake *in, uint64_t member)
+{
+    uint8_t bit = (uint8_t)(1 << member % 8);
+    uint8_t finalized = atomic_load_explicit(&in->finalized[member / 8], memory_order_relaxed);
+
+    if (!(finalized & bit))
+        return;
+    intake_count(&in->counters.finalized, -1);
+    atomic_store_explicit(&in->finalized[member / 8], finalized & (uint8_t)~bit, memory_order_release);
+    if (in->kept != NULL)
+        kept_finalized(in->kept)[member / 8] &= (uint8_t)~bit;
+}
+
 /* Begins a session that is new here; NULL where it cannot be taken. */
 static struct peer *begin_session(struct intake *in, struct origin from, const struct frame *f, const char *payload)
 {
@@ -173,6 +187,7 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         intake_no_memory(in);
     }
     if (peer != NULL) {
+        member_goes_on(in, f->member);
         peer->memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
         /* the member no longer keeps frames that it regards as acknowledged */
         peer->last = peer->acked = (uint64_t)f->step;

@@ -2,7 +2,6 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <dirent.h>
@@ -43,8 +42,9 @@ int saved_part_write(const struct train_config *config, const char *name, const 
                           struct error *err)
 {
     char *path = part_path(config, name, config->rank);
-    json_t *json = json_pack("{s:i, s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank,
-                             "ranks", config->ranks, "last", part->last, "step", (json_int_t)part->step, "batches", (json_int_t)part->batches, "drawn",
+    json_t *json = json_pack("{s:i, s:i, s:i, s:f, s:b, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank,
+                             "ranks", config->ranks, "time", part->time, "last", part->last, "step",
+                             (json_int_t)part->step, "batches", (json_int_t)part->batches, "drawn",
                              (json_int_t)part->drawn, "whole", (json_int_t)part->whole, "state",
                              part->state ? json_pack("{s:I, s:s}", "size", (json_int_t)part->size, "digest",
                                                      part->digest) : json_null());
@@ -73,6 +73,7 @@ int saved_part_read(const struct train_config *config, const char *name, int ran
         return no_memory(err);
     *part = (struct saved_part){.ranks = (int)integer(json, "ranks"),
                                 .last = json_is_true(json_object_get(json, "last")),
+                                .time = json_number_value(json_object_get(json, "time")),
                                 .step = integer(json, "step"),
                                 .batches = (uint64_t)integer(json, "batches"),
                                 .drawn = (uint64_t)integer(json, "drawn"),
@@ -101,11 +102,12 @@ static json_t *make_entry(const struct train_config *config, const char *name, s
             sum.drawn += part.drawn;
             sum.size += part.size;
             sum.last = sum.last && part.last;
+            sum.time = part.time < sum.time ? part.time : sum.time;
         }
     }
     entry = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:I, s:s, s:I, s:b}", "name", name, "generation",
                       (json_int_t)config->generation, "step", (json_int_t)sum.step, "batches",
-                      (json_int_t)sum.batches, "ranks", config->ranks, "time", time_now_s(), "size",
+                      (json_int_t)sum.batches, "ranks", config->ranks, "time", sum.time, "size",
                       (json_int_t)sum.size, "digest", sum.digest, "drawn", (json_int_t)sum.drawn, "last", sum.last);
     if (entry == NULL) {
         no_memory(err);

@@ -13,6 +13,7 @@ struct saved_part {
     int ranks;
     int64_t step;
     uint64_t batches, drawn, whole;
+    double time; /* Unix time at which its samples were noted */
     bool last;  /* the rank ended with it, and handed over what it held (handover.h) */
     bool state; /* this rank has saved something */
     int64_t size;

@@ -219,7 +219,7 @@ static char *state_path(const struct train_config *config, const char *name, int
 /* Writes this rank's part: first all that it consists of, then the file that says so. */
 static int write_part(const struct saver *c, const struct job *job, struct error *err)
 {
-    struct saved_part part = {.step = job->step, .batches = job->cut.batches, .drawn = job->cut.drawn,
+    struct saved_part part = {.step = job->step, .time = job->cut.time, .batches = job->cut.batches, .drawn = job->cut.drawn,
                                    .whole = count_whole(&job->cut), .last = job->cut.last};
     char *dir = saved_path(c->config, job->name, NULL), *state = state_path(c->config, job->name, c->config->rank);
     int rc = -1;

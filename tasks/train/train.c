@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/log.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
@@ -433,7 +434,8 @@ static int take_cut(struct st_train *t, bool last, struct cut *cut)
                         .batches = pool.batches,
                         .repeats = pool.repeats,
                         .n_runs = stepset_runs(set),
-                        .last = last};
+                        .last = last,
+                        .time = time_now_s()};
     memcpy(cut->draws, pool.draws, sizeof cut->draws);
     cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
     cut->whole = calloc(cut_whole_bytes(cut->members), 1);

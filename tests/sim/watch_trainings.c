@@ -148,6 +148,15 @@ void watch_trainings_end(struct sim *sim)
     SIM_HOLDS(sim, "trainings whose last job has not as many ranks as they",
               "SELECT count(*) FROM training t WHERE t.state = 'done' AND t.ranks <> (SELECT j.size FROM job j WHERE "
               "j.ensemble = t.ensemble AND j.kind = 'training' ORDER BY j.id DESC LIMIT 1)");
+    SIM_HOLDS(sim, "unfinished members in complete ensembles that have a training",
+              "SELECT count(*) FROM member m JOIN training t USING (ensemble) JOIN ensemble e ON e.id = m.ensemble WHERE "
+              "e.state = 'complete' AND m.state = 'unfinished'");
+    SIM_HOLDS(sim, "members that stream, were out of time and got further, and did not go on",
+              "SELECT count(*) FROM attempt a JOIN training t USING (ensemble) JOIN ensemble e ON e.id = a.ensemble WHERE "
+              "e.state = 'complete' AND NOT t.early AND a.outcome = 'timeout' AND got_further(a.ensemble || '.' || a.idx "
+              "|| '.' || a.number) AND NOT EXISTS (SELECT 1 FROM attempt n WHERE n.ensemble = a.ensemble AND n.idx = "
+              "a.idx AND n.number > a.number) AND NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = a.ensemble "
+              "AND c.idx = a.idx)");
     if (!sim_faults_of(sim)->tidy)
         SIM_HOLDS(sim, "members that have succeeded, and their samples are missing in a training that is done",
                   "SELECT count(*) FROM member m JOIN training t USING (ensemble) WHERE t.state = 'done' AND m.state = "

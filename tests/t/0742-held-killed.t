@@ -28,7 +28,6 @@ jq -n --arg t "$T" --arg member "$builddir/tests/t/held-member" --argjson member
 ID=$(submit "$T/spec.json")
 RUN=$STATE/run/e$ID
 ensemble() { api GET "/v1/ensembles/$ID" | jq -r "$1"; }
-again() { api POST "/v1/ensembles/$ID/resubmit" '{"states": ["unfinished"]}' >/dev/null; }
 
 # The pids of our processes of that name.
 named() {
@@ -67,13 +66,8 @@ for ((n = 0; n < KILLS; )); do
 	*) kill_one member "$(named held-member | one_of)" || continue ;;
 	esac
 	n=$((n + 1))
-	again
 done
 : >"$T/over"
-for ((more = 0; more < 50; more++)); do
-	again
-	wait_for 2 '[ "$(ensemble .state)" != running ]' >/dev/null && break
-done
 wait_ensemble "$ID" 60
 diag "killed: ${killed[daemon]} times the daemon, ${killed[rank]} ranks, ${killed[runner]} runners, ${killed[member]} members"
 diag "$(jq -c '{state, reason, members, generation: .training.generation, missing: .training.missing, unique: .training.unique, drawn: .training.drawn, duplicates: .training.duplicates}' "$T/ensemble.json")"
