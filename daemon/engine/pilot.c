@@ -1,6 +1,8 @@
 /* The life of a pilot: its job, and what becomes of the jobs in it when that is over. */
 #include "daemon/engine/pilot.h"
 
+#include "daemon/engine/early.h"
+
 #include "common/log_changes.h"
 #include "common/xalloc.h"
 
@@ -145,7 +147,7 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
 
     alloc->failures++;
     alloc->not_before = engine_now(engine) + engine_backoff(alloc->failures);
-    if (alloc->failures < FAILURES_MAX)
+    if (alloc->failures < FAILURES_MAX || early_is_ending(ens))
         return;
     snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, what);
     engine_stop_ensemble(engine, ens, why);

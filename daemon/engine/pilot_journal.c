@@ -1,6 +1,8 @@
 /* What pilots tell in their journals: one file for all jobs of a node, read on from where the last look ended. */
 #include "daemon/engine/pilot.h"
 
+#include "daemon/engine/early.h"
+
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
@@ -59,7 +61,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, job->row.name), "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once",
                 job->row.name, (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus,
                 (long long)node->fits);
-    if (node->fits == 0) {
+    if (node->fits == 0 && !early_is_ending(ens)) { /* where its training has learnt enough, no member is to run any more */
         char why[200];
 
         snprintf(why, sizeof why, "a node of its allocation has %lld CPUs, %lld GPUs and %lld bytes of memory: no job of its members "
