@@ -150,6 +150,7 @@ static int load(const struct train_config *config, struct resume *resume, struct
     if (part.ranks < 1 || part.ranks > RANKS_MAX)
         return error_set(err, "train_resume", "the checkpoint is damaged: rank 0's part of %s says nothing of its ranks",
                          name);
+    resume->ranks = part.ranks;
     dir = saved_path(config, name, NULL);
     rc = dir != NULL ? find_state(config, part.ranks, &resume->state, err) : no_memory(err);
     if (rc == 0)

@@ -170,6 +170,9 @@ int st_train_checkpoint_end(struct st_train *t, int due);
  * goes on from, and its step; NULL and -1 where the training begins at the start. */
 const char *st_train_resume(const struct st_train *t);
 int64_t st_train_resume_step(const struct st_train *t);
+/* Returns how many ranks saved it, or 0: where that is not st_train_ranks(), a batch of all ranks together has another size
+ * now, and the program may want another learning rate. */
+int st_train_resume_ranks(const struct st_train *t);
 
 /* Returns 1 once the last checkpoint of this generation of ranks is saved, else 0. */
 int st_train_unfinished(const struct st_train *t);

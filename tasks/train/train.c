@@ -535,6 +535,11 @@ int64_t st_train_resume_step(const struct st_train *t)
     return t->config.checkpoint.resume != NULL ? t->config.checkpoint.resume_step : -1;
 }
 
+int st_train_resume_ranks(const struct st_train *t)
+{
+    return t->resume.ranks;
+}
+
 int st_train_unfinished(const struct st_train *t)
 {
     return t->unfinished;

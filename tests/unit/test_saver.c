@@ -151,6 +151,7 @@ static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_
     t = fixture_rank(0);
     assert_null(st_train_resume(t));
     assert_int_equal(st_train_resume_step(t), -1);
+    assert_int_equal(st_train_resume_ranks(t), 0);
     send_steps(&fx, 0, 1, 0, STEPS);
     send_steps(&fx, 1, 1, 0, STEPS);
     for (int batch = 0; batch < 5; batch++) /* all of member 0, and 5 of member 1 */
@@ -172,6 +173,7 @@ static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_
     snprintf(from, sizeof from, "%s/g1-s5/state-rank0", dir);
     assert_string_equal(st_train_resume(t), from);
     assert_int_equal(st_train_resume_step(t), 5);
+    assert_int_equal(st_train_resume_ranks(t), 1);
     assert_int_equal(fixture_stats(t).drawn, 25);
     assert_int_equal(fixture_stats(t).unique, 25);
     assert_int_equal(fixture_stats(t).batches, 5);

@@ -52,6 +52,7 @@ _SIGNATURES = {
     "checkpoint_end": (_INT, _POINTER, _INT),
     "resume": (_TEXT, _POINTER),
     "resume_step": (_INT64, _POINTER),
+    "resume_ranks": (_INT, _POINTER),
     "unfinished": (_INT, _POINTER),
     "done": (_INT, _POINTER),
 }

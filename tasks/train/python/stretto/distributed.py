@@ -62,9 +62,10 @@ class _Agreement:
 
     INTERVAL = 0.5  # seconds between answers
     MAX = 1000      # questions between answers
+    PAUSE = 1       # second for which a rank draws nothing, so that the others notice that it waits
 
-    def __init__(self, store, rank):
-        self._store, self._rank = store, rank
+    def __init__(self, store, rank, ranks):
+        self._store, self._rank, self._ranks = store, rank, ranks
         self._asked = self._answered = self._next = 0
         self._skip, self._since = 1, None
 
@@ -89,6 +90,23 @@ class _Agreement:
             skip = max(1, min(int(self.INTERVAL / max(each, 1e-9)), 2 * self._skip, self.MAX))
         self._answered, self._since = number, now
         return skip
+
+    def all_wait(self, batches):
+        """Return whether all ranks wait for samples after so many batches; then none draws any more.
+
+        A rank that is further may wait in a collective call for this one, so this one goes on after a while. Whether all
+        have waited at one time is decided by a counter that the ranks change one at a time.
+        """
+        counter = "waiting-%d" % batches
+        if self._store.add(counter, 1) == self._ranks:
+            self._store.add(counter + "-all", 1)
+            return True
+        until = time.monotonic() + self.PAUSE
+        while time.monotonic() < until:
+            if self._store.add(counter + "-all", 0) > 0:
+                return True
+            time.sleep(self.PAUSE / 20)
+        return self._store.add(counter, -1) == self._ranks - 1  # the last one came just now
 
     def end(self):
         """Rank 0 has no more batches: nothing will be due on ranks that still have some."""
@@ -124,7 +142,7 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
                                          world_size=rx.ranks, timeout=timeout)
     decisions = torch.distributed.FileStore(path + "-checkpoints", -1)
     decisions.set_timeout(max(meet_within, timeout))
-    rx._agreement = _Agreement(decisions, rx.rank)  # pylint: disable=protected-access
+    rx._agreement = _Agreement(decisions, rx.rank, rx.ranks)  # pylint: disable=protected-access
     try:
         met = _count(device)
         if met != rx.ranks or torch.distributed.get_world_size() != rx.ranks:

@@ -127,8 +127,7 @@ class Checkpoints:
         self._snapshots = _snapshot.Snapshots() if background and _snapshot.available() else None
         self._prepared = False
         self.batches = rx.resume_step or 0
-        if rx.ranks == 1: # others may be in the middle of a batch
-            rx.on_wait(self._while_waiting)
+        rx.on_wait(self._while_waiting)
         if rx.resume is None:
             return
         mine = self._load(rx.resume)
@@ -175,8 +174,9 @@ class Checkpoints:
         self._prepared = True
 
     def _while_waiting(self):
-        if self._rx.checkpoint_due() == train.LAST:
-            self._rx.checkpoint(self._save, self.batches)
+        """Save the last checkpoint though no samples come: with several ranks if all of them wait."""
+        if self._rx.last_checkpoint_due_while_waiting(self.batches):
+            self._rx.checkpoint(self._save, self.batches, train.LAST)
 
     def step(self):
         """Count a batch, and save a checkpoint if one is due. Returns whether it did."""

@@ -99,10 +99,12 @@ class Receiver:
         self.count = calls.count(handle)
         self.batch_size = calls.batch_size(handle)
         #: What the program saved in the checkpoint that this training goes on from, by the path of its file or directory,
-        #: and its step; None where the training begins at the start.
+        #: its step, and how many ranks saved it; None where the training begins at the start. With another number of
+        #: ranks, a batch of all of them together has another size, and the program may want another learning rate.
         path = calls.resume(handle)
         self.resume = None if path is None else os.fsdecode(path)
         self.resume_step = None if path is None else calls.resume_step(handle)
+        self.resume_ranks = None if path is None else calls.resume_ranks(handle)
         #: How often a checkpoint becomes due, in seconds; None where none does before the end of the time.
         self.checkpoint_every = calls.checkpoint_every_ms(handle) / 1000 or None
         self._due = NOT_DUE
@@ -308,9 +310,21 @@ class Receiver:
     def on_wait(self, call):
         """Have `call()` called about ten times a second while next_batch() waits for samples; None: nothing.
 
-        So a program can save the last checkpoint in its time even if no more samples come before the end.
+        So a program can save the last checkpoint in its time even if no more samples come before the end
+        (last_checkpoint_due_while_waiting()).
         """
         self._on_wait = call
+
+    def last_checkpoint_due_while_waiting(self, batches):
+        """Return whether the last checkpoint is due, to be asked in on_wait(): then it is saved there, or not at all.
+
+        `batches` is the program's number of batches. The ranks of a process group (stretto.distributed) save it if all
+        of them wait after the same number; where one is in the middle of a batch, the others may have to take part in it.
+        With several ranks and no such group this is never so.
+        """
+        if self._calls.checkpoint_due(self._open_handle()) != LAST or self.unfinished:
+            return False
+        return self.ranks == 1 or (self._agreement is not None and self._agreement.all_wait(batches))
 
     @property
     def unfinished(self):
