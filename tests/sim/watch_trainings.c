@@ -75,6 +75,8 @@ static void rank_outcome(sqlite3_context *context, int n, sqlite3_value **values
     free(dir);
 }
 
+/* That an earlier attempt of a member was whole in a checkpoint does not count, since it may have left steps to the last
+ * one; so a member whose last attempt ended after the checkpoint may go again. */
 void watch_trainings_store(struct sim *sim)
 {
     static const char triggers[] =
@@ -92,7 +94,10 @@ void watch_trainings_store(struct sim *sim)
         "still being sent back'); END;"
         "CREATE TEMP TRIGGER whole_goes_again AFTER UPDATE OF state ON main.member WHEN OLD.state = 'succeeded' AND "
         "NEW.state = 'pending' AND is_whole(NEW.ensemble, NEW.idx, (SELECT resumed FROM main.training WHERE ensemble = "
-        "NEW.ensemble)) BEGIN SELECT violate('a member goes again that is whole in the checkpoint'); END;"
+        "NEW.ensemble)) AND NOT EXISTS (SELECT 1 FROM main.attempt a WHERE a.ensemble = NEW.ensemble AND a.idx = "
+        "NEW.idx AND a.number = OLD.attempts AND a.number > 1 AND a.ended > (SELECT k.time FROM "
+        "main.training_checkpoint k JOIN main.training t ON t.id = k.training WHERE t.ensemble = NEW.ensemble AND "
+        "k.name = t.resumed)) BEGIN SELECT violate('a member goes again that is whole in the checkpoint'); END;"
         "CREATE TEMP TRIGGER time_costs AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
         "OLD.generation AND NEW.failures > OLD.failures AND out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
         "violate('a training that was out of time lost a retry'); END;"
