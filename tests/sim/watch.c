@@ -274,8 +274,11 @@ void watch_end(struct sim *sim)
 
 void watch_calm(struct sim *sim)
 {
+    /* the walltime of those that wait for ranks goes on */
     SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND NOT "
           "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) AND (m.failures > 0 "
-          "OR m.losses > 0 OR (m.state <> 'succeeded' AND json_extract(e.spec, '$.members.checkpoint') IS NULL))");
+          "OR m.losses > 0 OR (m.state <> 'succeeded' AND json_extract(e.spec, '$.members.checkpoint') IS NULL)) AND NOT "
+          "(EXISTS (SELECT 1 FROM training t WHERE t.ensemble = e.id) AND EXISTS (SELECT 1 FROM "
+          "attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'timeout'))");
 }
