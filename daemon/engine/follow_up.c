@@ -273,8 +273,8 @@ static int keep_root(void *arg, const int64_t *root)
     return 0;
 }
 
-/* One that was cancelled is left alone until somebody asks for it by its id; and one whose training ended early needs none
- * of its members any more. */
+/* Returns whether an ensemble is followed up when all are. One that was cancelled is left alone until somebody asks for it
+ * by its id; and one whose training ended early needs none of its members any more. */
 static int is_for_all(struct engine *engine, int64_t root, struct error *err)
 {
     struct training_row training;

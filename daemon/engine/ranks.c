@@ -308,6 +308,7 @@ static void take_waits(struct engine *engine, struct training *training, json_t 
     waits_note(&training->waits, &sum, (int)training->row.ranks);
 }
 
+/* Tells in log and event that the ranks have begun again in their job. */
 static void tell_restart(struct engine *engine, const struct live_ensemble *ens, const json_t *restart)
 {
     struct training_row *row = &ens->training->row;

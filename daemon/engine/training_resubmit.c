@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is resubmitted, and from where. */
+/* A training that is resubmitted, its ensemble, and the checkpoint that it goes on from. */
 struct again {
     struct ensemble_row ensemble;
     struct training_row training;

@@ -10,7 +10,7 @@
 #define KEPT_NAME_SIZE 64
 #define KEPT_PORTS_MAX 16
 
-/* What the rank says of its memory. */
+/* The state of a rank's memory, as the rank itself says. */
 enum kept_state {
     KEPT_UNUSED,   /* it keeps nothing there */
     KEPT_COMPLETE, /* together with the checkpoint `base`, or a newer one, it has all that was acknowledged */

@@ -10,8 +10,8 @@
 
 #define NETWORK_KEY_SIZE 41
 
-/* Where a rank can be reached: the ports in the order in which they were bound, and the keys. With `again` these are
- * given, as those of the rank's former process, and are taken once more; else they are set. */
+/* The ports of a rank's endpoint, in the order in which they were bound, and its keys. With `again` these are given, as
+ * those of the rank's former process, and are taken once more; otherwise they are set. */
 struct network_place {
     bool again;
     size_t ports, bound;

@@ -24,7 +24,7 @@
 
 static volatile sig_atomic_t warned; /* the signal came */
 
-/* What becomes of this rank's part of the newest checkpoint. A next one is begun in IDLE only. */
+/* The stages of this rank's part of the newest checkpoint. The next checkpoint is begun in IDLE only. */
 enum stage {
     STAGE_IDLE,  /* it is written, or dropped; or begun, and the program has not learnt anything since */
     STAGE_STATE, /* the cut is taken, and the program writes its state */
@@ -301,6 +301,8 @@ static int start_thread(struct saver *c, struct error *err)
     return 0;
 }
 
+/* Names the new checkpoint by its generation, the restart of the ranks and its step; `again` tells it from an earlier one of
+ * the same step. */
 static void name_checkpoint(struct saver *c, int64_t step, bool again)
 {
     char restart[16] = "";
