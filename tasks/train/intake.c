@@ -29,9 +29,11 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->peers = peers_create();
     in->have = stepset_create();
     in->finalized = calloc(cut_whole_bytes(config->count), 1);
+    in->ended_by = calloc(config->count, sizeof *in->ended_by);
     if (wants_held(config))
         in->held = calloc(config->count + 1, sizeof *in->held);
-    if (in->peers != NULL && in->have != NULL && in->finalized != NULL && (!wants_held(config) || in->held != NULL))
+    if (in->peers != NULL && in->have != NULL && in->finalized != NULL && in->ended_by != NULL &&
+        (!wants_held(config) || in->held != NULL))
         return in;
     intake_destroy(in);
     return NULL;
@@ -49,6 +51,7 @@ void intake_destroy(struct intake *in)
     stepset_destroy(in->have);
     stepset_destroy(in->fed);
     free((void *)in->finalized);
+    free(in->ended_by);
     free((void *)in->held);
     free(in);
 }
@@ -147,14 +150,16 @@ static bool make_room(struct intake *in, struct origin from, const struct frame 
     return spare != NULL;
 }
 
-/* Takes back that the member has ended: an attempt of it that has more to send has begun. */
-static void member_goes_on(struct intake *in, uint64_t member)
+/* Takes back that the member has ended if a later attempt of it has begun, which has more to send. A session of the same
+ * attempt may only not have heard the answer to its end, or be that of another process. */
+static void member_goes_on(struct intake *in, uint64_t member, uint32_t attempt)
 {
     uint8_t bit = (uint8_t)(1 << member % 8);
     uint8_t finalized = atomic_load_explicit(&in->finalized[member / 8], memory_order_relaxed);
 
-    if (!(finalized & bit))
+    if (!(finalized & bit) || in->ended_by[member] == 0 || attempt <= in->ended_by[member])
         return;
+    in->ended_by[member] = 0;
     intake_count(&in->counters.finalized, -1);
     atomic_store_explicit(&in->finalized[member / 8], finalized & (uint8_t)~bit, memory_order_release);
     if (in->kept != NULL)
@@ -187,7 +192,7 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         intake_no_memory(in);
     }
     if (peer != NULL) {
-        member_goes_on(in, f->member);
+        member_goes_on(in, f->member, f->attempt);
         peer->memory = mapping_open(json_object_get(body, "memory"), in->memory_max);
         /* the member no longer keeps frames that it regards as acknowledged */
         peer->last = peer->acked = (uint64_t)f->step;
@@ -291,6 +296,7 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     if (!(finalized & bit))
         intake_count(&in->counters.finalized, 1);
     atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
+    in->ended_by[f->member] = peer->attempt;
     if (in->kept != NULL)
         kept_finalized(in->kept)[f->member / 8] |= bit;
     forget(in, peer);

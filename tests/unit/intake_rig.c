@@ -99,8 +99,14 @@ void send_sample(struct rig *rig, struct frame f)
 
 void hello(struct rig *rig, uint64_t acked, uint64_t sent)
 {
+    hello_of_attempt(rig, 1, acked, sent);
+}
+
+void hello_of_attempt(struct rig *rig, uint32_t attempt, uint64_t acked, uint64_t sent)
+{
     struct frame f = frame(FRAME_HELLO, sent, (int64_t)acked);
 
+    f.attempt = attempt;
     f.dtype = f.ndim = 0;
     f.shape[0] = 0;
     f.length = strlen(HELLO);

@@ -31,7 +31,8 @@ struct frame of_session(struct frame f, uint64_t session);
 
 void send_bytes(struct rig *rig, const struct frame *f, const void *payload, size_t size);
 void send_sample(struct rig *rig, struct frame f);
-void hello(struct rig *rig, uint64_t acked, uint64_t sent); /* for session 5 */
+void hello(struct rig *rig, uint64_t acked, uint64_t sent); /* for session 5 of attempt 1 */
+void hello_of_attempt(struct rig *rig, uint32_t attempt, uint64_t acked, uint64_t sent);
 void say_hello(struct rig *rig, uint64_t session);
 
 struct frame next_answer(struct rig *rig);
