@@ -152,7 +152,8 @@ ok "a member that wants too many CPUs" wait_ensemble "$id" 60
 like "$(jq -r '.state + ": " + .reason' ensemble.json)" "^failed: the job can never run: apsched: claim exceeds reservation's CPUs" "is given up with its ensemble"
 like "$(api GET "/v1/ensembles/$id/members?state=failed" | jq -r '.members[].reason')" "claim exceeds reservation's CPUs" "with ALPS's words"
 ok "after a few tries" test $(($(apruns) - before)) -le 10
-ok "all jobs have ended" wait_for 60 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> \"ended\"")" = 0 ]'
+jobs_are_over() { [ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> 'ended'")" = 0 ]; }
+ok "all jobs have ended" wait_for 60 jobs_are_over
 before=$(apruns)
 launched 'echo never' '.members.resources.cpus_per_task = 41'
 ok "likewise a program" wait_ensemble "$id" 60
