@@ -94,8 +94,10 @@ struct reception *reception_watch(const struct train_config *config, struct rece
     if (r != NULL)
         r->last = alloc_printf("%s/last.json", config->dir);
     if (r == NULL || r->path == NULL || r->last == NULL) {
-        if (r != NULL)
+        if (r != NULL) {
             free(r->path);
+            free(r->last);
+        }
         free(r);
         error_set(err, "train_memory", "no memory for the thread that watches reception.json");
         return NULL;
