@@ -3,7 +3,6 @@
 #include "api/value.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 void buckets_init(struct buckets *buckets, struct text *out, int64_t from, int64_t to, int64_t n)
 {
@@ -14,48 +13,46 @@ void buckets_init(struct buckets *buckets, struct text *out, int64_t from, int64
 
 static void write_bucket(struct buckets *b)
 {
+    const struct series_point *sum = &b->sum;
     struct text *out = b->out;
 
-    text_add(out, "%s{\"step\":%" PRId64 ",\"last_step\":%" PRId64 ",\"time\":", b->any ? "," : "", b->first.step,
-             b->last.step);
-    value_put_time(out, b->first.time_ms);
+    text_add(out, "%s{\"step\":%" PRId64 ",\"last_step\":%" PRId64 ",\"time\":", b->any ? "," : "", sum->step,
+             sum->last_step);
+    value_put_time(out, sum->time_ms);
     text_string(out, ",\"last_time\":");
-    value_put_time(out, b->last.time_ms);
-    text_add(out, ",\"count\":%" PRId64 ",\"not_finite\":%" PRId64 ",\"first\":", b->count, b->not_finite);
-    value_put_real(out, b->first.value);
+    value_put_time(out, sum->last_time_ms);
+    text_add(out, ",\"count\":%" PRId64 ",\"not_finite\":%" PRId64 ",\"first\":", sum->count, sum->not_finite);
+    value_put_real(out, sum->first);
     text_string(out, ",\"last\":");
-    value_put_real(out, b->last.value);
+    value_put_real(out, sum->last);
     text_string(out, ",\"min\":");
-    value_put_real(out, b->min);
+    value_put_real(out, sum->min);
     text_string(out, ",\"max\":");
-    value_put_real(out, b->max);
+    value_put_real(out, sum->max);
+    if (b->of_member) {
+        text_add(out, ",\"attempt\":%" PRId64 ",\"area\":", sum->attempt);
+        value_put_real(out, sum->area);
+    }
     text_string(out, "}");
     b->any = true;
 }
 
 void buckets_end(struct buckets *buckets)
 {
-    if (buckets->count > 0)
+    if (buckets->sum.count > 0)
         write_bucket(buckets);
-    buckets->count = 0;
+    buckets->sum.count = 0;
 }
 
-void buckets_add(struct buckets *b, const struct metric_point *point)
+void buckets_add(struct buckets *b, const struct series_point *point)
 {
     uint64_t at = ((uint64_t)point->step - (uint64_t)b->from) / b->width;
 
-    if (b->count == 0 || at != b->at) {
-        buckets_end(b);
-        b->at = at;
-        b->not_finite = 0;
-        b->first = *point;
-        b->min = b->max = NAN;
+    if (b->sum.count > 0 && at == b->at) {
+        series_point_merge(&b->sum, point);
+        return;
     }
-    b->last = *point;
-    b->count++;
-    b->not_finite += !isfinite(point->value);
-    if (isfinite(point->value)) {
-        b->min = b->min <= point->value ? b->min : point->value; /* also replaces a NaN */
-        b->max = b->max >= point->value ? b->max : point->value;
-    }
+    buckets_end(b);
+    b->at = at;
+    b->sum = *point;
 }

@@ -1,6 +1,7 @@
 #include "api/find.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 int find_ensemble(struct request *r, struct ensemble_row *row)
 {
@@ -37,6 +38,12 @@ enum member_state find_rowless_state(const struct ensemble_row *ensemble)
     return ensemble->state >= ENSEMBLE_COMPLETE || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;
 }
 
+struct member_row find_rowless(const struct ensemble_row *ensemble, int64_t index)
+{
+    return (struct member_row){
+        .ensemble = ensemble->id, .index = index, .state = find_rowless_state(ensemble), .progress = NAN};
+}
+
 int find_member(struct request *r, struct ensemble_row *ensemble, struct member_row *row)
 {
     int64_t index = request_id(r, 1);
@@ -64,7 +71,7 @@ int find_member(struct request *r, struct ensemble_row *ensemble, struct member_
         return -1;
     }
     if (rc == 0)
-        *row = (struct member_row){.ensemble = ensemble->id, .index = index, .state = find_rowless_state(ensemble)};
+        *row = find_rowless(ensemble, index);
     return 0;
 }
 

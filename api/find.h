@@ -27,4 +27,6 @@ int64_t find_retry_ms(const struct request *r, const struct member_row *row);
 
 /* Returns the state of members without a row. */
 enum member_state find_rowless_state(const struct ensemble_row *ensemble);
+/* Returns what a row of such a member would be. */
+struct member_row find_rowless(const struct ensemble_row *ensemble, int64_t index);
 #endif

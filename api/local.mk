@@ -54,7 +54,9 @@ libapi_la_SOURCES = \
 	api/listener_unix.c \
 	api/member_filter.c api/member_filter.h \
 	api/member_get.c \
+	api/member_metrics_get.c \
 	api/member_output_get.c \
+	api/member_points_get.c \
 	api/member_cancel_post.c \
 	api/member_resubmit_post.c \
 	api/members_get.c \
@@ -99,6 +101,8 @@ libapi_la_SOURCES = \
 	api/training_json.c \
 	api/training_figures.c \
 	api/training_figures.h \
+	api/series_json.c api/series_json.h \
+	api/series_reply.c api/series_reply.h \
 	api/training_metrics_get.c \
 	api/training_points_get.c \
 	api/buckets.c api/buckets.h \

@@ -1,6 +1,7 @@
 #include "api/checkpoint_json.h"
 #include "api/find.h"
 #include "api/handlers.h"
+#include "api/series_json.h"
 #include "api/value.h"
 #include "daemon/store/attempt.h"
 
@@ -67,6 +68,7 @@ static json_t *member_json(const struct request *r, const struct member_row *row
     json_object_set_new(json, "seed", value_text(seed));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "retry_at", value_time(find_retry_ms(r, row)));
+    json_object_set_new(json, "progress", value_real(row->progress));
     json_object_set_new(json, "follow_up_of", row->origin != 0 ? json_integer(row->origin) : json_null());
     json_object_set_new(json, "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null());
     json_object_set_new(json, "attempts", attempts);
@@ -83,6 +85,7 @@ void member_get(struct request *r)
     struct error err;
     const struct member_checkpoint_place from = {0};
     struct list checkpoints = {.r = r}, attempts = {.r = r};
+    json_t *json;
 
     if (find_member(r, &ensemble, &row) < 0)
         return;
@@ -97,7 +100,13 @@ void member_get(struct request *r)
         store_member_checkpoint_each(request_store(r), &from,
                                      engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,
                                      CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
-        request_reply_json(r, 200, member_json(r, &row, spec, attempts.items, checkpoints.items));
+        json = member_json(r, &row, spec, attempts.items, checkpoints.items);
+        if (series_json_add(json, request_store(r), ensemble.id, row.index, NULL, &err) == 0) {
+            request_reply_json(r, 200, json);
+        } else {
+            json_decref(json);
+            request_reply_problem(r, &err);
+        }
     } else {
         json_decref(attempts.items);
         json_decref(checkpoints.items);

@@ -3,6 +3,7 @@
 #include "api/member_filter.h"
 #include "common/xalloc.h"
 #include "daemon/store/attempt.h"
+#include "daemon/store/series.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum key { ATTEMPTS, TOOK, CPU, MEMORY, KEYS };
+enum key { ATTEMPTS, TOOK, CPU, MEMORY, LAST, MIN, MAX, AREA, KEYS };
 
-static const char *const names[KEYS] = {"attempts", "took", "cpu", "memory"};
+static const char *const names[KEYS] = {"attempts", "took", "cpu", "memory", "metric:", "min:", "max:", "area:"};
 
 /* A member without a value comes after all others. */
 struct place {
@@ -25,6 +26,7 @@ struct member_sort {
     struct request *r;
     int64_t ensemble, limit, n;
     enum key key;
+    const char *metric; /* its name, if the key is of one */
     bool descending;
     struct place after; /* the index is -1 for the beginning */
     struct place *list; /* the first ones behind it, up to one more than the page has */
@@ -63,15 +65,26 @@ static int read_cursor(struct member_sort *sort, struct error *err)
     return 0;
 }
 
+static bool is_key(enum key key, const char *name)
+{
+    size_t len = strlen(names[key]);
+
+    return key < LAST ? strcmp(names[key], name) == 0 : strncmp(names[key], name, len) == 0 && name[len] != '\0';
+}
+
 static int read_query(struct member_sort *sort, const char *name, struct error *err)
 {
     const char *order = request_query(sort->r, "order");
 
-    while (sort->key < KEYS && strcmp(names[sort->key], name) != 0)
+    while (sort->key < KEYS && !is_key(sort->key, name))
         sort->key++;
     if (sort->key == KEYS)
         return error_set(err, "query_wrong_value",
-                         "query parameter \"sort\" must be attempts, took, cpu or memory, not \"%.60s\"", name);
+                         "query parameter \"sort\" must be attempts, took, cpu, memory, or metric:, min:, max: or area: "
+                         "with the name of a metric after it, not \"%.60s\"",
+                         name);
+    if (sort->key >= LAST)
+        sort->metric = strchr(name, ':') + 1;
     if (order != NULL && strcmp(order, "asc") != 0 && strcmp(order, "desc") != 0)
         return error_set(err, "query_wrong_value",
                          "query parameter \"order\" must be asc or desc, not \"%.60s\"", order);
@@ -125,6 +138,19 @@ static int note_attempt(void *arg, const struct attempt_row *row)
     return 0;
 }
 
+static int note_series(void *arg, const struct series_row *row)
+{
+    struct member_sort *sort = arg;
+    struct place *place = &sort->piece[row->index - sort->from];
+
+    place->value = sort->key == LAST  ? row->last
+                   : sort->key == MIN ? row->min
+                   : sort->key == MAX ? row->max
+                                      : row->area;
+    place->has_value = row->points > 0 && isfinite(place->value);
+    return 0;
+}
+
 /* Puts a member in its place among those that are kept, if it is one of the first. */
 static void keep(struct member_sort *sort, const struct place *place)
 {
@@ -154,7 +180,9 @@ int member_sort_look(struct member_sort *sort, int64_t from, int64_t end, const 
     sort->from = from;
     for (int64_t i = 0; i < end - from; i++)
         sort->piece[i] = (struct place){from + i, sort->key == ATTEMPTS, 0};
-    if (store_attempt_each_in(request_store(sort->r), sort->ensemble, from, end, note_attempt, sort, err) < 0)
+    if (sort->metric != NULL
+            ? store_series_each_of(request_store(sort->r), sort->ensemble, from, end, sort->metric, note_series, sort, err) < 0
+            : store_attempt_each_in(request_store(sort->r), sort->ensemble, from, end, note_attempt, sort, err) < 0)
         return -1;
     for (int64_t i = 0; i < end - from; i++)
         if (states[i] != MEMBER_FILTER_NONE)

@@ -5,6 +5,7 @@
 #include "api/member_filter.h"
 #include "api/member_sort.h"
 #include "api/paced.h"
+#include "api/series_json.h"
 #include "api/value.h"
 #include "common/xalloc.h"
 #include "daemon/store/attempt.h"
@@ -22,6 +23,7 @@ struct listing {
     struct store *store;
     struct ensemble_row ensemble;
     struct member_filter *filter;
+    const char *metrics; /* the names of those that are asked for; NULL: none */
     struct member_sort *sort; /* NULL where the list goes by index */
     const struct spec *spec; /* valid in this turn */
     struct spec *owned;
@@ -57,26 +59,29 @@ static json_t *last_attempt(struct listing *l, const struct member_row *row)
 static int add(void *arg, const struct member_row *row)
 {
     struct listing *l = arg;
+    json_t *member;
 
     if ((int64_t)json_array_size(l->items) == l->limit) {
         l->next = row->index;
         return 1;
     }
-    json_array_append_new(l->items,
-                          json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
-                                    value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts,
-                                    "reason", value_text_or_null(row->reason), "retry_at",
-                                    value_time(find_retry_ms(l->r, row)), "follow_up",
-                                    row->heir != 0 ? json_integer(row->heir) : json_null(), "last_attempt",
-                                    last_attempt(l, row), "parameters",
-                                    value_or_null(params_at(l->spec->params, row->index))));
+    member = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
+                       value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts, "reason",
+                       value_text_or_null(row->reason), "retry_at", value_time(find_retry_ms(l->r, row)), "progress",
+                       value_real(row->progress), "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null(),
+                       "last_attempt", last_attempt(l, row), "parameters",
+                       value_or_null(params_at(l->spec->params, row->index)));
+    json_array_append_new(l->items, member);
+    if (l->metrics != NULL && !l->failed &&
+        series_json_add(member, l->store, row->ensemble, row->index, l->metrics, l->err) < 0)
+        l->failed = true;
     return l->failed;
 }
 
 /* Adds members without a row, which come after those with one. A follow-up has none. */
 static void add_rowless(struct listing *l, const struct ensemble_row *ensemble, int64_t from)
 {
-    struct member_row row = {.ensemble = ensemble->id, .state = find_rowless_state(ensemble)};
+    struct member_row row = find_rowless(ensemble, 0);
 
     row.index = from > ensemble->next_index ? from : ensemble->next_index;
     while (row.index < ensemble->count && add(l, &row) == 0)
@@ -122,8 +127,7 @@ static int add_member(struct listing *l, int64_t index, struct error *err)
     int rc = store_member_get(l->store, l->ensemble.id, index, &row, err);
 
     if (rc == 0)
-        row =
-            (struct member_row){.ensemble = l->ensemble.id, .index = index, .state = find_rowless_state(&l->ensemble)};
+        row = find_rowless(&l->ensemble, index);
     if (rc >= 0 && (rc == 1 || l->ensemble.root == 0))
         add(l, &row);
     return rc < 0 || l->failed ? -1 : 0;
@@ -242,6 +246,7 @@ void members_get(struct request *r)
                           .r = r,
                           .store = request_store(r),
                           .ensemble = ensemble,
+                          .metrics = request_query(r, "metrics"),
                           .items = json_array(),
                           .limit = 100,
                           .next = -1,

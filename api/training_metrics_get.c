@@ -1,204 +1,52 @@
-/* Sends metrics of a training by buckets of steps. Every point is looked at, so that no spike and no NaN is lost; since
- * there may be millions, some are read in each turn of the loop. */
-#include "api/buckets.h"
 #include "api/find.h"
 #include "api/handlers.h"
-#include "api/paced.h"
-#include "api/value.h"
-#include "common/xalloc.h"
+#include "api/series_reply.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
-#define PIECE 2000     /* points that are read in one turn of the loop */
-#define READ_MAX 20000 /* points that are read for one reply, except those of its last series */
+static int each_name(struct store *store, const struct series_owner *owner, const char *from,
+                     int (*each)(void *arg, const char *name), void *arg, struct error *err)
+{
+    return store_metric_each_name(store, owner->id, from, each, arg, err);
+}
 
-/* Reads series by name. The cursor is the name of the series with which the next page begins. */
-struct reading {
-    struct paced_waiter waiter; /* must be first */
-    struct request *r;
-    int64_t training, from, to, n_buckets, limit;
-    int64_t series, points; /* that the reply has so far */
-    bool only;        /* the client asks for one series by its name */
-    char *name;       /* the series that is being read, or the next one; NULL if there are no more */
-    bool inside;      /* that series is being read */
-    int64_t last_step;  /* of the series */
-    int64_t step, rank; /* of the last point that was read */
-    int64_t in_piece;
-    struct buckets buckets;
-    struct text text;
+static int bounds(struct store *store, const struct series_owner *owner, const char *name, int64_t from, int64_t to,
+                  int64_t *first, int64_t *last, struct error *err)
+{
+    return store_metric_bounds(store, owner->id, name, from, to, first, last, err);
+}
+
+struct teller {
+    int (*each)(void *arg, const struct series_point *point, int64_t rank);
+    void *arg;
 };
 
-static void finish(struct reading *reading, const struct error *err)
+static int tell(void *arg, const struct metric_point *point)
 {
-    if (err != NULL) {
-        free(reading->text.data);
-        request_reply_problem(reading->r, err);
-    } else {
-        text_string(&reading->text, "},\"next\":");
-        if (reading->name != NULL)
-            text_json_string(&reading->text, reading->name);
-        else
-            text_string(&reading->text, "null");
-        text_string(&reading->text, "}\n");
-        request_reply_text(reading->r, 200, "application/json", reading->text.data);
-    }
-    free(reading->name);
-    free(reading);
+    const struct teller *to = arg;
+    struct series_point one = series_point_of(point->step, point->time_ms, 0, point->value, 0);
+
+    return to->each(to->arg, &one, point->rank);
 }
 
-static int take_name(void *arg, const char *name)
+static int each_point(struct store *store, const struct series_owner *owner, const char *name,
+                      struct series_place after, int64_t to, int64_t limit,
+                      int (*each)(void *arg, const struct series_point *point, int64_t rank), void *arg,
+                      struct error *err)
 {
-    struct reading *reading = arg;
-
-    reading->name = xstrdup(name);
-    return 1;
-}
-
-/* Finds the first series that is not before this name; it is read next. */
-static int find_series(struct reading *reading, const char *from, struct error *err)
-{
-    free(reading->name);
-    reading->name = NULL;
-    return store_metric_each_name(request_store(reading->r), reading->training, from, take_name, reading, err);
-}
-
-static int begin_series(struct reading *reading, struct error *err)
-{
-    int64_t first = 0, last = 0;
-    int rc = store_metric_bounds(request_store(reading->r), reading->training, reading->name, reading->from,
-                                 reading->to, &first, &last, err);
-
-    if (rc < 0)
-        return -1;
-    text_string(&reading->text, reading->series++ > 0 ? "," : "");
-    text_json_string(&reading->text, reading->name);
-    if (reading->from > INT64_MIN)
-        first = reading->from;
-    if (reading->to < INT64_MAX)
-        last = reading->to;
-    buckets_init(&reading->buckets, &reading->text, first, rc == 1 ? last : first, reading->n_buckets);
-    text_add(&reading->text, ":{\"width\":%" PRIu64 ",\"buckets\":[", reading->buckets.width);
-    reading->inside = true;
-    reading->last_step = last;
-    reading->step = first;
-    reading->rank = rc == 1 ? -1 : INT64_MAX;
-    return 0;
-}
-
-static int add_point(void *arg, const struct metric_point *point)
-{
-    struct reading *reading = arg;
-
-    buckets_add(&reading->buckets, point);
-    reading->step = point->step;
-    reading->rank = point->rank;
-    reading->in_piece++;
-    return 0;
-}
-
-/* Ends a series after its last point, and finds the next one. */
-static int end_series(struct reading *reading, struct error *err)
-{
-    char *next;
-    int rc;
-
-    buckets_end(&reading->buckets);
-    text_string(&reading->text, "]}");
-    reading->inside = false;
-    if (reading->only) {
-        free(reading->name);
-        reading->name = NULL;
-        return 0;
-    }
-    next = xasprintf("%s\x01", reading->name); /* no other name is between the two */
-    rc = find_series(reading, next, err);
-    free(next);
-    return rc;
-}
-
-static int read_piece(struct reading *reading, struct error *err)
-{
-    if (!reading->inside)
-        return begin_series(reading, err);
-    reading->in_piece = 0;
-    if (store_metric_each(request_store(reading->r), reading->training, reading->name, reading->step, reading->rank,
-                          reading->last_step, PIECE, add_point, reading, err) < 0)
-        return -1;
-    reading->points += reading->in_piece;
-    return reading->in_piece < PIECE ? end_series(reading, err) : 0;
-}
-
-static bool is_full(const struct reading *reading)
-{
-    return !reading->inside &&
-           (reading->name == NULL || reading->series == reading->limit || reading->points >= READ_MAX);
-}
-
-static void on_turn(struct paced_waiter *waiter, bool ending)
-{
-    struct reading *reading = (struct reading *)waiter;
-    struct error err;
-
-    if (ending || request_is_abandoned(reading->r)) {
-        error_set(&err, "not_ready", "the daemon ends");
-        finish(reading, &err);
-        return;
-    }
-    if (!is_full(reading) && read_piece(reading, &err) < 0)
-        finish(reading, &err);
-    else if (is_full(reading))
-        finish(reading, NULL);
-    else
-        paced_wait(request_config(reading->r)->paced, waiter);
-}
-
-static int read_query(struct request *r, struct reading *reading, struct error *err)
-{
-    const char *only = request_query(r, "name"), *cursor = request_query(r, "cursor");
-
-    if (only != NULL && cursor != NULL)
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"cursor\" cannot be used with \"name\", which asks for one series");
-    if (request_query_int(r, "from", 0, INT64_MAX, &reading->from, err) < 0 ||
-        request_query_int(r, "to", 0, INT64_MAX, &reading->to, err) < 0 ||
-        request_query_int(r, "buckets", 1, 10000, &reading->n_buckets, err) < 0 ||
-        request_query_int(r, "limit", 1, 1000, &reading->limit, err) < 0)
-        return -1;
-    if (reading->from > reading->to)
-        return error_set(err, "query_wrong_value", "query parameter \"from\" must not be above \"to\"");
-    reading->only = only != NULL;
-    if (find_series(reading, only != NULL ? only : cursor != NULL ? cursor : "", err) < 0)
-        return -1;
-    if (only != NULL && reading->name != NULL && strcmp(reading->name, only) != 0) {
-        free(reading->name);
-        reading->name = NULL;
-    }
-    return 0;
+    return store_metric_each(store, owner->id, name, after.step, after.rank, to, limit, tell,
+                             &(struct teller){each, arg}, err);
 }
 
 void training_metrics_get(struct request *r)
 {
+    static const struct series_ops ops = {.each_name = each_name, .bounds = bounds, .each_point = each_point};
     struct training_row training;
-    struct reading *reading;
-    struct error err;
+    char head[40];
 
     if (find_training(r, &training) < 0)
         return;
-    reading = xcalloc(1, sizeof *reading);
-    *reading = (struct reading){.waiter.piece = on_turn,
-                                .r = r,
-                                .training = training.id,
-                                .from = INT64_MIN,
-                                .to = INT64_MAX,
-                                .n_buckets = 500,
-                                .limit = 100};
-    request_hold(r);
-    if (read_query(r, reading, &err) < 0) {
-        finish(reading, &err);
-        return;
-    }
-    text_add(&reading->text, "{\"training\":%" PRId64 ",\"series\":{", training.id);
-    paced_wait(request_config(r)->paced, &reading->waiter);
+    snprintf(head, sizeof head, "\"training\":%" PRId64, training.id);
+    series_reply(r, &ops, &(struct series_owner){.id = training.id}, head);
 }

@@ -109,6 +109,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/presence.c \
 	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/room.c \
+	daemon/store/series.c daemon/store/series.h \
 	daemon/store/session.c daemon/store/session.h \
 	daemon/store/statement.c \
 	daemon/store/store.c daemon/store/store.h \
@@ -148,7 +149,7 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
-	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_migrate tests/unit/test_missing \
+	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
 	tests/unit/test_training_checkpoints
 open_store = tests/unit/open_store.c tests/unit/open_store.h
@@ -181,6 +182,8 @@ tests_unit_test_migrate_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_migrate_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_missing_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_missing_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_series_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_series_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_metric_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_family_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -109,6 +109,7 @@ CREATE TABLE member (
     since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
     origin INTEGER,
     heir INTEGER CHECK (heir IS NULL OR (heir > ensemble AND state <> 'pending' AND state <> 'submitted' AND state <> 'running')),
+    progress REAL,                       -- from 0 to 1, as it last reported it; NULL: it never did
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX member_by_state ON member (ensemble, state, idx);
@@ -218,6 +219,7 @@ CREATE TABLE attempt (
     archive INTEGER,      -- the number of the archive file that has its output; NULL: its output is in files of its own
     archive_kind INTEGER, -- its kind, as in the table of archives
     archive_at INTEGER,   -- where in that file
+    points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of metrics has been read
     PRIMARY KEY (ensemble, idx, number),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
     CHECK ((ended IS NULL) = (outcome IS NULL))
@@ -428,6 +430,46 @@ CREATE TRIGGER metric_again AFTER UPDATE OF value ON metric WHEN NEW.value IS NO
     UPDATE series SET last = NEW.value
         WHERE training = NEW.training AND name = NEW.name AND step = NEW.step AND rank = NEW.rank;
 END;
+
+-- The metric series of members, with what lists tell of them without reading points. A point whose step is not above the last one replaces
+-- the points from its step on, so that an attempt which goes on from a checkpoint, or begins again, replaces what it does again.
+CREATE TABLE member_series (
+    id INTEGER PRIMARY KEY,
+    ensemble INTEGER NOT NULL,
+    idx INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0, -- that reported the last point; 0: it was one in an earlier ensemble of the family
+    step INTEGER NOT NULL DEFAULT 0,    -- of the last point, like `time` and `last`
+    time INTEGER NOT NULL DEFAULT 0,
+    first_time INTEGER NOT NULL DEFAULT 0,
+    last REAL,     -- NULL: not a number
+    least REAL,    -- of the finite values, like `greatest`; NULL: there is none
+    greatest REAL,
+    area REAL NOT NULL DEFAULT 0, -- under the curve, over the seconds that attempts ran
+    points INTEGER NOT NULL DEFAULT 0,
+    not_finite INTEGER NOT NULL DEFAULT 0,
+    width INTEGER NOT NULL DEFAULT 1, -- how many points a row of member_point has; it doubles when there are too many rows
+    rows INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (ensemble, idx, name),
+    FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx)
+) STRICT;
+-- A point, or several neighbours that were merged: then NULL in `last` and `first` is not a number.
+CREATE TABLE member_point (
+    series INTEGER NOT NULL REFERENCES member_series (id),
+    step INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    last REAL,             -- the value; NULL: not a number
+    area REAL NOT NULL,    -- under the curve from the point before it on
+    n INTEGER NOT NULL DEFAULT 1,
+    last_step INTEGER,     -- NULL, as all below, where it is one point
+    last_time INTEGER,
+    not_finite INTEGER,
+    first REAL,
+    least REAL,            -- NULL: no value is finite
+    greatest REAL,
+    PRIMARY KEY (series, step)
+) STRICT, WITHOUT ROWID;
 
 -- The history of each training: counters of all its ranks together, over time. The older the training is, the further apart they are.
 CREATE TABLE moment (

@@ -1,5 +1,6 @@
 #include "daemon/store/member.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@ static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "r
                                                       "failed",  "unfinished", "cancelled"};
 
 #define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in"
-#define COLUMNS WRITTEN ", origin, heir"
+#define COLUMNS WRITTEN ", origin, heir, progress"
 
 const char *member_state_name(enum member_state state)
 {
@@ -49,6 +50,7 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     row->since_in = sqlite3_column_int64(stmt, 10);
     row->origin = sqlite3_column_int64(stmt, 11);
     row->heir = sqlite3_column_int64(stmt, 12);
+    row->progress = sqlite3_column_type(stmt, 13) != SQLITE_NULL ? sqlite3_column_double(stmt, 13) : NAN;
 }
 
 int store_member_put(struct store *store, const struct member_row *row, struct error *err)
@@ -70,6 +72,12 @@ int store_member_change(struct store *store, const struct member_row *row, struc
         "= ?9, since = ?10, since_in = ?11 WHERE ensemble = ?1 AND idx = ?2",
         "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures, row->losses,
         row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since, row->since_in);
+}
+
+int store_member_progress(struct store *store, int64_t ensemble, int64_t index, double progress, struct error *err)
+{
+    return store_exec(store, err, "UPDATE member SET progress = ?3 WHERE ensemble = ?1 AND idx = ?2", "iid", ensemble,
+                      index, progress);
 }
 
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err)

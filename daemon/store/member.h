@@ -27,6 +27,7 @@ struct member_row {
     int64_t since_in; /* the ensemble of its family that `since` is about; later ones count, too; 0 for its own */
     int64_t not_before_ms;
     char reason[512];
+    double progress; /* from 0 to 1; NaN if it never reported any; read only */
     int64_t origin, heir; /* the ensembles of its family before and after that had it; 0 for none; read only */
 };
 
@@ -41,6 +42,8 @@ int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 *
 /* Both store a row: the first one whether it exists already or not, the second one where it is known to exist. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);
 int store_member_change(struct store *store, const struct member_row *row, struct error *err);
+/* Stores how far a member with a row is, as it reports. */
+int store_member_progress(struct store *store, int64_t ensemble, int64_t index, double progress, struct error *err);
 /* Returns 1 if there is a row, 0 if not, -1 on error. */
 int store_member_get(struct store *store, int64_t ensemble, int64_t index, struct member_row *row, struct error *err);
 /* Reads rows by index, from `from` on; only those in `state` unless it is MEMBER_STATE_COUNT. Members without a row are

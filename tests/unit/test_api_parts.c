@@ -45,8 +45,10 @@ static json_t *buckets_of(int64_t from, int64_t to, int64_t n, const int64_t *st
 
     text_string(&text, "[");
     buckets_init(&buckets, &text, from, to, n);
-    for (size_t i = 0; i < points; i++)
-        buckets_add(&buckets, &(struct metric_point){.step = steps[i], .time_ms = 1000 * (int64_t)(i + 1), .value = values[i]});
+    for (size_t i = 0; i < points; i++) {
+        struct series_point point = series_point_of(steps[i], 1000 * (int64_t)(i + 1), 0, values[i], 0);
+        buckets_add(&buckets, &point);
+    }
     buckets_end(&buckets);
     text_string(&text, "]");
     json = json_loads(text.data, 0, NULL);

@@ -8,6 +8,8 @@
 #include "daemon/store/event.h"
 #include "daemon/store/member_checkpoint.h"
 #include "daemon/store/moment.h"
+#include "daemon/store/series.h"
+#include "daemon/store/member.h"
 #include "daemon/store/session.h"
 #include "daemon/store/training.h"
 #include "tests/unit/fake_request.h"
@@ -388,6 +390,58 @@ static void every_point_is_told_of(void **state)
     is_refused(training_metrics_get, 2, "", 404, "training_not_found");
 }
 
+/* Adds a point to a series of a member of the ensemble. */
+static void put_of_member(int64_t ensemble, int64_t index, const char *name, int64_t step, double value)
+{
+    struct series_point point = series_point_of(step, 1000, 1, value, 0);
+    struct series_row row;
+
+    must(store_series_open(store, ensemble, index, name, &row, &err));
+    must(store_series_add(store, &row, &point, 4, &err));
+    must(store_series_save(store, &row, &err));
+}
+
+static const json_t *get_of_member(void (*handler)(struct request *r), int64_t ensemble, int64_t index, const char *query)
+{
+    int status;
+    const json_t *reply = ask(handler, &(struct asked){.ids = {ensemble, index}, .query = query}, &status);
+
+    assert_int_equal(status, 200);
+    return reply;
+}
+
+static void points_of_members_are_told_of(void **state)
+{
+    int64_t ensemble = add_ensemble(3);
+    const json_t *reply, *list;
+    int64_t count = 0;
+    json_t *bucket;
+    size_t i;
+
+    must(store_member_put(store, &(struct member_row){.ensemble = ensemble, .index = 1, .state = MEMBER_RUNNING}, &err));
+    for (int64_t step = 0; step < 11; step++)
+        put_of_member(ensemble, 1, "loss", step, step == 7 ? 100 : 1);
+    put_of_member(ensemble, 1, "accuracy", 3, 0.5);
+    must(store_commit(store, &err));
+    reply = get_of_member(member_metrics_get, ensemble, 1, "");
+    assert_int_equal(json_object_size(json_object_get(reply, "series")), 2);
+    list = json_object_get(json_object_get(json_object_get(reply, "series"), "loss"), "buckets");
+    json_array_foreach (list, i, bucket)
+        count += json_integer_value(json_object_get(bucket, "count"));
+    assert_int_equal(count, 11);
+    reply = get_of_member(member_metrics_get, ensemble, 1, "name=loss&buckets=1&from=1");
+    bucket = json_array_get(json_object_get(json_object_get(json_object_get(reply, "series"), "loss"), "buckets"), 0);
+    assert_true(json_number_value(json_object_get(bucket, "max")) == 100);
+    reply = get_of_member(member_points_get, ensemble, 1, "name=accuracy");
+    assert_int_equal(json_array_size(json_object_get(reply, "points")), 1);
+    reply = get_of_member(member_points_get, ensemble, 1, "name=loss&limit=1");
+    assert_string_equal(next_of(reply), "0");
+    reply = get_of_member(member_points_get, ensemble, 1, "name=loss&cursor=0");
+    assert_true(json_integer_value(json_object_get(json_array_get(json_object_get(reply, "points"), 0), "count")) > 1);
+    reply = get_of_member(member_points_get, ensemble, 2, ""); /* which has none */
+    assert_int_equal(json_array_size(json_object_get(reply, "points")), 0);
+}
+
 static void a_history_is_thinned_but_for_its_ends(void **state)
 {
     struct training_row training = {.ensemble = add_ensemble(1), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
@@ -444,6 +498,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(checkpoints_page_by_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(changes_come_in_as_many_replies_as_that_takes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_point_is_told_of, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(points_of_members_are_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_history_is_thinned_but_for_its_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tokens_and_sessions_page_by_page, set_up, tear_down),
     };
