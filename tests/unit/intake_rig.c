@@ -21,7 +21,7 @@ static int setup_fields(void **state, int with_n)
 {
     struct rig *rig = calloc(1, sizeof *rig);
 
-    alarm(60);
+    test_limit(60);
     *state = rig;
     fixture_init(&rig->fx, WIDTH, with_n, 3,
                  "{\"policy\": \"reservoir\", \"capacity\": 10, \"threshold\": 1, \"batch\": 1, \"seed\": 1}");

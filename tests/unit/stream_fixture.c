@@ -300,7 +300,7 @@ static void on_alarm(int number)
 int fixture_time_limit(void **state)
 {
     signal(SIGALRM, on_alarm);
-    alarm(240);
+    test_limit(240);
     return 0;
 }
 
@@ -314,7 +314,7 @@ void fixture_member_limit(void)
 
 int fixture_wait(int (*cond)(void *arg), void *arg, int ms)
 {
-    int64_t until = time_monotonic_ms() + ms;
+    int64_t until = time_monotonic_ms() + (int64_t)ms * test_patience();
 
     while (!cond(arg)) {
         if (time_monotonic_ms() > until)

@@ -127,7 +127,7 @@ int main(void)
         WITH_3(wrong_configuration_is_refused),
     };
 
-    alarm(1500);
+    test_limit(400);
     log_init("test", LOG_LEVEL_ERROR);
     if (plugin != NULL) {
         struct error err;

@@ -112,7 +112,7 @@ int main(void)
         WITH_ALL(a_broken_letter_ends_the_job),
     };
 
-    alarm(600);
+    test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,7 +395,7 @@ int main(void)
         WITH_GPUS(a_cancelled_job_of_the_queue_gives_nothing_back),
     };
 
-    alarm(300);
+    test_limit(300);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ int main(void)
         WITH_3(another_program_with_the_pid_is_left_alone),
     };
 
-    alarm(600);
+    test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

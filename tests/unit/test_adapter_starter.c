@@ -218,7 +218,7 @@ int main(void)
         WITH_ALL(the_adapter_ends_while_it_is_asked),
     };
 
-    alarm(600);
+    test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

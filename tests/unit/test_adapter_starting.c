@@ -149,7 +149,7 @@ int main(void)
         WITH_1(the_adapter_ends_while_a_job_starts),
     };
 
-    alarm(600);
+    test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
     ops = adapter_registry_find("local");
     return cmocka_run_group_tests(tests, NULL, NULL);

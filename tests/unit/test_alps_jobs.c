@@ -308,7 +308,7 @@ int main(void)
         CASE(a_signal_wants_a_task_to_go_to),
     };
 
-    alarm(200); /* what never comes is a failure, too */
+    test_limit(200); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

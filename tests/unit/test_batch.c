@@ -470,6 +470,6 @@ int main(void)
         CASE(others_that_wait_are_told),
     };
 
-    alarm(100); /* what never comes is a failure, too */
+    test_limit(100); /* what never comes is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,7 +277,7 @@ int main(void)
         {"memory_of_torque_is_that_of_all_nodes", memory_is_that_of_all_nodes, site_open, site_close, "torque"},
     };
 
-    alarm(100); /* what never comes is a failure, too */
+    test_limit(100); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

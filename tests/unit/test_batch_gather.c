@@ -226,7 +226,7 @@ int main(void)
         CASE(what_waits_when_the_daemon_ends_is_told),
     };
 
-    alarm(200); /* what never comes is a failure, too */
+    test_limit(200); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

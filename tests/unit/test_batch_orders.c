@@ -345,7 +345,7 @@ int main(void)
         CASE(questions_are_asked_every_quarter_of_a_minute),
     };
 
-    alarm(200); /* what never comes is a failure, too */
+    test_limit(200); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,7 +181,7 @@ int main(void)
         {"a_qsub_that_fails_otherwise", a_command_that_fails_otherwise, site_open, site_close, "qsub"},
     };
 
-    alarm(200); /* what never comes is a failure, too */
+    test_limit(200); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

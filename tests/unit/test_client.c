@@ -317,6 +317,6 @@ int main(void)
         cmocka_unit_test(test_curl_line),
     };
 
-    alarm(300);
+    test_limit(300);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ int main(void)
         TEST(who_train_where_the_other_runs_do_not_wake_each_other_for_ever),
     };
 
-    alarm(300); /* what wakes itself never comes back */
+    test_limit(300); /* what wakes itself never comes back */
     log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -619,7 +619,7 @@ int main(void)
         cmocka_unit_test(a_reason_that_is_not_text_is_no_hindrance),
     };
 
-    alarm(300); /* what wakes itself never comes back */
+    test_limit(300); /* what wakes itself never comes back */
     log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ int main(void)
         TEST(what_cannot_be_counts_for_nothing),
     };
 
-    alarm(300);
+    test_limit(300);
     log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,7 +247,7 @@ int main(void)
         cmocka_unit_test(parts_of_the_time_are_counted_and_do_not_flutter),
     };
 
-    alarm(300);
+    test_limit(300);
     log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

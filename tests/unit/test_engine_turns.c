@@ -237,7 +237,7 @@ int main(void)
         TEST(what_is_left_to_resubmit_is_not),    TEST(thousands_of_jobs_are_stopped),
     };
 
-    alarm(1500);
+    test_limit(400);
     log_init("sim", LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

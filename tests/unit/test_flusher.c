@@ -26,7 +26,7 @@ static int set_up(void **state)
 
     w = (struct watch){.flusher = flusher_create(look, &w)};
     *state = &w;
-    alarm(LIMIT_SECONDS);
+    test_limit(LIMIT_SECONDS);
     return w.flusher != NULL ? 0 : -1;
 }
 

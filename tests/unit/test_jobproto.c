@@ -435,7 +435,7 @@ int main(void)
     char rm[128];
     int rc;
 
-    alarm(60);
+    test_limit(60);
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return 1;

@@ -414,7 +414,7 @@ int main(void)
         WITH_DIR(what_was_left_out_is_told),
     };
 
-    alarm(300);
+    test_limit(300);
     signal(SIGPIPE, SIG_IGN);
     log_init("test", LOG_LEVEL_INFO);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,7 +318,7 @@ int main(void)
         CASE(orders_are_answered_when_the_daemon_ends),
     };
 
-    alarm(200); /* what never comes is a failure, too */
+    test_limit(200); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_is_done_takes_none_of_the_others_along, open_all, close_all),
     };
 
-    alarm(110); /* what never comes is a failure, too */
+    test_limit(110); /* what never comes is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,7 +260,7 @@ int main(void)
         CASE(which_pbs_it_is_is_found_out_again),
     };
 
-    alarm(200); /* what never comes is a failure, too */
+    test_limit(200); /* what never comes is a failure, too */
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

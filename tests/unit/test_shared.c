@@ -271,6 +271,6 @@ int main(void)
         cmocka_unit_test(its_size_follows_from_the_fields),
     };
 
-    alarm(600);
+    test_limit(200);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -650,7 +650,7 @@ static void a_full_buffer_does_not_hold_up_the_end(void **state)
         assert_true(rc == 0 || rc == STRETTO_AGAIN);
         step += rc == 0;
     }
-    alarm(FIXTURE_LIMIT_SECONDS);
+    test_limit(FIXTURE_LIMIT_SECONDS);
     st_train_close(t);
     fixture_time_limit(NULL);
     stretto_abort(s);

@@ -83,7 +83,7 @@ static void what_is_held_is_bounded_while_nobody_reads(void **state)
     int64_t until;
     int go[2];
 
-    alarm(600);
+    test_limit(200);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED && pipe(go) == 0);
     fixture_init(&fx, 1 << 18, 0, MEMBERS,

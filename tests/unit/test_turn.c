@@ -286,6 +286,6 @@ int main(void)
 
     if (faultfs_install(true) < 0)
         return 99;
-    alarm(300); /* what is never told would be waited for for ever */
+    test_limit(300); /* what is never told would be waited for for ever */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
