@@ -213,7 +213,7 @@ EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
 	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \
-	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0676-pilots-slurm.t \
+	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0662-slurm-short-jobs.t tests/t/0676-pilots-slurm.t \
 	tests/t/0787-families-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy
 EXTRA_DIST += tests/t/batch.sh tests/t/blocks.sh tests/t/private_server.py tests/t/slurm.sh tests/t/slurmrestd.sh

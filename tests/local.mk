@@ -123,7 +123,7 @@ check_PROGRAMS += tests/t/ask
 tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
-EXTRA_DIST += tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
+EXTRA_DIST += tests/t/chaos.sh tests/t/cut.py tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
 EXTRA_DIST += tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
@@ -206,7 +206,7 @@ tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/recovery.sh tests/bench/recovery_rank.py tests/bench/stream.sh tests/bench/stream-memory.sh
+EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/stream.sh tests/bench/stream-memory.sh
 
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
 check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench

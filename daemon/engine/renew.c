@@ -78,7 +78,8 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
 {
     struct training *training = ens->training;
     struct training_row *row = &training->row;
-    bool kept = newest->last && newest->generation == row->generation; /* its ranks have taken nothing after it */
+    bool further = newest->number > 0 && newest->generation == row->generation;
+    bool kept = newest->last && further; /* its ranks have taken nothing after it */
     struct error err;
 
     snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);
@@ -89,7 +90,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     row->ended_ms = row->not_before_ms = engine_now(engine);
     if (end == GENERATION_FAILED) {
         row->failures++;
-        row->not_before_ms = row->ended_ms + engine_backoff(row->failures);
+        row->not_before_ms = row->ended_ms + engine_backoff(further ? 1 : row->failures);
     }
     resume_from(row, newest);
     tell_renewed(engine, ens, newest, reason);

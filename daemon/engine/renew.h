@@ -27,7 +27,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
                     const struct training_checkpoint_row *newest, const char *reason);
 
 /* Has the new generation submitted when it is time: after a failure a while after the former one ended, longer each
- * time. Also called after a restart. */
+ * time unless that had left a checkpoint. Also called after a restart. */
 void renew_wait(struct engine *engine, struct live_ensemble *ens);
 
 /* Returns whether this job of members was made for a former generation. Whatever its attempts sent is lost, no matter

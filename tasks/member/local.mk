@@ -37,6 +37,9 @@ tests_t_checkpoint_member_LDADD = libmember.la
 check_PROGRAMS += tests/t/held-member
 tests_t_held_member_SOURCES = tests/t/held-member.c
 tests_t_held_member_LDADD = libmember.la
+check_PROGRAMS += tests/t/chaos-member
+tests_t_chaos_member_SOURCES = tests/t/chaos-member.c
+tests_t_chaos_member_LDADD = libmember.la
 
 # Part of the Python package, which tasks/train/local.mk puts together.
 member_python = tasks/member/python/stretto/member.py

@@ -3,7 +3,7 @@
     recovery_rank.py train TRACE        trains, and writes a line of JSON for each batch into the file TRACE-rankR
     recovery_rank.py load CHECKPOINT    does what a rank does before it receives: starts, makes the model, and loads a state
 
-A line has the rank, the process's number among those of its rank, and the monotonic time in seconds.
+A line has the rank, its process, the number of the batch, and the monotonic time in seconds.
 """
 
 import json
@@ -37,7 +37,6 @@ def make_model():
 
 
 def train(trace):
-    restart = int(os.environ.get("STRETTO_RESTART", "0"))
     with stretto.train.open() as rx, stretto.distributed.process_group(rx), \
             open("%s-rank%d" % (trace, rx.rank), "a", encoding="ascii", buffering=1) as lines:
         model, optimizer = make_model()
@@ -52,7 +51,7 @@ def train(trace):
                 torch.nn.functional.mse_loss(parallel(x), y).backward()
                 optimizer.step()
                 learnt.samples += zip(batch.member.tolist(), batch.step.tolist())
-                lines.write(json.dumps({"rank": rx.rank, "restart": restart, "pid": os.getpid(),
+                lines.write(json.dumps({"rank": rx.rank, "pid": os.getpid(),
                                         "batch": checkpoints.batches, "time": time.monotonic()}) + "\n")
                 checkpoints.step()
                 time.sleep(0.01)

@@ -30,7 +30,8 @@ struct claimant {
     "j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.ranks, 1), "                                 \
     "coalesce(t.state = 'pending' AND e.state = 'running' "                                                            \
     "AND (t.generation = 1 OR t.ended + iif(out_of_time(t.ensemble, t.generation - 1), 0, "                            \
-    "min(300000, 1000 << (t.failures - 1))) <= ?2), 0), "                                                              \
+    "iif(t.resumed GLOB 'g' || (t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (t.failures - 1)))) <= ?2), "  \
+    "0), "                                                                                                             \
     "(SELECT coalesce(sum(size), 0) FROM job j WHERE j.ensemble = e.id AND j.kind = 'members' "                        \
     "AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), "                                                     \
     "EXISTS (SELECT 1 FROM job j WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), "            \

@@ -82,7 +82,8 @@ void watch_trainings_store(struct sim *sim)
     static const char triggers[] =
         "CREATE TEMP TRIGGER begun_anew AFTER INSERT ON main.job WHEN NEW.kind = 'training' AND NEW.created < (SELECT "
         "max(j.ended) FROM main.job j WHERE j.ensemble = NEW.ensemble AND j.kind = 'training' AND j.id <> NEW.id) + "
-        "(SELECT iif(t.failures = 0 OR out_of_time(t.ensemble, t.generation - 1), 0, min(300000, 1000 << (t.failures - 1))) FROM "
+        "(SELECT iif(t.failures = 0 OR out_of_time(t.ensemble, t.generation - 1), 0, iif(t.resumed GLOB 'g' || "
+        "(t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (t.failures - 1)))) FROM "
         "main.training t WHERE t.ensemble = NEW.ensemble) BEGIN "
         "SELECT violate('a training begins anew before its time'); END;"
         "CREATE TEMP TRIGGER for_those_before AFTER INSERT ON main.job WHEN NEW.kind <> 'training' AND EXISTS (SELECT "

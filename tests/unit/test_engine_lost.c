@@ -279,6 +279,38 @@ static void members_that_are_whole_stay_after_a_kill(void **state)
     end();
 }
 
+/* What has got further does not wait for longer each time. */
+static void a_generation_that_left_a_checkpoint_is_followed_soon(void **state)
+{
+    static const struct sim_faults dies = {.runner_killed = 1000, .run_ms = 200000};
+    int64_t soon = 0, late = 0;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        json_t *more = training(5);
+
+        json_object_set_new(json_object_get(more, "training"), "checkpoint", json_pack("{s:i}", "keep", 1));
+        begin(seed, dies);
+        submit(200, 40, more);
+        for (int failures = 1; failures <= 5; failures++) {
+            char *waits = xasprintf("SELECT state IN ('done', 'failed') OR state = 'pending' AND failures = %d FROM training", failures);
+
+            until(waits);
+            free(waits);
+            if (sim_number(sim, "SELECT state <> 'pending' FROM training"))
+                break;
+            assert_int_equal(sim_number(sim, "SELECT not_before - ended = iif(resumed GLOB 'g' || (generation - 1) || '-*', 1000, "
+                                             "1000 << (failures - 1)) FROM training"), 1);
+            soon += failures > 1 && sim_number(sim, "SELECT not_before - ended = 1000 FROM training");
+            late += failures > 1 && sim_number(sim, "SELECT not_before - ended > 1000 FROM training");
+        }
+        set_faults((struct sim_faults){0});
+        until_over();
+        end();
+    }
+    assert_in_range(soon, 1, 5 * SEEDS);
+    assert_in_range(late, 1, 5 * SEEDS);
+}
+
 /* Orders to stop them come to nothing: they go on, and end well, after their ensemble was cancelled. */
 static void what_a_lost_generation_was_sent_is_no_success(void **state)
 {
@@ -605,6 +637,7 @@ int main(void)
         cmocka_unit_test(ranks_that_are_added_get_the_places_of_members_that_wait_for_them),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
+        cmocka_unit_test(a_generation_that_left_a_checkpoint_is_followed_soon),
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),

@@ -1,0 +1,59 @@
+#!/bin/bash
+# A training on a real Slurm that is completed in five jobs: four times Slurm tells its job to end, as it does at preemption. It saves, and goes on
+# in the next one; members stream meanwhile, and jobs of theirs are told to end, too. The loss curve has each batch once, without a gap, and
+# the model that is left has learnt from every sample, from each once.
+# By hand, disturbed by a seed: SEED=7 SEEDS=10 ROUNDS=40 tests/t/0662-slurm-short-jobs.t
+# shellcheck disable=SC2119 # slurm_start and slurm_config need no words
+TEST_LIMIT=${TEST_LIMIT:-240}
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+# shellcheck source=tests/t/slurm.sh
+. "$srcdir/tests/t/slurm.sh"
+# shellcheck source=tests/t/chaos.sh
+. "$srcdir/tests/t/chaos.sh"
+slurm_start
+slurm_config
+jq --arg python "$STRETTO_PYTHON" '.python = $python' config.json >config.new && mv config.new config.json
+start_daemon --config config.json
+db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
+
+if [ -n "${SEED:-}" ]; then
+	for ((seed = SEED; seed < SEED + ${SEEDS:-1}; seed++)); do chaos "seed$seed" $seed "${ROUNDS:-20}" slurm; done
+	stop_daemon
+	slurm_stop
+	done_testing
+fi
+
+MEMBERS=8 STEPS=60 SAMPLES=480
+chaos_spec short slurm
+# nothing of it depends on the clock
+jq '(.members, .training) |= (.checkpoint.grace = "30m" | .checkpoint.before = "1m" | del(.silence) | .retries = 0)' short.json >spec.json
+ID=$(submit spec.json)
+RUN=$STATE/run/e$ID
+TRAINING=$(chaos_training .training.id)
+running() { db "SELECT scheduler_id FROM job WHERE ensemble = $ID AND kind = '$1' AND state = 'running' ORDER BY id DESC LIMIT 1"; }
+# Half of what members 0 and 1 send waits for the file short.go.0, and so on; four of them run at once.
+drawn=(0 120 240 360 420)
+for generation in 1 2 3 4; do
+	wait_for 60 "[ \"\$(chaos_training '[.training.state, .training.generation, .training.drawn]')\" = '[\"running\",$generation,${drawn[generation]}]' ]" ||
+		bail "generation $generation does not learn: $(chaos_training .)"
+	[ $generation != 3 ] || scancel --signal=TERM --batch "$(running members)"
+	scancel --signal=TERM --batch "$(running training)"
+	: >"short.go.$((generation - 1))"
+done
+ok "the ensemble ends" wait_ensemble "$ID" 100
+is "$(jq -c '[.state, .reason, .members.succeeded, .training.state, .training.generation, .training.failures]' ensemble.json)" \
+	'["complete",null,8,"done",5,0]' "it is complete, by five generations, at no cost"
+is "$(jq -c '[.training.received, .training.unique, .training.drawn]' ensemble.json)" "[$SAMPLES,$SAMPLES,$SAMPLES]" "nothing came twice, and its books balance"
+is "$(jq -c --argjson steps $STEPS '.learnt | [length, (map(.[0] * $steps + .[1]) | unique | length)]' "$RUN/training/g5/rank0/learnt.json")" \
+	"[$SAMPLES,$SAMPLES]" "the model that is left has learnt from every sample, from each once"
+is "$(api GET "/v1/trainings/$(jq .training.id ensemble.json)/metrics?buckets=10000" | jq -c '[.series.loss.buckets[] | [.step, .count]] | [length, (map(.[1]) | add), (map(.[0]) | min, max)]')" \
+	"[$((SAMPLES / 5)),$((SAMPLES / 5)),1,$((SAMPLES / 5))]" "the loss curve has each batch once, without a gap"
+is "$(db "SELECT count(*) FROM job WHERE ensemble = $ID AND kind = 'training'")" 5 "each of them was a job of its own"
+is "$(db "SELECT group_concat(outcome || ' ' || n) FROM (SELECT a.outcome, count(*) n FROM attempt a JOIN job j ON j.id = a.job WHERE j.kind = 'members' GROUP BY 1 ORDER BY 1)")" \
+	"cancelled 1,succeeded 8" "a job of a member was told to end, too"
+is "$(db "SELECT count(*) FROM attempt WHERE number = 2 AND resumed IS NOT NULL")" 1 "and its next attempt went on from its checkpoint"
+slurm_completes
+stop_daemon
+slurm_stop
+done_testing
