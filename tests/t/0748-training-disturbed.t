@@ -8,7 +8,7 @@ TEST_LIMIT=${TEST_LIMIT:-900}
 # shellcheck source=tests/t/chaos.sh
 . "$srcdir/tests/t/chaos.sh"
 
-: "${SEED:=1}" "${SEEDS:=3}" "${ROUNDS:=7}"
+: "${SEED:=1}" "${SEEDS:=3}" "${ROUNDS:=6}"
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 12}}, python: $python}' >"$T/config.json"
 chaos_disk
 start_daemon --config "$T/config.json"

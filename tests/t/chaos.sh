@@ -5,7 +5,8 @@
 #
 #   chaos NAME SEED ROUNDS [ADAPTER]
 #
-# Each round disturbs something, and lets some members go on. Then the ensemble has to end by itself, with books that balance, and with a
+# Each round disturbs something, by chance, and lets some members go on; three seeds with six rounds each, from one that 3 divides and 1 on, have
+# everything. Then the ensemble has to end by itself, with books that balance, and with a
 # model that has learnt from every sample, from each once.
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 MEMBERS=${MEMBERS:-12} STEPS=${STEPS:-60}
@@ -60,14 +61,22 @@ chaos_stop() { if chaos_one "$1" && kill -STOP "$VICTIM" 2>/dev/null; then CHAOS
 chaos_cont() { [ ${#CHAOS_STOPPED[@]} -eq 0 ] || kill -CONT "${CHAOS_STOPPED[@]}" 2>/dev/null; CHAOS_STOPPED=(); }
 
 RANKS=goes-on-rank MEMBER=tests/t/chaos-member RUNNER=stretto-run
-# one disturbance, which is put into TOLD
-chaos_disturb() { # ADAPTER
-	local n kinds=(rank member runner daemon ranks ranks+rank width stop-rank stop-member stop-runner stop-daemon cut-rank cut-member time-up)
+# chaos_deals SEED ADAPTER: the kinds in an order that three seeds have in common
+chaos_deals() {
+	local kinds=(rank member runner daemon ranks ranks+rank width stop-rank stop-member stop-runner stop-daemon cut-rank cut-member time-up) i
 	[ -z "$CHAOS_DISK" ] || kinds+=(disk disk+rank disk+ranks)
-	[ "$1" != slurm ] || kinds+=(controller freeze)
+	[ "$2" != slurm ] || kinds+=(controller freeze)
 	[ -z "${KINDS:-}" ] || read -r -a kinds <<<"$KINDS"
-	local kind=${kinds[RANDOM % ${#kinds[@]}]}
-	n=$((1 + RANDOM % 3))
+	RANDOM=$((($1 - 1) / 3 + 1)) DECK=()
+	while [ ${#kinds[@]} -gt 0 ]; do
+		i=$((RANDOM % ${#kinds[@]}))
+		DECK+=("${kinds[i]}")
+		kinds=("${kinds[@]:0:i}" "${kinds[@]:i+1}")
+	done
+}
+# chaos_disturb NUMBER: one disturbance, which is put into TOLD
+chaos_disturb() {
+	local kind=${DECK[$1 < ${#DECK[@]} ? $1 : RANDOM % ${#DECK[@]}]} n=$((1 + RANDOM % 3))
 	case $kind in
 	ranks*) TOLD+=" $kind=$n" ;;
 	width) n=$((1 + RANDOM % 6)); TOLD+=" $kind=$n" ;;
@@ -98,6 +107,7 @@ chaos_disturb() { # ADAPTER
 
 chaos() { # NAME SEED ROUNDS [ADAPTER]
 	local name=$1 adapter=${4:-local} round i
+	chaos_deals "$2" "$adapter"
 	RANDOM=$2 TOLD=
 	diag "$name: SEED=$2"
 	chaos_spec "$name" "$adapter"
@@ -110,7 +120,7 @@ chaos() { # NAME SEED ROUNDS [ADAPTER]
 			wait_for 240 'chaos_runs || chaos_over' || bail "$name:$TOLD: it does not run: $(chaos_training .)"
 		fi
 		! chaos_over || break
-		chaos_disturb "$adapter"
+		chaos_disturb $((($2 - 1) % 3 * $3 + round))
 		chaos_frees
 		: >"$T/$name.go.$((round * (MEMBERS / 2 - 1) / $3))" # now and then two members more go on, but for the last two
 		[ "$((RANDOM % 3))" = 0 ] || chaos_cont # what is not continued now is so later, or is replaced
@@ -125,5 +135,5 @@ chaos() { # NAME SEED ROUNDS [ADAPTER]
 		"$RUN/training/g$(jq .training.generation "$T/ensemble.json")"/rank?/learnt.json)" "[$SAMPLES,$SAMPLES]" \
 		"$name: the model that is left has learnt from every sample, from each once"
 	diag "$name: $(jq -c '.training | {generation, restarts, failures, received, duplicates}' "$T/ensemble.json")" \
-		"attempts $(sqlite3 -readonly "$STATE/stretto.db" "SELECT group_concat(outcome || ' ' || n, ', ') FROM (SELECT outcome, count(*) n FROM attempt GROUP BY outcome)")"
+		"attempts $(sqlite3 -readonly "$STATE/stretto.db" "SELECT group_concat(outcome || ' ' || n, ', ') FROM (SELECT outcome, count(*) n FROM attempt WHERE ensemble = $ID GROUP BY outcome)")"
 }
