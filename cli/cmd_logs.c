@@ -1,6 +1,8 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/harmless.h"
+#include "cli/terminal.h"
 #include "cli/watch.h"
 #include "common/xalloc.h"
 
@@ -13,7 +15,7 @@
 
 struct logs {
     struct ref ref;
-    bool said, errors, follow;
+    bool said, errors, follow, raw;
     int64_t attempt; /* 0 for the last one */
     int64_t rank;    /* -1 if it was not given */
 };
@@ -25,6 +27,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'e': logs->errors = true; return 0;
     case 'f': logs->follow = true; return 0;
+    case 'R': logs->raw = true; return 0;
     case 'a': logs->attempt = arg_number(state, arg, "--attempt", 1); return 0;
     case 'r': logs->rank = arg_number(state, arg, "--rank", 0); return 0;
     case ARGP_KEY_ARG:
@@ -51,9 +54,12 @@ static const struct argp_option options[] = {
     {"follow", 'f', NULL, 0, "go on as more is written, until its writer has ended", 0},
     {"attempt", 'a', "N", 0, "of attempt N (from 1) instead of the last one", 0},
     {"rank", 'r', "R", 0, "of rank R of the training instead of rank 0", 0},
+    {"raw", 'R', NULL, 0, "on a terminal as well, what was printed as it is, with all that the terminal then does", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID.INDEX\nID.training", "What a member, or the training, printed, as it is.", 0, 0, 0};
+    options, parse, "ID.INDEX\nID.training",
+    "What a member, or the training, printed: as it is, or on a terminal with control characters as less shows them.",
+    0, 0, 0};
 
 /* Returns the number under a key of a document, or the length of the array there; -1 with err on failure. */
 static int64_t ask(struct cli *cli, char *path, const char *object, const char *key, struct error *err)
@@ -96,7 +102,7 @@ static char *output_path(struct cli *cli, const struct logs *logs, struct error 
 
 /* Follows the output until its writer ends, over restarts of the daemon. Bytes that were printed are not asked for
  * again. */
-static int follow(struct cli *cli, const char *path, struct error *err)
+static int follow(struct cli *cli, const char *path, FILE *to, struct error *err)
 {
     bool away = false;
     int64_t at = 0, n;
@@ -111,7 +117,7 @@ static int follow(struct cli *cli, const char *path, struct error *err)
             if (away)
                 fprintf(stderr, "stretto: the daemon is back\n");
             away = false;
-            rc = client_get_text(cli->client, rest, stdout, true, &n, err);
+            rc = client_get_text(cli->client, rest, to, true, &n, err);
             free(rest);
             vain = n > 0 ? 0 : vain + (n == 0);
             at += n > 0 ? n : 0;
@@ -128,19 +134,31 @@ static int follow(struct cli *cli, const char *path, struct error *err)
     }
 }
 
+static int print_output(struct cli *cli, const struct logs *logs, const char *path, FILE *to, struct error *err)
+{
+    int64_t n;
+
+    if (!logs->follow)
+        return client_get_text(cli->client, path, to, false, &n, err);
+    watch_begin(cli);
+    return follow(cli, path, to, err);
+}
+
 int cmd_logs(struct cli *cli, int argc, char **argv)
 {
     struct logs logs = {.rank = -1};
     struct error err;
-    int64_t n;
+    FILE *to = stdout;
     char *path;
     int rc;
 
     if (cli_parse(cli, &argp, argc, argv, &logs, &err) < 0 || (path = output_path(cli, &logs, &err)) == NULL)
         return cli_fail(&err);
-    if (logs.follow)
-        watch_begin(cli);
-    rc = logs.follow ? follow(cli, path, &err) : client_get_text(cli->client, path, stdout, false, &n, &err);
+    if (terminal_width() > 0 && !logs.raw)
+        to = harmless_open(stdout);
+    rc = print_output(cli, &logs, path, to, &err);
+    if (to != stdout)
+        fclose(to);
     free(path);
     if (rc < 0 && strcmp(err.code, CLIENT_INTERRUPTED) == 0)
         return CLI_INTERRUPTED;

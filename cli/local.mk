@@ -31,6 +31,7 @@ libcli_la_SOURCES = \
 	cli/ensemble.c cli/ensemble.h \
 	cli/failures.c cli/failures.h \
 	cli/grants.c cli/grants.h \
+	cli/harmless.c cli/harmless.h \
 	cli/lock.c cli/lock.h \
 	cli/member_query.c cli/member_query.h \
 	cli/pages.c cli/pages.h \

@@ -1,5 +1,6 @@
 #include "cli/render.h"
 
+#include "cli/terminal.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
@@ -8,30 +9,19 @@
 #include <string.h>
 #include <time.h>
 
-/* Returns the bytes of the character at c if it is one that a terminal obeys, else 0. */
-static size_t is_order(const unsigned char *c)
-{
-    if (c[0] < 0x20 || c[0] == 0x7f)
-        return 1;
-    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* the second set of control characters */
-        return 2;
-    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C */
-        return 2;
-    if (c[0] != 0xe2)
-        return 0;
-    /* U+200E, U+200F; U+2028 to U+202E; U+2066 to U+2069: marks of direction and ends of lines */
-    if (c[1] == 0x80)
-        return c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae) ? 3 : 0;
-    return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
-}
-
 char *render_text(const char *text)
 {
     char *copy = xstrdup(text);
+    size_t left = strlen(copy), n;
+    int32_t code;
 
-    for (unsigned char *c = (unsigned char *)copy; *c; c++)
-        for (size_t n = is_order(c); n > 0; n--, c += n > 0)
-            *c = ' ';
+    for (char *c = copy; left > 0; c += n, left -= n) {
+        n = text_take(c, left, &code);
+        if (n == 0)
+            n = left;
+        else if (code >= 0 && terminal_obeys(code))
+            memset(c, ' ', n);
+    }
     return copy;
 }
 

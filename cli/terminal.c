@@ -81,24 +81,46 @@ enum style style_of_state(const char *state)
     return STYLE_NONE;
 }
 
+size_t text_take(const char *text, size_t size, int32_t *code)
+{
+    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* of a character of so many bytes */
+    unsigned char first = (unsigned char)text[0];
+    size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+
+    *code = -1;
+    if (n == 0)
+        return 1;
+    int32_t c = n == 1 ? first : first & (0x7f >> n);
+    for (size_t i = 1; i < n; i++) {
+        if (i == size)
+            return 0;
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 1;
+        c = (c << 6) | ((unsigned char)text[i] & 0x3f);
+    }
+    if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        return 1;
+    *code = c;
+    return n;
+}
+
+bool terminal_obeys(int32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
 /* Takes one character. Returns its bytes; *width is its columns. A byte that is not UTF-8 takes one column. */
 static size_t take(const char *text, int *width)
 {
-    unsigned char first = (unsigned char)text[0];
-    size_t n = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
-    wchar_t c = n == 1 ? first : first & (0x7f >> n);
+    int32_t code;
+    size_t n = text_take(text, strlen(text), &code);
 
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80) {
-            *width = 1;
-            return 1;
-        }
-        c = (c << 6) | ((unsigned char)text[i] & 0x3f);
-    }
-    *width = n == 1 ? 1 : wcwidth(c);
+    *width = code < 0x80 ? 1 : wcwidth((wchar_t)code);
     if (*width < 0) /* the character is unknown to the locale */
         *width = 1;
-    return n;
+    return n > 0 ? n : 1;
 }
 
 int text_width(const char *text)

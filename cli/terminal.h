@@ -4,6 +4,7 @@
 #define CLI_TERMINAL_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 bool terminal_is(void);    /* true for a terminal that can be drawn on */
 int terminal_width(void);  /* columns; 0 if it is no terminal */
@@ -17,6 +18,11 @@ const char *style_on(enum style style);
 const char *style_off(enum style style);
 enum style style_of_state(const char *state); /* for states of ensembles, members, trainings, jobs and adapters */
 
+/* Decodes the first character of a text of so many bytes, at least 1. Returns its bytes, or 0 where the text ends
+ * within it. *code is -1 for a byte that is not UTF-8. */
+size_t text_take(const char *text, size_t size, int32_t *code);
+/* Returns true for control characters, and for marks that turn the direction of the text around or end a line. */
+bool terminal_obeys(int32_t code);
 /* Returns how many columns a text in UTF-8 takes. */
 int text_width(const char *text);
 /* Returns how many bytes of its beginning take at most so many columns. */

@@ -29,6 +29,16 @@ like "$(stretto status "$ID")" $'\nsubmitted +3 h ago\n' "three hours are told a
 # --- names
 is "$(stretto status | grep -c "$RTL")" 0 "a name turns no text around"
 
+# --- what members printed, which a terminal would obey
+jq -n '{name: "orders", members: {command: ["printf", "{text}"], parameters: {grid: {text:
+	["a\\033[31mred\\033]0;title\\007 \\342\\200\\256turned\\tb\\n", "\\033[31mred\\033[0m\\n"]}}}}' >orders.json
+ORDERS=$(submit orders.json)
+ok "members print escapes" wait_ensemble "$ORDERS" 60
+is "$(on 80 stretto logs "$ORDERS.0" | plain)" $'a^[[31mred^[]0;title^G <U+202E>turned\tb' "on a terminal they are shown"
+is "$(on 80 stretto logs -f "$ORDERS.0" | plain)" $'a^[[31mred^[]0;title^G <U+202E>turned\tb' "also where it is followed"
+is "$(on 80 stretto logs --raw "$ORDERS.1")" $'\e[31mred\e[0m' "unless they are wanted"
+is "$(stretto logs "$ORDERS.0")" $'a\e[31mred\e]0;title\a \u202eturned\tb' "and in a pipe nothing is changed"
+
 # --- colours
 like "$(on 200 stretto status "$ID")" $'\e\[31mfailed' "failed members are red"
 is "$(NO_COLOR=1 on 200 stretto status "$ID" | grep -c $'\e')" 0 "not with NO_COLOR"
@@ -56,8 +66,8 @@ LAST=$(api GET "/v1/ensembles/$FIRST" | jq .family.newest)
 ok "its follow-up, too" wait_ensemble "$LAST" 60
 is "$(stretto status | grep -c family)" 1 "they are one row"
 like "$(stretto status | grep family)" "^ *$FIRST\.\.$LAST +family +failed +3/3 +0 +2 " "with the members of both, and the numbers of the first and the last"
-is "$(stretto status | awk 'NR > 1 { print $1 }' | xargs)" "$FIRST..$LAST $ID" "the newest first, each once"
+is "$(stretto status | awk 'NR > 1 { print $1 }' | xargs)" "$FIRST..$LAST $ORDERS $ID" "the newest first, each once"
 is "$(stretto status --all | grep -c family)" 2 "or two, if asked for"
-is "$(stretto status --json | jq -c '[.ensembles[].id]')" "[$LAST,$FIRST,$ID]" "JSON has all"
+is "$(stretto status --json | jq -c '[.ensembles[].id]')" "[$LAST,$FIRST,$ORDERS,$ID]" "JSON has all"
 like "$(stretto status "$LAST")" "family     1 follow-up, the last $LAST, failed: 1 succeeded, 2 failed" "the follow-up tells of its family, too"
 done_testing

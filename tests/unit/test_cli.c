@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/ensemble.h"
 #include "cli/progress.h"
+#include "cli/harmless.h"
 #include "cli/render.h"
 #include "cli/report.h"
 #include "cli/spec_file.h"
@@ -121,6 +122,30 @@ static void test_render(void **state)
     text = client_escape("a b&c=\xc3\xa9");
     assert_string_equal(text, "a%20b%26c%3D%C3%A9");
     free(text);
+}
+
+/* Whole, and a byte at a time, as a pipe may deliver it. */
+static void test_harmless(void **state)
+{
+    static const char text[] = "a\tb\r\n\x1b]0;title\a \x7f\0 \xc2\x9b \xe2\x80\xae \xc3\xa9 \xf0\x9f\x98\x80 \x9b 10 %\r20 %\r\n\xe2\x80\n\xe2\x80",
+                      wanted[] = "a\tb\r\n^[]0;title^G ^?^@ <U+009B> <U+202E> \xc3\xa9 \xf0\x9f\x98\x80 <9B> 10 %^M20 %\r\n<E2><80>\n<E2><80>";
+
+    for (size_t part = 1; part < sizeof text; part++) {
+        char *got = NULL;
+        size_t size;
+        FILE *to = open_memstream(&got, &size), *stream = harmless_open(to);
+
+        for (size_t at = 0; at < sizeof text - 1; at += part) {
+            size_t n = sizeof text - 1 - at < part ? sizeof text - 1 - at : part;
+
+            assert_int_equal(fwrite(text + at, 1, n, stream), n);
+            fflush(stream);
+        }
+        fclose(stream);
+        fclose(to);
+        assert_string_equal(got, wanted);
+        free(got);
+    }
 }
 
 /* By the clock of this machine, whose noon it is here, so that a second more or less is of the same day. */
@@ -399,7 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
-        cmocka_unit_test(test_render),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
+        cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_spec_file),
     };
