@@ -91,6 +91,16 @@ static void print_checkpoint(const json_t *training, FILE *to)
     fprintf(to, "\n");
 }
 
+/* Prints how many samples the model has not learnt, and will not. */
+static void print_forgotten(const json_t *training, FILE *to)
+{
+    long long forgotten = (long long)get_int(training, "forgotten");
+
+    if (forgotten > 0)
+        fprintf(to, "%sforgotten  %lld sample%s%s: a rank that was killed went on without them, as \"exact\": false allows\n",
+                style_on(STYLE_CARE), forgotten, forgotten == 1 ? "" : "s", style_off(STYLE_CARE));
+}
+
 static void print_failures(const json_t *training, FILE *to)
 {
     long long failures = (long long)get_int(training, "failures"), left = (long long)get_int(training, "retries_left");
@@ -131,6 +141,7 @@ void report_status(const json_t *ensemble, FILE *to)
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),
                 (long long)get_int(training, "duplicates"), (long long)get_int(training, "drawn"));
+        print_forgotten(training, to);
         fprintf(to, "batches    %lld, %s samples/s\n", (long long)get_int(training, "batches"),
                 render_number(text, json_object_get(training, "samples_per_second")));
         free(reason);
@@ -261,6 +272,7 @@ void report_final(struct cli *cli, const json_t *ensemble)
 
         putchar('\n');
         print_samples(training);
+        print_forgotten(training, stdout);
         print_metrics(cli, training);
         if (reason[0])
             printf("\ntraining %s: %s\n", get_string(training, "state"), reason);

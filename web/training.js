@@ -31,6 +31,7 @@ export function figures(training) {
     ['samples received', format.count(training.received)],
     ['of which duplicates', training.duplicates > 0 ? format.count(training.duplicates) : null],
     ['drawn at least once', format.count(training.drawn)],
+    ['forgotten', training.forgotten > 0 ? `${format.count(training.forgotten)}, which the model has not learnt` : null],
     ['batches', format.count(training.batches)],
     ['samples a second', training.samples_per_second === null ? null : format.number(training.samples_per_second)],
     ['ranks', ranksOf(training)],

@@ -13,8 +13,10 @@
 /* The state of a rank's memory, as the rank itself says. */
 enum kept_state {
     KEPT_UNUSED,   /* it keeps nothing there */
-    KEPT_COMPLETE, /* together with the checkpoint `base`, or a newer one, it has all that was acknowledged */
-    KEPT_LACKING   /* some of that was let go */
+    /* Together with the checkpoint `base`, or a newer one, it has all that was acknowledged; of samples that the spec
+     * lets it forget, it has which they are. */
+    KEPT_COMPLETE,
+    KEPT_LACKING /* some of that was let go */
 };
 
 struct kept_head {

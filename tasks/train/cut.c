@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* stream-rankR.bin is a row of 8-byte numbers, little-endian: a head of these, the runs (key and bits), and XXH3-64 of
- * all before. */
-enum { MAGIC, MEMBERS, DRAWN, BATCHES, REPEATS, DRAWS, RUNS = DRAWS + POOL_DRAWS, HEAD };
+/* stream-rankR.bin is a row of 8-byte numbers, little-endian: a head of these, the runs (key and bits) of drawn and of
+ * forgotten samples, and XXH3-64 of all before. */
+enum { MAGIC, MEMBERS, DRAWN, BATCHES, REPEATS, DRAWS, RUNS = DRAWS + POOL_DRAWS, FORGOTTEN, HEAD };
 
 #define MAGIC_NUMBER UINT64_C(0x3154554352545324) /* "$STRCUT1" */
 
@@ -27,6 +27,7 @@ bool cut_is_whole(const struct cut *cut, uint64_t member)
 void cut_fini(struct cut *cut)
 {
     free(cut->runs);
+    free(cut->forgotten);
     free(cut->whole);
     *cut = (struct cut){0};
 }
@@ -36,10 +37,20 @@ static char *path_of(const char *dir, const char *kind, int rank)
     return alloc_printf("%s/%s-rank%d.bin", dir, kind, rank);
 }
 
+/* Writes the runs from word[at] on, and returns the place behind them. */
+static size_t encode_runs(uint64_t *word, size_t at, const struct stepset_run *runs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        word[at++] = htole64(runs[i].key);
+        word[at++] = htole64(runs[i].bits);
+    }
+    return at;
+}
+
 /* Returns the content of stream-rankR.bin, to be freed, and its size in bytes; NULL where there is no memory. */
 static uint64_t *encode(const struct cut *cut, size_t *size)
 {
-    size_t n = HEAD + 2 * cut->n_runs, at = HEAD;
+    size_t n = HEAD + 2 * (cut->n_runs + cut->n_forgotten), at;
     uint64_t *word = malloc((n + 1) * sizeof *word);
 
     if (word == NULL)
@@ -52,10 +63,9 @@ static uint64_t *encode(const struct cut *cut, size_t *size)
     for (size_t i = 0; i < POOL_DRAWS; i++)
         word[DRAWS + i] = htole64(cut->draws[i]);
     word[RUNS] = htole64(cut->n_runs);
-    for (size_t i = 0; i < cut->n_runs; i++) {
-        word[at++] = htole64(cut->runs[i].key);
-        word[at++] = htole64(cut->runs[i].bits);
-    }
+    word[FORGOTTEN] = htole64(cut->n_forgotten);
+    at = encode_runs(word, HEAD, cut->runs, cut->n_runs);
+    encode_runs(word, at, cut->forgotten, cut->n_forgotten);
     word[n] = htole64(frame_checksum(word, n * sizeof *word));
     *size = (n + 1) * sizeof *word;
     return word;
@@ -89,14 +99,30 @@ static int damaged(struct error *err, const char *path, const char *why)
     return error_set(err, "train_resume", "the checkpoint is damaged: %s %s", path, why);
 }
 
-/* Reads what encode() made. The content is changed on the way. */
-static int decode(struct cut *cut, uint64_t *word, size_t size, uint64_t members, const char *path, struct error *err)
+/* Returns so many runs, to be freed; NULL where there is no memory. */
+static struct stepset_run *decode_runs(const uint64_t *word, size_t n)
 {
-    size_t n = size / sizeof *word;
+    struct stepset_run *runs = calloc(n + 1, sizeof *runs);
+
+    for (size_t i = 0; runs != NULL && i < n; i++)
+        runs[i] = (struct stepset_run){le64toh(word[2 * i]), le64toh(word[2 * i + 1])};
+    return runs;
+}
+
+/* Reads what encode() made. */
+static int decode(struct cut *cut, const uint64_t *word, size_t size, uint64_t members, const char *path,
+                  struct error *err)
+{
+    size_t n = size / sizeof *word, runs;
 
     if (size % sizeof *word != 0 || n < HEAD + 1 || le64toh(word[MAGIC]) != MAGIC_NUMBER ||
-        le64toh(word[n - 1]) != frame_checksum(word, (n - 1) * sizeof *word) || le64toh(word[RUNS]) != (n - HEAD - 1) / 2)
+        le64toh(word[n - 1]) != frame_checksum(word, (n - 1) * sizeof *word))
         return damaged(err, path, "is cut short, or its content does not fit its checksum");
+    runs = (n - HEAD - 1) / 2;
+    cut->n_runs = le64toh(word[RUNS]);
+    cut->n_forgotten = le64toh(word[FORGOTTEN]);
+    if (cut->n_runs > runs || cut->n_forgotten != runs - cut->n_runs)
+        return damaged(err, path, "has another number of runs than it says");
     cut->members = le64toh(word[MEMBERS]);
     if (cut->members != members)
         return damaged(err, path, "is of an ensemble with another number of members");
@@ -105,12 +131,10 @@ static int decode(struct cut *cut, uint64_t *word, size_t size, uint64_t members
     cut->repeats = le64toh(word[REPEATS]);
     for (size_t i = 0; i < POOL_DRAWS; i++)
         cut->draws[i] = le64toh(word[DRAWS + i]);
-    cut->n_runs = le64toh(word[RUNS]);
-    cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
-    if (cut->runs == NULL)
+    cut->runs = decode_runs(word + HEAD, cut->n_runs);
+    cut->forgotten = decode_runs(word + HEAD + 2 * cut->n_runs, cut->n_forgotten);
+    if (cut->runs == NULL || cut->forgotten == NULL)
         return error_set(err, "train_memory", "no memory for the samples that were drawn before the checkpoint");
-    for (size_t i = 0; i < cut->n_runs; i++)
-        cut->runs[i] = (struct stepset_run){le64toh(word[HEAD + 2 * i]), le64toh(word[HEAD + 2 * i + 1])};
     return 0;
 }
 
@@ -122,7 +146,7 @@ static int read_stream(struct cut *cut, const char *path, uint64_t members, stru
 
     if (file_read(path, SIZE_MAX / 2, &content, &size, err) < 0)
         return -1;
-    rc = decode(cut, (uint64_t *)content, size, members, path, err);
+    rc = decode(cut, (const uint64_t *)(const void *)content, size, members, path, err);
     free(content);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* The stream's part of a checkpoint, of one rank: which samples it had drawn, and its counters. A training that goes on
- * from the checkpoint has learnt from these samples, and from no other. */
+ * from the checkpoint has learnt from these samples, and from no other; it needs all others but those that were forgotten
+ * before the checkpoint. */
 #ifndef TASKS_TRAIN_CUT_H
 #define TASKS_TRAIN_CUT_H
 #include "common/error.h"
@@ -11,6 +12,8 @@ struct cut {
     uint64_t drawn, batches, repeats, draws[POOL_DRAWS];
     size_t n_runs;
     struct stepset_run *runs; /* the samples that were drawn */
+    size_t n_forgotten;
+    struct stepset_run *forgotten; /* those that were forgotten (drawn.h) */
     uint8_t *whole; /* a bit for each member of which everything was drawn, or handed over, that it sends to this rank */
     bool last;      /* the rank ends with it, and hands over what was not drawn; not in the files */
     uint32_t number; /* drawn_cut(); not in the files */

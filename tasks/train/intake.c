@@ -73,6 +73,7 @@ void intake_counters(struct intake *in, struct receiver_counters *counters)
     counters->received = intake_counted(&in->counters.received);
     counters->duplicates = intake_counted(&in->counters.duplicates);
     counters->finalized = intake_counted(&in->counters.finalized);
+    counters->skipped = intake_counted(&in->counters.skipped);
     counters->bytes = in->config->varies ? intake_counted(&in->counters.bytes)
                                          : counters->received * in->config->sample_bytes;
     counters->memory_bytes = intake_counted(&in->counters.memory_bytes);

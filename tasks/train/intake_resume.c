@@ -111,21 +111,29 @@ static int take_left(struct intake *in, struct error *err)
     return 0;
 }
 
+/* Enters samples that are learnt, or forgotten. */
+static int enter_runs(struct intake *in, const struct stepset_run *runs, size_t n, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int added = stepset_add_run(in->have, &runs[i]);
+
+        if (added < 0)
+            return no_memory(err);
+        in->held[runs[i].key >> 32] += (uint32_t)added;
+        intake_count(&in->counters.received, added);
+    }
+    return 0;
+}
+
 int intake_resume(struct intake *in, const struct resume *resume, struct error *err)
 {
     const struct cut *cut = &resume->cut;
 
     in->resume = resume;
-    if (cut->whole == NULL) /* there is none to go on from */
+    if (enter_runs(in, cut->runs, cut->n_runs, err) < 0 || enter_runs(in, cut->forgotten, cut->n_forgotten, err) < 0)
+        return -1;
+    if (cut->whole == NULL) /* there is no checkpoint to go on from */
         return take_left(in, err);
-    for (size_t i = 0; i < cut->n_runs; i++) {
-        int added = stepset_add_run(in->have, &cut->runs[i]);
-
-        if (added < 0)
-            return no_memory(err);
-        in->held[cut->runs[i].key >> 32] += (uint32_t)added;
-    }
-    intake_count(&in->counters.received, (int64_t)cut->drawn);
     for (uint64_t member = 0; member < cut->members; member++)
         intake_count(&in->counters.finalized, cut_is_whole(cut, member));
     for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)

@@ -18,6 +18,15 @@
 #define CHUNK_SLOTS_MIN 1
 #define RETAIN_BYTES ((size_t)256 << 20) /* so much is retained at least, unless the spec says how much */
 
+/* Of a slot that has a part of the account of forgotten samples instead of a sample: its member. `step` is the number of
+ * entries, and `cut` is the same for all of them. */
+#define ACCOUNT UINT64_MAX
+
+struct entry {
+    uint64_t member;
+    int64_t step;
+};
+
 struct kept {
     const struct train_config *config;
     char *path;
@@ -28,8 +37,12 @@ struct kept {
     size_t chunks;
     pthread_mutex_t lock;
     struct kept_slot *idle;
-    struct kept_slot *retained;
+    struct kept_slot *retained, **retained_end; /* the one that was given back first comes first */
     size_t retained_count, retain;
+    struct kept_slot *accounts; /* the newest first */
+    bool full;                             /* reception waits */
+    void (*watcher)(void *arg, bool full); /* NULL: it never does */
+    void *watcher_arg;
     bool frozen;       /* no slot becomes free any more */
     bool begun;        /* everything that the rank took over is in the slots */
     uint32_t newest;   /* the highest number that a slot was given back with */
@@ -82,6 +95,7 @@ struct kept *kept_open(const struct train_config *config)
     if (kept == NULL)
         return NULL;
     pthread_mutex_init(&kept->lock, NULL);
+    kept->retained_end = &kept->retained;
     kept->config = config;
     kept->path = strdup(path);
     kept->mapped = KEPT_HEAD_SIZE + pages((config->count + 7) / 8);
@@ -148,16 +162,21 @@ static struct kept_slot *slot_at(const struct kept *kept, size_t chunk, size_t s
     return (struct kept_slot *)(void *)(kept->chunk[chunk] + slot * kept->slot_size);
 }
 
-/* Enters the free slots of a chunk. The first one is taken first. */
-static void enter_free(struct kept *kept, size_t chunk)
+/* Enters the free slots of a chunk, of which the first one is taken first, and those of the account that a former process
+ * has left: the first checkpoint of this process will tell what was forgotten. */
+static void enter_chunk(struct kept *kept, size_t chunk)
 {
     for (size_t i = kept->per_chunk; i-- > 0;) {
-        struct kept_slot *slot = slot_at(kept, chunk, i);
+        struct kept_slot *slot = slot_at(kept, chunk, i), **list = &kept->idle;
 
-        if (atomic_load_explicit(&slot->have, memory_order_relaxed) != 0)
-            continue;
-        slot->next = kept->idle;
-        kept->idle = slot;
+        if (atomic_load_explicit(&slot->have, memory_order_relaxed) != 0) {
+            if (slot->member != ACCOUNT)
+                continue;
+            slot->cut = 1;
+            list = &kept->accounts;
+        }
+        slot->next = *list;
+        *list = slot;
     }
 }
 
@@ -207,7 +226,7 @@ int kept_layout(struct kept *kept, size_t slot_size, const char *resume, struct 
     for (size_t i = 0; i < head->chunks; i++) {
         if (map_chunk(kept, i) < 0)
             return error_errno(err, "train_memory", "the memory that keeps this rank's samples");
-        enter_free(kept, i);
+        enter_chunk(kept, i);
     }
     kept->begun = true;
     return 0;
@@ -233,10 +252,43 @@ int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot),
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < kept->chunks; i++)
-        for (size_t j = 0; rc == 0 && j < kept->per_chunk; j++)
-            if (atomic_load_explicit(&slot_at(kept, i, j)->have, memory_order_acquire) != 0)
-                rc = each(arg, slot_at(kept, i, j));
+        for (size_t j = 0; rc == 0 && j < kept->per_chunk; j++) {
+            struct kept_slot *slot = slot_at(kept, i, j);
+
+            if (atomic_load_explicit(&slot->have, memory_order_acquire) != 0 && slot->member != ACCOUNT)
+                rc = each(arg, slot);
+        }
     return rc;
+}
+
+static struct entry *entries_of(struct kept_slot *slot)
+{
+    return (struct entry *)(void *)((char *)slot + KEPT_SLOT_HEAD);
+}
+
+int kept_each_forgotten(struct kept *kept, int (*each)(void *arg, uint64_t member, int64_t step), void *arg)
+{
+    int rc = 0;
+
+    for (struct kept_slot *slot = kept->accounts; rc == 0 && slot != NULL; slot = slot->next)
+        for (int64_t i = 0; rc == 0 && i < slot->step; i++)
+            rc = each(arg, entries_of(slot)[i].member, entries_of(slot)[i].step);
+    return rc;
+}
+
+/* Takes a free slot, with the lock held. */
+static struct kept_slot *take(struct kept *kept)
+{
+    struct kept_slot *slot;
+
+    if (kept->idle == NULL && map_chunk(kept, kept->chunks) == 0) {
+        kept->head->chunks = kept->chunks;
+        enter_chunk(kept, kept->chunks - 1);
+    }
+    slot = kept->idle;
+    if (slot != NULL)
+        kept->idle = slot->next;
+    return slot;
 }
 
 struct kept_slot *kept_take(struct kept *kept)
@@ -244,13 +296,7 @@ struct kept_slot *kept_take(struct kept *kept)
     struct kept_slot *slot;
 
     pthread_mutex_lock(&kept->lock);
-    if (kept->idle == NULL && map_chunk(kept, kept->chunks) == 0) {
-        kept->head->chunks = kept->chunks;
-        enter_free(kept, kept->chunks - 1);
-    }
-    slot = kept->idle;
-    if (slot != NULL)
-        kept->idle = slot->next;
+    slot = take(kept);
     pthread_mutex_unlock(&kept->lock);
     return slot;
 }
@@ -276,6 +322,98 @@ static void let_go(struct kept *kept, uint32_t cut)
         kept->retained_count--;
         make_free(kept, slot);
     }
+    kept->retained_end = at;
+    for (at = &kept->accounts; (slot = *at) != NULL;) {
+        if (slot->cut > cut) {
+            at = &slot->next;
+            continue;
+        }
+        *at = slot->next;
+        make_free(kept, slot);
+    }
+}
+
+static void retain(struct kept *kept, struct kept_slot *slot, uint32_t cut)
+{
+    slot->cut = cut;
+    slot->next = NULL;
+    *kept->retained_end = slot;
+    kept->retained_end = &slot->next;
+    kept->retained_count++;
+}
+
+/* Lets everything go that is retained. */
+static void lack(struct kept *kept)
+{
+    kept->lacking = kept->newest;
+    update_state(kept);
+    let_go(kept, kept->newest);
+}
+
+/* Enters a sample in the account. The entry is there before it counts, since the process may be killed in between. Returns
+ * -1 where there is no memory. */
+static int account_for(struct kept *kept, const struct kept_slot *slot)
+{
+    struct kept_slot *account = kept->accounts;
+    size_t room = (kept->slot_size - KEPT_SLOT_HEAD) / sizeof(struct entry);
+
+    if (account == NULL || account->cut != slot->cut || (size_t)account->step == room) {
+        account = take(kept);
+        if (account == NULL)
+            return -1;
+        account->member = ACCOUNT;
+        account->step = 0;
+        account->cut = slot->cut;
+        account->next = kept->accounts;
+        kept->accounts = account;
+        atomic_store_explicit(&account->have, 1, memory_order_release);
+    }
+    entries_of(account)[account->step] = (struct entry){slot->member, slot->step};
+    __atomic_store_n(&account->step, account->step + 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Forgets the samples that were drawn first, of those beyond the limit. */
+static void forget(struct kept *kept)
+{
+    while (kept->retained_count > 2 * kept->retain) {
+        struct kept_slot *oldest = kept->retained;
+
+        if (account_for(kept, oldest) < 0) {
+            log_warn("ensemble %llu, rank %d: there is no memory to note which samples are forgotten: if this rank is "
+                     "killed before the next checkpoint is whole, members run again",
+                     (unsigned long long)kept->config->ensemble, kept->config->rank);
+            lack(kept);
+            return;
+        }
+        kept->retained = oldest->next;
+        if (kept->retained == NULL)
+            kept->retained_end = &kept->retained;
+        kept->retained_count--;
+        make_free(kept, oldest);
+    }
+}
+
+static void set_full(struct kept *kept, bool full)
+{
+    if (full != kept->full)
+        kept->watcher(kept->watcher_arg, full);
+    kept->full = full;
+}
+
+/* Does what is to be done when so many are retained. */
+static void keep_to_limit(struct kept *kept)
+{
+    size_t limit = 2 * kept->retain;
+
+    if (kept->watcher != NULL)
+        set_full(kept, kept->retained_count >= limit && !kept->frozen);
+    else if (kept->retained_count <= limit || kept->frozen)
+        return;
+    else if (!kept->config->checkpoint.exact)
+        forget(kept);
+    else if (kept->lacking < kept->newest)
+        lack(kept);
 }
 
 void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut)
@@ -285,17 +423,44 @@ void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut)
         if (!kept->frozen)
             make_free(kept, slot);
     } else {
-        slot->cut = cut;
-        slot->next = kept->retained;
-        kept->retained = slot;
-        kept->retained_count++;
+        retain(kept, slot, cut);
     }
     if (cut > kept->newest && cut != KEPT_FOREVER)
         kept->newest = cut;
-    if (kept->retained_count > 2 * kept->retain && !kept->frozen && kept->lacking < kept->newest) {
-        kept->lacking = kept->newest;
-        update_state(kept);
-        let_go(kept, kept->newest);
+    keep_to_limit(kept);
+    pthread_mutex_unlock(&kept->lock);
+}
+
+bool kept_watch(struct kept *kept, void (*full)(void *arg, bool full), void *arg)
+{
+    if (!kept->config->checkpoint.exact || kept->config->checkpoint.retain <= 0)
+        return false;
+    pthread_mutex_lock(&kept->lock);
+    kept->watcher = full;
+    kept->watcher_arg = arg;
+    pthread_mutex_unlock(&kept->lock);
+    return true;
+}
+
+bool kept_is_full(struct kept *kept)
+{
+    bool full;
+
+    pthread_mutex_lock(&kept->lock);
+    full = kept->full;
+    pthread_mutex_unlock(&kept->lock);
+    return full;
+}
+
+void kept_give_up(struct kept *kept, const char *why)
+{
+    pthread_mutex_lock(&kept->lock);
+    if (kept->full) {
+        log_warn("ensemble %llu, rank %d: %zu samples that were drawn since the last checkpoint are let go, because %s: if a "
+                 "rank is killed before the next checkpoint is whole, members run again",
+                 (unsigned long long)kept->config->ensemble, kept->config->rank, kept->retained_count, why);
+        lack(kept);
+        set_full(kept, false);
     }
     pthread_mutex_unlock(&kept->lock);
 }
@@ -310,16 +475,18 @@ void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name)
     kept->released = cut;
     if (!kept->frozen)
         let_go(kept, cut);
+    keep_to_limit(kept);
     update_state(kept);
     pthread_mutex_unlock(&kept->lock);
 }
 
-bool kept_is_due(struct kept *kept, uint32_t cut)
+bool kept_is_due(struct kept *kept, uint32_t cut, bool pending)
 {
     bool due;
 
     pthread_mutex_lock(&kept->lock);
-    due = kept->config->checkpoint.retain > 0 && kept->retained_count >= kept->retain && kept->newest == cut;
+    due = kept->config->checkpoint.retain > 0 && kept->retained_count >= kept->retain &&
+          (kept->newest == cut || (kept->full && !pending));
     pthread_mutex_unlock(&kept->lock);
     return due;
 }

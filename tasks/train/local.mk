@@ -15,6 +15,7 @@ libtrain_la_SOURCES = \
 	tasks/train/kept.c tasks/train/kept.h \
 	tasks/train/mapping.c tasks/train/mapping.h \
 	tasks/train/network.c tasks/train/network.h \
+	tasks/train/patience.c tasks/train/patience.h \
 	tasks/train/peers.c tasks/train/peers.h \
 	tasks/train/pool.c tasks/train/pool.h \
 	tasks/train/random.c tasks/train/random.h \
@@ -108,6 +109,11 @@ tests_unit_test_descriptors_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_kept
 tests_unit_test_kept_CFLAGS = $(stream_cflags)
 tests_unit_test_kept_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_patience tests/unit/test_retain
+tests_unit_test_patience_CFLAGS = $(stream_cflags)
+tests_unit_test_patience_LDADD = $(stream_libs)
+tests_unit_test_retain_CFLAGS = $(stream_cflags)
+tests_unit_test_retain_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_saver
 tests_unit_test_saver_CFLAGS = $(stream_cflags)
 tests_unit_test_saver_LDADD = $(stream_libs)

@@ -18,6 +18,7 @@ struct pool {
     struct drawn *drawn; /* NULL where nobody asks which samples were drawn */
     bool stopped;
     bool finished; /* no more batches are made, though not everything was drawn */
+    bool held;     /* nothing is put in */
     int64_t room_since, samples_since; /* µs since somebody waits, or 0 */
     struct pool_counters counters;
 };
@@ -84,6 +85,11 @@ static bool closed(const struct pool *pool)
     return pool->stopped || pool->finished || pool->counters.ended;
 }
 
+static bool has_room(const struct pool *pool)
+{
+    return !pool->held && buffer_has_room(pool->buffer);
+}
+
 int pool_put(struct pool *pool, struct sample *const *sample, int count)
 {
     struct sample *evicted[POOL_PUT_MAX];
@@ -95,7 +101,7 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
         pthread_mutex_unlock(&pool->lock);
         return n;
     }
-    for (; n < count && buffer_has_room(pool->buffer); n++)
+    for (; n < count && has_room(pool); n++)
         evicted[n] = buffer_put(pool->buffer, sample[n]);
     if (pool->samples_since != 0 && buffer_can_draw(pool->buffer))
         pthread_cond_signal(&pool->samples);
@@ -108,13 +114,21 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
 void pool_wait_for_room(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    if (!closed(pool) && !buffer_has_room(pool->buffer)) {
+    if (!closed(pool) && !has_room(pool)) {
         pool->room_since = now_us();
-        while (!closed(pool) && !buffer_has_room(pool->buffer))
+        while (!closed(pool) && !has_room(pool))
             pthread_cond_wait(&pool->room, &pool->lock);
         pool->counters.room_waits_us += (uint64_t)(now_us() - pool->room_since);
         pool->room_since = 0;
     }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_hold(struct pool *pool, bool hold)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->held = hold;
+    pthread_cond_signal(&pool->room);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -172,7 +186,7 @@ void pool_stop(struct pool *pool)
  * memory, so all are prefetched before the first is touched. */
 static void draw(struct pool *pool)
 {
-    bool had_room = buffer_has_room(pool->buffer), removed = false;
+    bool had_room = has_room(pool), removed = false;
     size_t from = pool->taken_count;
 
     while (pool->taken_count < pool->batch && buffer_can_draw(pool->buffer)) {
@@ -181,7 +195,7 @@ static void draw(struct pool *pool)
     }
     for (; !removed && from < pool->taken_count; from++) /* while the lock is held, either all draws remove or none */
         sample_ref(pool->taken[from]);
-    if (!had_room && buffer_has_room(pool->buffer))
+    if (!had_room && has_room(pool))
         pthread_cond_signal(&pool->room);
 }
 
@@ -214,6 +228,7 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
         draw(pool);
         if (pool->taken_count == pool->batch || pool->counters.over) {
             rc = (int)pool->taken_count;
+            pool->counters.starved = false;
             if (rc == 0)
                 pool->counters.ended = true;
             break;
@@ -222,6 +237,7 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
             rc = POOL_TIMEOUT;
             break;
         }
+        pool->counters.starved = true;
         waited = wait_for_samples(pool, timeout_ms < 0 ? NULL : &until);
     }
     if (pool->counters.ended)

@@ -21,6 +21,7 @@ struct pool_counters {
     bool over;  /* reception is over */
     bool ended; /* reception is over, and everything was drawn */
     bool awaited; /* the training waits for samples now */
+    bool starved; /* it found too few at its last try, and has none yet */
 };
 
 struct pool;
@@ -54,6 +55,9 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count);
 
 /* Waits until there is room, or never will be. */
 void pool_wait_for_room(struct pool *pool);
+
+/* While `hold`, there is no room, whatever the buffer has: reception waits for a checkpoint (kept_watch()). */
+void pool_hold(struct pool *pool, bool hold);
 
 /* Reception is over: no pool_put() will follow, except of stragglers. */
 void pool_over(struct pool *pool);

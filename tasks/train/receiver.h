@@ -15,6 +15,7 @@ struct receiver_counters {
     uint64_t memory_bytes; /* of payloads that were read in the memory of members */
     uint64_t rejected[FAULTS]; /* refused frames, by reason */
     uint64_t finalized;  /* members that announced their end */
+    uint64_t skipped;    /* samples that members did not send again, since they were held */
 };
 
 struct receiver;

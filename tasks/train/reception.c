@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/thread.h"
 #include "common/xalloc.h"
+#include "tasks/train/patience.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,11 +13,19 @@
 #include <unistd.h>
 
 #define LOOK_MS 200
+#define LOOKS_AT_OTHERS 5 /* so many looks are between two at what other ranks report */
 
 struct reception {
     char *path, *last;
+    const struct train_config *config;
     struct receiver *receiver;
-    struct saver *saver; /* NULL once it was warned, or where no checkpoints are saved */
+    struct saver *saver; /* NULL where no checkpoints are saved */
+    struct kept *kept;   /* NULL where reception never waits for a checkpoint */
+    struct pool *pool;
+    struct patience *patience;
+    struct patience_other *others; /* one for each rank; both NULL without `kept` */
+    unsigned looks;
+    bool warned; /* the saver was */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool stopping;
@@ -55,6 +64,29 @@ static bool wait(struct reception *r)
     return !stopping;
 }
 
+/* Gives up waiting for a checkpoint that does not come. */
+static void look_after_wait(struct reception *r)
+{
+    struct pool_counters pool;
+    struct patience_own own;
+    const char *why;
+    bool others;
+
+    if (!kept_is_full(r->kept)) {
+        patience_rest(r->patience);
+        r->looks = 0;
+        return;
+    }
+    pool_counters(r->pool, &pool);
+    own = (struct patience_own){saver_is_saving(r->saver), saver_is_pending(r->saver), pool.starved, pool.batches};
+    others = r->looks++ % LOOKS_AT_OTHERS == 0;
+    if (others)
+        patience_read(r->config, r->others);
+    why = patience_look(r->patience, &own, others ? r->others : NULL);
+    if (why != NULL)
+        kept_give_up(r->kept, why);
+}
+
 static void *run(void *arg)
 {
     struct reception *r = arg;
@@ -66,11 +98,13 @@ static void *run(void *arg)
             over = true;
             receiver_over(r->receiver, early);
         }
-        if (r->saver != NULL && access(r->last, F_OK) == 0) {
+        if (!r->warned && access(r->last, F_OK) == 0) {
             saver_warn(r->saver);
-            r->saver = NULL;
+            r->warned = true;
         }
-    } while ((!over || r->saver != NULL) && wait(r));
+        if (r->kept != NULL)
+            look_after_wait(r);
+    } while ((!over || !r->warned || r->kept != NULL) && wait(r));
     return NULL;
 }
 
@@ -78,34 +112,49 @@ static void drop(struct reception *r)
 {
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
+    patience_destroy(r->patience);
+    free(r->others);
     free(r->path);
     free(r->last);
     free(r);
 }
 
-struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct saver *saver,
-                                  struct error *err)
+static struct reception *create(const struct train_config *config, bool waits)
 {
     struct reception *r = calloc(1, sizeof *r);
+
+    if (r == NULL)
+        return NULL;
+    pthread_mutex_init(&r->lock, NULL);
+    thread_cond_init(&r->wake);
+    r->path = alloc_printf("%s/reception.json", config->dir);
+    r->last = alloc_printf("%s/last.json", config->dir);
+    if (waits) {
+        r->patience = patience_create(config);
+        r->others = calloc((size_t)config->ranks, sizeof *r->others);
+    }
+    if (r->path != NULL && r->last != NULL && (!waits || (r->patience != NULL && r->others != NULL)))
+        return r;
+    drop(r);
+    return NULL;
+}
+
+struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct saver *saver,
+                                  struct kept *kept, struct pool *pool, struct error *err)
+{
+    struct reception *r = create(config, kept != NULL);
     int rc;
 
-    if (r != NULL)
-        r->path = alloc_printf("%s/reception.json", config->dir);
-    if (r != NULL)
-        r->last = alloc_printf("%s/last.json", config->dir);
-    if (r == NULL || r->path == NULL || r->last == NULL) {
-        if (r != NULL) {
-            free(r->path);
-            free(r->last);
-        }
-        free(r);
+    if (r == NULL) {
         error_set(err, "train_memory", "no memory for the thread that watches reception.json");
         return NULL;
     }
+    r->config = config;
     r->receiver = receiver;
     r->saver = saver;
-    pthread_mutex_init(&r->lock, NULL);
-    thread_cond_init(&r->wake);
+    r->kept = kept;
+    r->pool = pool;
+    r->warned = saver == NULL;
     rc = thread_start(&r->thread, run, r);
     if (rc == 0)
         return r;

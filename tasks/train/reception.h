@@ -1,5 +1,7 @@
 /* Watches for what the daemon tells the ranks (docs/run-directory.md): reception.json, that no more members will come,
- * and last.json, that they are to save a last checkpoint and end. A thread of its own does it, with the program's descriptors: strangers may have used up those of the receiver. */
+ * and last.json, that they are to save a last checkpoint and end; and whether a checkpoint still comes for which
+ * reception waits (patience.h). A thread of its own does it, with the program's descriptors: strangers may have used up
+ * those of the receiver. */
 #ifndef TASKS_TRAIN_RECEPTION_H
 #define TASKS_TRAIN_RECEPTION_H
 #include "tasks/train/receiver.h"
@@ -7,10 +9,10 @@
 
 struct reception;
 
-/* Starts the thread, which calls receiver_over() once, and saver_warn(); `saver` may be NULL. The arguments outlive it.
- * NULL on failure. */
+/* Starts the thread, which calls receiver_over() once, saver_warn(), and kept_give_up(); `saver` and `kept` may be NULL.
+ * The arguments outlive it. NULL on failure. */
 struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct saver *saver,
-                                  struct error *err);
+                                  struct kept *kept, struct pool *pool, struct error *err);
 
 /* NULL is allowed. */
 void reception_stop(struct reception *reception);

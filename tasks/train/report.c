@@ -83,6 +83,7 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
         {"rejected", s->rejected}, {"drawn", s->drawn},           {"batches", s->batches},
         {"repeats", s->repeats},   {"population", s->population}, {"unseen", s->unseen},
         {"bytes", s->bytes},       {"memory_bytes", s->memory_bytes}, {"finalized", s->finalized},
+        {"forgotten", s->forgotten}, {"skipped", s->skipped},
     };
     json_t *status = json_pack("{s:i, s:I, s:i, s:i, s:f, s:s}", "version", 1, "generation",
                                (json_int_t)r->config->generation, "restart", r->config->restart, "rank", r->config->rank, "time",
@@ -91,6 +92,8 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
 
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         rc |= json_object_set_new(status, counters[i].name, json_integer((json_int_t)counters[i].value));
+    rc |= json_object_set_new(status, "starved", json_boolean(s->doing & ST_TRAIN_STARVED));
+    rc |= json_object_set_new(status, "saving", json_boolean(s->doing & ST_TRAIN_SAVING));
     if (r->early)
         rc |= json_object_set_new(status, "early", json_true());
     rc |= json_object_set_new(status, "capacity", json_integer((json_int_t)r->config->buffer.capacity));
@@ -171,7 +174,7 @@ static bool same_status(const struct st_train_stats *a, const struct st_train_st
 {
     return a->state == b->state && a->received == b->received && a->duplicates == b->duplicates &&
            a->rejected == b->rejected && a->batches == b->batches && a->finalized == b->finalized &&
-           a->unseen == b->unseen && a->samples_per_second == b->samples_per_second;
+           a->unseen == b->unseen && a->doing == b->doing && a->samples_per_second == b->samples_per_second;
 }
 
 static void write_status(struct report *r)

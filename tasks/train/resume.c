@@ -57,21 +57,34 @@ static uint64_t own_bits(const struct train_config *config, const struct stepset
     return bits;
 }
 
+/* Adds this rank's share of some runs. Returns how many samples they are; -1 where there is no memory. */
+static int64_t add_runs(const struct train_config *config, struct stepset_run **sum, size_t *n,
+                        const struct stepset_run *part, size_t count)
+{
+    struct stepset_run *runs = reallocarray(*sum, *n + count + 1, sizeof *runs);
+    int64_t samples = 0;
+
+    if (runs == NULL)
+        return -1;
+    *sum = runs;
+    for (size_t i = 0; i < count; i++) {
+        struct stepset_run run = {part[i].key, own_bits(config, &part[i])};
+
+        samples += __builtin_popcountll(run.bits);
+        if (run.bits != 0)
+            runs[(*n)++] = run;
+    }
+    return samples;
+}
+
 /* Adds this rank's share of what a former rank had drawn. The counters that cannot be divided go to rank 0. */
 static int add_cut(const struct train_config *config, struct cut *sum, const struct cut *part, struct error *err)
 {
-    struct stepset_run *runs = reallocarray(sum->runs, sum->n_runs + part->n_runs + 1, sizeof *runs);
+    int64_t drawn = add_runs(config, &sum->runs, &sum->n_runs, part->runs, part->n_runs);
 
-    if (runs == NULL)
+    if (drawn < 0 || add_runs(config, &sum->forgotten, &sum->n_forgotten, part->forgotten, part->n_forgotten) < 0)
         return no_memory(err);
-    sum->runs = runs;
-    for (size_t i = 0; i < part->n_runs; i++) {
-        struct stepset_run run = {part->runs[i].key, own_bits(config, &part->runs[i])};
-
-        sum->drawn += (uint64_t)__builtin_popcountll(run.bits);
-        if (run.bits != 0)
-            sum->runs[sum->n_runs++] = run;
-    }
+    sum->drawn += (uint64_t)drawn;
     for (size_t i = 0; i < cut_whole_bytes(sum->members); i++)
         sum->whole[i] &= part->whole[i];
     if (config->rank != 0)

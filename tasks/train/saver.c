@@ -39,6 +39,7 @@ struct saver {
     int64_t begun_ms;                    /* monotonic; when the last one was begun, or this generation */
     int64_t step, before;                /* of the last one, and of the one before; -1: none yet */
     bool again;                          /* these are the same */
+    atomic_bool begun;                   /* the program saves one, and the cut is not taken */
     char name[NAME_SIZE];                /* of the one that the program is saving */
     char *state;                         /* the path for that, NULL while none is saved */
 
@@ -133,6 +134,28 @@ enum saver_due saver_due(struct saver *c)
                                                                                                  : SAVER_NOT_DUE;
 }
 
+bool saver_is_saving(struct saver *c)
+{
+    return atomic_load(&c->begun) || stage_of(c) != STAGE_IDLE;
+}
+
+bool saver_is_pending(struct saver *c)
+{
+    bool pending;
+
+    pthread_mutex_lock(&c->lock);
+    pending = c->pending.name[0] != '\0';
+    pthread_mutex_unlock(&c->lock);
+    return pending;
+}
+
+/* A checkpoint will not be whole: reception does not wait for it. */
+static void give_up(const struct saver *c)
+{
+    if (c->kept != NULL)
+        kept_give_up(c->kept, "the next one could not be saved");
+}
+
 /* Adds a checkpoint to the list once all parts are there. Returns 1; 0 where parts are missing; -1 with err where it
  * can never be whole, since a rank has finished without it. */
 static int add_if_whole(const struct saver *c, const char *name, struct error *err)
@@ -175,6 +198,8 @@ static void complete(struct saver *c)
 
     if (older == 0 && newer == 0)
         return;
+    if (newer < 0 || (newer == 0 && older < 0))
+        give_up(c);
     pthread_mutex_lock(&c->lock);
     c->failed = newer < 0 || (newer == 0 && older < 0);
     c->err = newer < 0 ? newer_err : err;
@@ -239,8 +264,10 @@ static void write_job(struct saver *c)
     struct error err;
     int rc = write_part(c, &c->job, &err);
 
-    if (rc < 0)
+    if (rc < 0) {
         log_error("checkpoint %s is not saved: %s", c->job.name, err.text);
+        give_up(c);
+    }
     cut_fini(&c->job.cut);
     pthread_mutex_lock(&c->lock);
     c->failed = rc < 0;
@@ -345,6 +372,7 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
     c->before = c->step;
     c->step = step;
     c->again = again;
+    atomic_store(&c->begun, true);
     state_remove(c->state); /* of a try that failed half-way */
     return c->state;
 }
@@ -364,6 +392,7 @@ void saver_cut(struct saver *c, struct cut *cut)
     c->job.step = c->step;
     c->job.cut = *cut;
     c->stage = STAGE_STATE;
+    atomic_store(&c->begun, false);
     pthread_mutex_unlock(&c->lock);
     *cut = (struct cut){0};
 }
@@ -394,7 +423,9 @@ void saver_abandon(struct saver *c)
         cut_fini(&c->job.cut);
     c->step = c->before; /* the program may try this step again */
     c->again = false;
+    atomic_store(&c->begun, false);
     enter(c, STAGE_IDLE);
+    give_up(c);
 }
 
 int saver_wait(struct saver *c, struct error *err)

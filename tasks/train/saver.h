@@ -26,6 +26,11 @@ enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
  * saver_warn() was called. None but the last is due while this rank's part of the one before is being written. */
 enum saver_due saver_due(struct saver *c);
 
+/* Tells whether a checkpoint was begun of which this rank's part is not written yet; and whether it is written, while it
+ * is not known whether that of all other ranks is. */
+bool saver_is_saving(struct saver *c);
+bool saver_is_pending(struct saver *c);
+
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
 void saver_warn(struct saver *c);
 

@@ -36,14 +36,19 @@ struct st_train_stats {
     uint64_t finalized;  /* members that announced their end */
     uint64_t bytes;      /* of the fields of received samples */
     uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
+    uint64_t forgotten; /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
+    uint64_t skipped;   /* samples that members which run again did not send, since they were held here */
     uint64_t draws[ST_TRAIN_DRAWS]; /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
     uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by reason: st_train_fault_name() */
     double samples_per_second;
     double room_wait_seconds;   /* time for which reception has waited for room in the buffer */
     double sample_wait_seconds; /* time for which the training has waited for samples */
     int32_t state; /* enum st_train_state */
-    int32_t reserved;
+    int32_t doing; /* bits: ST_TRAIN_STARVED, ST_TRAIN_SAVING */
 };
+
+/* The training waits for samples; a checkpoint is being saved. */
+enum { ST_TRAIN_STARVED = 1, ST_TRAIN_SAVING = 2 };
 
 /* Starts receiving. On failure *out is still a handle, valid only for st_train_error(), st_train_error_code() and
  * st_train_close(), or NULL, which these accept, where there is no memory for one.

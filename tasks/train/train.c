@@ -36,6 +36,7 @@ struct st_train {
     struct saver *saver; /* this and `drawn` are NULL where no checkpoints are saved */
     struct drawn *drawn;
     struct resume resume; /* what it goes on from */
+    uint64_t forgotten;   /* samples */
     bool unfinished; /* the last checkpoint before the end of the time is saved */
     bool early;      /* it is done, and needs no more samples, although more may come */
 };
@@ -57,6 +58,8 @@ static void collect(void *arg, struct st_train_stats *s)
         .duplicates = received.duplicates,
         .bytes = received.bytes,
         .memory_bytes = received.memory_bytes,
+        .forgotten = t->forgotten,
+        .skipped = received.skipped,
         .drawn = pool.drawn,
         .repeats = pool.repeats,
         .room_wait_seconds = (double)pool.room_waits_us / 1e6,
@@ -65,6 +68,8 @@ static void collect(void *arg, struct st_train_stats *s)
         .population = pool.population,
         .unseen = pool.unseen,
         .finalized = received.finalized,
+        .doing = (pool.starved ? ST_TRAIN_STARVED : 0) |
+                 (t->saver != NULL && saver_is_saving(t->saver) ? ST_TRAIN_SAVING : 0),
         .state = pool.over ? ST_TRAIN_DRAINING : received.received > 0 ? ST_TRAIN_RECEIVING : ST_TRAIN_WAITING,
     };
     for (int i = 0; i < FAULTS; i++) {
@@ -89,22 +94,57 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+static int forget(void *arg, uint64_t member, int64_t step)
+{
+    return drawn_forget(arg, member, step);
+}
+
+/* Takes over what was forgotten before the checkpoint, and what former processes have forgotten since, and adds it to the
+ * resume, for the intake. */
+static int note_forgotten(struct st_train *t)
+{
+    struct cut *from = &t->resume.cut;
+    const struct stepset *set = drawn_forgotten(t->drawn);
+
+    for (size_t i = 0; i < from->n_forgotten; i++)
+        if (drawn_forget_run(t->drawn, &from->forgotten[i]) < 0)
+            return -1;
+    if (t->kept != NULL && kept_each_forgotten(t->kept, forget, t->drawn) < 0)
+        return -1;
+    free(from->forgotten);
+    from->n_forgotten = stepset_runs(set);
+    from->forgotten = calloc(from->n_forgotten + 1, sizeof *from->forgotten);
+    if (from->forgotten == NULL)
+        return -1;
+    stepset_copy(set, from->forgotten);
+    for (size_t i = 0; i < from->n_forgotten; i++)
+        t->forgotten += (uint64_t)__builtin_popcountll(from->forgotten[i].bits);
+    return 0;
+}
+
 /* Takes over what was drawn before the checkpoint; where there is none, nothing. */
 static int note_drawn(struct st_train *t)
 {
     const struct cut *from = &t->resume.cut;
     struct pool_counters counters = {.drawn = from->drawn, .repeats = from->repeats, .batches = from->batches};
+    int rc = 0;
 
     t->drawn = drawn_create(t->config.count);
     if (t->drawn == NULL)
         return error_set(&t->err, "train_memory", "no memory for checkpoints");
     memcpy(counters.draws, from->draws, sizeof counters.draws);
-    for (size_t i = 0; i < from->n_runs; i++)
-        if (drawn_add_run(t->drawn, &from->runs[i]) < 0)
-            return error_set(&t->err, "train_resume", "the checkpoint names samples of a member that there is not, or "
-                             "there is no memory for them");
+    for (size_t i = 0; rc == 0 && i < from->n_runs; i++)
+        rc = drawn_add_run(t->drawn, &from->runs[i]);
+    if (rc < 0 || note_forgotten(t) < 0)
+        return error_set(&t->err, "train_resume", "the checkpoint names samples of a member that there is not, or there is "
+                         "no memory for them");
     pool_note_drawn(t->pool, t->drawn, &counters);
     return 0;
+}
+
+static void hold(void *arg, bool full)
+{
+    pool_hold(arg, full);
 }
 
 /* Starts reception, behind the checkpoint that the training goes on from, if there is one. */
@@ -124,6 +164,7 @@ static int start_receiver(struct st_train *t)
 static int start(struct st_train *t)
 {
     struct buffer *buffer;
+    bool waits;
 
     if (train_config_read(&t->config, &t->err) < 0 || resume_choose(&t->config, &t->err) < 0)
         return -1;
@@ -136,10 +177,11 @@ static int start(struct st_train *t)
     t->store = sample_store_create(&t->config.fields, t->kept, t->config.parameters);
     if (t->pool == NULL || t->store == NULL)
         return error_set(&t->err, "train_memory", "no memory for the training's buffer");
+    waits = t->kept != NULL && kept_watch(t->kept, hold, t->pool);
     t->saver = saver_create(&t->config, t->kept, &t->err);
     if ((t->saver == NULL && t->err.code[0] != '\0') || start_receiver(t) < 0)
         return -1;
-    t->reception = reception_watch(&t->config, t->receiver, t->saver, &t->err);
+    t->reception = reception_watch(&t->config, t->receiver, t->saver, waits ? t->kept : NULL, t->pool, &t->err);
     if (t->reception == NULL)
         return -1;
     t->report = report_start(&t->config, collect, t, &t->err);
@@ -150,11 +192,11 @@ static void stop(struct st_train *t)
 {
     if (t->kept != NULL)
         kept_freeze(t->kept);
-    saver_destroy(t->saver);
     report_stop(t->report);
     if (t->pool != NULL)
         pool_stop(t->pool);
     reception_stop(t->reception);
+    saver_destroy(t->saver);
     receiver_stop(t->receiver);
     pool_destroy(t->pool);
     drawn_destroy(t->drawn);
@@ -408,7 +450,8 @@ int st_train_checkpoint_due(struct st_train *t)
     if (t->saver == NULL || t->unfinished)
         return 0;
     due = saver_due(t->saver);
-    if (due == SAVER_NOT_DUE && t->kept != NULL && kept_is_due(t->kept, drawn_cut(t->drawn)))
+    if (due == SAVER_NOT_DUE && t->kept != NULL && !saver_is_saving(t->saver) &&
+        kept_is_due(t->kept, drawn_cut(t->drawn), saver_is_pending(t->saver)))
         due = SAVER_DUE;
     return (int)due;
 }
@@ -425,7 +468,7 @@ const char *st_train_checkpoint_begin(struct st_train *t, int64_t step)
 /* Takes the stream's part of the checkpoint that is being saved. `last`: what was not drawn is handed over. */
 static int take_cut(struct st_train *t, bool last, struct cut *cut)
 {
-    const struct stepset *set = drawn_set(t->drawn);
+    const struct stepset *set = drawn_set(t->drawn), *forgotten = drawn_forgotten(t->drawn);
     struct pool_counters pool;
 
     pool_counters(t->pool, &pool);
@@ -434,16 +477,19 @@ static int take_cut(struct st_train *t, bool last, struct cut *cut)
                         .batches = pool.batches,
                         .repeats = pool.repeats,
                         .n_runs = stepset_runs(set),
+                        .n_forgotten = stepset_runs(forgotten),
                         .last = last,
                         .time = time_now_s()};
     memcpy(cut->draws, pool.draws, sizeof cut->draws);
     cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
+    cut->forgotten = calloc(cut->n_forgotten + 1, sizeof *cut->forgotten);
     cut->whole = calloc(cut_whole_bytes(cut->members), 1);
-    if (cut->runs == NULL || cut->whole == NULL) {
+    if (cut->runs == NULL || cut->forgotten == NULL || cut->whole == NULL) {
         cut_fini(cut);
         return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
     }
     stepset_copy(set, cut->runs);
+    stepset_copy(forgotten, cut->forgotten);
     cut->number = drawn_cut(t->drawn);
     drawn_next_cut(t->drawn);
     receiver_whole(t->receiver, last ? NULL : t->drawn, cut->whole);

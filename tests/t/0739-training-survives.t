@@ -10,12 +10,12 @@ SAMPLES=$((MEMBERS * STEPS)) HOURLY='{"every": "1h"}'
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
-survive() { # NAME DEATHS [RANKS] [CHECKPOINT] [CAPACITY]
+survive() { # NAME DEATHS [RANKS] [CHECKPOINT] [CAPACITY] [EVERY]
 	jq -n --arg name "$1" --arg rank "$srcdir/tests/t/survive-rank.py" --arg deaths "$2" --argjson ranks "${3:-1}" \
-		--argjson checkpoint "${4:-$HOURLY}" --argjson capacity "${5:-40}" --arg steps $STEPS \
+		--argjson checkpoint "${4:-$HOURLY}" --argjson capacity "${5:-40}" --arg every "${6:-4}" --arg steps $STEPS \
 		--argjson members $MEMBERS --arg member "$builddir/tests/t/stream-member" '{name: $name, width: 2,
 		members: {command: [$member, $steps], parameters: {grid: {i: [range($members)]}}},
-		training: {command: ["python3", $rank, $deaths], ranks: $ranks, retries: 2, checkpoint: $checkpoint,
+		training: {command: ["python3", $rank, $deaths, $every], ranks: $ranks, retries: 2, checkpoint: $checkpoint,
 			fields: {temperature: {dtype: "float32", shape: [3, 4]}, flux: {dtype: "float64", shape: [2]},
 				particles: {dtype: "float32", shape: [-1, 3], max: 40}},
 			buffer: {policy: "fifo", capacity: $capacity, threshold: 0, batch: 5}}}' >"$T/spec.json"
@@ -53,9 +53,23 @@ survive renewed 0:5:killed 1 '{"every": "1h", "retain": 3}'
 learnt_all 1 1
 is "$(attempts)" '[1]' "no member runs again where samples were let go, and a checkpoint has them by now"
 
-survive lacking 0:3:killed 1 '{"every": "1h", "retain": 3}'
+# by then more was drawn than the buffer had when the limit was reached, so reception has not waited for the rank, which saves nothing
+survive lacking 0:6:killed 1 '{"every": "1h", "retain": 3}' 5 100
 learnt_all 2 1
 is "$(attempts | jq 'max')" 2 "members run again where samples were let go that no checkpoint has"
+
+survive forgets 0:6:killed 1 '{"every": "1h", "retain": 3, "exact": false}' 5 100
+RANK=$RUN/training/g1/rank0
+is "$(field '[.state, .training.state, .training.generation, .training.restarts, .training.unique, .training.drawn, .training.forgotten]')" \
+	"[\"complete\",\"done\",1,1,$SAMPLES,$((SAMPLES - 24)),24]" "of 30 samples that were drawn, and no checkpoint has, all but 6 are forgotten, and told"
+is "$(jq -cn --slurpfile died "$RANK/died.json" --slurpfile left "$RANK/learnt.json" '($died[0].learnt - $left[0].learnt) as $forgotten |
+	[($forgotten | length), ($left[0].learnt | length), ($left[0].learnt + $forgotten | unique | length)]')" "[24,$((SAMPLES - 24)),$SAMPLES]" \
+	"they are those that the killed process alone had learnt, and the model that is left has learnt all others"
+is "$(attempts)" '[1]' "no member runs again for them"
+is "$(api GET "/v1/events?ensemble=$ID&limit=1000" | jq -c '[.events[] | select(.kind | IN("training.forgot", "training.ended")) | .detail.forgotten]')" \
+	'[24,24]' "events say so"
+like "$(stretto status "$ID")" 'forgotten  24 samples' "and so does stretto status"
+like "$(stretto wait "$ID")" 'forgotten  24 samples' "and stretto wait"
 
 survive endless 0:2:raises,0:2:raises,0:2:raises,0:2:raises
 is "$(field '[.state, .training.state, .training.generation, .training.restarts, .training.failures]')" '["failed","failed",1,2,3]' \

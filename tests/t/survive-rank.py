@@ -1,7 +1,8 @@
-"""A rank that is killed, and whose next process goes on with its memory: survive-rank.py DEATHS
+"""A rank that is killed, and whose next process goes on with its memory: survive-rank.py DEATHS [EVERY]
 
 Its model is the list of samples that it has learnt from. DEATHS has an item for each process of the ranks, such as
-0:6:killed,1:10:raises: the rank that ends, after which batch of its model, and how. The ranks save a checkpoint at every fourth batch, once all of them have come so far.
+0:6:killed,1:10:raises: the rank that ends, after which batch of its model, and how. The ranks save a checkpoint at every fourth batch
+(EVERY), once all of them have come so far. A rank leaves what it had learnt when it was killed in died.json.
 """
 
 import json
@@ -47,6 +48,7 @@ def is_listed(name):
 
 def main():
     deaths = [item.split(":") for item in sys.argv[1].split(",")]
+    every = int(sys.argv[2]) if len(sys.argv) > 2 else 4
     restart = int(os.environ.get("STRETTO_RESTART", "0"))
     with stretto.train.open() as rx:
         rank, last, how = deaths[restart] if rx.generation == 1 and restart < len(deaths) else (-1, -1, "")
@@ -57,13 +59,14 @@ def main():
         for batch in rx.batches():
             model.learn(batch)
             rx.metric("loss", model.batches, 1 / model.batches)
-            if model.batches % 4 == 0:
+            if model.batches % every == 0:
                 rx.checkpoint(model.save, model.batches)
                 name = "g%d%s-s%d" % (rx.generation, ".%d" % restart if restart else "", model.batches)
                 wait_until(lambda: is_listed(name))
             if rx.rank == int(rank) and model.batches == int(last):
                 with open("finalized", "w", encoding="ascii") as file:
                     file.write("%d" % rx.stats()["finalized"])
+                model.save("died.json")
                 if how == "raises":
                     raise RuntimeError("the loss is not finite")
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -9,11 +9,11 @@ class Stats(ctypes.Structure):
     """The counters: struct st_train_stats of stretto-train.h."""
 
     COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
-                "finalized", "bytes", "memory_bytes")
+                "finalized", "bytes", "memory_bytes", "forgotten", "skipped")
     TIMES = ("samples_per_second", "room_wait_seconds", "sample_wait_seconds")
     _fields_ = [(name, ctypes.c_uint64) for name in COUNTERS] + [
         ("draws", ctypes.c_uint64 * 8), ("rejected_by", ctypes.c_uint64 * 32)] + [
-        (name, ctypes.c_double) for name in TIMES] + [("state", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+        (name, ctypes.c_double) for name in TIMES] + [("state", ctypes.c_int32), ("doing", ctypes.c_int32)]
 
 
 END, AGAIN, INTERRUPTED = 0, -2, -3

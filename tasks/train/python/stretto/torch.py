@@ -127,6 +127,7 @@ class Checkpoints:
         self._snapshots = _snapshot.Snapshots() if background and _snapshot.available() else None
         self._prepared = False
         self.batches = rx.resume_step or 0
+        self._saved = rx.resume_step  # self.batches of the newest checkpoint
         rx.on_wait(self._while_waiting)
         if rx.resume is None:
             return
@@ -174,9 +175,10 @@ class Checkpoints:
         self._prepared = True
 
     def _while_waiting(self):
-        """Save the last checkpoint though no samples come: with several ranks if all of them wait."""
-        if self._rx.last_checkpoint_due_while_waiting(self.batches):
-            self._rx.checkpoint(self._save, self.batches, train.LAST)
+        """Save a checkpoint that is due though no samples come; with several ranks the last one, if all of them wait."""
+        due = self._rx.checkpoint_due_while_waiting(self.batches)
+        if due and (due == train.LAST or self.batches != self._saved):
+            self._checkpoint(due)
 
     def step(self):
         """Count a batch, and save a checkpoint if one is due. Returns whether it did."""
@@ -185,6 +187,10 @@ class Checkpoints:
         due = self._rx.checkpoint_due()
         if not due:
             return False
-        behind = self._snapshots is not None and due != train.LAST
-        self._rx.checkpoint(self._copy if behind else self._save, self.batches)
+        self._checkpoint(due)
         return True
+
+    def _checkpoint(self, due):
+        behind = self._snapshots is not None and due != train.LAST
+        self._rx.checkpoint(self._copy if behind else self._save, self.batches, due)
+        self._saved = self.batches

@@ -310,21 +310,25 @@ class Receiver:
     def on_wait(self, call):
         """Have `call()` called about ten times a second while next_batch() waits for samples; None: nothing.
 
-        So a program can save the last checkpoint in its time even if no more samples come before the end
-        (last_checkpoint_due_while_waiting()).
+        So a program can save a checkpoint although no more samples come: the last one before the end of its time, or one
+        for which reception waits (checkpoint_due_while_waiting()).
         """
         self._on_wait = call
 
-    def last_checkpoint_due_while_waiting(self, batches):
-        """Return whether the last checkpoint is due, to be asked in on_wait(): then it is saved there, or not at all.
+    def checkpoint_due_while_waiting(self, batches):
+        """Return as checkpoint_due(), to be asked in on_wait(): what is due then is saved there, or not before more samples
+        come.
 
-        `batches` is the program's number of batches. The ranks of a process group (stretto.distributed) save it if all
-        of them wait after the same number; where one is in the middle of a batch, the others may have to take part in it.
-        With several ranks and no such group this is never so.
+        `batches` is the program's number of batches. With several ranks only the last checkpoint is ever due so. The ranks
+        of a process group (stretto.distributed) save it if all of them wait after the same number; where one is in the
+        middle of a batch, the others may have to take part in it. With several ranks and no such group none is.
         """
-        if self._calls.checkpoint_due(self._open_handle()) != LAST or self.unfinished:
-            return False
-        return self.ranks == 1 or (self._agreement is not None and self._agreement.all_wait(batches))
+        due = NOT_DUE if self.unfinished else self._calls.checkpoint_due(self._open_handle())
+        if self.ranks == 1 or due == NOT_DUE:
+            return due
+        if due == LAST and self._agreement is not None and self._agreement.all_wait(batches):
+            return due
+        return NOT_DUE
 
     @property
     def unfinished(self):

@@ -1,0 +1,44 @@
+/* How long the reception of a rank that is full waits for a checkpoint (kept.h): as long as one may still come. Members
+ * that are kept waiting starve the other ranks too, and these may be what the checkpoint waits for, or what this rank's
+ * program waits for in a collective call. So what all ranks report of themselves is looked at: nothing comes any more
+ * where none of them saves, and one of them waits for samples, has ended, or has not saved its part. Neither does it
+ * where the program draws on and on, and saves nothing. */
+#ifndef TASKS_TRAIN_PATIENCE_H
+#define TASKS_TRAIN_PATIENCE_H
+#include "common/error.h"
+#include "tasks/train/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* This rank, at a look. */
+struct patience_own {
+    bool saving;  /* its part of a checkpoint is being written */
+    bool pending; /* its part is written, and that of another rank may be missing */
+    bool starved; /* its program waits for samples */
+    uint64_t batches;
+};
+
+/* Another rank, as it last reported. */
+struct patience_other {
+    double time; /* at which it did; 0: never */
+    bool saving, starved, done;
+};
+
+struct patience;
+
+/* For the ranks of that configuration, which outlives it. NULL where there is no memory. */
+struct patience *patience_create(const struct train_config *config);
+void patience_destroy(struct patience *p); /* NULL is allowed */
+
+/* Reception does not wait. */
+void patience_rest(struct patience *p);
+
+/* Called from time to time while it waits, with `others`, one for each rank, of which the own one is not read; NULL where
+ * nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL where it is not. */
+const char *patience_look(struct patience *p, const struct patience_own *own, const struct patience_other *others);
+
+/* Reads what the other ranks have reported last (status-rankR.json). */
+void patience_read(const struct train_config *config, struct patience_other *others);
+#endif
