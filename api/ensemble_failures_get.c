@@ -19,7 +19,7 @@
 struct failure {
     struct cause_row cause;
     struct attempt_row example; /* number is 0 where there is no such attempt */
-    char *path;                 /* the path of its stderr */
+    char *path;                 /* the path of its stderr, or of its merged output */
     char tail[TAIL_BYTES + 1];
     bool has_tail;
 };
@@ -132,8 +132,9 @@ static int add(void *arg, const struct cause_row *row)
 static int find_failures(struct asking *asking, int limit, struct error *err)
 {
     struct store *store = request_store(asking->r);
+    int merged = find_merged(asking->r, asking->ensemble, false, err);
 
-    if (store_cause_total(store, asking->ensemble, &asking->total, err) < 0 ||
+    if (merged < 0 || store_cause_total(store, asking->ensemble, &asking->total, err) < 0 ||
         store_cause_each(store, asking->ensemble, limit, add, asking, err) < 0)
         return -1;
     for (size_t i = 0; i < asking->n; i++) {
@@ -147,7 +148,7 @@ static int find_failures(struct asking *asking, int limit, struct error *err)
             continue;
         dir = engine_attempt_dir(request_config(asking->r)->engine, asking->ensemble, failure->cause.index,
                                  failure->cause.number);
-        failure->path = xasprintf("%s/stderr", dir);
+        failure->path = xasprintf("%s/%s", dir, merged ? "stdout" : "stderr");
         free(dir);
     }
     return 0;

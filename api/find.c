@@ -107,3 +107,16 @@ int64_t find_retry_ms(const struct request *r, const struct member_row *row)
 {
     return row->state == MEMBER_PENDING && row->not_before_ms > request_now_ms(r) ? row->not_before_ms : 0;
 }
+
+int find_merged(struct request *r, int64_t ensemble, bool training, struct error *err)
+{
+    struct spec *owned = NULL;
+    const struct spec *spec = engine_spec(request_config(r)->engine, ensemble, &owned, err);
+    int merged;
+
+    if (spec == NULL)
+        return -1;
+    merged = training ? spec->training.merged : spec->members.merged;
+    spec_destroy(owned);
+    return merged;
+}

@@ -22,6 +22,10 @@ int find_named_ensemble(struct request *r, int64_t id, struct ensemble_row *row,
  * follow-up has as many as its root. Returns -1 with err. */
 int64_t find_places(struct request *r, const struct ensemble_row *ensemble, struct error *err);
 
+/* Returns 1 if the standard error of the ensemble's members, or of its training, goes into their standard output, 0 if
+ * not. Returns -1 with err, without an answer. */
+int find_merged(struct request *r, int64_t ensemble, bool training, struct error *err);
+
 /* Returns when the next attempt of a member that waits for its retry is due, or 0 if it does not wait for one. */
 int64_t find_retry_ms(const struct request *r, const struct member_row *row);
 

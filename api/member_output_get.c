@@ -42,6 +42,7 @@ static void reply(struct request *r, enum archive_part part, const char *name)
     struct member_row member;
     struct attempt_row row = {.archive = 0};
     int64_t attempt, follow = 0, from = 0;
+    int merged = 0;
     struct error err;
     char *dir;
 
@@ -67,6 +68,17 @@ static void reply(struct request *r, enum archive_part part, const char *name)
                             "the output of member %" PRId64 ".%" PRId64 " attempt %" PRId64
                             " was removed, as the daemon's setting keep_output says",
                             ensemble.id, member.index, attempt);
+        return;
+    }
+    if (part == ARCHIVE_STDERR && (merged = find_merged(r, ensemble.id, false, &err)) < 0) {
+        request_reply_problem(r, &err);
+        return;
+    }
+    if (merged) {
+        request_reply_error(r, "output_merged",
+                            "the standard error of member %" PRId64 ".%" PRId64
+                            " is in its standard output, in the order of writes: members.output is \"merged\"",
+                            ensemble.id, member.index);
         return;
     }
     dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_over(const struct request *r, int64_t generation)
 {
@@ -21,6 +22,7 @@ static void reply(struct request *r, const char *name)
     struct output_place place = {.path = NULL};
     struct training_row training;
     int64_t rank = 0, follow, from;
+    int merged = 0;
     struct error err;
     char *dir;
 
@@ -34,6 +36,17 @@ static void reply(struct request *r, const char *name)
     if (rank >= training.ranks) {
         request_reply_error(r, "output_not_found", "training %" PRId64 " has %" PRId64 " rank%s, from 0 on",
                             training.id, training.ranks, training.ranks == 1 ? "" : "s");
+        return;
+    }
+    if (strcmp(name, "stderr") == 0 && (merged = find_merged(r, training.ensemble, true, &err)) < 0) {
+        request_reply_problem(r, &err);
+        return;
+    }
+    if (merged) {
+        request_reply_error(r, "output_merged",
+                            "the standard error of the ranks of training %" PRId64
+                            " is in their standard output, in the order of writes: training.output is \"merged\"",
+                            training.id);
         return;
     }
     dir = engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank);

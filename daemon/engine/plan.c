@@ -174,6 +174,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : what->resources.walltime_ms,
         .grace_ms = pilot ? job->ensemble->spec->allocation.grace_ms : what->grace_ms,
         .umask = pilot ? NULL : what->umask,
+        .merged = !pilot && what->merged,
         .silence_ms = pilot ? PILOT_STOPPED_MS : what->silence_ms,
         .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
     };

@@ -49,8 +49,8 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
 
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint",
-                                       "success", "retries", "umask",      "silence",   NULL};
+    static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint", "success",
+                                       "retries", "umask",   "silence",    "output",    NULL};
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||

@@ -20,6 +20,7 @@ struct spec_task {
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
     bool tmpdir; /* the jobs have a temporary directory */
     const char *umask; /* the umask that the program is started with; NULL for 0077 */
+    bool merged; /* its standard error goes into the file of its standard output */
 };
 
 /* How members, or the ranks of a training, leave checkpoints and go on from them. */

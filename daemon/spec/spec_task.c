@@ -81,6 +81,20 @@ static int check_env(const json_t *env, const char *at, const struct params *par
     return 0;
 }
 
+static int parse_output(struct spec_task *task, const json_t *obj, const char *at, struct error *err)
+{
+    const char *output = "split";
+    char place[256];
+
+    if (jsonx_string(obj, at, "output", JSONX_OPTIONAL, &output, err) < 0)
+        return -1;
+    task->merged = strcmp(output, "merged") == 0;
+    if (!task->merged && strcmp(output, "split") != 0)
+        return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "output"),
+                        "unknown output \"%.60s\"; known: split, merged", output);
+    return 0;
+}
+
 int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
                        struct error *err)
 {
@@ -110,7 +124,7 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
                         "\"%.40s\" is no umask; write \"0027\", \"0022\" or the like: octal digits, which take nothing "
                         "from the owner",
                         task->umask);
-    return 0;
+    return parse_output(task, obj, at, err);
 }
 
 int spec_parse_silence(struct spec_task *task, const json_t *obj, const char *at, struct error *err)

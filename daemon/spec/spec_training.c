@@ -167,7 +167,7 @@ int spec_check_ranks(const struct spec *spec, int64_t ranks, struct error *err)
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
     static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer",
-                                       "checkpoint", "retries", "steps", "umask", "silence", NULL};
+                                       "checkpoint", "retries", "steps", "umask", "silence", "output", NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;

@@ -194,7 +194,7 @@ static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *check
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
 {
     struct jobdesc *desc = xcalloc(1, sizeof *desc);
-    const char *kind = NULL;
+    const char *kind = NULL, *output = "split";
     const json_t *tasks = NULL;
     int64_t version = 0;
     unsigned mask;
@@ -213,10 +213,16 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         jsonx_int(root, "", "restarts", JSONX_OPTIONAL, 0, INT64_MAX, &desc->restarts, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
+        jsonx_string(root, "", "output", JSONX_OPTIONAL, &output, err) < 0 ||
         jsonx_array(root, "", "tasks", JSONX_REQUIRED, 1, &tasks, err) < 0)
         goto fail;
     if (desc->umask != NULL && umask_parse(desc->umask, &mask) < 0) {
         error_at(err, BAD, "/umask", "\"umask\" must be a mask such as \"0027\"");
+        goto fail;
+    }
+    desc->merged = strcmp(output, "merged") == 0;
+    if (!desc->merged && strcmp(output, "split") != 0) {
+        error_at(err, BAD, "/output", "\"output\" must be \"split\" or \"merged\"");
         goto fail;
     }
     if (!job_name_valid(desc->job)) {

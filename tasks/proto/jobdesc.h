@@ -50,6 +50,7 @@ struct jobdesc {
     int64_t restarts; /* how often the ranks of a training may begin again in this job, if their memory has all samples */
     bool tmpdir; /* its tasks have a temporary directory */
     const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */
+    bool merged; /* the standard error of its tasks goes into the file of their standard output */
     struct jobdesc_checkpoint checkpoint;
     size_t ntasks;
     struct jobdesc_task *tasks;

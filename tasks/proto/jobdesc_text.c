@@ -56,6 +56,7 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     if (desc->restarts > 0)
         number(t, ",\"restarts\":", desc->restarts);
     string(t, ",\"umask\":", desc->umask);
+    string(t, ",\"output\":", desc->merged ? "merged" : NULL);
     raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");
 }
 

@@ -54,10 +54,10 @@ static bool success_file_there(const struct task *t)
     return there;
 }
 
-/* Adds the last line of the program's stderr to the reason, leaving out mere notices of our library. */
+/* Adds the last line of the program's stderr, or of its merged output, to the reason, leaving out mere notices of our library. */
 static void add_last_line(struct task *t)
 {
-    char line[300], *path = xasprintf("%s/stderr", t->desc->dir);
+    char line[300], *path = xasprintf("%s/%s", t->desc->dir, t->job->desc->merged ? "stdout" : "stderr");
     size_t len = strlen(t->rec.reason);
 
     file_last_line(path, log_is_notice, line, sizeof line);

@@ -143,6 +143,19 @@ static int open_output(const struct task *t, const char *name, struct error *err
     return fd;
 }
 
+/* Opens the files for the standard output and the standard error. Where they are merged, both are one open file, so
+ * that it has all writes in their order. */
+static int open_outputs(const struct task *t, int fds[3], struct error *err)
+{
+    fds[1] = open_output(t, "stdout", err);
+    if (fds[1] < 0)
+        return -1;
+    fds[2] = t->job->desc->merged ? fcntl(fds[1], F_DUPFD_CLOEXEC, 0) : open_output(t, "stderr", err);
+    if (fds[2] < 0 && t->job->desc->merged)
+        return error_errno(err, "cannot_start", "cannot start: no descriptor for its output");
+    return fds[2] < 0 ? -1 : 0;
+}
+
 /* Becomes the program, in the new process. It shares the runner's memory until then: it may call nothing but system
  * calls, and change nothing. */
 static void become(const struct program *program, const char *dir, char **env, const int fds[3], const cpu_set_t *cpus,
@@ -253,8 +266,7 @@ static int try_start(struct task *t, struct error *err)
     struct program program = {0};
     int fds[3] = {-1, -1, -1}, rc = -1, failed;
 
-    if (dir_make(t->desc->dir, err) < 0 || (fds[1] = open_output(t, "stdout", err)) < 0 ||
-        (fds[2] = open_output(t, "stderr", err)) < 0)
+    if (dir_make(t->desc->dir, err) < 0 || open_outputs(t, fds, err) < 0)
         goto out;
     if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
         goto out;

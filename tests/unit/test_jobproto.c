@@ -24,7 +24,7 @@ static char dir[64];
 static const char good_job[] =
     "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
     " \"control_key\": \"00112233445566778899aabbccddeeff\","
-    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"tmpdir\": true,"
+    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"tmpdir\": true,"
     " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
     " \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
     " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
@@ -65,7 +65,7 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_int_equal(d->grace_ms, 10000);
         assert_int_equal(d->silence_ms, 2500);
         assert_string_equal(d->umask, "0027");
-        assert_true(d->tmpdir && d->checkpoint.any);
+        assert_true(d->tmpdir && d->merged && d->checkpoint.any);
         assert_int_equal(d->checkpoint.before_ms, 30000);
         assert_int_equal(d->checkpoint.signal, SIGUSR1);
         assert_string_equal(d->checkpoint.glob, "*.ckpt");
@@ -124,6 +124,7 @@ static void broken_descriptors_are_refused_with_the_place(void **state)
     refuse(NULL, "grace", NULL, "/grace");
     refuse(NULL, "umask", "23", "/umask");
     refuse(NULL, "umask", "\"0777\"", "/umask");
+    refuse(NULL, "output", "\"both\"", "/output");
     refuse(NULL, "tasks", "[]", "/tasks");
     refuse(NULL, "tasks", "[3]", "/tasks/0");
     refuse("id", NULL, "\"7/123\"", "/tasks/0/id");

@@ -86,6 +86,8 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"members/env", "{\"X\": 1}", "spec_wrong_type", "/members/env/X"},
         {"members/umask", "27", "spec_wrong_type", "/members/umask"},
         {"members/umask", "\"0700\"", "spec_impossible_value", "/members/umask"},
+        {"members/output", "\"stdout\"", "spec_impossible_value", "/members/output"},
+        {"training/output", "true", "spec_wrong_type", "/training/output"},
         {"training/umask", "\"u=rwx\"", "spec_impossible_value", "/training/umask"},
         {"members/parameters/count", "0", "spec_impossible_value", "/members/parameters/count"},
         {"members/parameters/method", "\"sobol\"", "spec_impossible_value", "/members/parameters/method"},
