@@ -173,6 +173,8 @@ api_tests = \
 	tests/t/0521-http-sorted.t \
 	tests/t/0530-http-output.t \
 	tests/t/0531-merged-output.t \
+	tests/t/0532-artefacts.t \
+	tests/t/0533-rules.t \
 	tests/t/0540-http-training.t \
 	tests/t/0550-http-clients.t \
 	tests/t/0560-http-document.t \

@@ -3,10 +3,13 @@
 #include "api/handlers.h"
 #include "api/series_json.h"
 #include "api/value.h"
+#include "daemon/spec/results.h"
+#include "daemon/store/artefact.h"
 #include "daemon/store/attempt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CHECKPOINTS_MAX 1000 /* the most checkpoints that a spec may keep */
 
@@ -53,8 +56,36 @@ static int add_checkpoint(void *arg, const struct member_checkpoint_row *row)
     return 0;
 }
 
+static int add_artefact(void *arg, const struct artefact_row *row)
+{
+    const struct list *artefacts = arg;
+
+    json_array_append_new(artefacts->items,
+                          json_pack("{s:o, s:I, s:s, s:I}", "path", value_text(row->path), "size",
+                                    (json_int_t)row->size, "sha256", row->sha256, "attempt",
+                                    (json_int_t)row->attempt));
+    return 0;
+}
+
+/* Returns the directory with links to the member's artefacts, or null. */
+static json_t *results_json(const struct request *r, const struct member_row *row, const struct spec *spec)
+{
+    const struct engine *engine = request_config(r)->engine;
+    json_t *values = spec->results != NULL ? params_at(spec->params, row->index) : NULL, *json = NULL;
+    char *path = values != NULL ? spec_results_of(spec, row->index, values) : NULL, *whole;
+
+    if (path != NULL) {
+        whole = engine_results_path(engine, engine_checkpoint_home_of(engine, row->ensemble), path);
+        json = value_text(whole);
+        free(whole);
+    }
+    free(path);
+    json_decref(values);
+    return value_or_null(json);
+}
+
 static json_t *member_json(const struct request *r, const struct member_row *row, const struct spec *spec,
-                           json_t *attempts, json_t *checkpoints)
+                           json_t *attempts, json_t *checkpoints, json_t *artefacts)
 {
     json_t *json = json_object();
     char seed[24];
@@ -73,6 +104,8 @@ static json_t *member_json(const struct request *r, const struct member_row *row
     json_object_set_new(json, "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null());
     json_object_set_new(json, "attempts", attempts);
     json_object_set_new(json, "checkpoints", checkpoints);
+    json_object_set_new(json, "artefacts", artefacts);
+    json_object_set_new(json, "results", results_json(r, row, spec));
     return json;
 }
 
@@ -84,7 +117,7 @@ void member_get(struct request *r)
     const struct spec *spec;
     struct error err;
     const struct member_checkpoint_place from = {0};
-    struct list checkpoints = {.r = r}, attempts = {.r = r};
+    struct list checkpoints = {.r = r}, attempts = {.r = r}, artefacts = {.r = r};
     json_t *json;
 
     if (find_member(r, &ensemble, &row) < 0)
@@ -96,11 +129,13 @@ void member_get(struct request *r)
     }
     attempts.items = json_array();
     checkpoints.items = json_array();
+    artefacts.items = json_array();
     if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, &attempts, &err) == 0 &&
+        store_artefact_each(request_store(r), ensemble.id, row.index, add_artefact, &artefacts, &err) == 0 &&
         store_member_checkpoint_each(request_store(r), &from,
                                      engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,
                                      CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
-        json = member_json(r, &row, spec, attempts.items, checkpoints.items);
+        json = member_json(r, &row, spec, attempts.items, checkpoints.items, artefacts.items);
         if (series_json_add(json, request_store(r), ensemble.id, row.index, NULL, &err) == 0) {
             request_reply_json(r, 200, json);
         } else {
@@ -110,6 +145,7 @@ void member_get(struct request *r)
     } else {
         json_decref(attempts.items);
         json_decref(checkpoints.items);
+        json_decref(artefacts.items);
         request_reply_problem(r, &err);
     }
     spec_destroy(owned);

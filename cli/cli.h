@@ -50,6 +50,7 @@ int cmd_metrics(struct cli *cli, int argc, char **argv);
 int cmd_top(struct cli *cli, int argc, char **argv);
 int cmd_token(struct cli *cli, int argc, char **argv);
 int cmd_pause(struct cli *cli, int argc, char **argv);
+int cmd_report(struct cli *cli, int argc, char **argv);
 int cmd_resume(struct cli *cli, int argc, char **argv);
 int cmd_resize(struct cli *cli, int argc, char **argv);
 int cmd_resubmit(struct cli *cli, int argc, char **argv);

@@ -219,6 +219,23 @@ static void print_checkpoints(const json_t *checkpoints)
     table_destroy(table);
 }
 
+static void print_artefacts(const json_t *artefacts)
+{
+    const char *headers[] = {"artefact", ">size", "SHA-256", NULL};
+    struct table *table = table_create(headers);
+    char size[RENDER_SIZE];
+    json_t *artefact;
+    size_t i;
+
+    json_array_foreach (artefacts, i, artefact) {
+        table_cell(table, get_string(artefact, "path"));
+        table_cell(table, render_size(size, json_object_get(artefact, "size")));
+        table_cell(table, get_string(artefact, "sha256"));
+    }
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
 static int show_member(struct cli *cli, const struct ref *ref, struct error *err)
 {
     char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)ref->ensemble, (long long)ref->index);
@@ -240,6 +257,12 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         if (get_string(member, "retry_at")[0])
             printf("retry      at %s\n", render_moment(age, get_string(member, "retry_at")));
         printf("parameters %s\n", parameters ? parameters : "-");
+        if (get_string(member, "results")[0]) {
+            char *results = render_text(get_string(member, "results"));
+
+            printf("results    %s\n", results);
+            free(results);
+        }
         if (json_array_size(json_object_get(member, "attempts")) > 0) {
             putchar('\n');
             print_attempts(json_object_get(member, "attempts"));
@@ -247,6 +270,10 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         if (json_array_size(json_object_get(member, "checkpoints")) > 0) {
             putchar('\n');
             print_checkpoints(json_object_get(member, "checkpoints"));
+        }
+        if (json_array_size(json_object_get(member, "artefacts")) > 0) {
+            putchar('\n');
+            print_artefacts(json_object_get(member, "artefacts"));
         }
         free(parameters);
         free(reason);

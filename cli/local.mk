@@ -17,6 +17,7 @@ libcli_la_SOURCES = \
 	cli/cmd_members.c \
 	cli/cmd_metrics.c \
 	cli/cmd_pause.c \
+	cli/cmd_report.c \
 	cli/cmd_resize.c \
 	cli/cmd_resubmit.c \
 	cli/cmd_resume.c \
@@ -27,6 +28,7 @@ libcli_la_SOURCES = \
 	cli/cmd_top.c \
 	cli/cmd_wait.c \
 	cli/complete.c cli/complete.h \
+	cli/curve.c cli/curve.h \
 	cli/credentials.c cli/credentials.h \
 	cli/ensemble.c cli/ensemble.h \
 	cli/failures.c cli/failures.h \
@@ -43,14 +45,19 @@ libcli_la_SOURCES = \
 	cli/render.c cli/render.h \
 	cli/report.c cli/report.h \
 	cli/screen.c cli/screen.h \
+	cli/sheet.c cli/sheet.h \
 	cli/spec_file.c cli/spec_file.h \
+	cli/spec_rules.c cli/spec_rules.h \
+	cli/sweep.c cli/sweep.h \
+	cli/sweep_page.c cli/sweep_print.h cli/sweep_rows.c cli/sweep_tables.c \
+	cli/sweep_read.c cli/sweep_read.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
 	cli/url.c cli/url.h \
 	cli/verb.c cli/verb.h \
 	cli/watch.c cli/watch.h
-libcli_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
-libcli_la_LIBADD = liburl.la libcommon.la $(CURL_LIBS) $(JANSSON_LIBS) -lm
+libcli_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS) $(SODIUM_CFLAGS)
+libcli_la_LIBADD = liburl.la libcommon.la $(CURL_LIBS) $(JANSSON_LIBS) $(SODIUM_LIBS) -lm
 
 bin_PROGRAMS += stretto
 stretto_SOURCES = cli/main.c
@@ -70,7 +77,9 @@ uninstall-local:
 	rm -f '$(DESTDIR)$(bashcompletiondir)/stretto'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_cli tests/unit/test_client
+unit_tests += tests/unit/test_cli tests/unit/test_client tests/unit/test_curve
+tests_unit_test_curve_CFLAGS = $(unit_cflags)
+tests_unit_test_curve_LDADD = libcli.la $(unit_libs) -lm
 tests_unit_test_cli_CFLAGS = $(unit_cflags)
 tests_unit_test_cli_LDADD = libcli.la $(unit_libs)
 tests_unit_test_client_CFLAGS = $(unit_cflags)

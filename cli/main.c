@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"events", "[ID] [--follow]", "what has happened, oldest first", cmd_events},
     {"metrics", "ID [NAME...] [--plot|--csv]", "what the training measured, such as its loss", cmd_metrics},
+    {"report", "ID... [--group PARAMETER] [--html FILE]", "compare the members of a sweep by a metric", cmd_report},
     {"top", "[ID]", "the same as status on a whole screen, refreshed in place, with bars and curves", cmd_top},
     {"wait", "ID", "wait until an ensemble has ended, and say how", cmd_wait},
     {"adapters", "", "the batch systems, and how they are doing", cmd_adapters},

@@ -1,5 +1,6 @@
 #include "cli/spec_file.h"
 
+#include "cli/spec_rules.h"
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
@@ -70,29 +71,43 @@ static char *folder_of(const char *name, struct error *err)
 }
 
 /* Makes the path of a relative file of parameters absolute, since the daemon does not know the user's working
- * directory. Returns text, or what replaces it (text is then freed); NULL with err. */
-static char *settle_parameter_file(char *text, size_t size, const char *name, struct error *err)
+ * directory. Returns -1 with err. */
+static int settle_parameter_file(json_t *spec, const char *folder, const char *name, bool *changed, struct error *err)
 {
-    json_t *spec = json_loadb(text, size, 0, NULL);
     json_t *parameters = json_object_get(json_object_get(spec, "members"), "parameters");
     const char *file = json_string_value(json_object_get(parameters, "file"));
-    char *folder;
+    char *path;
+    int rc;
 
-    if (file != NULL && file[0] != '\0' && file[0] != '/') {
-        folder = folder_of(name, err);
+    if (file == NULL || file[0] == '\0' || file[0] == '/')
+        return 0;
+    path = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, file);
+    rc = json_object_set_new(parameters, "file", json_string(path));
+    if (rc < 0)
+        error_set(err, CODE, "%s: the path %s is not UTF-8", name, path);
+    *changed = true;
+    free(path);
+    return rc;
+}
+
+/* Replaces what names files of the user. Returns text, or what replaces it (text is then freed); NULL with err. */
+static char *settle(char *text, size_t size, const char *name, struct error *err)
+{
+    json_t *spec = json_loadb(text, size, 0, NULL);
+    bool changed = false, names_files = json_object_get(spec, "rules") != NULL ||
+                                        json_object_get(json_object_get(json_object_get(spec, "members"), "parameters"),
+                                                        "file") != NULL;
+    char *folder = names_files ? folder_of(name, err) : NULL;
+    int rc = !names_files ? 0 : folder == NULL || settle_parameter_file(spec, folder, name, &changed, err) < 0 ||
+                     spec_rules_settle(spec, folder, &changed, err) < 0
+                 ? -1
+                 : 0;
+
+    if (rc < 0 || changed) {
         free(text);
-        text = NULL;
-        if (folder != NULL) {
-            char *path = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, file);
-
-            json_object_set_new(parameters, "file", json_string(path));
-            text = json_dumps(spec, JSON_COMPACT);
-            if (text == NULL)
-                error_set(err, CODE, "%s: the path %s is not UTF-8", name, path);
-            free(path);
-        }
-        free(folder);
+        text = rc == 0 ? json_dumps(spec, JSON_COMPACT) : NULL;
     }
+    free(folder);
     json_decref(spec);
     return text;
 }
@@ -116,5 +131,5 @@ char *spec_file_read(const char *name, struct error *err)
         free(text);
         return NULL;
     }
-    return text != NULL ? settle_parameter_file(text, size, name, err) : NULL;
+    return text != NULL ? settle(text, size, name, err) : NULL;
 }

@@ -29,6 +29,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/poll.c \
 	daemon/engine/ports.h \
 	daemon/engine/progress.c \
+	daemon/engine/artefacts.c \
 	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/ranks.c \
 	daemon/engine/early.c daemon/engine/early.h \
@@ -76,6 +77,8 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec.c daemon/spec/spec.h \
 	daemon/spec/spec_allocation.c \
 	daemon/spec/spec_checkpoint.c \
+	daemon/spec/results.h daemon/spec/spec_results.c \
+	daemon/spec/rules.c daemon/spec/rules.h \
 	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_resubmit.c \
 	daemon/spec/spec_task.c \
@@ -98,6 +101,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/job.c daemon/store/job.h \
 	daemon/store/member.c daemon/store/member.h \
 	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
+	daemon/store/artefact.c daemon/store/artefact.h \
 	daemon/store/memory.c daemon/store/memory.h \
 	daemon/store/metric.c \
 	daemon/store/generation.c daemon/store/generation.h \
@@ -151,7 +155,11 @@ unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spe
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
-	tests/unit/test_training_checkpoints
+	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules
+tests_unit_test_rules_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_rules_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_results_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_results_LDADD = libdaemon.la $(unit_libs)
 open_store = tests/unit/open_store.c tests/unit/open_store.h
 tests_unit_test_training_checkpoints_SOURCES = tests/unit/test_training_checkpoints.c $(open_store)
 tests_unit_test_training_checkpoints_CFLAGS = $(unit_cflags) $(daemon_cflags)

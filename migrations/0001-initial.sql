@@ -270,6 +270,17 @@ CREATE TABLE member_checkpoint (
     PRIMARY KEY (home, idx, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Artefacts that the latest successful attempt of a member left (daemon/store/artefact.c).
+CREATE TABLE artefact (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    idx INTEGER NOT NULL CHECK (idx >= 0),
+    path TEXT NOT NULL, -- in the attempt's directory
+    size INTEGER NOT NULL,
+    sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+    attempt INTEGER NOT NULL,
+    PRIMARY KEY (ensemble, idx, path)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE training (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     ensemble INTEGER NOT NULL UNIQUE REFERENCES ensemble (id),

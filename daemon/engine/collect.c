@@ -71,6 +71,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .recorded = true,
         .resumed = rec->resumed,
         .checkpoints = rec->checkpoints,
+        .artefacts = rec->artefacts,
     };
 
     text_copy(out.reason, sizeof out.reason, rec->reason);

@@ -199,6 +199,8 @@ const char *engine_run_dir(const struct engine *engine); /* the run directory it
 /* Where a checkpoint lies; and the ensemble in whose part of the run directory those of another's members do. */
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path);
 int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble);
+/* Where the results of a member lie whose path spec_results_of() gave; `home` as above. */
+char *engine_results_path(const struct engine *engine, int64_t home, const char *path);
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
 /* The directory of a training's checkpoints, or of the one of this name. */
 char *engine_training_checkpoint_path(const struct engine *engine, int64_t ensemble, const char *name);

@@ -380,6 +380,7 @@ struct outcome {
     bool recorded;             /* its runner wrote a record, so that `resumed` is known */
     const json_t *resumed;     /* the checkpoint that it started from; NULL if it began afresh */
     const json_t *checkpoints; /* the member's complete checkpoints, newest first; NULL if they are not known */
+    const json_t *artefacts;   /* that it left, as its record has them; NULL for none */
     bool unstarted;            /* it did not start: the member is not charged, and is pending again at once */
 };
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
@@ -402,6 +403,10 @@ struct progress {
 /* Stores the checkpoints that an attempt left. */
 int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
                   struct progress *progress, struct error *err);
+
+/* artefacts.c: stores the artefacts that an attempt which succeeded left, in the place of earlier ones. */
+int artefacts_store(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                    const struct outcome *out, struct error *err);
 
 /* training.c */
 struct training *training_new(struct live_ensemble *ens);

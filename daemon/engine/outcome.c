@@ -236,7 +236,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         member.state = MEMBER_CANCELLED;
         member.not_before_ms = 0;
     }
-    if (store_attempt_update(engine->store, &attempt, &err) < 0 ||
+    if (store_attempt_update(engine->store, &attempt, &err) < 0 || artefacts_store(engine, job, slot, out, &err) < 0 ||
         store_member_change(engine->store, &member, &err) < 0)
         return;
     if (!stopped && !unstarted && is_failure(slot, &attempt, &progress) &&

@@ -82,6 +82,12 @@ char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensem
     return path.data;
 }
 
+char *engine_results_path(const struct engine *engine, int64_t home, const char *path)
+{
+    return path[0] == '/' ? xstrdup(path)
+                          : xasprintf("%s/e%lld/%s", engine->ports.run_dir, (long long)home, path);
+}
+
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation)
 {
     return xasprintf("%s/e%lld/training/g%lld", engine->ports.run_dir, (long long)ensemble, (long long)generation);

@@ -175,6 +175,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .grace_ms = pilot ? job->ensemble->spec->allocation.grace_ms : what->grace_ms,
         .umask = pilot ? NULL : what->umask,
         .merged = !pilot && what->merged,
+        .artefacts = training || pilot ? NULL : job->ensemble->spec->artefacts,
         .silence_ms = pilot ? PILOT_STOPPED_MS : what->silence_ms,
         .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
     };

@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "daemon/spec/results.h"
 #include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
 
@@ -156,11 +157,34 @@ static json_t *resume_arguments(struct planner *p, const json_t *values)
     return filled;
 }
 
-/* `resume` is taken over. */
-static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir, json_t *resume, const struct slot *slot)
+/* The directory for links to the member's artefacts, to be freed; NULL: the spec wants none. */
+static char *results_of(struct planner *p, int64_t index, const json_t *values)
+{
+    const struct live_ensemble *ens = p->job->ensemble;
+    char *path, *whole;
+
+    if (ens->spec->results == NULL)
+        return NULL;
+    path = spec_results_of(ens->spec, index, values);
+    if (path == NULL) {
+        snprintf(p->refused, sizeof p->refused, "the path of its results is longer than a file system takes");
+        return NULL;
+    }
+    whole = engine_results_path(p->engine, engine_checkpoint_home(ens), path);
+    free(path);
+    return whole;
+}
+
+/* `resume` and `results` are taken over. */
+static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir, json_t *resume, char *results,
+                  const struct slot *slot)
 {
     const struct spec *spec = p->job->ensemble->spec;
+    char owner[2 * TEXT_DIGITS + 1] = "";
 
+    if (results != NULL)
+        snprintf(owner, sizeof owner, "%lld.%lld", (long long)engine_checkpoint_home(p->job->ensemble),
+                 (long long)slot->index);
     jobdesc_task_begin(p->out, &(const struct jobdesc_task){
                                    .id = id,
                                    .dir = dir,
@@ -168,11 +192,14 @@ static void begin(struct planner *p, const struct spec_task *task, char *id, cha
                                    .launcher = task->resources.launcher,
                                    .ntasks = task->resources.tasks,
                                    .success_file = task == &spec->members ? spec->success_file : NULL,
+                                   .results = results,
+                                   .owner = results != NULL ? owner : NULL,
                                    .resume = resume,
                                    .since = slot != NULL ? slot->since : 0,
                                    .since_in = slot != NULL ? slot->since_in : 0,
                                });
     json_decref(resume);
+    free(results);
     free(id);
     free(dir);
 }
@@ -204,7 +231,7 @@ static int put_member(struct planner *p, const struct slot *slot)
         resume = resume_arguments(p, values);
     words[5].name = NULL; /* which is for those alone */
     begin(p, &spec->members, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number), resume,
-          slot);
+          results_of(p, index, values), slot);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, ens->training != NULL || spec->checkpoint.any);
     p->words = NULL;
@@ -242,7 +269,7 @@ static void put_rank(struct planner *p, const struct slot *slot)
     json_t *values = json_object();
 
     begin(p, task, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,
-          NULL);
+          NULL, NULL);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);
     put_env_number(p, "STRETTO_ENSEMBLE", id);

@@ -2,6 +2,8 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log_changes.h"
+#include "daemon/spec/results.h"
+#include "daemon/spec/rules.h"
 #include "daemon/spec/sizes.h"
 
 #include <stdio.h>
@@ -172,11 +174,51 @@ void engine_draw_stream_key(struct engine *engine, struct ensemble_row *row)
     snprintf(row->stream_key, sizeof row->stream_key, "%016llx", (unsigned long long)key);
 }
 
+/* Prefixes the pointer of an error in the reference itself. */
+static int blame_reference(struct error *err)
+{
+    char pointer[sizeof err->pointer];
+
+    snprintf(pointer, sizeof pointer, "/rules/reference%.200s", err->pointer);
+    memcpy(err->pointer, pointer, sizeof pointer);
+    return -1;
+}
+
+/* Checks the spec against the reference of its rules, if it has one. Where that is an ensemble, *frozen is the spec with
+ * the reference's own in its place. */
+static int check_rules(struct engine *engine, const json_t *json, const struct spec *spec, json_t **frozen,
+                       struct error *err)
+{
+    const json_t *named = rules_reference(spec);
+    const struct spec *reference;
+    struct spec *owned = NULL;
+    int rc;
+
+    if (named == NULL)
+        return 0;
+    if (json_is_integer(named)) {
+        reference = engine_spec(engine, json_integer_value(named), &owned, err);
+        if (reference == NULL)
+            return error_at(err, "spec_impossible_value", "/rules/reference", "there is no ensemble %lld",
+                            (long long)json_integer_value(named));
+    } else {
+        reference = owned = spec_parse(named, NULL, err);
+        if (reference == NULL)
+            return blame_reference(err);
+    }
+    rc = rules_check(spec, reference, err);
+    if (rc == 0 && json_is_integer(named))
+        *frozen = rules_freeze(json, json_integer_value(named), reference->json);
+    spec_destroy(owned);
+    return rc;
+}
+
 int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
     struct spec *spec;
     struct live_ensemble *ens;
+    json_t *frozen = NULL;
     char *text;
     int rc;
 
@@ -185,7 +227,9 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         rows_close(rows);
         return -1;
     }
-    if (engine_check_resources(engine, spec, err) < 0 || store_accept(engine->store, err) < 0) {
+    if (engine_check_resources(engine, spec, err) < 0 || spec_check_results(spec, err) < 0 ||
+        check_rules(engine, json, spec, &frozen, err) < 0 || store_accept(engine->store, err) < 0) {
+        json_decref(frozen);
         spec_destroy(spec);
         return -1;
     }
@@ -194,7 +238,8 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
     snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
     row.count = params_count(spec->params);
     row.width = spec->width;
-    text = json_dumps(json, JSON_COMPACT);
+    text = json_dumps(frozen != NULL ? frozen : json, JSON_COMPACT);
+    json_decref(frozen);
     rc = store_ensemble_insert(engine->store, &row, text, err);
     free(text);
     if (rc == 0 && rows != NULL)

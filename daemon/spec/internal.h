@@ -19,6 +19,10 @@ int spec_refill(struct spec *spec, struct error *err); /* reads `refill`, once a
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err);
 /* Reads `checkpoint` of members. Their resources must have been read before. */
 int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error *err);
+/* Reads `rules`; rules.h has the comparison with the reference. */
+int spec_parse_rules(struct spec *spec, struct error *err);
+/* Reads `artefacts` and `results` of members. Their parameters must have been read before. */
+int spec_parse_results(struct spec *spec, const json_t *members, struct error *err);
 /* Reads `checkpoint` of the training. Its resources must have been read before. */
 int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, struct error *err);
 /* Returns whether the templates of members may have this placeholder. `params` is a struct params. */

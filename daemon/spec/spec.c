@@ -50,7 +50,7 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint", "success",
-                                       "retries", "umask",   "silence",    "output",    NULL};
+                                       "retries", "umask",   "silence",    "output",    "artefacts",  "results", NULL};
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||
@@ -60,7 +60,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
         spec_parse_resources(&spec->members, members, "/members", err) < 0 ||
         spec_parse_silence(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0 ||
-        spec_parse_checkpoint(spec, members, err) < 0)
+        spec_parse_results(spec, members, err) < 0 || spec_parse_checkpoint(spec, members, err) < 0)
         return -1;
     spec->retries = 3;
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
@@ -96,7 +96,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
                                        "allocation", "training", "follow_up", "max_failures", "max_same_failures",
-                                       NULL};
+                                       "rules", NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL;
 
     spec->adapter = "local";
@@ -108,7 +108,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 || check_name(spec->name, err) < 0 ||
         jsonx_string(spec->json, "", "adapter", JSONX_OPTIONAL, &spec->adapter, err) < 0 ||
         jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
-        parse_members(spec, members, rows, err) < 0)
+        parse_members(spec, members, rows, err) < 0 || spec_parse_rules(spec, err) < 0)
         return -1;
     spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||

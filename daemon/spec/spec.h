@@ -54,6 +54,8 @@ struct spec {
     struct spec_task members;
     struct params *params;
     const char *success_file; /* NULL where the exit status alone decides */
+    const json_t *artefacts;  /* patterns of files that a member leaves when it succeeds, or NULL */
+    const char *results;      /* template of the directory for links to them, or NULL: daemon/spec/results.h */
     struct spec_checkpoint checkpoint;
     int64_t retries;
     /* when so many members have failed, no more are started, and the ensemble ends; 0 for no limit */
@@ -76,6 +78,7 @@ struct spec {
     struct spec_checkpoint training_checkpoint;
     int64_t training_retries; /* how often the training may begin anew because it failed */
     int64_t steps;            /* number of steps that each member sends; 0 if the spec does not say */
+    const json_t *rules; /* or NULL: daemon/spec/rules.h */
     const json_t *fields;
     const json_t *buffer; /* with all defaults filled in */
 };

@@ -46,6 +46,8 @@ json_t *exitrec_json(const struct exitrec *rec)
         json_object_set(json, "checkpoints", (json_t *)rec->checkpoints);
     if (rec->resumed != NULL)
         json_object_set(json, "resumed", (json_t *)rec->resumed);
+    if (rec->artefacts != NULL)
+        json_object_set(json, "artefacts", (json_t *)rec->artefacts);
     return json;
 }
 
@@ -108,7 +110,8 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0 ||
         jsonx_bool(root, "", "late", JSONX_OPTIONAL, &rec->late, err) < 0 ||
         jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
-        jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0)
+        jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0 ||
+        jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &rec->artefacts, err) < 0)
         return -1;
     for (i = 0; i < sizeof outcome_names / sizeof *outcome_names && strcmp(outcome, outcome_names[i]) != 0; i++)
         ;
@@ -130,7 +133,7 @@ int exitrec_read(const char *path, struct exitrec *rec, struct error *err)
     if (root == NULL)
         return -1;
     rc = exitrec_parse(root, rec, err);
-    rec->checkpoints = rec->resumed = NULL;
+    rec->checkpoints = rec->resumed = rec->artefacts = NULL;
     json_decref(root);
     if (rc < 0)
         errno = EBADMSG;

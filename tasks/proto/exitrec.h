@@ -27,6 +27,7 @@ struct exitrec {
     /* Set for a task that leaves checkpoints; NULL otherwise. Borrowed from the parsed object, or from the writer. */
     const json_t *checkpoints; /* those that are complete, the newest first (tasks/proto/ckptdir.h) */
     const json_t *resumed;     /* the one that it went on from; NULL: it began afresh */
+    const json_t *artefacts;   /* of a task that succeeded, {path, size, sha256} each; NULL: it leaves none. As above */
 };
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome);

@@ -116,6 +116,9 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
         jsonx_string(obj, at, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
         jsonx_int(obj, at, "ntasks", JSONX_OPTIONAL, 1, 10000000, &task->ntasks, err) < 0 ||
         jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0 ||
+        jsonx_string(obj, at, "results", JSONX_OPTIONAL, &task->results, err) < 0 ||
+        jsonx_string(obj, at, "owner", task->results != NULL ? JSONX_REQUIRED : JSONX_OPTIONAL, &task->owner,
+                     err) < 0 ||
         jsonx_strings(obj, at, "resume", JSONX_OPTIONAL, 1, &task->resume, err) < 0 ||
         jsonx_int(obj, at, "since", JSONX_OPTIONAL, 0, INT64_MAX, &task->since, err) < 0 ||
         jsonx_int(obj, at, "since_in", JSONX_OPTIONAL, 0, INT64_MAX, &task->since_in, err) < 0)
@@ -130,6 +133,9 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
     if (task->success_file != NULL && !stays_below(task->success_file))
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "success_file"),
                         "\"success_file\" must lie in the task's directory");
+    if (task->results != NULL && task->results[0] != '/')
+        return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "results"),
+                        "\"results\" must be an absolute path");
     json_array_foreach (task->path, i, dir)
         if (json_string_value(dir)[0] != '/' || strchr(json_string_value(dir), ':') != NULL)
             return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "path"),
@@ -165,6 +171,22 @@ static int parse_tasks(const json_t *list, struct jobdesc *desc, struct error *e
 out:
     json_decref(seen);
     return rc;
+}
+
+static int parse_artefacts(const json_t *root, struct jobdesc *desc, struct error *err)
+{
+    const json_t *pattern;
+    char at[32];
+    size_t i;
+
+    if (jsonx_strings(root, "", "artefacts", JSONX_OPTIONAL, 1, &desc->artefacts, err) < 0)
+        return -1;
+    json_array_foreach ((json_t *)desc->artefacts, i, pattern) {
+        snprintf(at, sizeof at, "/artefacts/%zu", i);
+        if (!stays_below(json_string_value(pattern)))
+            return error_at(err, BAD, at, "\"artefacts\" must lie in the task's directory");
+    }
+    return 0;
 }
 
 static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *checkpoint, struct error *err)
@@ -209,7 +231,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         read_seconds(root, "", "walltime", &desc->walltime_ms, err) < 0 ||
         read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 ||
         (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
-        parse_checkpoint(root, &desc->checkpoint, err) < 0 ||
+        parse_checkpoint(root, &desc->checkpoint, err) < 0 || parse_artefacts(root, desc, err) < 0 ||
         jsonx_int(root, "", "restarts", JSONX_OPTIONAL, 0, INT64_MAX, &desc->restarts, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||

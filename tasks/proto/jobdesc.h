@@ -23,6 +23,8 @@ struct jobdesc_task {
     const char *launcher;     /* NULL: argv is run as it is */
     int64_t ntasks;           /* processes to launch, >= 1 */
     const char *success_file; /* relative to dir, or NULL */
+    const char *results;      /* absolute: the directory for links to its artefacts, or NULL */
+    const char *owner;        /* with results: the member whose they are, over all attempts and follow-ups */
     /* arguments added where there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
     const json_t *resume;
     int64_t since;            /* the first attempt whose checkpoints count as its own; 0: all count */
@@ -51,6 +53,7 @@ struct jobdesc {
     bool tmpdir; /* its tasks have a temporary directory */
     const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */
     bool merged; /* the standard error of its tasks goes into the file of their standard output */
+    const json_t *artefacts; /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */
     struct jobdesc_checkpoint checkpoint;
     size_t ntasks;
     struct jobdesc_task *tasks;

@@ -53,6 +53,10 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
         string(t, ",\"glob\":", desc->checkpoint.glob);
         text_add(&t->text, ",\"keep\":%" PRId64 "}", desc->checkpoint.keep);
     }
+    if (desc->artefacts != NULL) {
+        raw(t, ",\"artefacts\":");
+        text_json(&t->text, desc->artefacts);
+    }
     if (desc->restarts > 0)
         number(t, ",\"restarts\":", desc->restarts);
     string(t, ",\"umask\":", desc->umask);
@@ -71,6 +75,8 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
     }
     string(t, ",\"launcher\":", task->launcher);
     string(t, ",\"success_file\":", task->success_file);
+    string(t, ",\"results\":", task->results);
+    string(t, ",\"owner\":", task->owner);
     if (task->resume != NULL) {
         raw(t, ",\"resume\":");
         text_json(&t->text, task->resume);

@@ -152,11 +152,17 @@ int64_t checkpoints_due(const struct checkpoints *c)
     return due;
 }
 
+static void run(struct errand *errand)
+{
+    look_run((struct look *)errand);
+}
+
 struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now_ms)
 {
     struct look *look = xcalloc(1, sizeof *look);
     struct sightings later = {0};
 
+    look->errand.run = run;
     look->of = c;
     look->when = when;
     look->now_ms = now_ms;

@@ -7,6 +7,7 @@
 #include "tasks/proto/ckptdir.h"
 #include "tasks/proto/ckptfind.h"
 #include "tasks/proto/jobdesc.h"
+#include "tasks/runner/looker.h"
 
 /* A file that was closed after writing, or renamed to this name, by a process on this host. */
 struct sighting {
@@ -44,7 +45,7 @@ enum look_when {
 };
 
 struct look {
-    struct look *next;
+    struct errand errand; /* must be first */
     struct checkpoints *of;
     enum look_when when;
     int64_t now_ms;

@@ -1,6 +1,7 @@
 bin_PROGRAMS += stretto-run
 stretto_run_SOURCES = \
 	tasks/runner/answer.c tasks/runner/answer.h \
+	tasks/runner/artefacts.c tasks/runner/artefacts.h \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/deadline.c tasks/runner/deadline.h \
@@ -18,6 +19,7 @@ stretto_run_SOURCES = \
 	tasks/runner/rank.c tasks/runner/rank.h \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/restarts.c tasks/runner/restarts.h \
+	tasks/runner/results.c \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
 	tasks/runner/shell.c tasks/runner/shell.h \
@@ -27,8 +29,8 @@ stretto_run_SOURCES = \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
 	tasks/runner/tree.c tasks/runner/tree.h \
 	tasks/runner/watch.c tasks/runner/watch.h
-stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) -lpthread
+stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SODIUM_CFLAGS)
+stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) $(SODIUM_LIBS) -lpthread
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
@@ -47,11 +49,11 @@ tests_unit_test_oom_CFLAGS = $(unit_cflags)
 tests_unit_test_oom_LDADD = $(unit_libs)
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
-	tasks/runner/answer.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
+	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
 	tasks/runner/looks.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
 	tasks/runner/task.c tasks/runner/watch.c
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs)
+tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c tasks/runner/notifier.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)

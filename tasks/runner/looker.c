@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@ struct looker {
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct look *todo, **last, *done, **last_done; /* under the lock, like `ending` */
+    struct errand *todo, **last, *done, **last_done; /* under the lock, like `ending` */
 };
 
 struct looker *looker_create(struct error *err)
@@ -34,39 +35,39 @@ struct looker *looker_create(struct error *err)
     return looker;
 }
 
-static void put(struct look ***last, struct look *look)
+static void put(struct errand ***last, struct errand *errand)
 {
-    look->next = NULL;
-    **last = look;
-    *last = &look->next;
+    errand->next = NULL;
+    **last = errand;
+    *last = &errand->next;
 }
 
-static struct look *take(struct look **first, struct look ***last)
+static struct errand *take(struct errand **first, struct errand ***last)
 {
-    struct look *look = *first;
+    struct errand *errand = *first;
 
-    if (look != NULL && (*first = look->next) == NULL)
+    if (errand != NULL && (*first = errand->next) == NULL)
         *last = first;
-    return look;
+    return errand;
 }
 
 static void *work(void *arg)
 {
     struct looker *looker = arg;
     const uint64_t one = 1;
-    struct look *look;
+    struct errand *errand;
 
     pthread_mutex_lock(&looker->lock);
     while (!looker->ending) {
-        look = take(&looker->todo, &looker->last);
-        if (look == NULL) {
+        errand = take(&looker->todo, &looker->last);
+        if (errand == NULL) {
             pthread_cond_wait(&looker->wake, &looker->lock);
             continue;
         }
         pthread_mutex_unlock(&looker->lock);
-        look_run(look);
+        errand->run(errand);
         pthread_mutex_lock(&looker->lock);
-        put(&looker->last_done, look);
+        put(&looker->last_done, errand);
         if (write(looker->fd, &one, sizeof one) < 0) { /* it is readable already */
         }
     }
@@ -74,38 +75,38 @@ static void *work(void *arg)
     return NULL;
 }
 
-void looker_add(struct looker *looker, struct look *look)
+void looker_add(struct looker *looker, struct errand *errand)
 {
     pthread_mutex_lock(&looker->lock);
-    put(&looker->last, look);
+    put(&looker->last, errand);
     pthread_cond_signal(&looker->wake);
     pthread_mutex_unlock(&looker->lock);
     if (looker->started)
         return;
     /* the thread inherits blocked signals */
     looker->started = pthread_create(&looker->thread, NULL, work, looker) == 0;
-    if (!looker->started) { /* without a thread, the runner waits for the look */
+    if (!looker->started) { /* without a thread, the runner waits for the errand */
         uint64_t one = 1;
 
-        look = take(&looker->todo, &looker->last);
-        look_run(look);
-        put(&looker->last_done, look);
+        errand = take(&looker->todo, &looker->last);
+        errand->run(errand);
+        put(&looker->last_done, errand);
         if (write(looker->fd, &one, sizeof one) < 0) {
         }
     }
 }
 
-struct look *looker_next(struct looker *looker)
+struct errand *looker_next(struct looker *looker)
 {
-    struct look *look;
+    struct errand *errand;
     uint64_t n;
 
     if (read(looker->fd, &n, sizeof n) < 0) { /* the list is checked even if nothing is new */
     }
     pthread_mutex_lock(&looker->lock);
-    look = take(&looker->done, &looker->last_done);
+    errand = take(&looker->done, &looker->last_done);
     pthread_mutex_unlock(&looker->lock);
-    return look;
+    return errand;
 }
 
 int looker_fd(const struct looker *looker)

@@ -1,23 +1,29 @@
-/* A thread that runs looks for checkpoints, one after the other: they read whole files, and the runner's loop must not
- * wait for that. */
+/* A thread that runs errands, one after the other: they read whole files (looks for checkpoints, artefacts), and the
+ * runner's loop must not wait for that. */
 #ifndef TASKS_RUNNER_LOOKER_H
 #define TASKS_RUNNER_LOOKER_H
-#include "tasks/runner/checkpoints.h"
+#include "common/error.h"
+
+/* The first member of what is to be done. */
+struct errand {
+    struct errand *next;
+    void (*run)(struct errand *errand); /* called on the thread */
+};
 
 struct looker;
 
-/* NULL with err. The thread is started with the first look. */
+/* NULL with err. The thread is started with the first errand. */
 struct looker *looker_create(struct error *err);
 
-/* Called when every look was taken. */
+/* Called when every errand was taken. */
 void looker_destroy(struct looker *looker);
 
-/* Readable when a look is done. */
+/* Readable when an errand is done. */
 int looker_fd(const struct looker *looker);
 
-void looker_add(struct looker *looker, struct look *look);
+void looker_add(struct looker *looker, struct errand *errand);
 
-/* Returns a look that is done, for look_taken(); NULL where there is none. */
-struct look *looker_next(struct looker *looker);
+/* Returns an errand that is done; NULL where there is none. */
+struct errand *looker_next(struct looker *looker);
 
 #endif

@@ -45,8 +45,8 @@ static void look_last(struct looks *looks, struct task *t, bool clean)
     watch_read(looks->watch, saw, looks); /* events from before its end */
     t->looked_at = true;
     t->linger_until = 0;
-    looker_add(looks->looker,
-               look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, t->job->machine->monotonic_ms()));
+    looker_add(looks->looker, &look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED,
+                                           t->job->machine->monotonic_ms())->errand);
 }
 
 void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grace_ms)
@@ -90,13 +90,14 @@ static struct task *task_of(const struct looks *looks, const struct look *look)
 
 void looks_work(struct looks *looks, int64_t now_ms)
 {
-    struct look *look;
+    struct errand *errand;
 
     if (looks->looker == NULL)
         return;
     watch_read(looks->watch, saw, looks);
     end_lingering(looks, now_ms);
-    while ((look = looker_next(looks->looker)) != NULL) {
+    while ((errand = looker_next(looks->looker)) != NULL) {
+        struct look *look = (struct look *)errand;
         struct task *t = task_of(looks, look);
         bool last = look->when != LOOK_RUNNING;
 
@@ -110,7 +111,7 @@ void looks_work(struct looks *looks, int64_t now_ms)
         struct task *t = &looks->tasks[i];
 
         if (t->pid > 0 && now_ms >= checkpoints_due(&t->checkpoints))
-            looker_add(looks->looker, look_create(&t->checkpoints, LOOK_RUNNING, now_ms));
+            looker_add(looks->looker, &look_create(&t->checkpoints, LOOK_RUNNING, now_ms)->errand);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "common/process.h"
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
+#include "tasks/runner/artefacts.h"
 #include "tasks/runner/leftovers.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
@@ -34,6 +35,7 @@ struct run {
     size_t ntasks, left; /* left: tasks that have not ended */
     size_t held;         /* tasks that have ended, but are held back */
     struct looks looks;
+    struct artefacts artefacts;
     int signal_fd;
     struct records *records;
     struct control_sender *control;
@@ -110,10 +112,18 @@ static void task_recorded(struct run *r, struct task *t)
     free(path);
 }
 
+static void task_taken(void *arg, struct task *t)
+{
+    task_recorded(arg, t);
+}
+
 static void task_looked_at(void *arg, struct task *t)
 {
+    struct run *r = arg;
+
     task_conclude(t);
-    task_recorded(arg, t);
+    if (!artefacts_take(&r->artefacts, t)) /* otherwise it is recorded when they are read */
+        task_recorded(r, t);
 }
 
 static void task_ended(struct run *r, struct task *t)
@@ -365,7 +375,8 @@ static void wait_for_events(struct run *r, int64_t until)
 {
     struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                            {.fd = looks_watch_fd(&r->looks), .events = POLLIN},
-                           {.fd = looks_done_fd(&r->looks), .events = POLLIN}};
+                           {.fd = looks_done_fd(&r->looks), .events = POLLIN},
+                           {.fd = artefacts_fd(&r->artefacts), .events = POLLIN}};
     int64_t now = r->job->machine->monotonic_ms(), ms = until == INT64_MAX ? -1 : until > now ? until - now : 0;
 
     r->job->machine->poll(fds, sizeof fds / sizeof *fds, ms > INT_MAX ? INT_MAX : (int)ms);
@@ -438,9 +449,11 @@ static void loop(struct run *r, int64_t give_up_after)
             stop_job(r, STOP_RANK, now);
         held = release_held(r, now);
         looks_work(&r->looks, now);
+        artefacts_work(&r->artefacts);
         records_work(r->records, give_up_after);
         keep_log(r, now);
-        if (!children && r->left == 0 && r->looks.ending == 0 && !records_pending(r->records)) {
+        if (!children && r->left == 0 && r->looks.ending == 0 && r->artefacts.open == 0 &&
+            !records_pending(r->records)) {
             if (!r->job->watched)
                 tell(r);
             return;
@@ -499,8 +512,10 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     struct error err;
     int rc = -1;
 
-    if (looks_init(&r.looks, job, r.tasks, task_looked_at, &r, &err) < 0) {
+    if (looks_init(&r.looks, job, r.tasks, task_looked_at, &r, &err) < 0 ||
+        artefacts_init(&r.artefacts, job, task_taken, &r, &err) < 0) {
         log_error("%s", err.text);
+        looks_fini(&r.looks);
         free(r.tasks);
         return -1;
     }
@@ -521,6 +536,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         rc = finish(&r, jobdir, give_up_after);
     records_destroy(r.records);
     looks_fini(&r.looks);
+    artefacts_fini(&r.artefacts);
     leftovers_fini(&r.leftovers);
     silences_fini(&r.silences);
     restarts_fini(&r.restarts);

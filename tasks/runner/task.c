@@ -231,5 +231,6 @@ void task_conclude(struct task *t)
 
 void task_fini(struct task *t)
 {
+    json_decref(t->artefacts);
     checkpoints_fini(&t->checkpoints);
 }

@@ -61,6 +61,7 @@ struct task {
     enum stop why;  /* why the runner ended it; valid when it has ended */
     bool warned; /* it was warned that the end is near */
     enum silent silent;
+    json_t *artefacts; /* those in its record; NULL: none */
     struct exitrec rec; /* valid when it has ended */
 };
 

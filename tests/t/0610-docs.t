@@ -26,7 +26,7 @@ fi
 named() { sed 's/^    .*//' "$srcdir/$1" | grep -oE "$2" | sort -u; }
 for page in docs/internals.md tests/README.md CONTRIBUTING.md; do
 	is "$(named "$page" '[a-z_0-9/-]+\.[cht]\b' | while read -r name; do
-		(cd "$srcdir" && find api daemon scheduler-adapters tasks common tests -path "*$name" | grep -q -E "(^|/)$name$") || echo "$name"
+		(cd "$srcdir" && find api cli daemon scheduler-adapters tasks common tests -path "*$name" | grep -q -E "(^|/)$name$") || echo "$name"
 	done)" "" "$page names files that are there"
 	is "$(named "$page" '\b[a-z_0-9]+\(\)' | tr -d '()' | while read -r name; do
 		grep -r -q --include='*.[ch]' -E "\b$name\(" "$srcdir"/{api,daemon,scheduler-adapters,tasks,common,tests} || echo "$name"

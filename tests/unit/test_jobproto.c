@@ -24,11 +24,11 @@ static char dir[64];
 static const char good_job[] =
     "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
     " \"control_key\": \"00112233445566778899aabbccddeeff\","
-    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"tmpdir\": true,"
+    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"artefacts\": [\"m.pt\", \"r/*\"], \"tmpdir\": true,"
     " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
     " \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
     " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
-    " \"ntasks\": 2, \"success_file\": \"out/r..npz\","
+    " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"results\": \"/r/1\", \"owner\": \"7.123\","
     " \"resume\": [\"--from\", \"{checkpoint}\"], \"since\": 4, \"since_in\": 6, \"later\": 1},"
     " {\"id\": \"7.124\", \"dir\": \"/d/a2\", \"argv\": [\"x\"], \"launcher\": null}]}";
 
@@ -79,6 +79,10 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_string_equal(d->tasks[0].launcher, "mpiexec");
         assert_int_equal(d->tasks[0].ntasks, 2);
         assert_string_equal(d->tasks[0].success_file, "out/r..npz");
+        assert_int_equal(json_array_size(d->artefacts), 2);
+        assert_string_equal(d->tasks[0].results, "/r/1");
+        assert_string_equal(d->tasks[0].owner, "7.123");
+        assert_null(d->tasks[1].results);
         assert_int_equal(json_array_size(d->tasks[0].resume), 2);
         assert_int_equal(d->tasks[0].since, 4);
         assert_int_equal(d->tasks[0].since_in, 6);
@@ -125,6 +129,9 @@ static void broken_descriptors_are_refused_with_the_place(void **state)
     refuse(NULL, "umask", "23", "/umask");
     refuse(NULL, "umask", "\"0777\"", "/umask");
     refuse(NULL, "output", "\"both\"", "/output");
+    refuse(NULL, "artefacts", "[\"a\", \"b/../../c\"]", "/artefacts/1");
+    refuse("results", NULL, "\"r/1\"", "/tasks/0/results");
+    refuse("owner", NULL, NULL, "/tasks/0/owner");
     refuse(NULL, "tasks", "[]", "/tasks");
     refuse(NULL, "tasks", "[3]", "/tasks/0");
     refuse("id", NULL, "\"7/123\"", "/tasks/0/id");

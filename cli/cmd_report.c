@@ -1,0 +1,192 @@
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/sweep_print.h"
+#include "common/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENSEMBLES_MAX 100
+#define TOP 20
+
+enum {
+    OPTION_HIGHER = 1000,
+    OPTION_HORIZON,
+    OPTION_TARGET,
+    OPTION_ACCEPT,
+    OPTION_TOP,
+    OPTION_HTML,
+    OPTION_MARKDOWN,
+    OPTION_CSV
+};
+
+struct report {
+    int64_t ensembles[ENSEMBLES_MAX];
+    struct sweep_query query;
+    enum sweep_figure by; /* SWEEP_FIGURES: not said */
+    int64_t top;
+    bool csv, markdown;
+    const char *html; /* a file; NULL for none */
+};
+
+static double parse_number(struct argp_state *state, const char *arg, const char *what)
+{
+    char *end;
+    double number = strtod(arg, &end);
+
+    if (end == arg || *end != '\0' || !isfinite(number))
+        argp_error(state, "%s must be a number, not \"%s\"", what, arg);
+    return number;
+}
+
+static double parse_duration(struct argp_state *state, const char *arg)
+{
+    int64_t ms = 0;
+
+    if (duration_parse(arg, &ms) < 0 || ms <= 0)
+        argp_error(state, "--horizon must be a duration such as 90s or 2h, not \"%s\"", arg);
+    return (double)ms / 1000;
+}
+
+static enum sweep_figure parse_figure(const struct argp_state *state, const char *arg)
+{
+    static const char *const names[SWEEP_FIGURES] = {"area", "last", "best", "target", "time"};
+    int figure = 0;
+
+    while (figure < SWEEP_FIGURES && strcmp(arg, names[figure]) != 0)
+        figure++;
+    if (figure == SWEEP_FIGURES)
+        argp_error(state, "--by is area, last, best, target or time, not \"%s\"", arg);
+    return (enum sweep_figure)figure;
+}
+
+static void check(struct argp_state *state, const struct report *report)
+{
+    const struct sweep_query *query = &report->query;
+
+    if (query->group != NULL && query->repeat != NULL && strcmp(query->group, query->repeat) == 0)
+        argp_error(state, "--group and --repeat cannot be the same parameter");
+    if (report->by == SWEEP_REACHED && isnan(query->target))
+        argp_error(state, "--by target needs --target");
+    if (report->csv && report->markdown)
+        argp_error(state, "--csv or --markdown?");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct report *report = state->input;
+    struct sweep_query *query = &report->query;
+
+    switch (key) {
+    case 'm': query->metric = arg; return 0;
+    case 'b': report->by = parse_figure(state, arg); return 0;
+    case 'g': query->group = arg; return 0;
+    case 'r': query->repeat = arg; return 0;
+    case OPTION_HIGHER: query->higher = true; return 0;
+    case OPTION_HORIZON: query->horizon = parse_duration(state, arg); return 0;
+    case OPTION_TARGET: query->target = parse_number(state, arg, "--target"); return 0;
+    case OPTION_ACCEPT:
+        if (sweep_range_parse(arg, &query->accept) < 0)
+            argp_error(state, "--accept must be such as accuracy>=0.74, not \"%s\"", arg);
+        return 0;
+    case OPTION_TOP: report->top = arg_number(state, arg, "--top", 0); return 0;
+    case OPTION_CSV: report->csv = true; return 0;
+    case OPTION_MARKDOWN: report->markdown = true; return 0;
+    case OPTION_HTML: report->html = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (query->n_ensembles == ENSEMBLES_MAX)
+            argp_error(state, "%d ensembles at most", ENSEMBLES_MAX);
+        report->ensembles[query->n_ensembles++] = arg_ensemble(state, arg);
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "of which ensembles? `stretto status` lists them"); return 0;
+    case ARGP_KEY_END: check(state, report); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"metric", 'm', "NAME", 0, "the metric by which runs are compared; default loss", 0},
+    {"higher", OPTION_HIGHER, NULL, 0, "higher values of it are better", 0},
+    {"by", 'b', "FIGURE", 0, "rank by area (under the curve over time, the default), last, best, target or time", 0},
+    {"horizon", OPTION_HORIZON, "DURATION", 0, "the area up to this time; default the time of the shortest run", 0},
+    {"target", OPTION_TARGET, "VALUE", 0, "the time until the metric reaches this value", 0},
+    {"accept", OPTION_ACCEPT, "RANGE", 0,
+     "rank only runs whose last value is in this range, such as accuracy>=0.74; by time where nothing else is said", 0},
+    {"group", 'g', "PARAMETER", 0, "the best for each value of this parameter, such as workers", 0},
+    {"repeat", 'r', "PARAMETER", 0, "runs that differ in this parameter alone, such as seed, are repetitions", 0},
+    {"top", OPTION_TOP, "N", 0, "tables of at most N rows, 0 for all; default 20", 0},
+    {"csv", OPTION_CSV, NULL, 0, "a row for each run, as comma-separated values", 0},
+    {"markdown", OPTION_MARKDOWN, NULL, 0, "as Markdown", 0},
+    {"html", OPTION_HTML, "FILE", 0, "also write a page with curves that needs no network (-: to standard output)", 0},
+    {0}};
+static const struct argp argp = {
+    options, parse, "ID...", "Compares the members of ensembles, such as trainings with different learning rates.",
+    0, 0, 0};
+
+/* Takes --by, or what follows from the other options. */
+static void choose_figure(const struct report *report, struct sweep *sweep)
+{
+    sweep->higher = report->query.higher;
+    sweep->time = isnan(report->query.target) ? SWEEP_RAN : SWEEP_REACHED;
+    sweep->by = report->by < SWEEP_FIGURES              ? report->by
+                : report->query.accept.metric[0] != '\0' ? sweep->time
+                                                         : SWEEP_AREA;
+}
+
+static int write_page(struct cli *cli, const struct report *report, const struct sweep *sweep, struct error *err)
+{
+    bool standard = strcmp(report->html, "-") == 0;
+    FILE *to = standard ? stdout : fopen(report->html, "w");
+    int rc;
+
+    if (to == NULL)
+        return error_errno(err, "file_write", "cannot write %s", report->html);
+    rc = sweep_print_page(cli, sweep, &report->query, (size_t)report->top, to, err);
+    if (!standard && (fclose(to) != 0 && rc == 0))
+        rc = error_errno(err, "file_write", "cannot write %s", report->html);
+    return rc;
+}
+
+static int print(struct cli *cli, const struct report *report, const struct sweep *sweep, struct error *err)
+{
+    if (report->html != NULL && write_page(cli, report, sweep, err) < 0)
+        return -1;
+    if (report->html != NULL && strcmp(report->html, "-") == 0)
+        return 0;
+    if (cli->json)
+        sweep_print_json(sweep, &report->query, stdout);
+    else if (report->csv)
+        sweep_print_csv(sweep, stdout);
+    else
+        sweep_print_tables(sweep, &report->query, (size_t)report->top,
+                           report->markdown ? SHEET_MARKDOWN : SHEET_TEXT, stdout);
+    return 0;
+}
+
+int cmd_report(struct cli *cli, int argc, char **argv)
+{
+    struct report report = {
+        .query = {.metric = "loss", .target = NAN, .horizon = NAN}, .by = SWEEP_FIGURES, .top = TOP};
+    struct sweep sweep = {0};
+    struct error err;
+    int rc;
+
+    report.query.ensembles = report.ensembles;
+    if (cli_parse(cli, &argp, argc, argv, &report, &err) < 0)
+        return cli_fail(&err);
+    choose_figure(&report, &sweep);
+    rc = sweep_read(cli, &report.query, &sweep, &err);
+    if (rc == 0) {
+        sweep_settle(&sweep);
+        rc = sweep_read_artefacts(cli, &report.query, &sweep, report.top > 0 ? (size_t)report.top : SIZE_MAX, &err);
+    }
+    if (rc == 0)
+        rc = print(cli, &report, &sweep, &err);
+    sweep_query_fini(&report.query);
+    sweep_fini(&sweep);
+    return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
+}

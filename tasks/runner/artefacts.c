@@ -1,0 +1,189 @@
+#include "tasks/runner/artefacts.h"
+
+#include "common/files.h"
+#include "common/xalloc.h"
+#include "tasks/proto/ckptfind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARTEFACTS_MAX 1000 /* of one task */
+#define PATH_LEN_MAX 511   /* bytes of a path in the task's directory */
+#define CHUNK ((size_t)1 << 20)
+
+struct taking {
+    struct errand errand; /* must be first */
+    struct task *task;
+    json_t *found; /* NULL: they could not be taken, for the reason in err */
+    struct error err;
+};
+
+/* Reads a file, which belongs to the task and may be anything, to its end. */
+static int digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES + 1])
+{
+    unsigned char sum[crypto_hash_sha256_BYTES], *chunk = xcalloc(1, CHUNK);
+    crypto_hash_sha256_state state;
+    ssize_t n;
+
+    crypto_hash_sha256_init(&state);
+    *size = 0;
+    while ((n = read(fd, chunk, CHUNK)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n < 0)
+            continue;
+        crypto_hash_sha256_update(&state, chunk, (unsigned long long)n);
+        *size += n;
+    }
+    free(chunk);
+    crypto_hash_sha256_final(&state, sum);
+    sodium_bin2hex(hex, 2 * sizeof sum + 1, sum, sizeof sum);
+    return n < 0 ? -1 : 0;
+}
+
+static json_t *measure(const char *dir, const char *path, struct error *err)
+{
+    char *whole = xasprintf("%s/%s", dir, path), hex[2 * crypto_hash_sha256_BYTES + 1];
+    int fd = open(whole, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    json_t *json = NULL, *name;
+    int64_t size;
+
+    free(whole);
+    if (strlen(path) > PATH_LEN_MAX) {
+        error_set(err, "artefact", "the path of the artefact \"%.100s…\" has more than %d bytes", path, PATH_LEN_MAX);
+    } else if (fd < 0 || digest(fd, &size, hex) < 0) {
+        error_errno(err, "artefact", "the artefact \"%.200s\" cannot be read", path);
+    } else {
+        name = json_string(path);
+        if (name == NULL)
+            error_set(err, "artefact", "the name of an artefact is not UTF-8");
+        else
+            json = json_pack("{s:o, s:I, s:s}", "path", name, "size", (json_int_t)size, "sha256", hex);
+    }
+    if (fd >= 0)
+        close(fd);
+    return json;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds what matches a pattern to the list of paths. */
+static int add_matching(const char *dir, const char *pattern, char ***paths, size_t *n, struct error *err)
+{
+    struct ckpt_files files;
+    size_t before = *n;
+
+    if (ckptfind(dir, pattern, &files, err) < 0)
+        return -1;
+    for (size_t i = 0; i < files.n && *n <= ARTEFACTS_MAX; i++) {
+        if (strcmp(files.items[i].path, TASK_ALIVE) == 0)
+            continue;
+        *paths = xrealloc(*paths, *n + 1, sizeof **paths);
+        (*paths)[(*n)++] = xstrdup(files.items[i].path);
+    }
+    ckptfind_free(&files);
+    if (*n > ARTEFACTS_MAX)
+        return error_set(err, "artefact", "more than %d files match the patterns of its artefacts", ARTEFACTS_MAX);
+    return *n > before ? 0 : error_set(err, "artefact", "no file matches the artefact \"%.200s\"", pattern);
+}
+
+json_t *artefacts_find(const char *dir, const json_t *patterns, struct error *err)
+{
+    json_t *found = json_array(), *pattern, *json;
+    char **paths = NULL;
+    size_t n = 0, i;
+    int rc = 0;
+
+    json_array_foreach ((json_t *)patterns, i, pattern)
+        if (rc == 0)
+            rc = add_matching(dir, json_string_value(pattern), &paths, &n, err);
+    if (n > 1)
+        qsort(paths, n, sizeof *paths, by_path);
+    for (i = 0; i < n && rc == 0; i++) {
+        if (i > 0 && strcmp(paths[i], paths[i - 1]) == 0)
+            continue;
+        json = measure(dir, paths[i], err);
+        rc = json != NULL ? json_array_append_new(found, json) : -1;
+    }
+    for (i = 0; i < n; i++)
+        free(paths[i]);
+    free(paths);
+    if (rc == 0)
+        return found;
+    json_decref(found);
+    return NULL;
+}
+
+/* Runs on the thread. */
+static void take(struct errand *errand)
+{
+    struct taking *taking = (struct taking *)errand;
+    const struct jobdesc_task *desc = taking->task->desc;
+
+    taking->found = artefacts_find(desc->dir, taking->task->job->desc->artefacts, &taking->err);
+    if (taking->found == NULL || desc->results == NULL ||
+        artefacts_place(desc->dir, taking->found, desc->results, desc->owner, &taking->err) == 0)
+        return;
+    json_decref(taking->found);
+    taking->found = NULL;
+}
+
+int artefacts_init(struct artefacts *artefacts, const struct job *job, void (*taken)(void *arg, struct task *t),
+                   void *arg, struct error *err)
+{
+    *artefacts = (struct artefacts){.taken = taken, .arg = arg};
+    if (json_array_size(job->desc->artefacts) == 0)
+        return 0;
+    artefacts->looker = looker_create(err);
+    return artefacts->looker != NULL ? 0 : -1;
+}
+
+void artefacts_fini(struct artefacts *artefacts)
+{
+    looker_destroy(artefacts->looker);
+}
+
+bool artefacts_take(struct artefacts *artefacts, struct task *t)
+{
+    struct taking *taking;
+
+    if (artefacts->looker == NULL || t->rec.outcome != EXITREC_SUCCEEDED)
+        return false;
+    taking = xcalloc(1, sizeof *taking);
+    taking->errand.run = take;
+    taking->task = t;
+    artefacts->open++;
+    looker_add(artefacts->looker, &taking->errand);
+    return true;
+}
+
+void artefacts_work(struct artefacts *artefacts)
+{
+    struct errand *errand;
+
+    while (artefacts->looker != NULL && (errand = looker_next(artefacts->looker)) != NULL) {
+        struct taking *taking = (struct taking *)errand;
+        struct exitrec *rec = &taking->task->rec;
+
+        rec->artefacts = taking->task->artefacts = taking->found;
+        if (taking->found == NULL) {
+            rec->outcome = EXITREC_FAILED;
+            snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %.480s", taking->err.text);
+        }
+        artefacts->open--;
+        artefacts->taken(artefacts->arg, taking->task);
+        free(taking);
+    }
+}
+
+int artefacts_fd(const struct artefacts *artefacts)
+{
+    return artefacts->looker != NULL ? looker_fd(artefacts->looker) : -1;
+}

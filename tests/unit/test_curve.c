@@ -1,0 +1,197 @@
+/* Figures of a curve from its points, and the ranks of what is compared by them. */
+#include "tests/unit/unit.h"
+
+#include "cli/curve.h"
+#include "cli/sweep.h"
+#include "cli/sweep_read.h"
+#include "common/xalloc.h"
+
+#include <math.h>
+
+static struct curve curve_of(double horizon, double target, bool higher, size_t n, const double points[][2])
+{
+    struct curve curve;
+
+    curve_begin(&curve, horizon, target, higher);
+    for (size_t i = 0; i < n; i++)
+        curve_add(&curve, points[i][0], points[i][1]);
+    curve_end(&curve);
+    return curve;
+}
+
+static void close_to(double got, double wanted)
+{
+    if (!(fabs(got - wanted) < 1e-9))
+        fail_msg("%.12g, not %.12g", got, wanted);
+}
+
+static void the_area_ends_at_the_horizon(void **state)
+{
+    static const double points[][2] = {{1, 4}, {3, 2}, {7, 1}};
+
+    close_to(curve_of(7, NAN, false, 3, points).area, 4 + 6 + 6);
+    close_to(curve_of(5, NAN, false, 3, points).area, 4 + 6 + 3.5); /* 1.5 at 5 */
+    close_to(curve_of(2, NAN, false, 3, points).area, 4 + 3.5);     /* 3 at 2 */
+    close_to(curve_of(0.5, NAN, false, 3, points).area, 2);         /* the first value, from the start on */
+    close_to(curve_of(10, NAN, false, 3, points).area, 16 + 3);     /* the last value, to the horizon */
+    assert_true(curve_of(10, NAN, false, 3, points).carried);
+    assert_false(curve_of(7, NAN, false, 3, points).carried);
+    close_to(curve_of(INFINITY, NAN, false, 3, points).area, 16);
+}
+
+static void what_is_not_finite_is_passed_over(void **state)
+{
+    static const double points[][2] = {{1, 4}, {2, NAN}, {3, 2}, {4, INFINITY}};
+    struct curve curve = curve_of(4, NAN, false, 4, points);
+
+    close_to(curve.area, 4 + 6 + 2);
+    close_to(curve.last, 2);
+    assert_int_equal(curve.points, 4);
+    assert_int_equal(curve.not_finite, 2);
+    assert_false(curve.ends_finite);
+    assert_true(curve_of(4, NAN, false, 3, points).ends_finite);
+    curve = curve_of(4, 1, false, 0, points);
+    assert_true(isnan(curve.area) && isnan(curve.best) && isnan(curve.reached));
+}
+
+static void the_target_is_reached_once(void **state)
+{
+    static const double points[][2] = {{1, 4}, {3, 2}, {5, 3}, {7, 1}};
+
+    close_to(curve_of(7, 2, false, 4, points).reached, 3);
+    close_to(curve_of(7, 1.5, false, 4, points).reached, 7);
+    assert_true(isnan(curve_of(7, 0.5, false, 4, points).reached));
+    close_to(curve_of(7, 2.5, true, 4, points).reached, 1);
+    close_to(curve_of(7, NAN, true, 4, points).best, 4);
+    close_to(curve_of(7, NAN, false, 4, points).best, 1);
+}
+
+static void merged_points_keep_their_extremes(void **state)
+{
+    struct curve curve;
+
+    curve_begin(&curve, 10, 0.5, false);
+    curve_add(&curve, 0, 4);
+    curve_add_merged(&curve, 2, 2, 6, 2, 0.25, 9, 4, 1);
+    curve_end(&curve);
+    close_to(curve.best, 0.25);
+    close_to(curve.reached, 6);
+    close_to(curve.area, 6 + 8 + 8);
+    assert_int_equal(curve.points, 5);
+    assert_int_equal(curve.not_finite, 1);
+}
+
+static void the_clock_stands_still_between_attempts(void **state)
+{
+    static const double starts[] = {100, 500, NAN};
+    struct run_clock clock;
+
+    run_clock_begin(&clock, starts, 3);
+    close_to(run_clock_at(&clock, 1, 110), 10);
+    close_to(run_clock_at(&clock, 1, 130), 30);
+    close_to(run_clock_at(&clock, 2, 505), 35);
+    close_to(run_clock_at(&clock, 2, 504), 35); /* the clock of another host */
+    close_to(run_clock_at(&clock, 3, 900), 35); /* nobody knows when it began */
+    close_to(run_clock_at(&clock, 3, 910), 45);
+    run_clock_begin(&clock, starts, 3); /* the points of the first attempt were replaced */
+    close_to(run_clock_at(&clock, 2, 505), 5);
+}
+
+static void ranges_are_read(void **state)
+{
+    static const char *const bad[] = {"", ">=1", "a", "a>", "a>=x", "a=1", "a>=1x", "a>=nan"};
+    struct sweep_range range;
+
+    assert_int_equal(sweep_range_parse("accuracy>=0.74", &range), 0);
+    assert_string_equal(range.metric, "accuracy");
+    assert_true(sweep_range_has(&range, 0.74) && sweep_range_has(&range, 0.9));
+    assert_false(sweep_range_has(&range, 0.7) || sweep_range_has(&range, NAN));
+    assert_int_equal(sweep_range_parse("loss<1e-3", &range), 0);
+    assert_true(sweep_range_has(&range, 0));
+    assert_false(sweep_range_has(&range, 1e-3) || sweep_range_has(&range, 1));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(sweep_range_parse(bad[i], &range), -1);
+}
+
+static void add(struct sweep *sweep, int64_t index, const char *config, const char *group, enum sweep_fate fate, double area, double ran)
+{
+    struct sweep_run *run = sweep_add(sweep);
+
+    *run = (struct sweep_run){.ensemble = 1, .index = index, .fate = fate, .config = xstrdup(config), .shown = xstrdup(config),
+                              .parameters = xstrdup(config), .reason = xstrdup(""), .group = xstrdup(group),
+                              .figures = {area, NAN, NAN, NAN, ran}};
+}
+
+static void configurations_are_ranked_by_their_means(void **state)
+{
+    struct sweep sweep = {.by = SWEEP_AREA, .time = SWEEP_RAN};
+
+    add(&sweep, 0, "a", "1", SWEEP_RANKED, 10, 100);
+    add(&sweep, 1, "a", "1", SWEEP_RANKED, 14, 120);
+    add(&sweep, 2, "b", "1", SWEEP_RANKED, 11, 80);
+    add(&sweep, 3, "b", "1", SWEEP_DIVERGED, 0, 1);
+    add(&sweep, 4, "c", "4", SWEEP_RANKED, 5, 40);
+    add(&sweep, 5, "d", "10", SWEEP_FAILED, NAN, NAN);
+    add(&sweep, 6, "e", "4", SWEEP_RANKED, NAN, 10);
+    add(&sweep, 7, "f", "x", SWEEP_RANKED, 20, 20);
+    sweep_settle(&sweep);
+    assert_int_equal(sweep.n_configs, 6);
+    assert_int_equal(sweep.n_ranked, 5);
+    assert_string_equal(sweep.configs[0].runs[0]->config, "c");
+    assert_string_equal(sweep.configs[1].runs[0]->config, "b");
+    assert_string_equal(sweep.configs[2].runs[0]->config, "a");
+    assert_string_equal(sweep.configs[3].runs[0]->config, "f");
+    assert_string_equal(sweep.configs[4].runs[0]->config, "e"); /* its figure is not known */
+    assert_int_equal(sweep.configs[5].rank, 0);
+    close_to(sweep.configs[2].stats[SWEEP_AREA].mean, 12);
+    close_to(sweep.configs[2].stats[SWEEP_AREA].deviation, sqrt(8));
+    assert_int_equal(sweep.configs[1].n, 2);
+    assert_int_equal(sweep.configs[1].fates[SWEEP_DIVERGED], 1);
+    assert_int_equal(sweep.configs[1].stats[SWEEP_AREA].n, 1);
+    assert_int_equal(sweep.fates[SWEEP_RANKED], 6);
+
+    assert_int_equal(sweep.n_groups, 4);
+    assert_string_equal(sweep.groups[0].value, "1");
+    assert_string_equal(sweep.groups[1].value, "4");
+    assert_string_equal(sweep.groups[2].value, "10"); /* by number */
+    assert_string_equal(sweep.groups[3].value, "x");
+    assert_string_equal(sweep.groups[0].best->runs[0]->config, "b");
+    close_to(sweep.groups[1].speed_up, 2); /* 80 against 40 */
+    close_to(sweep.groups[1].efficiency, 0.5);
+    assert_null(sweep.groups[2].best);
+    assert_true(isnan(sweep.groups[3].speed_up));
+    sweep_fini(&sweep);
+}
+
+static void a_time_is_better_when_it_is_short(void **state)
+{
+    struct sweep sweep = {.by = SWEEP_RAN, .time = SWEEP_RAN, .higher = true};
+
+    add(&sweep, 0, "a", "1", SWEEP_RANKED, 1, 100);
+    add(&sweep, 1, "b", "1", SWEEP_RANKED, 2, 50);
+    sweep_settle(&sweep);
+    assert_string_equal(sweep.configs[0].runs[0]->config, "b");
+    sweep_fini(&sweep);
+    sweep = (struct sweep){.by = SWEEP_AREA, .higher = true};
+    add(&sweep, 0, "a", "1", SWEEP_RANKED, 1, 50);
+    add(&sweep, 1, "b", "1", SWEEP_RANKED, 2, 100);
+    sweep_settle(&sweep);
+    assert_string_equal(sweep.configs[0].runs[0]->config, "b");
+    sweep_fini(&sweep);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_area_ends_at_the_horizon),
+        cmocka_unit_test(what_is_not_finite_is_passed_over),
+        cmocka_unit_test(the_target_is_reached_once),
+        cmocka_unit_test(merged_points_keep_their_extremes),
+        cmocka_unit_test(the_clock_stands_still_between_attempts),
+        cmocka_unit_test(ranges_are_read),
+        cmocka_unit_test(configurations_are_ranked_by_their_means),
+        cmocka_unit_test(a_time_is_better_when_it_is_short),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
