@@ -122,6 +122,28 @@ static json_t *allocation_json(const struct request *r, int64_t id)
                      (json_int_t)alloc.running);
 }
 
+static json_t *limits(const struct spec_range *range)
+{
+    return range->most == 0 ? json_null() : json_pack("[I, I]", (json_int_t)range->least, (json_int_t)range->most);
+}
+
+static json_t *elastic_json(const struct request *r, int64_t id)
+{
+    struct engine_elastic elastic;
+    json_t *by_hand;
+
+    if (!engine_elastic(request_config(r)->engine, id, &elastic))
+        return json_null();
+    by_hand = json_array();
+    if (elastic.width_by_hand)
+        json_array_append_new(by_hand, json_string("width"));
+    if (elastic.ranks_by_hand)
+        json_array_append_new(by_hand, json_string("ranks"));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "width", limits(&elastic.limits.width), "ranks",
+                     limits(&elastic.limits.ranks), "by_hand", by_hand, "changed", value_time(elastic.changed_ms), "reason",
+                     value_text_or_null(elastic.reason));
+}
+
 /* Returns why the ensemble does not go on, or null. */
 static json_t *notice(const struct request *r, const struct ensemble_row *row)
 {
@@ -160,6 +182,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);
     json_object_set_new(json, "allocation", allocation_json(r, row->id));
+    json_object_set_new(json, "elastic", elastic_json(r, row->id));
     if (add_lineage(r, row, json, err) < 0 || add_training(r, row, json, err) < 0)
         goto fail;
     return json;

@@ -1,5 +1,6 @@
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
+#include "api/who.h"
 #include "common/jsonx.h"
 
 #include <string.h>
@@ -26,13 +27,15 @@ void ensemble_patch(struct request *r)
 {
     json_t *json = request_json(r);
     enum engine_shrink shrink = ENGINE_SHRINK_LATER;
+    char by[WHO_SIZE];
     struct error err;
     int64_t width = 0;
 
     if (json == NULL)
         return;
+    who_asks(r, by);
     if (read_change(json, &width, &shrink, &err) < 0 ||
-        engine_resize(request_config(r)->engine, request_id(r, 0), width, shrink, &err) < 0)
+        engine_resize(request_config(r)->engine, request_id(r, 0), width, shrink, by, &err) < 0)
         request_reply_problem(r, &err);
     else
         ensemble_reply(r, 200);

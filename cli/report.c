@@ -65,6 +65,38 @@ static void print_lineage(const json_t *ensemble, FILE *to)
     print_states(json_object_get(family, "members"), to);
 }
 
+/* Prints the limits of one number: " width 4 to 200". */
+static void print_limits(const json_t *elastic, const char *knob, FILE *to)
+{
+    const json_t *limits = json_object_get(elastic, knob), *by_hand = json_object_get(elastic, "by_hand"), *item;
+    size_t i;
+
+    if (!json_is_array(limits))
+        return;
+    fprintf(to, "%s %lld to %lld", knob, (long long)json_integer_value(json_array_get(limits, 0)),
+            (long long)json_integer_value(json_array_get(limits, 1)));
+    json_array_foreach (by_hand, i, item)
+        if (json_is_string(item) && strcmp(json_string_value(item), knob) == 0)
+            fprintf(to, " (set by hand, and left alone)");
+}
+
+static void print_elastic(const json_t *elastic, FILE *to)
+{
+    char *reason = render_text(get_string(elastic, "reason")), age[RENDER_SIZE];
+
+    if (json_is_object(elastic)) {
+        fprintf(to, "elastic    ");
+        print_limits(elastic, "width", to);
+        if (json_is_array(json_object_get(elastic, "width")) && json_is_array(json_object_get(elastic, "ranks")))
+            fprintf(to, ", ");
+        print_limits(elastic, "ranks", to);
+        fprintf(to, "\n");
+    }
+    if (reason[0] != '\0')
+        fprintf(to, "           %s, %s\n", render_age(age, get_string(elastic, "changed")), reason);
+    free(reason);
+}
+
 static void print_notice(const json_t *ensemble, FILE *to)
 {
     char *words = render_sentence(ensemble_notice(ensemble));
@@ -122,6 +154,7 @@ void report_status(const json_t *ensemble, FILE *to)
     print_states(json_object_get(ensemble, "members"), to);
     print_lineage(ensemble, to);
     fprintf(to, "width      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
+    print_elastic(json_object_get(ensemble, "elastic"), to);
     print_notice(ensemble, to);
     if (!ensemble_ended(ensemble) && json_number_value(rate) > 0) {
         fprintf(to, "rate       %s members/s", render_number(text, rate));

@@ -33,6 +33,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/ranks.c \
 	daemon/engine/early.c daemon/engine/early.h \
+	daemon/engine/elastic.c daemon/engine/elastic.h daemon/engine/elastic_decide.c \
 	daemon/engine/reclaim.c daemon/engine/reclaim.h daemon/engine/renew.c daemon/engine/renew.h \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
@@ -79,6 +80,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_checkpoint.c \
 	daemon/spec/results.h daemon/spec/spec_results.c \
 	daemon/spec/rules.c daemon/spec/rules.h \
+	daemon/spec/spec_elastic.c \
 	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_resubmit.c \
 	daemon/spec/spec_task.c \
@@ -105,6 +107,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/memory.c daemon/store/memory.h \
 	daemon/store/metric.c \
 	daemon/store/generation.c daemon/store/generation.h \
+	daemon/store/elastic.c daemon/store/elastic.h \
 	daemon/store/moment.c daemon/store/moment.h \
 	daemon/store/migrate.c \
 	daemon/store/archived.c daemon/store/archived.h \

@@ -306,6 +306,21 @@ CREATE TABLE training (
     missing TEXT -- JSON: how many steps it lacks, and whose; NULL: they were not counted
 ) STRICT;
 
+-- What the policy of an elastic ensemble has done last; an ensemble whose width and ranks were never changed has no row.
+CREATE TABLE elastic (
+    ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
+    width_by_hand INTEGER NOT NULL CHECK (width_by_hand IN (0, 1)), -- 1: a user has set it, and the policy leaves it alone
+    ranks_by_hand INTEGER NOT NULL CHECK (ranks_by_hand IN (0, 1)),
+    width_way INTEGER NOT NULL CHECK (width_way BETWEEN -1 AND 1), -- its last change: 1 up, -1 down, 0 never
+    ranks_way INTEGER NOT NULL CHECK (ranks_way BETWEEN -1 AND 1),
+    ranks_last INTEGER NOT NULL CHECK (ranks_last IN (0, 1)),      -- 1: the last change was one of the ranks
+    settling INTEGER NOT NULL CHECK (settling IN (0, 1)),          -- 1: the last change has not taken effect yet
+    changed INTEGER NOT NULL,   -- when it was; 0: never
+    until INTEGER NOT NULL,     -- nothing is changed before
+    reversals INTEGER NOT NULL, -- how often a change took back another one
+    reason TEXT                 -- a sentence about the last change
+) STRICT;
+
 -- The generations of each training's ranks, which triggers keep right.
 CREATE TABLE generation (
     training INTEGER NOT NULL REFERENCES training (id),

@@ -144,7 +144,7 @@ check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
 	tests/sim/family.c tests/sim/flights.c tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
 	tests/sim/pilots.h tests/sim/places.c tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
-	tests/sim/watch.c tests/sim/watch_late.c tests/sim/watch_pilots.c tests/sim/watch_trainings.c
+	tests/sim/watch.c tests/sim/watch_elastic.c tests/sim/watch_late.c tests/sim/watch_pilots.c tests/sim/watch_trainings.c
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
@@ -162,6 +162,11 @@ unit_tests += tests/unit/test_engine_deal
 tests_unit_test_engine_deal_SOURCES = tests/unit/test_engine_deal.c tests/unit/unit.h
 tests_unit_test_engine_deal_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_deal_LDADD = $(sim_libs)
+
+unit_tests += tests/unit/test_engine_elastic
+tests_unit_test_engine_elastic_SOURCES = tests/unit/test_engine_elastic.c tests/unit/unit.h
+tests_unit_test_engine_elastic_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_elastic_LDADD = $(sim_libs)
 
 unit_tests += tests/unit/test_engine_notice
 tests_unit_test_engine_notice_SOURCES = tests/unit/test_engine_notice.c tests/unit/unit.h

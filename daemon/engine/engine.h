@@ -62,12 +62,13 @@ enum engine_shrink {
     ENGINE_SHRINK_NOW,   /* stop the youngest jobs: their members are pending again, at no cost */
 };
 
-/* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. */
-int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, struct error *err);
+/* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. `by` is a phrase that says who
+ * asks, such as "by token 3 (cron)". The policy of an elastic ensemble leaves the width alone from then on. */
+int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
+                  struct error *err);
 
-/* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. `by` is a phrase that says who asks,
- * such as "by token 3 (cron)". One that has begun needs checkpoints:
- * its ranks save a last one and end, and the next generation has the new number. Fails with "training_not_found",
+/* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. `by` and the policy are as above.
+ * One that has begun needs checkpoints: its ranks save a last one and end, and the next generation has the new number. Fails with "training_not_found",
  * "training_over", "training_no_checkpoints", or as a spec that could not run. */
 int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err);
 
@@ -170,6 +171,14 @@ void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *ou
 /* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and its members for room
  * in the buffer. false: it is not known, since it does not run, or not long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
+/* What the policy of an ensemble does that is under way, and elastic by its spec. */
+struct engine_elastic {
+    struct spec_elastic limits;
+    bool width_by_hand, ranks_by_hand; /* a user has set it, and it is left alone */
+    int64_t changed_ms;                /* when the last change was made; 0 if there was none */
+    char reason[256];                  /* a sentence about it; "" if there was none */
+};
+bool engine_elastic(struct engine *engine, int64_t ensemble, struct engine_elastic *out);
 /* Returns whether another number of ranks may be asked for: the training is not over, and its ranks save checkpoints or are not submitted. */
 bool engine_can_resize_training(struct engine *engine, int64_t ensemble);
 /* Returns how many more generations of the training's ranks may fail before it has failed; -1 if it is over. */

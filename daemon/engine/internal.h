@@ -40,6 +40,7 @@
 #define POLL_JOBS_PER_MS 16          /* limits polls that pokes cause: one of many jobs is not made for each of them */
 
 struct allocation;
+struct elastic;
 
 struct known_adapter {
     const struct adapter_ops *ops;
@@ -138,6 +139,7 @@ struct live_ensemble {
     struct known_adapter *adapter;  /* the adapter of its members */
     struct training *training;      /* NULL if the spec has none */
     struct allocation *allocation;  /* NULL if the spec has none (pilot.h) */
+    struct elastic *elastic;        /* NULL if the spec has none (elastic.h) */
     struct live_job *jobs;          /* oldest first */
     struct live_job *to_cancel;     /* this job and all after it are still to be cancelled */
     int64_t in_flight;              /* open attempts */
@@ -268,6 +270,10 @@ int chore_begin(struct engine *engine, struct live_ensemble *ens, struct chore *
 int chore_resume(struct engine *engine, struct live_ensemble *ens, struct error *err);
 void chore_work(struct engine *engine, struct alarm *alarm);
 
+/* resize.c and training_resize.c: what engine_resize() and engine_resize_training() do, without settling. `by` is a
+ * phrase that says who asks. */
+int resize_width(struct engine *engine, struct live_ensemble *ens, int64_t width, const char *by, struct error *err);
+int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ranks, const char *by, struct error *err);
 /* resize.c: stops the youngest jobs, at most `limit` of them. Returns 1 if there are more to stop, else 0. */
 int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit);
 

@@ -1,5 +1,6 @@
 /* Building the engine's memory from the store, and freeing it. */
 #include "daemon/engine/cancel_member.h"
+#include "daemon/engine/elastic.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -24,6 +25,7 @@ void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
     spec_destroy(ens->spec);
     training_free(engine, ens->training);
     allocation_free(engine, ens->allocation);
+    free(ens->elastic);
     free(ens);
 }
 
@@ -97,6 +99,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
             free(ens);
             return NULL;
         }
+        ens->elastic = elastic_new(engine, ens);
         renew_wait(engine, ens);
     }
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);

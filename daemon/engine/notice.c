@@ -9,6 +9,7 @@
  *
  * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
 #include "daemon/engine/early.h"
+#include "daemon/engine/elastic.h"
 
 #include "common/timefmt.h"
 
@@ -169,7 +170,7 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
 {
     const struct training *training = ens->training;
     const struct waits *waits = &training->waits;
-    char since[TIMEFMT_SIZE];
+    char since[TIMEFMT_SIZE], elastic[300] = "";
 
     if (training->job != NULL && training->job->row.state == JOB_RUNNING && training->heard_ms > 0 &&
         engine_now(engine) - training->heard_ms >= TRAINING_SILENT_MS)
@@ -177,12 +178,14 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
                     timefmt_iso(since, training->heard_ms));
     if (ens->in_flight == 0) /* none of its members sends anything */
         return false;
+    if (ens->elastic != NULL && ens->elastic->state.row.reason[0] != '\0')
+        snprintf(elastic, sizeof elastic, "; by \"elastic\", %s", ens->elastic->state.row.reason);
     if (waits->known && waits->tell_room)
-        return tell(out, "waits_for_room", "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they make",
-                    100 * waits->for_room);
+        return tell(out, "waits_for_room", "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they make%s",
+                    100 * waits->for_room, elastic);
     return waits->known && waits->tell_samples &&
-           tell(out, "waits_for_samples", "its training waits for samples %.0f %% of the time: its members make fewer than it could take",
-                100 * waits->for_samples);
+           tell(out, "waits_for_samples", "its training waits for samples %.0f %% of the time: its members make fewer than it could take%s",
+                100 * waits->for_samples, elastic);
 }
 
 static bool tell_paused(const struct ensemble_row *row, struct engine_notice *out)

@@ -2,6 +2,7 @@
 #include "daemon/engine/internal.h"
 
 #include "daemon/engine/early.h"
+#include "daemon/engine/elastic.h"
 #include "daemon/engine/moments.h"
 #include "daemon/engine/renew.h"
 
@@ -308,8 +309,10 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
 
 /* Takes from the ranks how long they have waited, and when they last reported. If a rank has not reported yet, nothing
  * is taken. */
-static void take_waits(struct engine *engine, struct training *training, json_t **json)
+static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t **json)
 {
+    struct training *training = ens->training;
+    struct elastic_draws draws = {0};
     struct waits_sum sum = {0};
 
     for (int64_t rank = 0; rank < training->row.ranks; rank++, json += RANK_FILES) {
@@ -320,11 +323,14 @@ static void take_waits(struct engine *engine, struct training *training, json_t 
         sum.time += json_number_value(json_object_get(status, "time"));
         sum.for_samples += json_number_value(json_object_get(status, "sample_wait_seconds"));
         sum.for_room += json_number_value(json_object_get(status, "room_wait_seconds"));
+        draws.drawn += integer(status, "drawn");
+        draws.repeats += integer(status, "repeats");
     }
     if (sum.time != training->status_time)
         training->heard_ms = engine_now(engine);
     training->status_time = sum.time;
-    waits_note(&training->waits, &sum, (int)training->row.ranks);
+    waits_note(&training->waits, &sum, (int)training->row.ranks, WAITS_SPAN_S);
+    elastic_note(engine, ens, &sum, &draws);
 }
 
 /* Tells in log and event that the ranks have begun again in their job. */
@@ -380,10 +386,10 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
     }
     for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
         take_rank(engine, &ens->training->row, rank, json + rank * RANK_FILES);
-    take_waits(engine, ens->training, json);
     moments_take(engine, &ens->training->row, json);
     early_note(engine, ens, json);
     mark_ready(engine, ens);
+    take_waits(engine, ens, json);
     json += ens->training->row.ranks * RANK_FILES;
     if (ens->spec->training_checkpoint.any)
         take_restarts(engine, ens, json[1]);

@@ -1,5 +1,6 @@
 #include "daemon/engine/renew.h"
 
+#include "daemon/engine/elastic.h"
 #include "daemon/engine/reclaim.h"
 
 #include "common/log_changes.h"
@@ -105,6 +106,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     training->ranks_succeeded = true;
     training->failed_ms = 0;
     training->waits = (struct waits){0};
+    elastic_restart(ens);
     training->heard_ms = 0;
     training->reception = RECEPTION_OPEN;
     training->ending = ENDING_NOT_ASKED;

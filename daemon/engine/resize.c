@@ -1,5 +1,5 @@
 /* Elastic resizing: another width, and what becomes of the attempts beyond it. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/elastic.h"
 
 #include "common/log_changes.h"
 
@@ -44,14 +44,11 @@ int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width,
     return stop_youngest(engine, ens, most, limit, true, &staying) > 0 && staying > most;
 }
 
-int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, struct error *err)
+static int resize(struct engine *engine, struct live_ensemble *ens, int64_t width, enum engine_shrink shrink, const char *by,
+                  struct error *err)
 {
-    struct live_ensemble *ens;
-    int64_t before, stopped = 0, staying;
+    int64_t id = ens->row.id, before = ens->row.width, stopped = 0, staying;
 
-    if (engine_open_ensemble(engine, id, &ens, err) < 0)
-        return -1;
-    before = ens->row.width;
     ens->row.width = width;
     if (width != before && store_ensemble_update(engine->store, &ens->row, err) < 0)
         return -1;
@@ -62,13 +59,29 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
         return -1;
     if (width != before || stopped > 0) {
         engine_event(engine, "ensemble.resized", id, -1,
-                     json_pack("{s:I, s:I, s:I}", "width", (json_int_t)width, "before", (json_int_t)before, "stopped",
-                               (json_int_t)stopped));
-        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: width %lld, was %lld; %lld attempts are stopped",
-                    (long long)id, (long long)width, (long long)before, (long long)stopped);
+                     json_pack("{s:I, s:I, s:I, s:s}", "width", (json_int_t)width, "before", (json_int_t)before, "stopped",
+                               (json_int_t)stopped, "by", by));
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: width %lld, was %lld; %lld attempts are stopped: asked for %s",
+                    (long long)id, (long long)width, (long long)before, (long long)stopped, by);
         ens->due = 0; /* those that were tried before go first */
         engine_touch(engine, ens);
     }
+    return 0;
+}
+
+int resize_width(struct engine *engine, struct live_ensemble *ens, int64_t width, const char *by, struct error *err)
+{
+    return resize(engine, ens, width, ENGINE_SHRINK_LATER, by, err);
+}
+
+int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
+                  struct error *err)
+{
+    struct live_ensemble *ens;
+
+    if (engine_open_ensemble(engine, id, &ens, err) < 0 || elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 ||
+        resize(engine, ens, width, shrink, by, err) < 0)
+        return -1;
     engine_settle(engine);
     return 0;
 }

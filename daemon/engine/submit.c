@@ -166,6 +166,21 @@ int engine_check_resources(struct engine *engine, const struct spec *spec, struc
     return spec_trains_beside(spec) ? check_together(adapter, spec, err) : 0;
 }
 
+/* Checks that the spec could run with as many ranks as "elastic" may give it. */
+static int check_most_ranks(struct engine *engine, struct spec *spec, struct error *err)
+{
+    int copies = spec->training.resources.copies, rc;
+
+    if (spec->elastic.ranks.most <= copies)
+        return 0;
+    spec->training.resources.copies = (int)spec->elastic.ranks.most;
+    rc = engine_check_resources(engine, spec, err);
+    spec->training.resources.copies = copies;
+    if (rc < 0)
+        snprintf(err->pointer, sizeof err->pointer, "/elastic/ranks/1");
+    return rc;
+}
+
 void engine_draw_stream_key(struct engine *engine, struct ensemble_row *row)
 {
     uint64_t key;
@@ -228,7 +243,8 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         return -1;
     }
     if (engine_check_resources(engine, spec, err) < 0 || spec_check_results(spec, err) < 0 ||
-        check_rules(engine, json, spec, &frozen, err) < 0 || store_accept(engine->store, err) < 0) {
+        check_rules(engine, json, spec, &frozen, err) < 0 || check_most_ranks(engine, spec, err) < 0 ||
+        store_accept(engine->store, err) < 0) {
         json_decref(frozen);
         spec_destroy(spec);
         return -1;

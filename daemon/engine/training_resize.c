@@ -1,6 +1,6 @@
 /* Elastic resizing of a training: another number of ranks. The ranks of the present generation save a last checkpoint and
  * end, and the next generation has the new number; members go on, and send to it. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/elastic.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
@@ -72,20 +72,13 @@ static int check(struct engine *engine, struct live_ensemble *ens, int64_t ranks
     return rc;
 }
 
-int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err)
+int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ranks, const char *by, struct error *err)
 {
-    struct training_row row, *own;
-    struct live_ensemble *ens;
-    int rc = engine_wake_up(engine, err) < 0 ? -1 : store_training_get(engine->store, id, &row, err);
+    struct training_row *own = &ens->training->row;
     int64_t before;
 
-    if (rc == 0)
-        return error_set(err, "training_not_found", "there is no training %lld", (long long)id);
-    if (rc < 0 || engine_open_ensemble(engine, row.ensemble, &ens, err) < 0)
-        return -1;
-    own = &ens->training->row;
     if (own->state >= TRAINING_DONE)
-        return error_set(err, "training_over", "training %lld is over: it is %s", (long long)id,
+        return error_set(err, "training_over", "training %lld is over: it is %s", (long long)own->id,
                          training_state_name(own->state));
     before = own->wanted > 0 ? own->wanted : own->ranks;
     if (ranks == before)
@@ -107,9 +100,23 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, con
         return -1;
     engine_event(engine, "training.resized", ens->row.id, -1,
                  json_pack("{s:I, s:I, s:s}", "ranks", (json_int_t)ranks, "before", (json_int_t)before, "by", by));
-    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, id), "training %lld: %lld ranks are wanted, of %lld: asked for %s",
-               (long long)id, (long long)ranks, (long long)before, by);
+    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, own->id),
+               "training %lld: %lld ranks are wanted, of %lld: asked for %s", (long long)own->id, (long long)ranks, (long long)before, by);
     engine_touch(engine, ens);
+    return 0;
+}
+
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err)
+{
+    struct training_row row;
+    struct live_ensemble *ens;
+    int rc = engine_wake_up(engine, err) < 0 ? -1 : store_training_get(engine->store, id, &row, err);
+
+    if (rc == 0)
+        return error_set(err, "training_not_found", "there is no training %lld", (long long)id);
+    if (rc < 0 || engine_open_ensemble(engine, row.ensemble, &ens, err) < 0 ||
+        training_resize(engine, ens, ranks, by, err) < 0 || elastic_by_hand(engine, ens, ELASTIC_RANKS, err) < 0)
+        return -1;
     engine_settle(engine);
     return 0;
 }

@@ -12,20 +12,21 @@ static bool tells(bool told, double part)
     return part >= (told ? WAITS_FEW : WAITS_MANY);
 }
 
-void waits_note(struct waits *waits, const struct waits_sum *now, int ranks)
+enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int ranks, double span_s)
 {
     double took = now->time - waits->before.time;
 
     if (waits->before.time <= 0 || took < 0 || now->for_samples < waits->before.for_samples || now->for_room < waits->before.for_room) {
         *waits = (struct waits){.before = *now}; /* other ranks than before, or another clock */
-        return;
+        return WAITS_BEGIN;
     }
-    if (took < WAITS_SPAN_S * ranks)
-        return;
+    if (took < span_s * ranks)
+        return WAITS_GO_ON;
     waits->for_samples = part_of(now->for_samples - waits->before.for_samples, took);
     waits->for_room = part_of(now->for_room - waits->before.for_room, took);
     waits->tell_samples = tells(waits->tell_samples, waits->for_samples);
     waits->tell_room = tells(waits->tell_room, waits->for_room);
     waits->known = true;
     waits->before = *now;
+    return WAITS_MEASURED;
 }

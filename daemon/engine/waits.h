@@ -20,5 +20,12 @@ struct waits {
     bool tell_samples, tell_room;
 };
 
-void waits_note(struct waits *waits, const struct waits_sum *now, int ranks);
+enum waits_news {
+    WAITS_BEGIN,   /* a measurement begins: of the first ranks, or of others than before */
+    WAITS_GO_ON,   /* it goes on */
+    WAITS_MEASURED /* it is over, and its figures are in `waits`; the next one begins */
+};
+
+/* Notes sums. A measurement lasts span_s seconds for each rank. */
+enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int ranks, double span_s);
 #endif

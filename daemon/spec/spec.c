@@ -96,8 +96,8 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
                                        "allocation", "training", "follow_up", "max_failures", "max_same_failures",
-                                       "rules", NULL};
-    const json_t *members = NULL, *training = NULL, *allocation = NULL;
+                                       "rules", "elastic", NULL};
+    const json_t *members = NULL, *training = NULL, *allocation = NULL, *elastic = NULL;
 
     spec->adapter = "local";
     spec->pack = 1;
@@ -118,13 +118,15 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_bool(spec->json, "", "refill", JSONX_OPTIONAL, &spec->refill, err) < 0 ||
         jsonx_int(spec->json, "", "share", JSONX_OPTIONAL, 1, 1000, &spec->share, err) < 0 ||
         jsonx_object(spec->json, "", "allocation", JSONX_OPTIONAL, &allocation, err) < 0 ||
-        jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0)
+        jsonx_object(spec->json, "", "training", JSONX_OPTIONAL, &training, err) < 0 ||
+        jsonx_object(spec->json, "", "elastic", JSONX_OPTIONAL, &elastic, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;
     if (parse_start(spec, training != NULL, err) < 0 ||
         (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
         (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0) ||
-        (spec->refill && spec_refill(spec, err) < 0))
+        (spec->refill && spec_refill(spec, err) < 0) ||
+        (elastic != NULL && spec_parse_elastic(spec, elastic, err) < 0))
         return -1;
     return spec_parse_follow_up(spec, err);
 }

@@ -47,6 +47,17 @@ struct spec_allocation {
     const json_t *launcher; /* words that start a program on every node; NULL for the pilot's own launcher */
 };
 
+/* Limits of a number that the daemon changes by itself; `most` is 0 if it does not. */
+struct spec_range {
+    int64_t least, most;
+};
+
+/* The policy of daemon/engine/elastic.h. */
+struct spec_elastic {
+    struct spec_range width, ranks;
+    int64_t every_ms; /* how long is measured before anything is decided */
+};
+
 struct spec {
     json_t *json; /* owns all borrowed pointers below */
     const char *name;
@@ -68,6 +79,7 @@ struct spec {
     int64_t share; /* weight among ensembles that want places of the same adapter */
     bool follows_up;    /* follow-ups are made automatically */
     int64_t follow_ups; /* as long as the family has fewer follow-ups than this */
+    struct spec_elastic elastic;
     bool has_allocation; /* also true with refill; pack is then 1 */
     struct spec_allocation allocation;
     bool has_training;

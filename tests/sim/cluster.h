@@ -89,6 +89,8 @@ bool checkpoints_are_done(struct cluster *c, const json_t *task);
 void checkpoints_record(struct cluster *c, const json_t *task, json_t *record); /* adds them to an exit record */
 
 /* ranks.c */
+bool elastic_tells(const json_t *task); /* it is a rank that tells, from its beginning on, */
+void elastic_tell(struct cluster *c, const json_t *rank); /* the ranks tell how long they have waited */
 void ranks_begin(struct cluster *c, const json_t *rank);
 /* Tells whether there are ranks that take the last samples of a member; otherwise it waits for them. */
 bool ranks_take(struct cluster *c, const json_t *task);

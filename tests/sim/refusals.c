@@ -131,7 +131,7 @@ void refuse_verb(struct sim *sim, int64_t ensemble, uint64_t salt)
     case 0: rc = engine_pause(engine, nowhere, "", &err); break;
     case 1: rc = engine_resume(engine, nowhere, &err); break;
     case 2: rc = engine_cancel(engine, nowhere, &err); break;
-    case 3: rc = engine_resize(engine, nowhere, 3, ENGINE_SHRINK_NOW, &err); break;
+    case 3: rc = engine_resize(engine, nowhere, 3, ENGINE_SHRINK_NOW, "over the Unix socket", &err); break;
     case 4: rc = engine_resubmit(engine, nowhere, &failed, 1, false, &n, &err); break;
     case 5: rc = engine_resubmit_member(engine, ensemble, 1000000, false, &n, &err); break;
     case 6: rc = engine_follow_up(engine, nowhere, &wish, &n, &made, &err); break;

@@ -190,6 +190,7 @@ static const char *ranks_outcome(struct cluster *c, struct cjob *job, const json
     const char *dir = json_string_value(json_object_get(json_object_get(task, "env"), "STRETTO_TRAINING_DIR"));
 
     ranks_learn(c, task);
+    elastic_tell(c, task);
     if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_restart))
         return ranks_survive(c, job, task) ? NULL : "failed";
     if (ranks_are_to_end(c, task) && sim_chance(c->sim, 400)) {
@@ -426,7 +427,9 @@ void runner_start(struct sim *sim, void *arg)
                 continue;
             ranks_begin(c, task);
         }
-        end_later(c, job, task, shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
+        end_later(c, job, task,
+                  elastic_tells(task) ? sim_now(sim) + 1000
+                                      : shortest(c) + cluster_soon(c, (uint64_t)sim_faults_of(sim)->run_ms));
     }
     json_decref(desc);
     if (sim_chance(sim, sim_faults_of(sim)->runner_killed)) {

@@ -181,6 +181,12 @@ bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
 void watch_trainings_store(struct sim *sim);
 void watch_trainings_end(struct sim *sim);
 
+/* Functions of watch_elastic.c. */
+void watch_elastic_store(struct sim *sim);
+void watch_elastic_end(struct sim *sim);
+/* Tells whether the policy of an elastic ensemble, and not a user, decides on its width. */
+bool watch_elastic_owns_width(struct sim *sim, int64_t ensemble);
+
 /* Functions of family.c. */
 void watch_families_store(struct sim *sim);
 void watch_families(struct sim *sim);

@@ -18,6 +18,11 @@ bool spec_has_pilots(uint64_t seed)
     return seed % 9 == 4 || getenv("SIM_PILOTS") != NULL;
 }
 
+bool spec_is_elastic(uint64_t seed)
+{
+    return seed % 5 == 2 || getenv("SIM_ELASTIC") != NULL;
+}
+
 static void set_seconds(json_t *object, const char *key, int64_t seconds)
 {
     json_object_set_new(object, key, json_sprintf("%llds", (long long)seconds));
@@ -54,6 +59,29 @@ static void add_allocation(struct sim *sim, json_t *spec, bool calm)
             set_seconds(checkpoint, "before", 1 + (int64_t)sim_random(sim, 10));
     }
     json_object_set_new(spec, "allocation", alloc);
+}
+
+/* Lets the daemon choose the width, the ranks or both. */
+static void add_elastic(struct sim *sim, json_t *spec)
+{
+    json_t *training = json_object_get(spec, "training"), *elastic = json_object();
+    json_int_t least = (json_int_t)(1 + sim_random(sim, 3)), more = (json_int_t)sim_random(sim, 12);
+    json_int_t ranks = (json_int_t)(1 + sim_random(sim, 3));
+    bool of_ranks = json_object_get(training, "checkpoint") != NULL && sim_chance(sim, 700);
+
+    set_seconds(elastic, "every", 1 + (int64_t)sim_random(sim, 2));
+    json_object_set_new(json_object_get(json_object_get(spec, "members"), "parameters"), "count",
+                        json_integer(30 + (json_int_t)sim_random(sim, 50)));
+    if (!of_ranks || sim_chance(sim, 700)) {
+        json_object_set_new(elastic, "width", json_pack("[II]", least, least + more));
+        json_object_set_new(spec, "width", json_integer(least + (json_int_t)sim_random(sim, (uint64_t)more + 1)));
+    }
+    if (of_ranks) {
+        json_object_set_new(elastic, "ranks", json_pack("[iI]", 1, ranks));
+        json_object_set_new(training, "ranks", json_integer(1 + (json_int_t)sim_random(sim, (uint64_t)ranks)));
+    }
+    json_object_set_new(training, "env", json_pack("{s:o}", "SIM_PACE", json_sprintf("%d.5", (int)sim_random(sim, 7))));
+    json_object_set_new(spec, "elastic", elastic);
 }
 
 /* Tells whether the ensemble may start its members first. Where the daemon deals out the places it may not, since
@@ -104,6 +132,8 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
         json_object_set_new(json_object_get(spec, "training"), "adapter",
                             json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));
+    if (json_object_get(spec, "training") != NULL && spec_is_elastic(seed) && sim_chance(sim, 800))
+        add_elastic(sim, spec);
     if (may_begin_with_members(sim, spec) && sim_chance(sim, 400))
         json_object_set_new(spec, "start", json_string("members-first"));
     if (spec_has_pilots(seed) && sim_chance(sim, 750))

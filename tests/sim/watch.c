@@ -101,6 +101,7 @@ void watch_store(struct sim *sim)
     watch_places_store(sim);
     watch_pilots_store(sim);
     watch_trainings_store(sim);
+    watch_elastic_store(sim);
 }
 
 /* Verifies the conditions that hold after every turn. Triggers watch each write for members that are dispatched above
@@ -269,6 +270,7 @@ void watch_end(struct sim *sim)
     watch_families_end(sim);
     watch_pilots_end(sim);
     watch_trainings_end(sim);
+    watch_elastic_end(sim);
     watch_history(sim);
 }
 

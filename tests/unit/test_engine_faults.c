@@ -107,7 +107,7 @@ static void resize(struct sim *sim, struct ledger *ledger, size_t i, int64_t wid
 {
     struct error err;
 
-    if (engine_resize(sim_engine(sim), ledger->ids[i], width, how, &err) == 0) {
+    if (engine_resize(sim_engine(sim), ledger->ids[i], width, how, "over the Unix socket", &err) == 0) {
         if (sim_turn(sim) == 0)
             ledger->widths[i] = width;
         else

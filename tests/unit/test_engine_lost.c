@@ -342,7 +342,7 @@ static void what_a_lost_generation_was_sent_is_no_success(void **state)
 static void stop_one_of_two(struct sim_faults lost)
 {
     set_faults(lost);
-    assert_int_equal(engine_resize(sim_engine(sim), id, 1, ENGINE_SHRINK_NOW, &err), 0);
+    assert_int_equal(engine_resize(sim_engine(sim), id, 1, ENGINE_SHRINK_NOW, "over the Unix socket", &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     run_for(1000);
     sim_set_faults(sim, &faults);
@@ -478,7 +478,7 @@ static void what_is_not_handed_over_yet_ends_with_its_pilot(void **state)
 
         begin(seed, calm);
         submit(12, 1, allocation());
-        assert_int_equal(engine_resize(sim_engine(sim), id, 4, ENGINE_SHRINK_LATER, &err), 0);
+        assert_int_equal(engine_resize(sim_engine(sim), id, 4, ENGINE_SHRINK_LATER, "over the Unix socket", &err), 0);
         until("SELECT count(*) >= 4 FROM attempt WHERE started IS NOT NULL");
         slow = faults;
         slow.slow = 500;

@@ -211,24 +211,24 @@ static void parts_of_the_time_are_counted_and_do_not_flutter(void **state)
 {
     struct waits w = {0};
 
-    waits_note(&w, &(struct waits_sum){100, 50, 0}, 1);
+    waits_note(&w, &(struct waits_sum){100, 50, 0}, 1, WAITS_SPAN_S);
     assert_false(w.known); /* what was before is not known */
-    waits_note(&w, &(struct waits_sum){105, 55, 0}, 1);
+    waits_note(&w, &(struct waits_sum){105, 55, 0}, 1, WAITS_SPAN_S);
     assert_false(w.known); /* too short */
-    waits_note(&w, &(struct waits_sum){110, 56, 1}, 1);
+    waits_note(&w, &(struct waits_sum){110, 56, 1}, 1, WAITS_SPAN_S);
     assert_true(w.known && w.for_samples == 0.6 && w.for_room == 0.1 && w.tell_samples && !w.tell_room);
-    waits_note(&w, &(struct waits_sum){120, 60, 1}, 1);
+    waits_note(&w, &(struct waits_sum){120, 60, 1}, 1, WAITS_SPAN_S);
     assert_true(w.for_samples == 0.4 && w.tell_samples); /* still */
-    waits_note(&w, &(struct waits_sum){130, 62, 1}, 1);
+    waits_note(&w, &(struct waits_sum){130, 62, 1}, 1, WAITS_SPAN_S);
     assert_false(w.tell_samples);
-    waits_note(&w, &(struct waits_sum){140, 66, 1}, 1);
+    waits_note(&w, &(struct waits_sum){140, 66, 1}, 1, WAITS_SPAN_S);
     assert_true(w.for_samples == 0.4 && !w.tell_samples); /* not yet again */
-    waits_note(&w, &(struct waits_sum){150, 1, 1}, 1); /* other ranks */
+    waits_note(&w, &(struct waits_sum){150, 1, 1}, 1, WAITS_SPAN_S); /* other ranks */
     assert_false(w.known || w.tell_samples);
     w = (struct waits){.before = {100, 0, 0}};
-    waits_note(&w, &(struct waits_sum){115, 9, 0}, 2);
+    waits_note(&w, &(struct waits_sum){115, 9, 0}, 2, WAITS_SPAN_S);
     assert_false(w.known); /* ten seconds of each rank */
-    waits_note(&w, &(struct waits_sum){120, 15, 30}, 2);
+    waits_note(&w, &(struct waits_sum){120, 15, 30}, 2, WAITS_SPAN_S);
     assert_true(w.for_samples == 0.75 && w.for_room == 1);
 }
 

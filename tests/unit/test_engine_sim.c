@@ -3,7 +3,8 @@
  * and cancel at any time; at the end the books must balance.
  *
  * SIM_SEEDS=N runs other than 2,000 schedules (500 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
- * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in allocations; SIM_SEED=S one
+ * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in allocations,
+ * SIM_ELASTIC=1 all of them with trainings that are elastic; SIM_SEED=S one
  * again, SIM_LOG=1 with the daemon's log. */
 #include <config.h>
 
@@ -97,7 +98,7 @@ static void check_accepted(struct sim *sim, const struct accepted accepted[], si
 
         if (store_ensemble_get(sim_store(sim), acc->id, &row, &err) != 1)
             sim_violate(sim, "ensemble %lld was accepted, and is lost", (long long)acc->id);
-        else if (acc->known && row.width != acc->width)
+        else if (acc->known && row.width != acc->width && !watch_elastic_owns_width(sim, acc->id))
             sim_violate(sim, "the width %lld of ensemble %lld was accepted, and is %lld", (long long)acc->width,
                         (long long)acc->id, (long long)row.width);
         else if (acc->known && !may_become(acc->state, &row))
@@ -260,9 +261,9 @@ static void any_verb(struct sim *sim, struct accepted *acc)
     case 3:
     case 4: rc = engine_resume(engine, acc->id, &err); break;
     case 5:
-    case 6: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_LATER, &err); break;
+    case 6: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_LATER, "over the Unix socket", &err); break;
     case 7:
-    case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, &err); break;
+    case 8: rc = engine_resize(engine, acc->id, width, ENGINE_SHRINK_NOW, "over the Unix socket", &err); break;
     case 9: rc = engine_resubmit_member(engine, acc->id, some_member(sim, acc), sim_chance(sim, 300), &n, &err); break;
     case 12:
     case 13:

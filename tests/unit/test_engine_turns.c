@@ -187,7 +187,7 @@ static void thousands_of_jobs_are_stopped(void **state)
         assert_true(sim_step(sim));
     sim_engine(sim)->slice = SLICE;
     written();
-    assert_int_equal(engine_resize(sim_engine(sim), id, 10, ENGINE_SHRINK_NOW, &err), 0);
+    assert_int_equal(engine_resize(sim_engine(sim), id, 10, ENGINE_SHRINK_NOW, "over the Unix socket", &err), 0);
     assert_int_equal(sim_turn(sim), 0);
     assert_in_range(written(), 1, WRITTEN_MAX);
     assert_int_equal(sim_number(sim, "SELECT sum(cancel) FROM job"), SLICE);
