@@ -29,12 +29,18 @@ function spread(x) {
   return (x | (x << 1)) & 0x55555555;
 }
 
+// Of a level: how many blocks there are, how many of them are in a cell of the top level, and how many that has along a side.
+const shapeOf = (layout, level) => ({blocks: Math.ceil(layout.n / 4 ** level), part: 2 ** (layout.level - level), size: 4 ** (layout.level - level)});
+
+// Which block is at a place: the sum of what its column says and what its row says, both -1 outside.
+const ofColumn = ({cols}, {part, size}, x) => (x < 0 || x >= cols * part ? -1 : Math.floor(x / part) * size + spread(x % part));
+
+const ofRow = ({cols}, {part, size}, y) => (y < 0 ? -1 : Math.floor(y / part) * cols * size + (spread(y % part) << 1));
+
 // The block of 4^level members at a place that is counted in cells of that level.
 export function blockAt(layout, level, x, y) {
-  const depth = layout.level - level, part = 2 ** depth, col = Math.floor(x / part), row = Math.floor(y / part);
-  if (col < 0 || col >= layout.cols || row < 0) return -1;
-  const block = (row * layout.cols + col) * part * part + (spread(x % part) | (spread(y % part) << 1));
-  return block * 4 ** level < layout.n ? block : -1;
+  const shape = shapeOf(layout, level), across = ofColumn(layout, shape, x), down = ofRow(layout, shape, y);
+  return across >= 0 && down >= 0 && across + down < shape.blocks ? across + down : -1;
 }
 
 // The level to draw where a member has so many pixels: single members, if they can be seen.
@@ -45,14 +51,16 @@ export function levelFor(layout, pixels) {
 }
 
 // Codes, the worst first.
-const WORST = [4, 5, 6, 2, 1, 0, 3], RANK = new Uint8Array(NO_MEMBER + 1).fill(WORST.length);
-WORST.forEach((code, rank) => (RANK[code] = rank));
+const WORST = [4, 5, 6, 2, 1, 0, 3], FAINT = WORST.length, NOTHING = FAINT + 1; // as ranks: not chosen, and no member
+const UNKNOWN = 1; // no colour, since those are opaque or 0
 
 const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-// The colours of blocks. Those of many members are remembered until the members change.
+// The colours of blocks, each found out when it is first looked at, and remembered until its members change.
 export class Tints {
   levels = new Map();
+
+  counts = new Uint32Array(NOTHING + 1);
 
   // chosen: {codes: whether members in a state are, mask: those that are, or null, from, to: indices, inclusive}. Others are faint.
   set(states, chosen, palette, isMixed) {
@@ -61,83 +69,81 @@ export class Tints {
     Object.assign(this, {states, chosen, palette, isMixed});
     if (same) return;
     this.levels.clear();
-    this.faint = pixel(palette.faint);
-    this.plain = Uint32Array.from(palette.states, pixel);
-    this.ofCode = Uint32Array.from([...this.plain].map((tint, code) => (chosen.codes[code] ? tint : this.faint)).concat(0));
+    this.ranks = new Uint8Array(NO_MEMBER + 1).fill(FAINT);
+    WORST.forEach((code, rank) => chosen.codes[code] && (this.ranks[code] = rank));
+    this.ranks[NO_MEMBER] = NOTHING;
+    this.colours = WORST.map(code => palette.states[code]);
+    this.ofRank = Uint32Array.from([...this.colours, palette.faint].map(pixel).concat(0));
   }
 
   changed(indices) {
     if (indices === null) return this.levels.clear();
-    for (const [level, tints] of this.levels)
-      for (const block of new Set(indices.map(index => Math.floor(index / 4 ** level)))) tints[block] = this.ofBlock(block, level);
+    for (const [level, tints] of this.levels) for (const index of indices) tints[Math.floor(index / 4 ** level)] = UNKNOWN;
   }
 
-  ofBlock(block, level) {
-    const size = 4 ** level, end = Math.min((block + 1) * size, this.states.length);
-    return (this.isMixed ? this.mix : this.worst).call(this, block * size, end);
+  // Of the members from one index up to but without another.
+  ofRange(from, end) {
+    return this.isMixed && end - from > 1 ? this.mix(from, end) : this.ofRank[this.worst(from, end)];
   }
 
   worst(from, end) {
-    const {states, chosen: {codes, mask}} = this;
-    let best = WORST.length, any = false;
-    for (let i = from; i < end; i++) {
-      const code = states[i];
-      any ||= code !== NO_MEMBER;
-      if (RANK[code] < best && codes[code] && (mask === null || mask[i])) best = RANK[code];
+    const {states, ranks, chosen: {mask}} = this;
+    let least = NOTHING;
+    for (let i = from; i < end && least > 0; i++) {
+      let rank = ranks[states[i]];
+      if (mask !== null && mask[i] === 0 && rank < FAINT) rank = FAINT;
+      if (rank < least) least = rank;
     }
-    return best < WORST.length ? this.plain[WORST[best]] : any ? this.faint : 0;
+    return least;
   }
 
   mix(from, end) {
-    const {states, palette, chosen: {codes, mask}} = this;
-    let r = 0, g = 0, b = 0, n = 0, any = false;
+    const {states, ranks, counts, colours, chosen: {mask}} = this;
+    counts.fill(0);
     for (let i = from; i < end; i++) {
-      const code = states[i];
-      any ||= code !== NO_MEMBER;
-      if (!codes[code] || (mask !== null && !mask[i])) continue;
-      const tint = palette.states[code];
-      r += tint[0];
-      g += tint[1];
-      b += tint[2];
-      n++;
+      const rank = ranks[states[i]];
+      counts[mask !== null && mask[i] === 0 && rank < FAINT ? FAINT : rank]++;
     }
-    return n > 0 ? pixel([r / n, g / n, b / n]) : any ? this.faint : 0;
+    let r = 0, g = 0, b = 0, n = 0;
+    colours.forEach((tint, rank) => {
+      r += tint[0] * counts[rank];
+      g += tint[1] * counts[rank];
+      b += tint[2] * counts[rank];
+      n += counts[rank];
+    });
+    return n > 0 ? pixel([r / n, g / n, b / n]) : this.ofRank[counts[FAINT] > 0 ? FAINT : NOTHING];
   }
 
   ofLevel(level) {
-    const known = this.levels.get(level);
-    if (known) return known;
-    const tints = new Uint32Array(Math.ceil(this.states.length / 4 ** level));
-    for (let block = 0; block < tints.length; block++) tints[block] = this.ofBlock(block, level);
-    this.levels.set(level, tints);
-    return tints;
-  }
-
-  // One member.
-  of(index) {
-    const code = this.states[index], {mask} = this.chosen;
-    return code !== NO_MEMBER && mask !== null && !mask[index] ? this.faint : this.ofCode[code];
+    if (!this.levels.has(level)) this.levels.set(level, new Uint32Array(Math.ceil(this.states.length / 4 ** level)).fill(UNKNOWN));
+    return this.levels.get(level);
   }
 
   // A function from block to colour, within the range that is chosen.
   reader(level) {
-    const {from, to} = this.chosen, size = 4 ** level, tints = level > 0 ? this.ofLevel(level) : null;
+    const {from, to} = this.chosen, n = this.states.length, size = 4 ** level, tints = level > 0 ? this.ofLevel(level) : null;
+    const whole = block => {
+      if (tints === null) return this.ofRange(block, block + 1);
+      if (tints[block] === UNKNOWN) tints[block] = this.ofRange(block * size, Math.min((block + 1) * size, n));
+      return tints[block];
+    };
+    if (from <= 0 && to >= n - 1) return whole;
     return block => {
-      const first = block * size, last = first + size - 1;
-      const tint = tints === null ? this.of(block) : tints[block];
+      const first = block * size, last = Math.min(first + size, n) - 1, tint = whole(block);
       if (tint === 0 || (first >= from && last <= to)) return tint;
-      if (last < from || first > to) return this.faint;
-      return (this.isMixed ? this.mix : this.worst).call(this, Math.max(first, from), Math.min(last + 1, to + 1, this.states.length));
+      return last < from || first > to ? this.ofRank[FAINT] : this.ofRange(Math.max(first, from), Math.min(last, to) + 1);
     };
   }
 }
 
 // One pixel a cell into a picture, from the cell (x, y) on.
 export function paint(pixels, stride, layout, level, {x, y, cols, rows}, tintOf) {
-  for (let row = 0; row < rows; row++) {
+  const shape = shapeOf(layout, level), {blocks} = shape, columns = Int32Array.from({length: cols}, (_, col) => ofColumn(layout, shape, x + col));
+  for (let row = 0, at = 0; row < rows; row++, at = row * stride) {
+    const down = ofRow(layout, shape, y + row);
     for (let col = 0; col < cols; col++) {
-      const block = blockAt(layout, level, x + col, y + row);
-      pixels[row * stride + col] = block < 0 ? 0 : tintOf(block);
+      const across = columns[col], block = across + down;
+      pixels[at + col] = across < 0 || down < 0 || block >= blocks ? 0 : tintOf(block);
     }
   }
 }

@@ -11,11 +11,8 @@ const OPEN = ['pending', 'submitted', 'running'];
 
 export const share = ({members, count}) => 1 - OPEN.reduce((sum, state) => sum + members[state], 0) / Math.max(1, count);
 
-// Rounded down: what is not whole does not look so.
-const percent = part => `${Math.floor(part * 1000) / 10} %`;
-
 const progress = ensemble => [
-  h('span', {class: 'share'}, percent(share(ensemble))),
+  h('span', {class: 'share'}, format.share(share(ensemble))),
   bar(ensemble.members, ensemble.count),
 ];
 
@@ -65,13 +62,11 @@ function metricColumn(key) {
   };
 }
 
-const isLoss = name => /(^|[_/.:])loss$/.test(name);
-
-// The metrics that trainings of these ensembles report, losses first.
+// The metrics that trainings of these ensembles report.
 function namesOf(ensembles, keys) {
   const names = new Set(keys.map(key => parts(key)[1]));
   for (const {training} of ensembles) for (const name of Object.keys(training?.metrics ?? {})) names.add(name);
-  return [...names].sort((a, b) => isLoss(b) - isLoss(a) || (a < b ? -1 : 1));
+  return format.lossesFirst(names);
 }
 
 const sortedBy = ({sort}) => (sort !== null && sort.includes(':') ? [sort] : []);

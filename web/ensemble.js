@@ -65,9 +65,9 @@ function render({ensemble, members, failures, metrics, family}, parameters, {isO
     trainingView(ensemble.training, metrics),
     filterView(ensemble.id, parameters, filter, kept.count(filter), ensemble.count),
     mapView(ensemble, kept, filter, parameters, redraw),
+    failuresView(ensemble, failures),
     plotsView(ensemble, kept, filter, parameters, redraw),
     familyView(ensemble, family),
-    failuresView(ensemble, failures),
     membersView(ensemble, members, parameters, filter),
     h('p', {class: 'quiet'}, h('a', {href: `#/ensembles/${ensemble.id}/spec`}, 'Spec'), ' · Files: ', h('code', null, foreign(ensemble.dir))),
   ];

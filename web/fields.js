@@ -1,6 +1,6 @@
-// What members can be plotted by: their parameters, what their latest attempt used, their state. And the scales of that.
+// What members can be plotted by: their parameters, what they reported, what their latest attempt used, their state. And the scales of that.
 import {NAMES} from './copy.js';
-import {bytes, duration, number} from './format.js';
+import {bytes, duration, lossesFirst, number} from './format.js';
 import {MEMBERS} from './states.js';
 
 const MOST_VALUES = 30; // of a parameter that is not a number
@@ -29,10 +29,16 @@ function parameterField(name, lines) {
   return values.size <= MOST_VALUES ? {...field, values: [...values].filter(value => value !== null)} : null;
 }
 
+// The last value of a metric.
+const metricField = name => ({key: `m.${name}`, name, isMetric: true, value: line => line.metrics?.[name]?.last ?? null, inWords: value => number(value, 5)});
+
+const metricsOf = lines => lossesFirst(new Set(lines.flatMap(({metrics}) => Object.keys(metrics ?? {})))).map(metricField);
+
 export function fieldsOf(lines) {
   const names = Object.keys(lines.find(line => line.parameters !== null)?.parameters ?? {});
   const used = OTHERS.filter(({key, value}) => ['state', 'index'].includes(key) || lines.some(line => value(line) !== null));
-  return [...names.map(name => parameterField(name, lines)).filter(field => field !== null), ...used];
+  const metrics = metricsOf(lines).filter(({value}) => lines.some(line => value(line) !== null));
+  return [...names.map(name => parameterField(name, lines)).filter(field => field !== null), ...metrics, ...used];
 }
 
 // Where a value lies along an axis, from 0 to 1, and which value lies somewhere.
@@ -64,6 +70,9 @@ function powers(low, high) {
 
 const short = value => Number(value.toPrecision(4));
 
+// Whether members can be chosen by it.
+export const canChooseBy = ({key, parameter}) => parameter !== undefined || key === 'state' || key === 'index';
+
 // What of a filter says that members lie between two places of an axis; null where that is nothing, or cannot be said.
 export function conditionOf(field, scale, from, to, filter) {
   if (Math.min(from, to) <= 0 && Math.max(from, to) >= 1) return null; // all of it
@@ -73,6 +82,6 @@ export function conditionOf(field, scale, from, to, filter) {
     return {states};
   }
   if (field.key === 'index') return {from: Math.ceil(low), to: Math.max(Math.ceil(low), Math.floor(high))};
-  if (field.parameter === undefined || (scale.isValues && low !== high)) return null;
+  if (!canChooseBy(field) || (scale.isValues && low !== high)) return null;
   return {where: {...filter.where, [field.parameter]: scale.isValues ? low : [short(low), short(high)]}};
 }

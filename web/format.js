@@ -43,6 +43,9 @@ export function rate(perSecond) {
   return `${number(perSecond * 86400, 3)}/d`;
 }
 
+// Rounded down: what is not whole does not look so.
+export const share = part => `${Math.floor(part * 1000) / 10} %`;
+
 export function bytes(n) {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let unit = 0;
@@ -52,9 +55,10 @@ export function bytes(n) {
 
 const since = time => (Date.now() - Date.parse(time)) / 1000;
 
-export const age = time => `${duration(since(time))} ago`;
+// In whole seconds, since tenths would only flicker.
+export const age = time => (since(time) < 0.5 ? 'now' : `${duration(Math.round(since(time)))} ago`);
 
-export const until = time => (since(time) < 0 ? `in ${duration(-since(time))}` : 'any moment');
+export const until = time => (since(time) < -0.5 ? `in ${duration(Math.round(-since(time)))}` : 'any moment');
 
 export const moment = time => new Date(time).toLocaleString();
 
@@ -63,3 +67,8 @@ export const minute = time => minutes.format(new Date(time));
 export const day = time => new Date(time).toLocaleDateString();
 
 export const clock = time => new Date(time).toLocaleTimeString();
+
+const isLoss = name => /(^|[_/.:])loss$/.test(name);
+
+// Names of metrics in the order in which they are shown.
+export const lossesFirst = names => [...names].sort((a, b) => isLoss(b) - isLoss(a) || (a < b ? -1 : 1));

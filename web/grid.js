@@ -9,10 +9,21 @@ const HEIGHT = 460, WITH_GAPS = 6, WITH_SIGNS = 15; // pixels of a cell
 
 const rgb = text => [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16));
 
-export function paletteOf(element) {
-  const style = getComputedStyle(element), read = name => rgb(style.getPropertyValue(`--${name}`).trim());
-  return {states: NAMES.map(read), faint: read('faint'), text: style.getPropertyValue('--text'),
-    quiet: style.getPropertyValue('--quiet'), line: style.getPropertyValue('--line'), panel: style.getPropertyValue('--panel'), unchosen: style.getPropertyValue('--unchosen')};
+const palettes = new Map(), darkness = matchMedia('(prefers-color-scheme: dark)');
+
+// The colours of the page, which change with the time of day. They are read once, since a page that has just been changed is slow to tell.
+export function palette() {
+  const isDark = darkness.matches;
+  if (palettes.has(isDark)) return palettes.get(isDark);
+  const style = getComputedStyle(document.documentElement), text = name => style.getPropertyValue(`--${name}`).trim(), read = name => rgb(text(name));
+  palettes.set(isDark, {states: NAMES.map(read), faint: read('faint'), text: text('text'), quiet: text('quiet'), line: text('line'), panel: text('panel'),
+    unchosen: text('unchosen')});
+  return palettes.get(isDark);
+}
+
+// Text that stays is not put in again, which would have the page laid out anew.
+export function tell(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 // Members in words: "7.12", or "7.16 to 7.31".
@@ -36,12 +47,9 @@ export class Grid {
     new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
   }
 
-  // Colours change with the time of day.
   recolour() {
-    const palette = paletteOf(this.canvas);
-    if (this.palette?.text === palette.text) return;
-    this.palette = palette;
-    this.sprites = null;
+    if (this.palette !== palette()) this.sprites = null;
+    this.palette = palette();
   }
 
   // wish: {states, chosen, isMixed, actions}
@@ -109,7 +117,7 @@ export class Grid {
     if (scale.level === 0 && scale.size >= WITH_SIGNS) this.drawSigns(context, seen, size, left, top);
     this.drawPointedAt(context, scale);
     this.say(scale);
-    this.canvas.dataset.level = scale.level;
+    if (this.canvas.dataset.level !== String(scale.level)) this.canvas.dataset.level = scale.level;
   }
 
   drawGaps(context, seen, size, left, top) {
@@ -176,7 +184,7 @@ export class Grid {
     const at = this.brush ? this.brushed() : this.pointedAt();
     const cell = level === 0 ? 'A cell is a member.' :
       `A cell is ${count(4 ** level)} members, in the colour of ${this.wish.isMixed ? 'their mix' : 'the worst of them'}.`;
-    this.status.textContent = at ? `${rangeInWords(this.id, at.from, at.to)}: ${this.inWords(at)}` : cell;
+    tell(this.status, at ? `${rangeInWords(this.id, at.from, at.to)}: ${this.inWords(at)}` : cell);
   }
 
   // Moves to a zoom and a place, as far as the grid goes.

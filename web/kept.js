@@ -1,6 +1,7 @@
 // What the page keeps of the ensemble that is looked at, from one address to the next: the states of its members, and which of them were found.
 import * as api from './api.js';
-import {Copy, countStates, NAMES, NO_MEMBER} from './copy.js';
+import {Copy, NAMES} from './copy.js';
+import {fieldsOf, scaleOf} from './fields.js';
 import {isSearching, queryOf} from './filter.js';
 import {choose, Sample} from './sample.js';
 
@@ -42,10 +43,15 @@ class Kept {
   // A sample of all members is drawn once, and one of those that a filter leaves beside it; they are asked for again as they change.
   async plot(filter, redraw) {
     const chosen = this.chosen(filter), asked = queryOf(filter).toString();
-    this.choice ??= choose(this.copy.states, () => true);
-    if (this.choice.isAll || !chosen.isWhole) this.further = [];
-    else if (asked !== this.furtherFor) this.further = asked === '' ? [] : choose(this.copy.states, chosen.has, FURTHER).indices;
-    this.furtherFor = asked;
+    this.choice ??= await choose(this.copy.states, () => true);
+    if (!chosen.isWhole) return;
+    if (asked !== this.furtherFor) {
+      this.furtherFor = asked;
+      const further = asked === '' || this.choice.isAll ? [] : (await choose(this.copy.states, chosen.has, FURTHER)).indices;
+      if (asked !== this.furtherFor) return; // the address has changed meanwhile
+      this.further = further;
+      this.sample.version++;
+    }
     const plotted = this.plotted();
     this.sample.keep(plotted);
     await this.sample.load(plotted, redraw);
@@ -55,9 +61,14 @@ class Kept {
     return this.choice === null ? [] : [...new Set([...this.choice.indices, ...this.further])];
   }
 
-  // Of the members that are plotted, those that are known.
+  // Of the members that are plotted, those that are known, and the fields that they have, with their scales.
   sampled() {
-    return this.plotted().map(index => this.sample.lines.get(index)).filter(line => line !== undefined);
+    const {version} = this.sample;
+    if (this.known?.version === version) return this.known;
+    const lines = this.plotted().map(index => this.sample.lines.get(index)).filter(line => line !== undefined), scales = new Map();
+    const scale = field => scales.get(field) ?? scales.set(field, scaleOf(field, lines)).get(field);
+    this.known = {version, lines, fields: lines.length > 0 ? fieldsOf(lines) : [], scale};
+    return this.known;
   }
 
   // Parameters stay what they are; where and why members failed does not.
@@ -92,8 +103,9 @@ class Kept {
     if (key === '' || chosen === null || !chosen.isWhole) return null;
     const {counted} = this, {event} = this.copy;
     if (counted?.key === key && counted.event === event && counted.mask === chosen.mask) return counted.found;
-    const counts = countStates(this.copy.states, chosen.from, chosen.to + 1, chosen.has);
-    const found = counts.reduce((sum, n, code) => (code === NO_MEMBER ? sum : sum + n), 0);
+    const {states} = this.copy, {from, to, mask} = chosen, codes = Uint8Array.from(chosen.codes);
+    let found = 0;
+    for (let i = from; i <= to; i++) if (mask === null || mask[i] === 1) found += codes[states[i]];
     this.counted = {key, event, mask: chosen.mask, found};
     return found;
   }

@@ -3,6 +3,7 @@
 
 const PAUSE = 1000; // between two looks, however many events there are
 const RETRY = 3000;
+const LATE = 8000; // a daemon that takes longer to answer may be stopped, or hang
 
 // An EventSource hears only of the kinds that it is told of.
 export const KINDS = [
@@ -26,6 +27,7 @@ export class Live {
     this.open = open;
     this.every = every;
     this.seen = Date.now();
+    this.hasLooked = false;
     this.connect();
     await this.now();
   }
@@ -69,12 +71,15 @@ export class Live {
     this.next = null;
     this.again = false;
     this.looking = true;
+    const late = setTimeout(() => this.open && this.hasLooked && this.told(this.seen), LATE);
     try {
       await this.look();
       this.seen = Date.now();
+      this.hasLooked = true;
     } catch {
       good = false;
     }
+    clearTimeout(late);
     this.looking = false;
     if (!this.open) return;
     this.told(good ? null : this.seen);

@@ -1,7 +1,6 @@
 // The grid of members with what belongs to it: zoom, choosing a range, what a cell shows, and the table that says the same.
 import {h, island} from './dom.js';
 import {choosingForm} from './choosing.js';
-import {fieldsOf} from './fields.js';
 import {addressOf} from './filter.js';
 import {count} from './format.js';
 import {Grid} from './grid.js';
@@ -39,7 +38,7 @@ function table(ensemble, kept, chosen, parameters, redraw) {
       rangesTable(ensemble.id, kept.copy.states, chosen, chosen.has, (from, to) => addressOf(ensemble.id, parameters, {from, to}))));
 }
 
-const parametersOf = kept => (kept.sampled().length > 0 ? fieldsOf(kept.sampled()).filter(({parameter}) => parameter !== undefined) : []);
+const parametersOf = kept => kept.sampled().fields.filter(({parameter}) => parameter !== undefined);
 
 export function mapView(ensemble, kept, filter, parameters, redraw) {
   const {id} = ensemble;

@@ -1,6 +1,7 @@
 // One member: its parameters, its attempts, and the end of what it printed.
 import {h, foreign, visible} from './dom.js';
 import * as api from './api.js';
+import {chart} from './chart.js';
 import * as format from './format.js';
 import {parametersOf} from './members.js';
 import {facts} from './training.js';
@@ -9,6 +10,7 @@ import {pill} from './states.js';
 import {timeline} from './timeline.js';
 
 const SHOWN = 16384; // bytes of an output
+const SERIES = 24; // metrics
 const CHECKPOINTS = 10; // of those that are told, the newest
 const FOR_A_WINDOW = 10e6; // more than that is for a file
 
@@ -23,16 +25,23 @@ async function output(path, attempt) {
   }
 }
 
+// Its series, where it reported any.
+async function loadMetrics(id, index, {metrics}) {
+  if (Object.keys(metrics).length === 0) return {};
+  return (await api.get(`v1/ensembles/${id}/members/${index}/metrics?buckets=160&limit=${SERIES}`)).series;
+}
+
 async function load(id, index, parameters) {
   const member = await api.get(`v1/ensembles/${id}/members/${index}`);
   const chosen = Number(parameters.get('attempt'));
   const attempt = member.attempts.find(({number}) => number === chosen) ?? member.attempts.at(-1);
-  if (!attempt) return {member, attempt: null, outputs: []};
+  const metrics = await loadMetrics(id, index, member);
+  if (!attempt) return {member, metrics, attempt: null, outputs: []};
   const outputs = ['stderr', 'stdout'].map(async stream => {
     const path = `v1/ensembles/${id}/members/${index}/${stream}?attempt=${attempt.number}`;
     return {stream, path, ...(await output(path, attempt))};
   });
-  return {member, attempt: attempt.number, outputs: await Promise.all(outputs)};
+  return {member, metrics, attempt: attempt.number, outputs: await Promise.all(outputs)};
 }
 
 const HEADERS = ['attempt', 'state', 'how it ended', 'host', 'started', 'took', 'CPU time', 'memory', 'job'];
@@ -62,6 +71,14 @@ function attempts(member, chosen) {
         [...member.attempts].reverse().map(attempt => attemptRow(member, attempt, chosen, isResumed)))]);
 }
 
+function metricsView({metrics: figures}, series) {
+  const names = format.lossesFirst(Object.keys(series)), more = Object.keys(figures).length - names.length;
+  return names.length > 0 && h('section', {class: 'panel', 'data-key': 'metrics', 'aria-labelledby': 'metrics'},
+    h('h2', {id: 'metrics'}, 'Metrics that it reported'),
+    h('div', {class: 'charts'}, names.map(name => chart(name, series[name]))),
+    more > 0 && h('p', {class: 'quiet'}, `and ${format.count(more)} more`));
+}
+
 function checkpoints({checkpoints: all, ensemble}) {
   if (all.length === 0) return null;
   const by = ({ensemble: made, attempt}) => (made === ensemble ? `attempt ${attempt}` : `attempt ${attempt} in #${made}`);
@@ -89,7 +106,7 @@ function outputView({ensemble, index}, {stream, path, text, size, why}) {
     text === '' ? h('p', {class: 'empty'}, why ?? 'Nothing was printed.') : h('pre', {class: 'output', tabindex: '0', dir: 'auto'}, visible(text)));
 }
 
-function render({member, attempt, outputs}) {
+function render({member, metrics, attempt, outputs}) {
   const {ensemble, index} = member;
   return [
     h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / ', h('a', {href: `#/ensembles/${ensemble}`}, `#${ensemble}`), ' / '),
@@ -99,9 +116,11 @@ function render({member, attempt, outputs}) {
     h('section', {class: 'panel about', 'aria-label': 'About it'}, facts([
       ['parameters', parametersOf(member.parameters)],
       ['seed', member.seed],
+      ['progress', member.progress === null ? null : format.share(member.progress)],
       ['goes on in', member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${index}`}, `#${member.follow_up}`)],
     ])),
     attempts(member, attempt),
+    metricsView(member, metrics),
     checkpoints(member),
     outputs.map(one => outputView(member, one)),
   ];

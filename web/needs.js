@@ -33,10 +33,13 @@ export function needs({ensembles, next}, {adapters, refused}, choice) {
 
 const jobs = ({jobs: {intent, submitted, running}}) => `${format.count(running)} running, ${format.count(submitted + intent)} queued`;
 
-// Batch systems that answer, each with what it has of ours.
+const isIdle = ({state}) => state === 'not_asked';
+
+// Batch systems that answer, each with what it has of ours, and those that could be asked.
 export function adaptersView({adapters}) {
-  const well = adapters.filter(({state}) => state === 'answers');
-  return well.length > 0 && h('ul', {class: 'plain adapters', 'data-key': 'adapters', 'aria-label': 'Batch systems that answer'}, well.map(adapter =>
-    h('li', {'data-key': adapter.name, title: `It answered ${format.age(adapter.answered)}.`}, sign('succeeded'), ' ', h('strong', null, foreign(adapter.name)),
-      ` answers; jobs: ${jobs(adapter)}`)));
+  const well = adapters.filter(one => one.state === 'answers' || isIdle(one));
+  return well.length > 0 && h('ul', {class: 'plain adapters', 'data-key': 'adapters', 'aria-label': 'Batch systems that are well'}, well.map(adapter =>
+    h('li', {'data-key': adapter.name, title: isIdle(adapter) ? null : `It answered ${format.age(adapter.answered)}.`},
+      sign(isIdle(adapter) ? 'pending' : 'succeeded'), ' ', h('strong', null, foreign(adapter.name)),
+      isIdle(adapter) ? ' has had nothing to do yet' : ` answers; jobs: ${jobs(adapter)}`)));
 }

@@ -74,12 +74,15 @@ function sortField(choice, ensembles) {
     sort !== null && h('a', {id: 'order', href: addressOf(choice, {order: order === 'asc' ? 'desc' : 'asc'})}, order === 'asc' ? 'ascending ↑' : 'descending ↓'));
 }
 
-function tools(choice, ensembles) {
+function views(choice) {
   const as = (words, isTable) => h('a', {href: addressOf(choice, {isTable}), 'aria-current': choice.isTable === isTable && 'true'}, words);
+  return h('span', {class: 'segments', role: 'group', 'aria-label': 'View'}, as('Cards', false), as('Table', true));
+}
+
+function tools(choice, ensembles) {
   return h('div', {class: 'toolbar listing', 'data-key': 'tools', role: 'group', 'aria-label': 'Which ensembles, and how'},
     nameField(choice), stateField(choice),
-    choice.isTroubled ? h('a', {class: 'chip', 'data-key': 'troubled', href: addressOf(choice, {isTroubled: false}), title: 'All ensembles'}, 'Needs a person ×') : sortField(choice, ensembles),
-    h('span', {class: 'segments', role: 'group', 'aria-label': 'View'}, as('Cards', false), as('Table', true)));
+    choice.isTroubled ? h('a', {class: 'chip', 'data-key': 'troubled', href: addressOf(choice, {isTroubled: false}), title: 'All ensembles'}, 'Needs a person ×') : sortField(choice, ensembles));
 }
 
 function list(ensembles, choice) {
@@ -96,7 +99,7 @@ async function load(choice) {
 function render({ensembles, next, query, adapters, troubled}, choice) {
   const isNothing = ensembles.length === 0 && !isFiltered(choice) && choice.cursor === null;
   return [
-    h('h1', {tabindex: '-1', 'data-key': 'title'}, 'Ensembles'),
+    h('div', {class: 'head', 'data-key': 'title'}, h('h1', {tabindex: '-1'}, 'Ensembles'), !isNothing && views(choice)),
     needs(troubled, adapters, choice),
     adaptersView(adapters),
     !isNothing && tools(choice, ensembles),

@@ -1,6 +1,6 @@
 // Members as lines from axis to axis: one axis for each field. A brush along an axis chooses.
 import {visible} from './dom.js';
-import {conditionOf} from './fields.js';
+import {canChooseBy, conditionOf} from './fields.js';
 import {Plot} from './plot.js';
 import {scatter} from './sample.js';
 
@@ -58,7 +58,7 @@ export class Parallel extends Plot {
   drawAxes(context) {
     const {fields, scales, filter} = this.wish, room = (this.width - SIDE - STATES) / (fields.length - 1) - 6;
     fields.forEach((field, i) => {
-      const x = this.axisX(i), scale = scales[i], range = filter.where[field.parameter];
+      const x = this.axisX(i), scale = scales[i], range = field.parameter !== undefined && filter.where[field.parameter];
       context.strokeStyle = this.palette.quiet;
       context.lineWidth = 1;
       context.beginPath();
@@ -107,14 +107,14 @@ export class Parallel extends Plot {
 
   onDown(event) {
     this.axis = this.axisNear(this.place(event).x);
-    if (this.axis >= 0) super.onDown(event);
+    if (this.axis >= 0 && canChooseBy(this.wish.fields[this.axis])) super.onDown(event);
   }
 
   say() {
     const i = this.pointer && !this.start ? this.axisNear(this.pointer.x) : -1;
     if (i < 0) return 'Drag along an axis to choose; click on it to let go.';
     const field = this.wish.fields[i], value = this.wish.scales[i].pick(this.part(this.pointer.y));
-    return `${visible(field.name)} ${visible(field.inWords ? field.inWords(value) : String(value))}`;
+    return `${visible(field.name)} ${visible(field.inWords ? field.inWords(value) : String(value))}${canChooseBy(field) ? '' : '; members are not chosen by what they reported'}`;
   }
 
   // A brush is let go.

@@ -1,7 +1,7 @@
 // A picture of members that is drawn on a canvas, with a line below that says what is under the pointer. Its kinds draw, and know what a brush
 // means.
 import {h} from './dom.js';
-import {paletteOf} from './grid.js';
+import {palette, tell} from './grid.js';
 
 export class Plot {
   constructor(element, label) {
@@ -18,12 +18,12 @@ export class Plot {
     new ResizeObserver(() => this.resize()).observe(element);
   }
 
-  // wish: {lines, states, has, …}, what is to be drawn
+  // wish: {key, lines, states, has, …}, what is to be drawn; where the key stays, nothing of it has changed.
   set(wish) {
+    const isSame = this.wish?.key === wish.key && this.palette === palette();
     this.wish = wish;
-    this.palette = paletteOf(this.canvas);
-    this.resize();
-    this.soon();
+    this.palette = palette();
+    if (!isSame) this.soon();
   }
 
   resize() {
@@ -44,7 +44,7 @@ export class Plot {
       this.context.clearRect(0, 0, this.width, this.height);
       this.context.font = '12px system-ui, sans-serif';
       this.draw(this.context);
-      this.status.textContent = this.say();
+      tell(this.status, this.say());
     });
   }
 

@@ -1,14 +1,13 @@
 // Parameters of members against one another, against their state, and against what they used.
 import {h, foreign, island, visible} from './dom.js';
 import {NAMES} from './copy.js';
-import {fieldsOf, scaleOf} from './fields.js';
-import {addressOf} from './filter.js';
+import {addressOf, queryOf} from './filter.js';
 import {count} from './format.js';
 import {Parallel} from './parallel.js';
 import {Scatter} from './scatter.js';
 import {MEMBERS} from './states.js';
 
-const AXES = 10, BINS = 8;
+const AXES = 10, METRICS = 3, BINS = 8; // axes of parameters and of metrics; ranges of the table
 
 const withChoice = (id, parameters, changes) => {
   const query = new URLSearchParams(parameters);
@@ -29,7 +28,7 @@ function kinds(id, parameters, isLines) {
 }
 
 // How many of those that are shown are in which state, by ranges of the field across.
-function binsTable(field, scale, lines, states, has) {
+function binsTable(field, scale, {lines, states, has}) {
   const bins = scale.isValues ? scale.ticks.map(([, words]) => ({words, counts: {}})) :
     Array.from({length: BINS}, (_, i) => ({words: `${field.inWords(scale.pick(i / BINS))} to ${field.inWords(scale.pick((i + 1) / BINS))}`, counts: {}}));
   for (const line of lines) {
@@ -52,29 +51,30 @@ function table(kept, field, wish, redraw) {
   };
   return h('details', {'data-key': 'bins', ontoggle: toggle}, h('summary', null, 'As a table'),
     kept.isBinsOpen && h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Members by ranges of a parameter'},
-      binsTable(field, scaleOf(field, wish.lines), wish.lines, wish.states, wish.has)));
+      binsTable(field, kept.sampled().scale(field), wish)));
 }
 
 const about = ({total, isAll}, shown) => (isAll ? `${count(shown)} members` :
   `A sample: ${count(shown)} of ${count(total)} members, in which states that are rare have more than their share`);
 
 export function plotsView(ensemble, kept, filter, parameters, redraw) {
-  const {id} = ensemble, chosen = kept.chosen(filter), lines = kept.sampled();
+  const {id} = ensemble, chosen = kept.chosen(filter), {lines, fields, scale, version} = kept.sampled();
   if (chosen === null || lines.length < 2) return null;
-  const fields = fieldsOf(lines), pick = (name, other) => fields.find(({key}) => key === parameters.get(name)) ?? other;
+  const pick = (name, other) => fields.find(({key}) => key === parameters.get(name)) ?? other;
   const x = pick('x', fields[0]), y = pick('y', fields[1].parameter !== undefined ? fields[1] : fields.find(({key}) => key === 'state'));
   const isLines = parameters.get('plot') === 'lines', {states} = kept.copy;
   const actions = {open: index => (location.hash = `#/ensembles/${id}/members/${index}`), choose: changes => (location.hash = addressOf(id, parameters, changes))};
-  const wish = {id, lines, states, has: chosen.has, filter, actions};
-  const axes = [...fields.filter(({parameter}) => parameter !== undefined).slice(0, AXES), fields.find(({key}) => key === 'state')];
-  const left = fields.filter(({parameter}) => parameter !== undefined).length - axes.length + 1;
+  const named = fields.filter(({parameter}) => parameter !== undefined), metrics = fields.filter(({isMetric}) => isMetric);
+  const axes = [...named.slice(0, AXES), ...metrics.slice(0, METRICS), fields.find(({key}) => key === 'state')];
+  const left = Math.max(0, named.length - AXES);
+  const key = [version, queryOf(filter), kept.foundFor, kept.foundAt, ...(isLines ? axes : [x, y]).map(field => field.key)].join('\n');
+  const wish = {key, id, lines, states, has: chosen.has, filter, actions};
   return h('section', {class: 'panel', 'data-key': 'plots', 'aria-labelledby': 'plots'},
-    h('div', {class: 'panel-head'}, h('h2', {id: 'plots'}, 'Parameters'), kinds(id, parameters, isLines)),
+    h('div', {class: 'panel-head'}, h('h2', {id: 'plots'}, metrics.length > 0 ? 'Parameters and metrics' : 'Parameters'), kinds(id, parameters, isLines)),
     !isLines && h('div', {class: 'axes tools'}, axisChoice(id, parameters, 'x', fields, x), axisChoice(id, parameters, 'y', fields, y)),
     island('div', {class: 'map', 'data-key': `${isLines ? 'lines' : 'scatter'} ${id}`}, element => {
       element.plot ??= isLines ? new Parallel(element) : new Scatter(element);
-      element.plot.set(isLines ? {...wish, fields: axes, scales: axes.map(field => scaleOf(field, lines))} :
-        {...wish, x, y, scaleX: scaleOf(x, lines), scaleY: scaleOf(y, lines)});
+      element.plot.set(isLines ? {...wish, fields: axes, scales: axes.map(scale)} : {...wish, x, y, scaleX: scale(x), scaleY: scale(y)});
     }),
     h('p', {class: 'quiet sample'}, `${about(kept.choice, lines.length)}.`, left > 0 && isLines && ` ${count(left)} more parameters have no axis.`),
     table(kept, isLines ? axes[0] : x, wish, redraw));

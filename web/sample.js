@@ -13,18 +13,22 @@ export function scatter(index) {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-// At most about so many of those that has(index) says. Half of the sample is of all of them, half is the same number of each state.
-export function choose(states, has, most = MOST) {
-  const counts = new Float64Array(NO_MEMBER + 1);
-  let total = 0;
-  for (let i = 0; i < states.length; i++) {
-    if (states[i] === NO_MEMBER || !has(i)) continue;
-    counts[states[i]]++;
-    total++;
+const SLICE = 1 << 17; // members that are looked at before the page may do something else
+
+async function eachMember(states, has, action) {
+  for (let at = 0; at < states.length; at += SLICE) {
+    if (at > 0) await new Promise(resolve => setTimeout(resolve));
+    for (let i = at, end = Math.min(at + SLICE, states.length); i < end; i++) if (states[i] !== NO_MEMBER && has(i)) action(i);
   }
-  const kinds = counts.reduce((sum, n) => sum + (n > 0), 0), isAll = total <= most;
-  const share = counts.map(n => 2 ** 32 * Math.max(most / 2 / total, n > 0 ? most / 2 / kinds / n : 0)), list = [];
-  for (let i = 0; i < states.length; i++) if (states[i] !== NO_MEMBER && has(i) && (isAll || scatter(i) < share[states[i]])) list.push(i);
+}
+
+// At most about so many of those that has(index) says, a promise. Half of the sample is of all of them, half is the same number of each state.
+export async function choose(states, has, most = MOST) {
+  const counts = new Float64Array(NO_MEMBER + 1), list = [];
+  await eachMember(states, has, i => counts[states[i]]++);
+  const total = counts.reduce((sum, n) => sum + n), kinds = counts.reduce((sum, n) => sum + (n > 0), 0), isAll = total <= most;
+  const share = counts.map(n => 2 ** 32 * Math.max(most / 2 / total, n > 0 ? most / 2 / kinds / n : 0));
+  await eachMember(states, has, i => (isAll || scatter(i) < share[states[i]]) && list.push(i));
   return {indices: list, total, isAll};
 }
 
@@ -33,11 +37,13 @@ export class Sample {
     this.path = `v1/ensembles/${id}/members`;
     this.lines = new Map(); // what is known of members, by index
     this.old = new Set(); // of these, what has changed
+    this.version = 0; // another one whenever a member of the sample is another one, or in another state
   }
 
   changed(indices) {
-    if (indices === null) this.old = new Set(this.lines.keys());
-    else for (const index of indices) if (this.lines.has(index)) this.old.add(index);
+    const known = indices === null ? [...this.lines.keys()] : indices.filter(index => this.lines.has(index));
+    for (const index of known) this.old.add(index);
+    this.version += known.length > 0;
   }
 
   // Forgets those that are not plotted any more.
@@ -48,6 +54,7 @@ export class Sample {
       if (wanted.has(index)) continue;
       this.lines.delete(index);
       this.old.delete(index);
+      this.version++;
     }
   }
 
@@ -60,7 +67,8 @@ export class Sample {
       for (let at = 0; at < wanted.length; at += AT_ONCE) {
         const part = wanted.slice(at, at + AT_ONCE);
         for (const index of part) this.old.delete(index);
-        for (const line of (await api.get(`${this.path}?index=${part.join(',')}`)).members) this.lines.set(line.index, line);
+        for (const line of (await api.get(`${this.path}?metrics=*&index=${part.join(',')}`)).members) this.lines.set(line.index, line);
+        this.version++;
         told();
       }
     } finally {

@@ -1,11 +1,11 @@
 // Members by two of their fields, each in the colour and with the mark of its state.
 import {visible} from './dom.js';
-import {conditionOf} from './fields.js';
+import {canChooseBy, conditionOf} from './fields.js';
 import {NAMES} from './copy.js';
 import {Plot} from './plot.js';
 import {scatter} from './sample.js';
 
-const LEFT = 100, RIGHT = 16, TOP = 14, BOTTOM = 44, NEAR = 8;
+const RIGHT = 16, TOP = 14, BOTTOM = 44, NEAR = 8;
 
 // Marks differ in shape as well, so that colour is not needed.
 const MARKS = {
@@ -24,8 +24,11 @@ export class Scatter extends Plot {
     super(element, 'Members by two of their parameters or figures');
   }
 
-  get area() {
-    return {width: this.width - LEFT - RIGHT, height: this.height - TOP - BOTTOM};
+  // Where points lie; what is written beside the axis needs more room or less.
+  area(context) {
+    const widest = Math.max(...this.wish.scaleY.ticks.map(([, words]) => context.measureText(visible(words)).width));
+    const left = Math.ceil(Math.min(72, widest)) + 28;
+    return {left, width: this.width - left - RIGHT, height: this.height - TOP - BOTTOM};
   }
 
   // Members with equal values beside one another.
@@ -34,13 +37,14 @@ export class Scatter extends Plot {
   }
 
   place2(line) {
-    const {x, y, scaleX, scaleY, states} = this.wish, code = states[line.index], {width, height} = this.area;
+    const {x, y, scaleX, scaleY, states} = this.wish, code = states[line.index], {left, width, height} = this.room;
     const across = scaleX.at(x.value(line, code)), up = scaleY.at(y.value(line, code));
     if (across === null || up === null) return null;
-    return {x: LEFT + (across + this.spread(scaleX, line.index)) * width, y: TOP + (1 - up - this.spread(scaleY, line.index + 1)) * height};
+    return {x: left + (across + this.spread(scaleX, line.index)) * width, y: TOP + (1 - up - this.spread(scaleY, line.index + 1)) * height};
   }
 
   draw(context) {
+    this.room = this.area(context);
     this.drawAxes(context);
     this.points = this.wish.lines.map(line => ({line, at: this.place2(line)})).filter(({at}) => at !== null);
     for (const isChosen of [false, true]) for (const code of ORDER) this.drawPoints(context, code, isChosen);
@@ -56,22 +60,22 @@ export class Scatter extends Plot {
   }
 
   drawAxes(context) {
-    const {x, y, scaleX, scaleY} = this.wish, {width, height} = this.area, {line, quiet, text} = this.palette;
+    const {x, y, scaleX, scaleY} = this.wish, {left, width, height} = this.room, {line, quiet, text} = this.palette;
     context.strokeStyle = line;
     context.lineWidth = 1;
-    context.strokeRect(LEFT, TOP, width, height);
+    context.strokeRect(left, TOP, width, height);
     context.fillStyle = quiet;
     context.textAlign = 'center';
     context.textBaseline = 'top';
     const ticks = scaleX.isValues && scaleX.ticks.length > width / 40 ? [] : scaleX.isValues ? scaleX.ticks : this.ticksThatFit(context);
-    for (const [part, words] of ticks) this.text(context, visible(words), LEFT + part * width, TOP + height + 6, scaleX.isValues ? width / ticks.length : 90);
+    for (const [part, words] of ticks) this.text(context, visible(words), left + part * width, TOP + height + 6, scaleX.isValues ? width / ticks.length : 90);
     context.textAlign = 'right';
     context.textBaseline = 'middle';
-    for (const [part, words] of scaleY.ticks) this.text(context, visible(words), LEFT - 8, TOP + (1 - part) * height, LEFT - 28);
+    for (const [part, words] of scaleY.ticks) this.text(context, visible(words), left - 8, TOP + (1 - part) * height, left - 28);
     context.fillStyle = text;
     context.textAlign = 'center';
     context.textBaseline = 'bottom';
-    this.text(context, visible(x.name) + (scaleX.isLog ? ' (logarithmic)' : ''), LEFT + width / 2, this.height - 2, width);
+    this.text(context, visible(x.name) + (scaleX.isLog ? ' (logarithmic)' : ''), left + width / 2, this.height - 2, width);
     context.save();
     context.rotate(-Math.PI / 2);
     context.textBaseline = 'top';
@@ -82,7 +86,7 @@ export class Scatter extends Plot {
   // Where the numbers along the axis would run into one another, some are left out.
   ticksThatFit(context) {
     const {ticks} = this.wish.scaleX, widest = Math.max(0, ...ticks.map(([, words]) => context.measureText(words).width));
-    const room = ticks.length > 1 ? (ticks[1][0] - ticks[0][0]) * this.area.width : Infinity, every = Math.ceil((widest + 10) / room);
+    const room = ticks.length > 1 ? (ticks[1][0] - ticks[0][0]) * this.room.width : Infinity, every = Math.ceil((widest + 10) / room);
     return ticks.filter((_, i) => i % every === 0);
   }
 
@@ -112,7 +116,7 @@ export class Scatter extends Plot {
 
   say() {
     const near = this.near(), {x, y, id, states} = this.wish;
-    if (!near) return 'Drag to choose; click a member to open it.';
+    if (!near) return canChooseBy(x) || canChooseBy(y) ? 'Drag to choose; click a member to open it.' : 'Click a member to open it.';
     const code = states[near.line.index], words = field => `${visible(field.name)} ${visible(field.inWords ? field.inWords(field.value(near.line, code)) : String(field.value(near.line, code)))}`;
     return `${id}.${near.line.index}: ${NAMES[code]}, ${words(x)}, ${words(y)}`;
   }
@@ -123,8 +127,8 @@ export class Scatter extends Plot {
   }
 
   brush(start, end) {
-    const {x, y, scaleX, scaleY, filter, actions} = this.wish, {width, height} = this.area;
-    const across = conditionOf(x, scaleX, (start.x - LEFT) / width, (end.x - LEFT) / width, filter);
+    const {x, y, scaleX, scaleY, filter, actions} = this.wish, {left, width, height} = this.room;
+    const across = conditionOf(x, scaleX, (start.x - left) / width, (end.x - left) / width, filter);
     const up = conditionOf(y, scaleY, 1 - (start.y - TOP) / height, 1 - (end.y - TOP) / height, {...filter, ...across});
     if (across !== null || up !== null) actions.choose({...across, ...up});
   }

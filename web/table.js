@@ -41,11 +41,13 @@ function chooser(ensemble, choice) {
   });
 }
 
-function row(ensemble, choice, columns) {
+const isComparable = ensembles => ensembles.some(({training}) => training);
+
+function row(ensemble, choice, columns, hasChooser) {
   return h(
     'tr',
     {'data-key': ensemble.id},
-    h('td', {class: 'choose'}, chooser(ensemble, choice)),
+    hasChooser && h('td', {class: 'choose'}, chooser(ensemble, choice)),
     h(
       'th',
       {scope: 'row', class: 'wide'},
@@ -97,18 +99,18 @@ export function table(ensembles, choice) {
           h(
             'tr',
             null,
-            h('td', {class: 'choose'}),
+            isComparable(ensembles) && h('td', {class: 'choose'}),
             [NAME, ...columns].map(column => header(column, choice)),
           ),
         ),
         h(
           'tbody',
           null,
-          ensembles.map(ensemble => row(ensemble, choice, columns)),
+          ensembles.map(ensemble => row(ensemble, choice, columns, isComparable(ensembles))),
         ),
       ),
     ),
-    ensembles.some(({training}) => training) && comparing(choice, choice),
+    isComparable(ensembles) && comparing(choice, choice),
     columnChooser(choice, ensembles),
   );
 }

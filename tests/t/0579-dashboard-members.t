@@ -17,6 +17,17 @@ jq -n --arg hostile $'</td><script>alert(4)</script> \u202eevil \u0645\u0631\u06
 	parameters: {grid: {"<b>p</b>": [$hostile, "it'\''s", "5"], x: [0.5, 1e-7, 100], k: [range(60)]}}, retries: 0}}' >spec.json
 submit spec.json >/dev/null
 wait_ensemble 2 100
+# What its members might have reported
+stop_daemon
+sqlite3 "$STATE/stretto.db" "INSERT INTO member_series (ensemble, idx, name, attempt, step, time, first_time, last, least, greatest, points, rows)
+		SELECT 2, idx, 'val/loss', 1, 19, 1769860019000, 1769860000000, CASE WHEN idx = 7 THEN NULL ELSE idx * 37 % 540 + 0.5 END, 0.25, 600, 20, 20
+		FROM member WHERE ensemble = 2 AND idx < 500;
+	INSERT INTO member_series (ensemble, idx, name, attempt, step, last, least, greatest, points) SELECT 2, idx, 'a<b>cc', 1, 3, idx / 540.0, 0, 1, 4
+		FROM member WHERE ensemble = 2;
+	WITH step (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM step WHERE n < 19)
+	INSERT INTO member_point (series, step, time, attempt, last, area) SELECT id, n, 1769860000000 + 1000 * n, 1, last + 19 - n, 0
+		FROM member_series, step WHERE idx = 11 AND name = 'val/loss'"
+start_daemon --config config.json
 jq -n '{name: "million", width: 1, members: {command: ["sleep", "10000"], parameters: {method: "halton", count: 1000000, seed: 1, space: {alpha: [0, 1], beta: [-1, 1]}}}}' >spec.json
 submit spec.json >/dev/null
 # shellcheck disable=SC2016 # for wait_for

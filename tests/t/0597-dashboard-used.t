@@ -34,9 +34,11 @@ mkfifo answers
 	done
 ) &
 using=$!
-# The browser's part asks for a daemon that is killed, and for one that is started.
+# The browser's part asks for a daemon that is stopped, goes on, is killed or is started.
 while kill -0 $using 2>/dev/null; do
 	case $(cat wish 2>/dev/null) in
+	hold) kill -STOP "$DAEMON_PID" && rm wish ;;
+	continue) kill -CONT "$DAEMON_PID" && rm wish ;;
 	kill) kill_daemon && rm wish ;;
 	start) start_daemon --config config.json && rm wish ;;
 	esac

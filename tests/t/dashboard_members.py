@@ -224,10 +224,36 @@ def sorted_table():
     js("location.hash = '#/ensembles/2'")
 
 
+def reported():
+    """What members reported is a column, an axis, and curves."""
+    open_ensemble(2, "many")
+    until("document.querySelectorAll('.members th[data-key^=\"metric:\"]').length === 2")
+    for order in "asc", "desc":
+        click(".members th[data-key='metric:val/loss'] a")
+        until(f"location.hash.includes('order={order}') && !document.querySelector('[aria-busy]')")
+        wanted = [[m["index"], m["metrics"].get("val/loss", {}).get("last", 0)] for m in get(f"/v1/ensembles/2/members?limit=50&metrics=*&sort=metric:val/loss&order={order}")["members"]]
+        shown = "[...document.querySelectorAll('.members tbody tr')].map(r => [Number(r.dataset.key), Number(r.querySelector('.metric').innerText)])"
+        until(f"JSON.stringify({shown}) === '{json.dumps(wanted, separators=(',', ':'))}'")
+        tell(True, f"members are sorted by what they reported, {order}")
+    js("location.hash = '#/ensembles/2?sort=max:a<b>cc&order=asc&x=m.val%2Floss&y=m.a%3Cb%3Ecc'")
+    until("document.querySelector('.members th[aria-sort]')?.innerText.includes('a<b>cc max')")
+    until(f"{PLOT}?.wish.lines.length === 540 && {PLOT}.points?.length === 499")
+    equal(js(f"{PLOT}.points.map(p => [p.line.index, {PLOT}.wish.x.value(p.line)]).filter(([i]) => i === 11)"), [[11, 11 * 37 % 540 + 0.5]], "it is an axis; those without a value have no place")
+    fits("reported")
+    js("location.hash = '#/ensembles/2/members/11'")
+    heading("Member 2.11")
+    until("document.querySelectorAll('[data-key=metrics] .charts figure').length === 1")
+    rows = js("[...document.querySelectorAll('[data-key=metrics] tbody tr')].map(r => [...r.children].slice(0, 2).map(c => Number(c.textContent)))")
+    wanted = get("/v1/ensembles/2/members/11/metrics?name=val/loss&buckets=160")["series"]["val/loss"]["buckets"]
+    equal(rows, [[b["step"], b["last"]] for b in wanted][-10:], "a member's page has its curves, and a table of them")
+    fits("member-metrics")
+    js("location.hash = '#/ensembles/2'")
+
+
 def plot_at(across, up):
     """A place of the plot's area, in parts of it."""
     box = js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return {x: r.x, y: r.y, w: r.width, h: r.height}; })()")
-    left, right, top, bottom = 100, 16, 14, 44
+    left, right, top, bottom = until(f"{PLOT}.room?.left"), 16, 14, 44
     return {"x": box["x"] + left + across * (box["w"] - left - right), "y": box["y"] + top + (1 - up) * (box["h"] - top - bottom)}
 
 
@@ -270,10 +296,10 @@ def plots():
         return rows.length > 0 && rows.reduce((sum, r) => sum + Number(r.querySelector('td').innerText), 0); })()""")
     equal(bins, len(get(f"/v1/ensembles/2/members?limit=1000&{query}")["members"]), "a table says the same")
     click(".segments a[href*='plot=lines']")
-    until(f"{PLOT}?.wish.fields?.length === 4")
+    until(f"{PLOT}?.wish.fields?.length === 6")
     fits("parallel")
     axes = js(f"{PLOT}.wish.fields.map((f, i) => [f.name, {PLOT}.axisX(i), {PLOT}.y(0.2), {PLOT}.y(0.5)])")
-    equal(sorted(name for name, *_ in axes), ["<b>p</b>", "k", "state", "x"], "each parameter has an axis, and the state")
+    equal(sorted(name for name, *_ in axes), ["<b>p</b>", "a<b>cc", "k", "state", "val/loss", "x"], "each parameter has an axis, each metric, and the state")
     x, low, high = next(rest for name, *rest in axes if name == "x")
     on = lambda y: (lambda box: {"x": box[0] + x, "y": box[1] + y})(js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return [r.x, r.y]; })()"))
     drag(on(low), on(high))
@@ -393,4 +419,4 @@ def the_end():
 
 
 port = chromium.forward(path)
-run(log_in, ten, choose, hostile, typed, table, sorted_table, plots, million, cheaply, the_end)
+run(log_in, ten, choose, hostile, typed, table, sorted_table, reported, plots, million, cheaply, the_end)

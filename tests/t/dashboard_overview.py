@@ -114,7 +114,7 @@ def says(query, keys, name):
 
 
 def as_table():
-    click(".listing .segments a[href*='as=table']")
+    click(".head .segments a[href*='as=table']")
     until("!!document.querySelector('.ensembles')")
     shows("", "a table shows the same ensembles")
     says("", [], "and what the API says of each")
