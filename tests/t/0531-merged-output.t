@@ -5,7 +5,7 @@
 
 start_daemon
 jq -n '{name: "merged", members: {command: ["sh", "-c",
-	"for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done; [ {x} = 0 ] || { echo {x} has failed; exit 3; }"],
+	"for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done; [ {x} = 0 ] || {{ echo {x} has failed; exit 3; }}"],
 	output: "merged", retries: 0, parameters: {grid: {x: [0, 1]}}}}' >spec.json
 wanted='out 1 err 1 out 2 err 2 out 3 err 3 out 4 err 4 out 5 err 5'
 id=$(submit spec.json)
@@ -16,7 +16,7 @@ is "$(api GET "$members/0/stdout" | xargs)" "$wanted" "the standard output has a
 is "$(stretto logs "$id.1" | xargs)" "$wanted 1 has failed" "stretto logs shows them"
 ok "there is no second file" test ! -e "$attempt/stderr"
 is "$(api_status GET "$members/0/stderr") $(jq -r .code api.body)" "404 output_merged" "the standard error is said to be in it"
-status_is 1 "and so does stretto logs" stretto logs --stderr "$id.0"
+status_is 3 "and so does stretto logs" stretto logs --stderr "$id.0"
 like "$(cat err)" 'members.output' "which names the key of the spec"
 is "$(api GET "$members/1" | jq -r .reason)" "exit status 3: 1 has failed" "a failure is told with the last line of the one file"
 is "$(api GET "/v1/ensembles/$id/failures" | jq -r '.failures[0].example.stderr' | tail -n 2 | xargs)" "err 5 1 has failed" \
