@@ -223,6 +223,7 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
         peer = begin_session(in, from, f, payload);
     if (peer == NULL)
         return;
+    intake_flush(in); /* what the answer says is held is in the buffer */
     peers_hear(in->peers, peer);
     peer->rewound = false;
     memcpy(peer->routing, from.routing, from.routing_size);
@@ -254,8 +255,10 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
     }
     if (f->sequence == peer->last + 1)
         return intake_take_field(in, from, peer, f, payload);
-    if (!peer->rewound)
+    if (!peer->rewound) {
+        intake_flush(in);
         intake_answer(in, from, f, FRAME_REWIND, peer->last, 0, NULL);
+    }
     peer->rewound = true;
     return true;
 }

@@ -237,6 +237,43 @@ static void a_training_that_stops_refuses_no_member(void **state)
     assert_int_equal(s.received, 0);
 }
 
+static void await_received(struct rig *rig, uint64_t count)
+{
+    struct st_train_stats s = {0};
+
+    while (s.received < count) {
+        usleep(1000);
+        st_train_stats(rig->t, &s);
+    }
+}
+
+/* Of samples that wait for room nothing is told that would let their member forget them: nobody may ever draw them. */
+static void what_waits_for_room_is_not_held(void **state)
+{
+    struct rig *rig = *state;
+    struct frame f;
+
+    hello(rig, 0, 0);
+    for (uint64_t n = 1; n <= CAPACITY + 1; n++) /* the last one waits, and the rank with it */
+        send_sample(rig, frame(FRAME_SAMPLE, n, (int64_t)n));
+    await_received(rig, CAPACITY + 1);
+    for (uint64_t n = CAPACITY + 2; n <= CAPACITY + 4; n++)
+        send_sample(rig, frame(FRAME_SAMPLE, n, (int64_t)n));
+    hello(rig, CAPACITY, CAPACITY + 4);
+    send_sample(rig, frame(FRAME_SAMPLE, CAPACITY + 9, CAPACITY + 9));
+    assert_int_equal(st_train_batch(rig->t, NULL, NULL, NULL, NULL, -1), 1); /* makes room for one */
+    assert_int_equal(expect(rig, FRAME_WELCOME), 0);
+    do {
+        f = next_answer(rig);
+        assert_in_range(f.sequence, 0, CAPACITY + 1);
+    } while (f.sequence < CAPACITY + 1);
+    st_train_interrupt(rig->t);
+    do {
+        f = next_answer(rig);
+        assert_in_range(f.sequence, 0, CAPACITY + 1);
+    } while (f.kind != FRAME_WELCOME);
+}
+
 static void a_gap_is_asked_for_once(void **state)
 {
     struct rig *rig = *state;
@@ -348,6 +385,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refusals_name_the_reason, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, rig_setup_with_log, rig_teardown),
         cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(what_waits_for_room_is_not_held, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_member_that_begins_again_has_not_ended, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(answers_follow_a_stream, rig_setup, rig_teardown),
