@@ -1,7 +1,7 @@
 """recovery_kills.py WHAT TRACE KILLS DATABASE: kills processes of the benchmark's ensemble, and prints how long each time took, in seconds.
 
     rank      a rank, in turns: until all ranks have learnt from another batch. TRACE-loads gets how long it takes, after every fourth kill,
-              to start two processes at once that load the newest checkpoint
+              to start two processes at once that load the newest checkpoint, while the ranks wait
     job       the runner of the training's job, and with it its ranks and all that they held: until the same
     member    a member: until its next attempt has started
 
@@ -88,11 +88,15 @@ def newest_state():
 
 def load():
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recovery_rank.py")
+    with open(trace + "-pause", "x", encoding="ascii"):
+        pass
     state = shutil.copy(newest_state(), trace + "-state")
     began = time.monotonic()
-    both = [subprocess.Popen([sys.executable, "-B", script, "load", state]) for _ in (0, 1)]
+    # each in a session of its own, as ranks are: Linux shares a processor out among sessions
+    both = [subprocess.Popen([sys.executable, "-B", script, "load", state], start_new_session=True) for _ in (0, 1)]
     if any([process.wait() != 0 for process in both]):
         sys.exit("the state cannot be loaded")
+    os.unlink(trace + "-pause")
     with open(trace + "-loads", "a", encoding="ascii") as file:
         print(time.monotonic() - began, file=file)
 

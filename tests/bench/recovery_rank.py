@@ -1,6 +1,7 @@
 """recovery_rank.py: a rank of a small model in PyTorch, of which the benchmark kills one again and again.
 
-    recovery_rank.py train TRACE        trains, and writes a line of JSON for each batch into the file TRACE-rankR
+    recovery_rank.py train TRACE        trains, and writes a line of JSON for each batch into the file TRACE-rankR; waits while there
+                                        is a file TRACE-pause
     recovery_rank.py load CHECKPOINT    does what a rank does before it receives: starts, makes the model, and loads a state
 
 A line has the rank, its process, the number of the batch, and the monotonic time in seconds.
@@ -55,6 +56,8 @@ def train(trace):
                                         "batch": checkpoints.batches, "time": time.monotonic()}) + "\n")
                 checkpoints.step()
                 time.sleep(0.01)
+                while os.path.exists(trace + "-pause"):
+                    time.sleep(0.01)
         with open("learnt.json", "w", encoding="ascii") as file:
             json.dump(learnt.samples, file)
         rx.done()
