@@ -73,9 +73,19 @@ export function change(method, path, body) {
   return send(method, url(path), json, {body, headers});
 }
 
+// How many bytes there are. An answer to HEAD has no body, so that a refusal is asked for again, for what it says.
+async function sizeOf(path) {
+  try {
+    return await send('HEAD', url(path), reply => Number(reply.headers.get('Content-Length')));
+  } catch (problem) {
+    if (problem.status === 404 || problem.status === 410) await get(path);
+    throw problem;
+  }
+}
+
 // The last bytes of an output, and how many there are in all.
 export async function tail(path, bytes) {
-  const size = await send('HEAD', url(path), reply => Number(reply.headers.get('Content-Length')));
+  const size = await sizeOf(path);
   if (size === 0) return {text: '', size};
   return {text: await send('GET', url(path), reply => reply.text(), {headers: {Range: `bytes=-${bytes}`}}), size};
 }
